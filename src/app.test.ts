@@ -169,7 +169,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 				kind: "chore_late",
 				about: "approvals",
 				title: "Conversions that passed their approval window are not being approved",
-				text: "The chore approvals is late since 2026-03-01T11:59:59.999Z. It last succeeded at 2026-03-01T11:57:59.999Z and failed 3 times since. The last failure says: no room. See the log of the process.",
+				text: "The chore approvals has been late since 2026-03-01T11:59:59.999Z. It last succeeded at 2026-03-01T11:57:59.999Z and failed 3 times since. The last failure says: no room. See the log of the process.",
 			},
 		],
 	};

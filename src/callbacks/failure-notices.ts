@@ -1,11 +1,11 @@
-// Notices of failing callbacks, in the transaction that stores the results they come from: a notice that is not written
-// with its result could be lost. Results count in the order in which they came in. A pass without a failure, and
-// without a success of a receiver that is known to be failing, costs nothing here. Tests raise no alarm: one that fails
-// shows beside the test and in the list, and nowhere else. Below: trouble that has lasted, and trouble as it is now.
+// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice could be lost
+// otherwise. Results count in the order in which they arrived. A pass without a failure, and without a success of a
+// receiver that is known to be failing, costs no statement here. A failed test causes no notice. It shows only beside the
+// test and in the list of deliveries. The end of this file publishes trouble that lasts, and reads the present trouble.
 
 import { isTestEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { isSerious, isToBeTold, SERIOUS_AFTER_MS } from "../domain/notice.ts";
+import { isSerious, isToBePublished, SERIOUS_AFTER_MS } from "../domain/notice.ts";
 import type { Clock, Random } from "../ports.ts";
 import { setAside } from "../store/queries/deliveries.ts";
 import { countUndelivered, type Undelivered } from "../store/queries/delivery-health.ts";
@@ -25,10 +25,11 @@ import type { Settlement } from "../store/queries/queue.ts";
 import type { Db, Store } from "../store/store.ts";
 
 export interface Noted {
-	/** Receivers with an open notice from now on, and those without one. */
+	/** Receivers that have an open notice now. */
 	failing: readonly number[];
+	/** Receivers whose notice has ended. */
 	recovered: readonly number[];
-	/** Something was told: there may be a mail to send. */
+	/** Whether a notice was published, so that there may be a mail to send. */
 	hasNews: boolean;
 }
 
@@ -38,7 +39,7 @@ interface NotingDeps {
 	nowMs: number;
 }
 
-/** `failing` are the receivers known to have an open notice, watched or told. */
+/** Writes the notices that follow from these results. `failing` are the receivers known to have an open notice. */
 export async function noteFailures(
 	trx: Db,
 	random: Random,
@@ -53,7 +54,7 @@ export async function noteFailures(
 	);
 	const { recovered, failed } = sumUp(settlements, failing);
 	const deps = { trx, random, nowMs };
-	// In this order: one that worked in between and fails again has a new trouble.
+	// Recoveries come first. A receiver that recovered and fails again within one pass gets a new notice.
 	const hasRecovered = await noteRecovered(deps, recovered);
 	const hasFailed = await noteFailed(deps, failed);
 	const stillFailing = new Set(failed.map(({ receiver_id }) => receiver_id));
@@ -76,7 +77,7 @@ function isLost(settlement: Settlement): boolean {
 	return settlement.kind === "finished" && settlement.state === "failed";
 }
 
-/** Of a test conversion. */
+/** Returns whether the result is about a test conversion. */
 export function isTest({ delivery }: Settlement): boolean {
 	return isTestEvent(delivery.eventBody);
 }
@@ -84,13 +85,13 @@ export function isTest({ delivery }: Settlement): boolean {
 interface Sums {
 	/** Receivers whose open notice ends. */
 	recovered: number[];
-	/** What failed in a row, up to the newest result. */
+	/** Attempts that failed in a row up to the newest result, for each receiver. */
 	failed: FailedAttempts[];
 }
 
 /**
- * A receiver of which a delivery finally failed is failing, also when another was delivered in the same pass: better
- * told once too often, and a busy shop that refuses some does not get two notices for every pass.
+ * Sums up the results by receiver. A receiver with a final failure is failing, even if another delivery of it succeeded in
+ * the same pass. Otherwise a busy shop that refuses some deliveries would get two notices for every pass.
  */
 function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>): Sums {
 	const failed = new Map<number, FailedAttempts>();
@@ -107,7 +108,7 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>)
 			if (failing.has(receiverId)) recovered.add(receiverId);
 		}
 	}
-	// In one order for everybody: two processes that meet the same receivers must not wait for each other.
+	// All processes use the same order, so that two of them that write the same receivers cannot deadlock.
 	return {
 		recovered: [...recovered].sort((a, b) => a - b),
 		failed: [...failed.values()].sort((a, b) => a.receiver_id - b.receiver_id),
@@ -129,7 +130,7 @@ function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttemp
 	};
 }
 
-/** What failed for good needs the owner: it stays the cause, whatever is retried after it. */
+/** A final failure needs the owner's attention, so it stays the cause, whatever is retried after it. */
 function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
 	if (earlier === undefined) return later;
 	return {
@@ -140,7 +141,7 @@ function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): Fail
 	};
 }
 
-/** True when something was told. */
+/** Returns whether a notice was published. */
 async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): Promise<boolean> {
 	if (failed.length === 0) return false;
 	const { trx, nowMs } = deps;
@@ -148,11 +149,13 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 		trx,
 		failed.map((attempts) => ({ ...attempts, public_id: newPublicId(deps) })),
 	);
-	const haveFinally = new Set(failed.filter(({ failures }) => failures > 0).map((row) => row.receiver_id));
+	const withFinalFailure = new Set(
+		failed.filter(({ failures }) => failures > 0).map((row) => row.receiver_id),
+	);
 	const news = troubles.filter(
 		(trouble) =>
-			haveFinally.has(trouble.receiverId) ||
-			(trouble.toldAtMs === null && isToBeTold(trouble, trouble.lastMailedAtMs, nowMs)),
+			withFinalFailure.has(trouble.receiverId) ||
+			(trouble.toldAtMs === null && isToBePublished(trouble, trouble.lastMailedAtMs, nowMs)),
 	);
 	if (news.length === 0) return false;
 	await tellTroubles(
@@ -163,13 +166,13 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 	return true;
 }
 
-/** True when something was told. */
+/** Returns whether a notice was published. */
 async function noteRecovered(deps: NotingDeps, receiverIds: readonly number[]): Promise<boolean> {
 	if (receiverIds.length === 0) return false;
 	const { trx, nowMs } = deps;
-	const told = await endTroubles(trx, receiverIds, "success", nowMs);
-	if (told.length === 0) return false;
-	const recoveries = told.map(({ receiverId }) => ({ receiverId, publicId: newPublicId(deps) }));
+	const published = await endTroubles(trx, receiverIds, "success", nowMs);
+	if (published.length === 0) return false;
+	const recoveries = published.map(({ receiverId }) => ({ receiverId, publicId: newPublicId(deps) }));
 	await addRecoveries(trx, recoveries, nowMs);
 	return true;
 }
@@ -179,36 +182,36 @@ function newPublicId({ random, nowMs }: NotingDeps): string {
 }
 
 /**
- * Trouble that has lasted for ten minutes is told, although no attempt may be due just then: with one event waiting, the
- * third attempt is made after six minutes and the fourth after thirty-six. Resolves to how many were told.
+ * Publishes trouble that has lasted for ten minutes, even if no attempt is due then. With a single pending delivery the third
+ * attempt is made after six minutes and the fourth after thirty-six. Returns how many notices were published.
  */
-export async function tellEarly(
+export async function publishLastingTrouble(
 	{ store: { db }, clock }: { store: Store; clock: Clock },
 	isStopping: () => boolean,
 ): Promise<number> {
 	const untilMs = clock.nowMs() - SERIOUS_AFTER_MS;
 	await forgetWatched(db, untilMs);
-	let told = 0;
-	// One by one, each in a statement of its own: nobody waits for another's notice while this has one locked.
-	while (!isStopping() && (await tellWatched(db, untilMs, clock.nowMs()))) told++;
-	return told;
+	let count = 0;
+	// Each notice has its own statement, so that no engine waits while many of them are locked.
+	while (!isStopping() && (await tellWatched(db, untilMs, clock.nowMs()))) count++;
+	return count;
 }
 
-/** What every page shows, and what health goes by. */
+/** Trouble with a programme's callbacks, as pages and the health check show it. */
 export interface PresentTrouble {
 	notice: ShownNotice;
-	/** Otherwise it is only watched: a few attempts have failed, and the next may succeed. */
+	/** False while the trouble is only watched: a few attempts have failed, and the next may succeed. */
 	isSerious: boolean;
 	undelivered: Undelivered;
 }
 
-/** Null when the newest attempt succeeded. */
+/** Returns null if the newest attempt succeeded. */
 export async function readTrouble(
 	db: Db,
 	{ id, endpoint_id: endpointId }: Pick<Programme, "id" | "endpoint_id">,
 	nowMs: number,
 ): Promise<PresentTrouble | null> {
-	// Without a URL nothing is sent, so nothing is failing; a request that was in flight may have left a notice open.
+	// Without a URL nothing is sent, so nothing is failing. A request that was in flight may have left a notice open.
 	if (endpointId === null) return null;
 	const notice = await findOpenNotice(db, id);
 	if (notice === undefined) return null;

@@ -4,7 +4,7 @@ import type { PostbackEvent } from "../../receiver/src/event.ts";
 import { bodySentAt, composeEvent, type EventSubject } from "./event.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
 
-/** Section 2.1, in its order. */
+/** The fields of contract section 2.1, in that order. */
 const FIELDS =
 	"event conversionId orderId programId status eventType basketValue commission networkFee currency reason " +
 	"test occurredAt sentAt";
@@ -47,12 +47,12 @@ test("contract 2.1: every event has the 14 fields and no other, in the contract'
 	assert.equal(FIELDS.split(" ").length, 14);
 });
 
-test("contract 2.1: nothing else that the conversion carries reaches the body", () => {
+test("contract 2.1: no other column of the conversion reaches the body", () => {
 	const withMore = { ...SALE, secret: "s3cret", id: 7, email: "buyer@shop.example" };
 	assert.equal(Object.keys(sent(withMore)).join(" "), FIELDS);
 });
 
-test("contract 2.1: timestamps are ISO 8601 UTC with milliseconds, a whole second included", () => {
+test("contract 2.1: timestamps are ISO 8601 UTC with milliseconds, even at a whole second", () => {
 	const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 	for (const atMs of [0, 1, 999, 1_000, SENT_AT_MS, SENT_AT_MS + 7, lastMs]) {
 		const body: Record<string, unknown> = JSON.parse(

@@ -1,11 +1,11 @@
-// The callback's body: the 14 fields of contract section 2.1, in its order. An event is composed once,
-// when it happens; each attempt only adds its own sentAt.
+// The body of a callback: the 14 fields of contract section 2.1, in that order. An event is composed once, when it happens.
+// Each attempt only adds its own sentAt.
 
 import type { EventType, Reason, Status } from "./conversion.ts";
 import type { EventName } from "./event-name.ts";
 import { isoTime } from "./time.ts";
 
-/** The conversion as an event shows it. Amounts are decimal strings: contract section 2.1. */
+/** The conversion as an event shows it. Amounts are decimal strings (contract section 2.1). */
 export interface EventSubject {
 	conversionId: string;
 	orderId: string;
@@ -21,7 +21,7 @@ export interface EventSubject {
 	occurredAtMs: number;
 }
 
-/** The first 13 fields as JSON: what the outbox keeps. */
+/** Returns the first 13 fields as JSON. This text is stored. */
 export function composeEvent(event: EventName, subject: EventSubject): string {
 	return JSON.stringify({
 		event,
@@ -40,12 +40,12 @@ export function composeEvent(event: EventName, subject: EventSubject): string {
 	});
 }
 
-/** Of a test conversion: quotes in a value are escaped, so only the field itself reads like this. */
+/** Returns whether the event is about a test conversion. Quotes inside values are escaped, so only the field itself can match. */
 export function isTestEvent(composedEvent: string): boolean {
 	return composedEvent.includes('"test":true');
 }
 
-/** The body of one attempt. Joins text instead of parsing: this runs for every request sent. */
+/** Returns the body of one attempt. It joins text instead of parsing JSON, because it runs for every request. */
 export function bodySentAt(composedEvent: string, sentAtMs: number): string {
 	return `${composedEvent.slice(0, -1)},"sentAt":"${isoTime(sentAtMs)}"}`;
 }

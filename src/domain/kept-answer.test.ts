@@ -4,7 +4,7 @@ import { firstLineOf, KEPT_BODY_BYTES, keepAnswer, readKeptAnswer, writeKeptAnsw
 
 const NOTHING = Buffer.alloc(0);
 
-test("four headers are kept and no other, with the body as text", () => {
+test("only four headers are stored, with the body as text", () => {
 	const headers = {
 		location: "https://shop.example/neu/",
 		"content-type": "text/html; charset=utf-8",
@@ -23,7 +23,7 @@ test("four headers are kept and no other, with the body as text", () => {
 	});
 });
 
-test("what was not sent is null, and a header that came twice is kept with both values", () => {
+test("a missing header is null, and a header that came twice is stored with both values", () => {
 	const kept = keepAnswer({ location: ["/a", "/b"] }, NOTHING, true);
 	deepEqual(kept, {
 		location: "/a, /b",
@@ -35,7 +35,7 @@ test("what was not sent is null, and a header that came twice is kept with both 
 	});
 });
 
-test("a header is bounded, and what cannot be shown in it is escaped", () => {
+test("a long header is cut, and characters that cannot be shown are escaped", () => {
 	const keep = (server: string) => keepAnswer({ server }, NOTHING, false).server ?? "";
 	equal(keep("x".repeat(1_000)), "x".repeat(1_000));
 	equal(keep("x".repeat(16_000)), `${"x".repeat(1_000)}…`);
@@ -44,13 +44,13 @@ test("a header is bounded, and what cannot be shown in it is escaped", () => {
 	equal(keep("\u001b[31m\u009b"), "\\x1b[31m\\x9b");
 });
 
-test("two kilobytes of the body are kept, whatever more is given", () => {
+test("at most two kilobytes of the body are stored", () => {
 	const { body } = keepAnswer({}, Buffer.alloc(9_000, "a"), true);
 	equal(body, "a".repeat(KEPT_BODY_BYTES));
 	ok(keepAnswer({}, Buffer.alloc(9_000), true).body.length <= 4 * KEPT_BODY_BYTES);
 });
 
-test("what is stored reads back as it was, and has no NUL whatever the shop sent", () => {
+test("a stored answer reads back unchanged, and contains no NUL whatever the shop sent", () => {
 	const hostile = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 	for (const body of [hostile, NOTHING, Buffer.from('"\\u0000" \\ \n\t Größe 😀 </script>')]) {
 		const kept = keepAnswer({ location: "/\u0000", server: "" }, body, false);
@@ -60,11 +60,11 @@ test("what is stored reads back as it was, and has no NUL whatever the shop sent
 	}
 });
 
-test("nothing kept, or nothing that can be read, is null", () => {
+test("an answer that was not stored or cannot be read is null", () => {
 	for (const stored of [null, "", "x", "null", "7"]) equal(readKeptAnswer(stored), null);
 });
 
-test("the first line of an answer is the receiver's own words; of a page there are none", () => {
+test("the first line of an answer is returned, unless the answer is an HTML page", () => {
 	const lineOf = (body: string) => firstLineOf(writeKeptAnswer(keepAnswer({}, Buffer.from(body), false)));
 	const words = "The timestamp is 600 s behind this clock";
 	deepEqual(["", " \n", "<html>", `\n${words}\nmore`, "x".repeat(300)].map(lineOf), [

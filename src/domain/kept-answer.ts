@@ -1,16 +1,16 @@
-// What a shop answered, as far as it is kept for people to read: of an answer that is not 2xx, four headers and the
+// The part of a shop's answer that is stored for people to read. For an answer that is not 2xx these are four headers and the
 // beginning of the body, as text that is safe to show. It never changes a verdict.
 
 import * as z from "zod";
 import { readJson } from "./json.ts";
 import { showBytes } from "./visible-text.ts";
 
-/** As HTTP libraries give them: lower-case names, bytes as Latin-1, several of one name as a list. */
+/** Headers as HTTP libraries return them: names in lower case, bytes as Latin-1, repeated headers as a list. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The first bytes of a body: enough for the message of an error page. */
+/** Maximum number of stored bytes of a body. It is enough for the message of an error page. */
 export const KEPT_BODY_BYTES = 2_048;
-/** Of one header; a Location may be long, and what is beyond this nobody reads. */
+/** Maximum number of stored characters of a header. A Location may be long, but nobody reads more than this. */
 const KEPT_HEADER_CHARACTERS = 1_000;
 
 export function keepAnswer(headers: AnswerHeaders, body: Uint8Array, isCut: boolean): KeptAnswer {
@@ -34,12 +34,12 @@ function keepHeader(value: string | readonly string[] | undefined): string | nul
 		: shown;
 }
 
-/** As it is stored: text without a NUL, which PostgreSQL would not take. */
+/** Returns the answer as it is stored. The text contains no NUL, which PostgreSQL would refuse. */
 export function writeKeptAnswer(answer: KeptAnswer): string {
 	return JSON.stringify(answer);
 }
 
-/** `isCut`: more of the body was to come. */
+/** `isCut` says that the body was longer than the stored part. */
 const KEPT = z.object({
 	location: z.string().nullable().catch(null),
 	contentType: z.string().nullable().catch(null),
@@ -51,14 +51,14 @@ const KEPT = z.object({
 
 export type KeptAnswer = z.infer<typeof KEPT>;
 
-/** Null where nothing was kept. */
+/** Returns null if nothing was stored, or if it cannot be read. */
 export function readKeptAnswer(stored: string | null): KeptAnswer | null {
 	return KEPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
 }
 
 const LINE_CHARACTERS = 200;
 
-/** The receiver's own words; null where it said nothing, or sent a page. */
+/** Returns the first line of the body, or null if the body is empty or an HTML page. */
 export function firstLineOf(stored: string | null): string | null {
 	const line = readKeptAnswer(stored)?.body.trimStart().split("\n", 1)[0]?.trim() ?? "";
 	if (line === "" || line.startsWith("<")) return null;

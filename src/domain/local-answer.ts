@@ -1,12 +1,12 @@
-// What `ringback listen` says came of an event on the developer's own machine. It is their word and no callback of ours:
-// pages say so, and it settles nothing.
+// The result of an event on a developer's own machine, as `ringback listen` reports it. It is not the result of a callback of
+// ours. Pages say so, and it does not change any delivery.
 
 export const LOCAL_OUTCOMES = [
-	/** Their endpoint answered with a status. */
+	/** The developer's endpoint answered with a status. */
 	"answered",
 	"timeout",
 	"no_connection",
-	/** There is no endpoint: the listener checked our signature itself. */
+	/** There is no endpoint, so the listener checked our signature itself. */
 	"verified",
 	"not_verified",
 ] as const;
@@ -14,14 +14,14 @@ export type LocalOutcome = (typeof LOCAL_OUTCOMES)[number];
 
 export interface LocalAnswer {
 	outcome: LocalOutcome;
-	/** Of one that answered, and then it is there. */
+	/** Status of the answer. Null unless the outcome is "answered". */
 	httpStatus: number | null;
-	/** Why there was no answer, or why the signature is not right: a word for programs. */
+	/** Machine-readable reason why there was no answer, or why the signature is wrong. */
 	code: string | null;
 	tookMs: number | null;
 }
 
-/** Where a callback would have counted as delivered, or would have been taken as ours. */
+/** Returns whether a callback would have counted as delivered, or the signature was verified. */
 export function isGoodAnswer({ outcome, httpStatus }: Pick<LocalAnswer, "outcome" | "httpStatus">): boolean {
 	return outcome === "verified" || (httpStatus !== null && httpStatus >= 200 && httpStatus < 300);
 }

@@ -1,23 +1,24 @@
-// What a programme's people are told about its callbacks, and when.
+// Notices about a programme's callbacks, and when they are published.
 //
-// A notice of failing callbacks opens with the first failed attempt after a success, and counts those that follow:
+// A notice of failing callbacks opens with the first failed attempt after a success, and counts the failed attempts that
+// follow. While it is watched, only the engine knows of it. When it is published, pages show it and mails are sent.
 //
-//   (none)  ──an attempt fails──▶ watched ──it is to be told──▶ told ──an attempt succeeds──▶ ended, with a notice that
-//                                                                                             callbacks work again
-//   watched ──an attempt succeeds, or the Postback URL is removed──▶ (none): nobody hears of it
-//   told    ──the Postback URL is removed──▶ ended
+//   (none)    ──an attempt fails──▶ watched ──the trouble is serious──▶ published
+//   watched   ──an attempt succeeds, or the Postback URL is removed──▶ (none)
+//   published ──an attempt succeeds──▶ ended, with a second notice that callbacks work again
+//   published ──the Postback URL is removed──▶ ended
 //
 // Trouble is serious with the fifth failed attempt in a row, after ten minutes without a success, or when a delivery has
-// finally failed, whichever comes first: then every page says so, and it is told. Mails go at once for the first, then
-// at most one per programme in fifteen minutes, so that a million failures are not a million mails.
+// finally failed, whichever comes first. The first mail is sent at once. After that a programme gets at most one mail in
+// fifteen minutes, so that a million failures do not cause a million mails.
 
 import { MINUTE_MS } from "./time.ts";
 
 export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
 
 /**
- * Mails that can be switched off. All others stay on: what somebody asked for (links), and what may be the only sign that
- * an account or a programme is in somebody else's hands (changes to either).
+ * Mails that a person can switch off. All other mails are always sent: those that somebody requested (links), and those
+ * about changes to an account or a programme, which may be the only sign that somebody else has taken it over.
  */
 export type MailKind = NoticeKind;
 export const MAIL_KINDS = [
@@ -25,21 +26,21 @@ export const MAIL_KINDS = [
 	"callbacks_working_again",
 ] as const satisfies readonly MailKind[];
 
-/** What ended a trouble. */
+/** Reason for the end of a trouble. */
 export type TroubleEnd = "success" | "removal";
 
-/** Who of a programme is mailed about its callbacks. */
+/** Roles whose members get mails about a programme's callbacks. */
 export const MAILED_ROLES = ["owner", "developer"] as const;
 export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
 const TOPIC_PREFIX = "callbacks:";
 
-/** Of a programme's mails about its callbacks. */
+/** Returns the topic of a programme's mails about its callbacks. */
 export function callbacksTopic(programmeId: number): string {
 	return `${TOPIC_PREFIX}${programmeId}`;
 }
 
-/** Null for a mail about anything else. */
+/** Returns the programme of such a topic, or null for a mail about anything else. */
 export function programmeOfTopic(topic: string | null): number | null {
 	return topic?.startsWith(TOPIC_PREFIX) === true ? Number(topic.slice(TOPIC_PREFIX.length)) : null;
 }
@@ -48,23 +49,24 @@ const SERIOUS_AFTER_ATTEMPTS = 5;
 export const SERIOUS_AFTER_MS = 10 * MINUTE_MS;
 
 export interface WatchedTrouble {
-	/** When the first attempt failed. */
+	/** Time at which the first attempt failed. */
 	openedAtMs: number;
-	/** In a row, since then. */
+	/** Number of attempts that failed in a row since then. */
 	failedAttempts: number;
-	/** Deliveries that finally failed. */
+	/** Number of deliveries that finally failed. */
 	failures: number;
 }
 
 export function isSerious(trouble: WatchedTrouble, nowMs: number): boolean {
-	return isToBeTold(trouble, null, nowMs);
+	return isToBePublished(trouble, null, nowMs);
 }
 
 /**
- * A shop that flaps has five failures in a row again and again: for fifteen minutes after a mail these alone are no
- * news, or its notices would be without number. Of a final failure the owner is told in any case (contract section 7).
+ * Returns whether a watched trouble is to be published. A shop that flaps has five failures in a row again and again. For
+ * fifteen minutes after a mail these alone are no reason, or there would be countless notices. A final failure is always
+ * published (contract section 7).
  */
-export function isToBeTold(
+export function isToBePublished(
 	{ openedAtMs, failedAttempts, failures }: WatchedTrouble,
 	lastMailedAtMs: number | null,
 	nowMs: number,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_ATTEMPTS, nextDueAtMs, RETRY_DELAYS_MS } from "./retry.ts";
 
-// In seconds and written out, so that a wrong factor in the source cannot be wrong here too.
+// In seconds and written out, so that a wrong factor in the source is not repeated here.
 const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 21_600, 86_400];
 const ENDED_AT_MS = 1_767_225_600_123;
 
@@ -30,7 +30,7 @@ for (const [i, delaySeconds] of DELAYS_SECONDS.entries()) {
 	});
 }
 
-test("contract 8: after the seventh attempt, or any count that cannot be, nothing is due", () => {
+test("contract 8: after the seventh attempt, or for an impossible count, no attempt is due", () => {
 	for (const counted of [7, 8, 100, Number.MAX_SAFE_INTEGER, 0, -1, 1.5, Number.NaN]) {
 		assert.equal(nextDueAtMs(counted, ENDED_AT_MS), null, String(counted));
 	}

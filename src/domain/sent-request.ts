@@ -1,5 +1,5 @@
-// The request of an attempt, byte for byte as it was sent, put together again from what is kept of it: the
-// event's body, the moment, the nonce and the signature. The secret is not needed, and not shown.
+// Rebuilds the request of an attempt, byte for byte as it was sent, from what is stored: the event's body, the start of the
+// attempt, the nonce and the signature. The secret is not needed, and not shown.
 
 import { bodySentAt } from "./event.ts";
 import { headerNames, userAgent } from "./signature.ts";
@@ -10,7 +10,7 @@ export interface SentRequest {
 	body: string;
 }
 
-/** Null for an attempt whose process died: nobody knows what it had sent. */
+/** Returns null for an attempt whose process died, because nobody knows what it had sent. */
 export function rebuildRequest(
 	attempt: { url: string | null; nonce: string | null; signature: string | null; started_at_ms: number },
 	event: { event: string; eventBody: string },

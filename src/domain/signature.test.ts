@@ -71,7 +71,7 @@ test("contract 4.3 rule 2: a signature matches in lower, upper and mixed case", 
 	}
 });
 
-test("a signature of the wrong length, alphabet or form is refused and never thrown at", () => {
+test("a signature of the wrong length, alphabet or form is refused and does not throw", () => {
 	const good = sign(KEY, CANONICAL);
 	const wrong = [
 		...["", "0", good.slice(1), good.slice(0, -1), good.slice(2), `${good}0`, `${good}00`, good + good],

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { fairShare, SLOTS, slotOf } from "./slot.ts";
 
-test("as many programmes in a row as there are slots are each in another one", () => {
+test("64 programmes with consecutive ids are in 64 different slots", () => {
 	const slots = Array.from({ length: SLOTS }, (_, index) => slotOf(1_000 + index));
 	equal(new Set(slots).size, SLOTS);
 	equal(
@@ -11,6 +11,6 @@ test("as many programmes in a row as there are slots are each in another one", (
 	);
 });
 
-test("engines that have their share each have all slots together, and none of them too many", () => {
+test("the shares of all engines cover all slots, and no engine has more than its share", () => {
 	deepEqual([0, 1, 2, 3, 64, 65].map(fairShare), [64, 64, 32, 22, 1, 1]);
 });

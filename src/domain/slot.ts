@@ -1,11 +1,12 @@
-// Which engine sends to which shop: programmes are divided into slots, and an engine owns slots.
+// Slots decide which engine sends to which shop. Each programme belongs to a slot, and each slot is owned by one engine.
 
-/** Enough for every engine of a large installation to have a fair share, few enough to read all of them at once. */
+/** Number of slots. Every engine of a large installation gets a fair share, and all of them can be read at once. */
 export const SLOTS = 64;
 
 /**
- * Engines own stretches of neighbouring slots, and a small installation has neighbouring programmes: with this between them
- * they are spread over all engines. Odd, so that every slot is used; SLOTS times the golden ratio, so that any few are apart.
+ * Distance between the slots of two programmes with consecutive ids. Engines own ranges of consecutive slots, and a small
+ * installation has consecutive programme ids, so this distance spreads the programmes over all engines. It is odd, so that
+ * every slot is used, and near SLOTS divided by the golden ratio, so that the slots of a few programmes are far apart.
  */
 export const SLOT_STEP = 39;
 
@@ -13,7 +14,7 @@ export function slotOf(programmeId: number): number {
 	return (programmeId * SLOT_STEP) % SLOTS;
 }
 
-/** How many slots one of so many engines has at most. */
+/** Returns the maximum number of slots for each engine. */
 export function fairShare(engines: number): number {
 	return Math.ceil(SLOTS / Math.max(1, engines));
 }

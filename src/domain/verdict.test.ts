@@ -22,7 +22,7 @@ for (const [first, last, verdict] of STATUS_RANGES) {
 	});
 }
 
-test("the table above leaves out no status from 100 to 599", () => {
+test("the table above covers every status from 100 to 599", () => {
 	let next = 100;
 	for (const [first, last] of STATUS_RANGES) {
 		assert.equal(first, next);
@@ -31,17 +31,17 @@ test("the table above leaves out no status from 100 to 599", () => {
 	assert.equal(next, 600);
 });
 
-test("a number that is no HTTP status is retried: nothing says the shop meant to refuse or to accept", () => {
+test("a number that is no HTTP status is retried, because nothing says that the shop meant to refuse or to accept", () => {
 	for (const status of [0, -1, -200, 1, 20, 99, 600, 999, 2_000, Number.NaN, Infinity, -Infinity]) {
 		assert.equal(judgeOutcome({ kind: "answered", status }), "retry", String(status));
 	}
 });
 
-test("contract 7: no answer within the time allowed is retried", () => {
+test("contract 7: an attempt without an answer in time is retried", () => {
 	assert.equal(judgeOutcome({ kind: "timeout", stage: "exchange" }), "retry");
 });
 
-test("contract 7: a network error is retried at whatever stage, DNS failure and bad certificate included", () => {
+test("contract 7: a network error at any stage is retried, including DNS failures and bad certificates", () => {
 	const cases = [
 		["look-up", "ENOTFOUND"],
 		["look-up", "EAI_AGAIN"],
@@ -58,7 +58,7 @@ test("contract 7: a network error is retried at whatever stage, DNS failure and 
 	}
 });
 
-test("contract 7: a private or internal address is refused for good, and not retried", () => {
+test("contract 7: a private or internal address ends the delivery and is not retried", () => {
 	const outcome = { kind: "forbidden-address", address: "10.0.0.1", reason: "a private network" } as const;
 	assert.equal(judgeOutcome(outcome), "forbidden address");
 });

@@ -1,16 +1,16 @@
-// What an attempt's outcome means for its delivery: contract section 7 as one closed table.
+// What an attempt's outcome means for its delivery. This is contract section 7 as one closed table.
 
 export type Outcome =
 	| { kind: "answered"; status: number }
-	/** `stage` is what the time ran out in: at "exchange" the request was sent. */
+	/** `stage` is the step during which the time ran out. At "exchange" the request had been sent. */
 	| { kind: "timeout"; stage: AttemptStage }
-	/** `code` is the system's or TLS library's own word (ECONNREFUSED, CERT_HAS_EXPIRED …), for people to read. */
+	/** `code` is the error code of the system or the TLS library (ECONNREFUSED, CERT_HAS_EXPIRED …), for people to read. */
 	| { kind: "network-error"; stage: AttemptStage; code: string }
 	| { kind: "forbidden-address"; address: string; reason: string };
 
 export type AttemptStage = "look-up" | "connect" | "tls" | "exchange";
 
-/** Milliseconds; null where the step did not happen (a kept connection needs no look-up, connect or TLS). */
+/** Durations of the steps, or null if a step did not happen. A reused connection needs no look-up, connect or TLS. */
 export interface AttemptTimings {
 	lookUpMs: number | null;
 	connectMs: number | null;
@@ -20,7 +20,7 @@ export interface AttemptTimings {
 
 export type Verdict = "delivered" | "retry" | "refused" | "redirect" | "forbidden address";
 
-/** 2xx, whatever stands in the answer besides. */
+/** Every 2xx status is a success, whatever the body says. */
 export function isSuccess(status: number): boolean {
 	return status >= 200 && status <= 299;
 }
@@ -44,6 +44,6 @@ function judgeStatus(status: number): Verdict {
 	if (status >= 300 && status <= 399) return "redirect";
 	if (status === 408 || status === 429) return "retry";
 	if (status >= 400 && status <= 499) return "refused";
-	// 5xx, and the numbers no standard defines: nothing says the shop meant to refuse.
+	// 5xx, and numbers that no standard defines. Nothing says that the shop meant to refuse.
 	return "retry";
 }

@@ -47,7 +47,7 @@ const HELD = { sinceMs: ago(60), heldBy: null, waiting: 12, due: 3 };
 describe("what staff are warned of", () => {
 	const cases: readonly [title: string, change: Partial<WatchedState>, kinds: readonly string[]][] = [
 		["a sound installation", {}, []],
-		["nobody has told of itself yet", { processes: [] }, []],
+		["no process has reported yet", { processes: [] }, []],
 		["no worker", { processes: [WEB] }, ["no_worker"]],
 		["a worker that holds callbacks on purpose", { processes: [{ ...WORKER, in_hand: null }, WEB] }, []],
 		["a worker silent for just a minute", { processes: [{ ...WORKER, seen_at_ms: ago(1) }] }, []],
@@ -90,21 +90,25 @@ describe("what staff are warned of", () => {
 		],
 		["an old schema", { schema: { version: 1, known: 2 } }, ["schema_differs"]],
 		["a new schema", { schema: { version: 3, known: 2 } }, ["schema_differs"]],
-		["a database that was never backed up by us", { backedUpAtMs: null }, []],
-		["a backup of almost three days", { backedUpAtMs: NOW_MS - 3 * DAY_MS + 1 }, []],
-		["a backup of three days", { backedUpAtMs: NOW_MS - 3 * DAY_MS }, ["backup_old"]],
+		["a database without a backup by Ringback", { backedUpAtMs: null }, []],
+		["a backup that is almost three days old", { backedUpAtMs: NOW_MS - 3 * DAY_MS + 1 }, []],
+		["a backup that is three days old", { backedUpAtMs: NOW_MS - 3 * DAY_MS }, ["backup_old"]],
 		["a disk with a tenth left", { disk: { freeBytes: 10, sizeBytes: 100 } }, []],
 		["a disk with less", { disk: { freeBytes: 9, sizeBytes: 100 } }, ["disk_filling"]],
-		["a disk that nobody can see", { disk: null }, []],
+		["a disk that cannot be read", { disk: null }, []],
 		["callbacks that are held", { pause: HELD }, ["delivery_paused"]],
 		["a clock five seconds ahead", { clockOffsetMs: 5_000 }, []],
 		["a clock further ahead", { clockOffsetMs: 5_001 }, ["clock_off"]],
 		["no PUBLIC_URL", settings({ publicUrl: null }), ["no_public_url"]],
-		["no PUBLIC_URL on one's own machine", { ...settings({ publicUrl: null }), host: "localhost:80" }, []],
+		[
+			"no PUBLIC_URL on a person's own machine",
+			{ ...settings({ publicUrl: null }), host: "localhost:80" },
+			[],
+		],
 		["a plain PUBLIC_URL", settings({ publicUrl: "http://rb.example" }), ["plain_http"]],
 		["a plain PUBLIC_URL on this machine", settings({ publicUrl: "http://localhost:8080" }), []],
 		[
-			"a plain PUBLIC_URL that requests show, too",
+			"a plain PUBLIC_URL that requests use, too",
 			{
 				...settings({ publicUrl: "http://rb.example" }),
 				sightings: [{ kind: "plain_http", where: "rb.example" }],
@@ -113,7 +117,7 @@ describe("what staff are warned of", () => {
 		],
 		["a proxy", { sightings: [{ kind: "untrusted_proxy", where: "10.0.0.2" }] }, ["untrusted_proxy"]],
 		[
-			"settings of a newcomer",
+			"the settings of a first try",
 			settings({ publicUrl: null, hasMail: false, allowsPrivateRanges: true }),
 			["private_ranges", "no_public_url", "mail_off"],
 		],
@@ -131,7 +135,7 @@ describe("what staff are warned of", () => {
 			}
 		});
 	}
-	test("every check has a case, but for chores, which have their own below", () => {
+	test("every check has a case, except chores, which have their own below", () => {
 		const seen = new Set(cases.flatMap(([, , kinds]) => kinds));
 		deepEqual(
 			CHECKS.map(({ kind }) => kind).filter((kind) => !seen.has(kind)),
@@ -140,15 +144,15 @@ describe("what staff are warned of", () => {
 	});
 });
 
-test("of a process that fell silent it says how many callbacks may be sent again, and by which process", () => {
+test("the warning about a silent process says how many callbacks may be sent again, and by which process", () => {
 	const silent = { ...WORKER, instance: "2a1b2c3d", seen_at_ms: 0 };
 	const text = (gone: ProcessRecord, ...others: ProcessRecord[]) =>
 		find({ processes: [gone, ...others] }).at(-1)?.text ?? "";
 	match(
 		text(silent, WORKER),
-		/Another process has taken over its programmes, and sends again the callbacks that were in flight \(at most 512\)/,
+		/Another process has taken over its programmes, and sends the callbacks again that were in flight \(at most 512\)/,
 	);
-	match(text(silent, WEB), /Its programmes wait until .* which sends again .* \(at most 512\)/);
+	match(text(silent, WEB), /Its programmes wait until .* which sends the callbacks again .* \(at most 512\)/);
 	match(
 		text(silent, { ...WORKER, in_hand: null }),
 		/Its programmes wait/,
@@ -157,7 +161,7 @@ test("of a process that fell silent it says how many callbacks may be sent again
 	const engine = { in_hand: 2, programmes_due: 0, oldest_due_at_ms: null, most_in_flight: null };
 	match(
 		text({ ...silent, ...engine }, WORKER),
-		/that were in flight: their shops/,
+		/that were in flight, so shops/,
 		"1.0.0 did not say how many",
 	);
 	doesNotMatch(text({ ...silent, role: "web", in_hand: null }, WORKER), /callbacks/);
@@ -169,14 +173,11 @@ test("the last mail failure is the newest of all processes", () => {
 	deepEqual(lastMailFailure([WEB]), null);
 });
 
-test("a clock that is off says what that means, and beyond a minute that the process stands still", () => {
+test("the warning about a clock says what it means, and beyond a minute that the process sends nothing", () => {
 	const [warning] = find({ clockOffsetMs: -29_000 });
 	equal(warning?.title, "This machine's clock is 29.0 s behind the database server's");
-	match(
-		warning?.text ?? "",
-		/go by the database server's clock.* authenticator codes may be refused\..* by NTP/,
-	);
-	doesNotMatch(warning?.text ?? "", /not ready|wrong/);
+	match(warning?.text ?? "", /decisions and sign-in use the database server's clock, .* by NTP/);
+	doesNotMatch(warning?.text ?? "", /not ready|wrong|authenticator/);
 	for (const offsetMs of [60_000, -60_000])
 		deepEqual(find({ clockOffsetMs: offsetMs })[0]?.text, warning?.text);
 	for (const offsetMs of [60_001, -60_001]) {
@@ -199,13 +200,13 @@ function chore(name: ChoreRecord["name"], change: Partial<ChoreRecord> = {}): Ch
 	};
 }
 
-describe("chores that do not get done", () => {
-	test("are not told of while they are on time", () => {
+describe("warnings about chores", () => {
+	test("there is none while all chores are on time", () => {
 		const chores = [chore("approvals"), chore("nonces", { failures: 2, error: "Not yet late." })];
 		deepEqual(find({ chores }), []);
 	});
 
-	test("one that fails is named, with since when, its last success, its last error and what to do", () => {
+	test("a failing chore is named, with its last success, its last error and what to do", () => {
 		const failing = { last_success_ms: ago(11 * 60), last_failure_ms: ago(10), failures: 11 };
 		const chores = [chore("approvals"), chore("retention", { ...failing, error: "No space left." })];
 		deepEqual(find({ chores }), [
@@ -213,20 +214,20 @@ describe("chores that do not get done", () => {
 				kind: "chore_late",
 				about: "retention",
 				title: "Records past the retention time are not being removed",
-				text: "The chore retention is late since 2026-01-02T11:00:00.000Z. It last succeeded at 2026-01-02T01:00:00.000Z and failed 11 times since. The last failure says: No space left. See the log of the process.",
+				text: "The chore retention has been late since 2026-01-02T11:00:00.000Z. It last succeeded at 2026-01-02T01:00:00.000Z and failed 11 times since. The last failure says: No space left. See the log of the process.",
 			},
 		]);
 	});
 
-	test("one that nobody does is told with what to look for", () => {
+	test("a chore that no process does is reported with advice", () => {
 		const [found] = find({ chores: [chore("approvals", { last_success_ms: ago(3) }), chore("nonces")] });
 		match(
 			found?.text ?? "",
-			/^The chore approvals is late since 2026-01-02T11:59:00.000Z\..* No worker does it, or it hangs: /,
+			/^The chore approvals has been late since 2026-01-02T11:59:00.000Z\..* Either no worker runs, or the chore hangs\. /,
 		);
 	});
 
-	test("without a worker only what fails is told of, beside that no worker runs", () => {
+	test("without a worker only failing chores are reported, next to the missing worker", () => {
 		const chores = [
 			chore("approvals", { last_success_ms: ago(3) }),
 			chore("expiries", { last_success_ms: ago(40), last_failure_ms: ago(5), failures: 3, error: "No." }),
@@ -240,7 +241,7 @@ describe("chores that do not get done", () => {
 		);
 	});
 
-	test("those that nobody is to do, by the settings, are not late", () => {
+	test("a chore that the settings switch off is not late", () => {
 		const old = { last_success_ms: ago(90) };
 		const chores = [chore("change_mails", old), chore("notice_mails", old), chore("early_notices", old)];
 		const late = (change: Partial<WatchedState>) =>
@@ -249,7 +250,7 @@ describe("chores that do not get done", () => {
 		deepEqual(late(settings({ hasMail: false })), ["early_notices"]);
 	});
 
-	test("may mend themselves; a setting does not", () => {
+	test("a late chore may disappear by itself, and a setting does not", () => {
 		const [late] = find({ chores: [chore("approvals", { last_success_ms: null })] });
 		const [off] = find(settings({ hasMail: false }));
 		deepEqual([late && isLasting(late), off && isLasting(off)], [false, true]);

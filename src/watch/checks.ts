@@ -1,5 +1,5 @@
-// Everything that may have to be put right about an installation: one list of checks, each with the sentences for what it
-// finds. The log, `ringback doctor`, /health, staff's pages and the metrics all show what this list finds.
+// The checks of an installation. Each entry of the list finds one kind of problem, and has the sentences that describe it.
+// The log, `ringback doctor`, /health, the pages for staff and the metrics all show what this list finds.
 
 import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
 import {
@@ -21,26 +21,26 @@ import {
 import type { DiskSpace } from "../ports.ts";
 import type { SystemReading } from "../store/queries/system.ts";
 
-/** What the checks look at. */
+/** The facts that the checks examine. */
 export interface WatchedState extends SystemReading {
 	nowMs: number;
 	settings: WarningSettings;
-	/** Where people find the service, as far as it is known. */
+	/** Host under which people open the service, if it is known. */
 	host: string | undefined;
 	sightings: readonly Sighting[];
-	/** Of this process's clock against the database server's, above zero when it is ahead; null where there is only one. */
+	/** How far this machine's clock is ahead of the database server's. Null if there is only one clock. */
 	clockOffsetMs: number | null;
-	/** Of the SQLite file; null where it is on a server, or not known. */
+	/** The disk of the SQLite file. Null if the database is on a server, or the disk cannot be read. */
 	disk: DiskSpace | null;
 }
 
 export interface Check {
 	kind: string;
-	/** What `ringback doctor` calls it; several checks may be one line of it. */
+	/** Name of the check's line in `ringback doctor`. Several checks may share one line. */
 	area: string;
 	/**
-	 * The start of a process, or a machine that wakes up, makes it good within moments: it goes into the log when two looks
-	 * in a row have found it.
+	 * Set if the problem can disappear by itself within moments, for example while a process starts. It is logged when two
+	 * runs in a row have found it.
 	 */
 	mendsItself?: true;
 	find(state: WatchedState): Found;
@@ -49,13 +49,13 @@ export interface Check {
 type Sentence = Omit<Warning, "kind">;
 type Found = Sentence | readonly Sentence[] | null;
 
-/** As the alerts: see ops/prometheus/ringback.rules.yml. */
+/** The same limits as in the alert rules (ops/prometheus/ringback.rules.yml). */
 const OVERDUE_MS = 5 * MINUTE_MS;
 const LEAST_FREE_SHARE = 0.1;
-/** Every night, and two that may fail. */
+/** Backups are made every night, and two in a row may fail. */
 const BACKUP_OLD_MS = 3 * DAY_MS;
 
-/** In the order in which staff read them. */
+/** The checks, in the order in which staff read them. */
 export const CHECKS: readonly Check[] = [
 	{ kind: "delivery_paused", area: "delivery", find: findPause },
 	{ kind: "clock_off", area: "clock", find: findClock },
@@ -85,7 +85,7 @@ export const CHECKS: readonly Check[] = [
 	{
 		kind: "no_public_url",
 		area: "public-url",
-		// Who tries the service on their own machine needs none.
+		// A person who tries the service on their own machine does not need it.
 		find: ({ settings, host }) =>
 			settings.publicUrl === null && (host === undefined || !isLoopbackHost(host))
 				? {
@@ -111,27 +111,27 @@ export function findWarnings(state: WatchedState): Warning[] {
 	return CHECKS.flatMap(({ kind, find }) => [find(state) ?? []].flat().map((found) => ({ kind, ...found })));
 }
 
-/** Told as soon as it is found. */
+/** Returns whether a warning is logged as soon as it is found, because the problem does not disappear by itself. */
 export function isLasting({ kind }: Warning): boolean {
 	return CHECKS.some((check) => check.kind === kind && check.mendsItself !== true);
 }
 
-/** Callbacks that are held on purpose: nobody should forget it. */
+/** Reminds staff that callbacks are held on purpose. */
 function findPause({ pause }: WatchedState): Found {
 	if (pause === null) return null;
 	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
 	const by = pause.heldBy ?? "`ringback hold`";
 	return {
 		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${by}, and ${waiting}`,
-		text: "Conversions and decisions are accepted, and no shop is told. `ringback owed` lists what would be sent. Release callbacks on System or with `ringback release`.",
+		text: "Conversions and decisions are accepted, but no callback is sent. `ringback owed` lists the callbacks that wait. Release them on System or with `ringback release`.",
 	};
 }
 
 const CLOCK_MEANING = {
 	warning:
-		"Callbacks and decisions go by the database server's clock, so they are on time. Sign-in goes by this machine's: authenticator codes may be refused. More than a minute apart, this process stops sending and deciding.",
+		"Callbacks, decisions and sign-in use the database server's clock, so they are on time. If the two clocks are more than a minute apart, this process stops sending and deciding.",
 	problem:
-		"One of the two clocks is wrong, and this process cannot know which. Until they agree again it is not ready, sends no callbacks, decides nothing by time and answers signed requests with 503. It then goes on by itself, and nothing is lost.",
+		"One of the two clocks is wrong, and this process cannot know which. Until they agree again it is not ready, sends no callbacks, decides nothing by time and answers signed requests with 503. It then continues by itself, and nothing is lost.",
 } as const;
 
 function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
@@ -142,11 +142,11 @@ function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
 	return {
 		about: state,
 		title: `This machine's clock is ${seconds} s ${offsetMs > 0 ? "ahead of" : "behind"} the database server's`,
-		text: `${CLOCK_MEANING[state]} Keep the clocks of this machine and of the database server set by NTP (chrony or systemd-timesyncd); a container has the clock of its host.`,
+		text: `${CLOCK_MEANING[state]} Keep the clocks of this machine and of the database server synchronized by NTP (chrony or systemd-timesyncd). A container has the clock of its host.`,
 	};
 }
 
-/** Nobody does them while there is no mail server: then they are not late. */
+/** Chores that are not done, and so not late, if there is no mail server. */
 const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails"];
 
 export function findLateChores({ chores, settings, nowMs }: WatchedState): readonly ChoreRecord[] {
@@ -155,7 +155,7 @@ export function findLateChores({ chores, settings, nowMs }: WatchedState): reado
 	);
 }
 
-/** That no worker runs is a warning of its own: then only what fails is told of here. */
+/** If no worker runs, only failing chores are reported here, because the missing worker is a warning of its own. */
 function findChores(state: WatchedState): Found {
 	const hasWorker = alive(state).some(({ role }) => role !== "web");
 	return findLateChores(state)
@@ -165,13 +165,13 @@ function findChores(state: WatchedState): Found {
 
 function describeLate(record: ChoreRecord): Sentence {
 	const { name, last_success_ms: lastSuccessMs, failures, error } = record;
-	const since = `The chore ${name} is late since ${isoTime(lateSinceMs(record))}.`;
+	const since = `The chore ${name} has been late since ${isoTime(lateSinceMs(record))}.`;
 	const last =
 		lastSuccessMs === null ? "It has never succeeded" : `It last succeeded at ${isoTime(lastSuccessMs)}`;
 	const times = failures === 1 ? "once" : `${failures} times`;
 	const cause =
 		failures === 0 || error === null
-			? `${last}. No worker does it, or it hangs: see that a process of role worker or all runs, and what its log says.`
+			? `${last}. Either no worker runs, or the chore hangs. Check that a process with the role worker or all runs, and read its log.`
 			: `${last} and failed ${times} since. The last failure says: ${error} See the log of the process.`;
 	return { about: name, title: CHORES[name].undone, text: `${since} ${cause}` };
 }
@@ -185,7 +185,7 @@ function findNoWorker(state: WatchedState): Found {
 	if (running.length === 0 || running.some(({ role }) => role !== "web")) return null;
 	return {
 		title: "No process delivers callbacks",
-		text: "Calls are stored, and nothing is sent to shops. Start a process with RINGBACK_ROLE=worker or all; everything that waits is then sent.",
+		text: "Sale reports are stored, but no callback is sent. Start a process with RINGBACK_ROLE=worker or all. It then sends all callbacks that wait.",
 	};
 }
 
@@ -198,15 +198,15 @@ function findSilent(state: WatchedState): Found {
 		return {
 			about: instance,
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
-			text: `Last report at ${isoTime(seenAtMs)}; it was not stopped cleanly. If it was killed or its machine went away, start it again.${callbacks} If it still runs, see whether it reaches the database. It is listed for an hour after that report.`,
+			text: `Its last report was at ${isoTime(seenAtMs)}, and it was not stopped cleanly. If it was killed or its machine failed, start it again.${callbacks} If it still runs, check whether it reaches the database. It is listed for an hour after its last report.`,
 		};
 	});
 }
 
-/** Nobody knows which of them reached their shops, so no more is said than how many there can be. */
+/** Nobody knows which requests reached their shops, so the sentence only gives their maximum number. */
 function sayInFlight({ most_in_flight: mostInFlight }: ProcessEngine, isDelivering: boolean): string {
 	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
-	const again = `sends again the callbacks that were in flight${most}: their shops may get an event twice.`;
+	const again = `sends the callbacks again that were in flight${most}, so shops may get an event twice.`;
 	return isDelivering
 		? `Another process has taken over its programmes, and ${again}`
 		: `Its programmes wait until a process sends callbacks, which ${again}`;
@@ -217,17 +217,17 @@ function findVersions(state: WatchedState): Found {
 	if (versions.size < 2) return null;
 	return {
 		title: `Several versions run side by side: ${[...versions].toSorted().join(", ")}`,
-		text: "During an upgrade that is as it should be. Upgrade the other processes, too.",
+		text: "This is normal during an upgrade. Upgrade the other processes, too.",
 	};
 }
 
-/** During a restart it is so for a moment. */
+/** This state is normal for a moment during a restart. */
 function findSharedFile(state: WatchedState): Found {
 	const running = alive(state);
 	if (!state.settings.isOnFile || running.length < 2) return null;
 	return {
 		title: `${running.length} processes share one SQLite file`,
-		text: "Only one of them sends callbacks. It hears of sales that another has taken up to five seconds late, and all wait for each other when they write. Run one process, or move to PostgreSQL: `ringback move`.",
+		text: "Only one of them sends callbacks. It notices sales of the other processes up to five seconds late, and only one process can write at a time. Run one process, or move to PostgreSQL with `ringback move`.",
 	};
 }
 
@@ -236,7 +236,7 @@ function findOverdue({ processes, nowMs }: WatchedState): Found {
 	if (oldestDueAtMs === null || nowMs - oldestDueAtMs < OVERDUE_MS) return null;
 	return {
 		title: `Callbacks are late: one has been due for ${Math.floor((nowMs - oldestDueAtMs) / MINUTE_MS)} minutes`,
-		text: "More is due than the workers send, or they do not get on. See the log of the workers for failures; if they are busy, start another one.",
+		text: "More callbacks are due than the workers send, or the workers fail. Read the logs of the workers. If they are busy, start another one.",
 	};
 }
 
@@ -245,11 +245,11 @@ function findMailFailure(state: WatchedState): Found {
 	if (failure === null) return null;
 	return {
 		title: "The mail server did not accept the last mail",
-		text: `At ${isoTime(failure.atMs)} it said: ${failure.reason}. Mails are tried again by themselves. Check SMTP_URL, and send yourself a test mail from the Network page.`,
+		text: `At ${isoTime(failure.atMs)} it said: ${failure.reason}. Mails are retried automatically. Check SMTP_URL, and send yourself a test mail from the Network page.`,
 	};
 }
 
-/** Of all processes; null when the last mail of each was taken. */
+/** Returns the newest mail failure of all processes, or null if the last mail of each process was accepted. */
 export function lastMailFailure(processes: readonly ProcessRecord[]): MailFailure | null {
 	const [last = null] = processes
 		.flatMap(({ mail_failed_at_ms: atMs, mail_error: reason }) =>
@@ -262,10 +262,10 @@ export function lastMailFailure(processes: readonly ProcessRecord[]): MailFailur
 function findSchema({ schema: { version, known } }: WatchedState): Found {
 	if (version === known) return null;
 	return {
-		title: `The database's schema has version ${version}, this program knows ${known}`,
+		title: `The database has schema version ${version}, but this program needs version ${known}`,
 		text:
 			version > known
-				? "The database was upgraded already: upgrade this process, too."
+				? "The database has already been upgraded. Upgrade this process, too."
 				: "Run `ringback migrate`, or start with RINGBACK_MIGRATE=auto.",
 	};
 }
@@ -295,12 +295,12 @@ function findProxies({ sightings }: WatchedState): Found {
 		}));
 }
 
-/** By PUBLIC_URL itself, and by what requests show. */
+/** Finds plain HTTP in PUBLIC_URL itself, and in requests. */
 function findPlainHttp({ settings: { publicUrl }, sightings }: WatchedState): Found {
-	const own = publicUrl === null ? null : new URL(publicUrl);
-	const isOwnPlain = own !== null && own.protocol !== "https:" && isPublicHost(own.host);
+	const configured = publicUrl === null ? null : new URL(publicUrl);
+	const isPlain = configured !== null && configured.protocol !== "https:" && isPublicHost(configured.host);
 	const seen = sightings.flatMap(({ kind, where }) => (kind === "plain_http" ? [where] : []));
-	return [...new Set([...seen, ...(isOwnPlain ? [own.hostname] : [])])].map((where) => ({
+	return [...new Set([...seen, ...(isPlain ? [configured.hostname] : [])])].map((where) => ({
 		title: `Ringback is used over plain HTTP at ${where}`,
 		text: "Passwords, sessions and API keys can be read on the way. Put a reverse proxy with HTTPS in front of it and set PUBLIC_URL to its https:// address.",
 	}));

@@ -36,7 +36,7 @@ test("a failure is logged with the chore's name and tried again", async (t) => {
 	);
 });
 
-test("while nobody is sure of the time a chore does not run, and says nothing", async (t) => {
+test("a chore does not run and logs nothing while the clock is not sure of the time", async (t) => {
 	let isSure = false;
 	const { clock, log, runs, chore } = await setUp(t, undefined, () => isSure);
 	await clock.moveBy(0);
@@ -55,7 +55,7 @@ test("while nobody is sure of the time a chore does not run, and says nothing", 
 	equal(clock.waitingTimers, 0);
 });
 
-test("a run under way ends at its next batch when nobody is sure of the time any more, and is not begun again", async (t) => {
+test("a run ends at its next batch when the clock is no longer sure of the time, and does not begin again", async (t) => {
 	let isSure = true;
 	const gate = Promise.withResolvers<void>();
 	const seen: boolean[] = [];

@@ -1,8 +1,8 @@
-// The work nobody asks for: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail,
-// retention. Each chore runs by itself and writes into its row of the table `chores` how it went, so that every process
-// knows; its failure is logged and tried again. None runs while nobody is sure of the time.
+// Periodic work: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail and retention.
+// Each chore runs independently, and writes its result into its row of the table `chores`, so that every process knows it. A
+// failed chore is logged and tried again. No chore runs while the clock is not sure of the time.
 
-import { tellEarly } from "../callbacks/failure-notices.ts";
+import { publishLastingTrouble } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { approveDue, expireParked } from "../conversions/end-windows.ts";
 import { CHORES, type ChoreName } from "../domain/chore.ts";
@@ -28,7 +28,7 @@ import { type Loop, startLoop } from "./loop.ts";
 
 type Work = (isStopping: () => boolean) => Promise<unknown>;
 
-/** What every chore runs with. */
+/** The dependencies of every chore. */
 export interface ChoreDeps {
 	store: Store;
 	clock: Clock;
@@ -40,27 +40,27 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 }
 
 export interface Chores {
-	/** A notice was written: mail it now if its time has come. */
+	/** Mails notices now, if their time has come. It is called after a notice was written. */
 	mailNow(): void;
 	stop(): Promise<void>;
 }
 
-/** How often a chore looks whether it may run again, while nobody is sure of the time. */
+/** How often a chore checks whether it may run again, while the clock is not sure of the time. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
-/** How often a chore that goes well says so: a chore is late after two minutes at the earliest. */
+/** How often a chore that succeeds writes that down. A chore is late after two minutes at the earliest. */
 const SAVED_EVERY_MS = 20 * SECOND_MS;
-/** Longer ones are cut: it is one line on a page. */
+/** Maximum length of a stored error. It is one line on a page. */
 const MAX_ERROR_LENGTH = 200;
 
-/** The chores of a process that delivers callbacks. */
+/** Starts the chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock, mails } = deps;
-	// While callbacks are held, no shop has a chance to answer: what there is to tell of failures waits, too.
+	// While callbacks are held, no shop can answer. Notices about failures therefore wait, too.
 	const unlessHeld =
 		(work: Work): Work =>
 		async (isStopping) =>
 			(await readIsHeld(store.db)) ? undefined : work(isStopping);
-	// Without a mail server notices wait on record until there is one.
+	// Without a mail server, notices wait in the database until there is one.
 	const mail = mails.isOn
 		? startChore(
 				deps,
@@ -68,15 +68,15 @@ export function startChores(deps: ChoresDeps): Chores {
 				unlessHeld((isStopping) => tellNotices(deps, isStopping)),
 			)
 		: null;
-	const tellInTime = unlessHeld(async (isStopping) => {
-		if ((await tellEarly(deps, isStopping)) > 0) mail?.runSoon();
+	const publishEarly = unlessHeld(async (isStopping) => {
+		if ((await publishLastingTrouble(deps, isStopping)) > 0) mail?.runSoon();
 	});
 	const all = [
 		startChore(deps, "approvals", (isStopping) => approveDue(deps, isStopping)),
 		startChore(deps, "expiries", (isStopping) => expireParked(deps, isStopping)),
 		startChore(deps, "nonces", () => pruneShortLived(store, clock.nowMs())),
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
-		startChore(deps, "early_notices", tellInTime),
+		startChore(deps, "early_notices", publishEarly),
 		mail,
 	].filter((chore) => chore !== null);
 	return {
@@ -102,12 +102,12 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await giveBackSpace(store, clock, isStopping);
 }
 
-/** Many decisions, and files that staff import. In every process: whichever is there takes up what another left behind. */
+/** Starts the chore for jobs of many lines. It runs in every process, so that any of them continues what another left behind. */
 export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
 	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
 }
 
-/** In every process that has a mail server: whichever is there tells. Without one, changes wait on record. */
+/** Starts the chore that mails changes. It runs in every process with a mail server. Without one, changes wait in the database. */
 export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 	return deps.mails.isOn
 		? startChore(deps, "change_mails", (isStopping) => tellChanges(deps, isStopping))
@@ -116,12 +116,12 @@ export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 
 export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Loop {
 	let hasRun = false;
-	/** False before the first success, too. */
-	let isWell = false;
+	/** Whether the last run succeeded. False before the first run. */
+	let hasSucceeded = false;
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();
 
-	/** Whatever fails here stops no chore. */
+	/** Writes down how the chore went. A failure of this write is logged and does not stop the chore. */
 	function save(step: ChoreStep): void {
 		const nowMs = clock.nowMs();
 		savedAtMs = nowMs;
@@ -129,27 +129,27 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 			.then(() => saveChore(store.db, name, step, nowMs))
 			.catch((error: unknown) => {
 				savedAtMs = Number.NEGATIVE_INFINITY;
-				log.warn({ err: error, chore: name }, "how a chore went could not be written down");
+				log.warn({ err: error, chore: name }, "the result of a chore could not be stored");
 			});
 	}
 
-	/** That it goes well is no news. */
+	/** Writes less often than the chore runs, because a success is no news. */
 	function saveNowAndThen(step: ChoreStep): void {
 		if (clock.nowMs() - savedAtMs >= SAVED_EVERY_MS) save(step);
 	}
 
 	async function run(isStopping: () => boolean): Promise<void> {
 		if (!clock.isSure()) return;
-		// So that one that hangs in its first run is known to be late.
+		// Without this, a chore that hangs in its first run would never be late.
 		if (!hasRun) save("begun");
 		hasRun = true;
 		await work(() => {
 			saveNowAndThen("working");
 			return isStopping() || !clock.isSure();
 		});
-		if (isWell) saveNowAndThen("done");
+		if (hasSucceeded) saveNowAndThen("done");
 		else save("done");
-		isWell = true;
+		hasSucceeded = true;
 	}
 
 	const loop = startLoop({
@@ -157,7 +157,7 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 		everyMs: () => (clock.isSure() ? CHORES[name].intervalMs : SURE_LOOK_MS),
 		run,
 		onFailure(error) {
-			isWell = false;
+			hasSucceeded = false;
 			save({ error: oneLine(error) });
 			log.error({ err: error, chore: name }, "a chore failed; it will be tried again");
 		},

@@ -1,4 +1,4 @@
-// What raises a warning, and how long it stays.
+// Which requests and facts cause a warning, and how long it stays.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -42,14 +42,14 @@ function open(settings: Partial<WarningSettings> = {}, read: Partial<SystemReadi
 	return { watch, log, shown, moveBy, read };
 }
 
-test("what staff did themselves is shown at once", () => {
+test("a problem that a request of staff reveals is shown at once", () => {
 	const { watch, shown } = open();
 	watch.note(PLAIN);
 	watch.note(PROXIED);
 	deepEqual(shown(), ["untrusted_proxy", "plain_http"]);
 });
 
-test("the log is told once when something begins, whatever hosts are made up, and once when it is over", async () => {
+test("a problem is logged once when it begins, however many hosts are made up, and once when it is over", async () => {
 	const { watch, log, moveBy } = open();
 	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` });
 	await watch.look();
@@ -67,7 +67,7 @@ test("the log is told once when something begins, whatever hosts are made up, an
 	);
 });
 
-test("what a start makes good within moments is told when two looks in a row have found it", async () => {
+test("a problem that can disappear by itself is logged when two runs in a row have found it", async () => {
 	const late: ChoreRecord = {
 		name: "approvals",
 		since_ms: -HOUR_MS,
@@ -78,31 +78,31 @@ test("what a start makes good within moments is told when two looks in a row hav
 		error: "no room.",
 	};
 	const { watch, log, read } = open({ hasMail: false }, { chores: [late] });
-	const told = () => log.lines.map(({ level, fields }) => `${level} ${Object.values(fields).join(" ")}`);
+	const logged = () => log.lines.map(({ level, fields }) => `${level} ${Object.values(fields).join(" ")}`);
 	await watch.look();
-	deepEqual(told(), ["warn mail_off"]);
+	deepEqual(logged(), ["warn mail_off"]);
 	read.chores = [];
 	await watch.look();
 	read.chores = [late];
 	await watch.look();
-	deepEqual(told(), ["warn mail_off"]);
+	deepEqual(logged(), ["warn mail_off"]);
 	await watch.look();
-	deepEqual(told(), ["warn mail_off", "warn chore_late approvals"]);
+	deepEqual(logged(), ["warn mail_off", "warn chore_late approvals"]);
 	read.chores = [];
 	await watch.look();
-	deepEqual(told().at(-1), "info chore_late");
+	deepEqual(logged().at(-1), "info chore_late");
 });
 
-test("when nothing can be read what is known stays, and that is told", async () => {
+test("if nothing can be read, the old facts remain and the failure is logged", async () => {
 	const log = createLog();
 	const readSystem = () => Promise.reject(new Error("away"));
 	const watch = makeInstallation({ clock: { nowMs: () => 0 }, log, readSystem });
 	await watch.look();
 	deepEqual(watch.warningsFor(OWN), []);
-	equal(log.lines[0]?.message, "how the other processes do could not be read");
+	equal(log.lines[0]?.message, "the state of the other processes could not be read");
 });
 
-test("what is not seen for an hour is gone", () => {
+test("a problem that no request revealed for an hour is over", () => {
 	const { watch, shown, moveBy } = open();
 	watch.note(PROXIED);
 	moveBy(HOUR_MS - 1);
@@ -111,7 +111,7 @@ test("what is not seen for an hour is gone", () => {
 	deepEqual(shown(), []);
 });
 
-test("it remembers a few, the latest, and takes no more memory than that", () => {
+test("only the 16 newest problems are remembered", () => {
 	const { watch } = open();
 	for (let n = 0; n < 500; n++) watch.note({ ...OWN, host: `made-up-${n}.example` });
 	const titles = watch.warningsFor(OWN).map(({ title }) => title);
@@ -119,7 +119,7 @@ test("it remembers a few, the latest, and takes no more memory than that", () =>
 	match(titles.at(-1) ?? "", /made-up-499\.example$/);
 });
 
-test("without PUBLIC_URL staff are told wherever they came by, except on the machine itself", () => {
+test("without PUBLIC_URL staff are warned, except if they open the service on the machine itself", () => {
 	const { shown } = open({ publicUrl: null, hasMail: false, allowsPrivateRanges: true });
 	for (const host of ["localhost:8080", "app.localhost", "127.0.0.1:8080", "[::1]:8080"]) {
 		deepEqual(shown({ ...OWN, host }), ["mail_off"], host);
@@ -136,7 +136,7 @@ test("without PUBLIC_URL staff are told wherever they came by, except on the mac
 	}
 });
 
-test("a plain PUBLIC_URL is said once, also when requests show it too", () => {
+test("a plain PUBLIC_URL is shown once, even if requests reveal it too", () => {
 	const { watch, shown } = open({ publicUrl: "http://rb.example" });
 	watch.note(PLAIN);
 	deepEqual(shown(), ["plain_http"]);

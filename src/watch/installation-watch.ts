@@ -1,7 +1,7 @@
-// The installation as this process knows it: what it last read of the others, and what requests show. Every few seconds
-// the checks go over it; what they find goes into the log when it begins and when it is over.
+// The installation as this process knows it: what it last read about the other processes, and what requests reveal. The
+// checks run over it every few seconds. A problem is logged when it begins and when it is over.
 //
-// Of requests only staff's own count: a shop's people may have a proxy of their own, or make things up.
+// Only requests of staff are examined, because a shop's people may use their own proxy, or send false headers.
 
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import {
@@ -16,17 +16,17 @@ import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
 import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {
-	/** How a request of staff's came. */
+	/** Notes how a request of staff arrived. */
 	note(arrival: Arrival): void;
-	/** As last read. */
+	/** Returns the facts as they were last read. */
 	state(): WatchedState;
-	/** For a page that staff opened by this request. */
+	/** Returns the warnings for a page that staff opened with this request. */
 	warningsFor(request: Pick<Arrival, "host">): Warning[];
-	/** Since when no callback is sent, because the operator holds them; null while any process sends. */
+	/** Returns the time since which callbacks are held, or null if they are sent. */
 	pausedSinceMs(): number | null;
-	/** Reads it anew. When that fails, what is known stays: it grows old, and the checks notice. */
+	/** Reads the facts again. If that fails, the old ones remain, and the checks notice that they are old. */
 	read(): Promise<void>;
-	/** Reads it anew, and tells the log what has changed. */
+	/** Reads the facts again, and logs which problems have begun or ended. */
 	look(): Promise<void>;
 }
 
@@ -34,37 +34,37 @@ export interface InstallationWatchDeps {
 	clock: Pick<Clock, "nowMs">;
 	log: Log;
 	settings: WarningSettings;
-	/** Where the service listens. */
+	/** Host and port on which the service listens. */
 	host: string;
 	clockOffsetMs: () => number | null;
 	readSystem: () => Promise<SystemReading>;
 	readDisk: () => Promise<DiskSpace | null>;
 }
 
-/** A few rows; while callbacks are held, the queue is counted. */
+/** Time between two runs. A run reads a few rows, and counts the queue while callbacks are held. */
 export const WATCH_INTERVAL_MS = 15 * SECOND_MS;
-/** What requests showed is over when nothing of its kind was seen for this long. */
-const FADES_AFTER_MS = HOUR_MS;
-/** A service has a few names and proxies; of more than that, those not seen for longest are forgotten. */
+/** Time after which a problem that requests revealed is over, if no further request revealed it. */
+const FORGOTTEN_AFTER_MS = HOUR_MS;
+/** Maximum number of remembered problems. A service has only a few names and proxies. Beyond it the oldest is dropped. */
 const MAX_REMEMBERED = 16;
 
 export function createInstallationWatch(deps: InstallationWatchDeps): InstallationWatch {
 	const { clock, log, settings, clockOffsetMs } = deps;
-	/** In the order of the last sighting. */
+	/** Problems in the order in which they were last seen. */
 	const remembered = new Map<string, { sighting: Sighting; seenAtMs: number }>();
-	let known: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
-	const tell = createTeller(log);
+	let reading: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
+	const logChanges = createWarningLog(log);
 
-	function forgetFaded(): void {
+	function forgetOld(): void {
 		for (const [key, { seenAtMs }] of remembered) {
-			if (clock.nowMs() - seenAtMs >= FADES_AFTER_MS) remembered.delete(key);
+			if (clock.nowMs() - seenAtMs >= FORGOTTEN_AFTER_MS) remembered.delete(key);
 		}
 	}
 
 	function state(): WatchedState {
-		forgetFaded();
+		forgetOld();
 		return {
-			...known,
+			...reading,
 			nowMs: clock.nowMs(),
 			settings,
 			host: deps.host,
@@ -75,9 +75,9 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 
 	async function read(): Promise<void> {
 		try {
-			known = { ...(await deps.readSystem()), disk: await deps.readDisk() };
+			reading = { ...(await deps.readSystem()), disk: await deps.readDisk() };
 		} catch (error) {
-			log.warn({ err: error }, "how the other processes do could not be read");
+			log.warn({ err: error }, "the state of the other processes could not be read");
 		}
 	}
 
@@ -85,7 +85,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		note(arrival) {
 			const sighting = judgeArrival(arrival, settings);
 			if (sighting === null) return;
-			forgetFaded();
+			forgetOld();
 			const key = `${sighting.kind} ${sighting.where}`;
 			remembered.delete(key);
 			remembered.set(key, { sighting, seenAtMs: clock.nowMs() });
@@ -94,33 +94,33 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		},
 		state,
 		warningsFor: ({ host }) =>
-			// Private ranges are said on every page already.
+			// Every page already shows a banner about private ranges.
 			findWarnings({ ...state(), host }).filter(({ kind }) => kind !== "private_ranges"),
-		pausedSinceMs: () => known.pause?.sinceMs ?? null,
+		pausedSinceMs: () => reading.pause?.sinceMs ?? null,
 		read,
 		async look() {
 			await read();
-			tell(findWarnings(state()));
+			logChanges(findWarnings(state()));
 		},
 	};
 }
 
-/** Says of each warning once that it has begun, and once that it is over. */
-function createTeller(log: Log): (warnings: readonly Warning[]) => void {
-	const told = new Map<string, Warning>();
+/** Returns a function that logs each warning once when it begins, and once when it is over. */
+function createWarningLog(log: Log): (warnings: readonly Warning[]) => void {
+	const logged = new Map<string, Warning>();
 	let foundBefore: ReadonlySet<string> = new Set();
 	return (warnings) => {
-		// Of several hosts or proxies one is told: whoever makes them up must not fill the log.
+		// Only one of several hosts or proxies is logged, so that made-up ones cannot fill the log.
 		const found = new Map(warnings.map((warning) => [`${warning.kind} ${warning.about ?? ""}`, warning]));
 		for (const [key, warning] of found) {
 			const { kind, about, title, text } = warning;
-			if (told.has(key) || (!isLasting(warning) && !foundBefore.has(key))) continue;
-			told.set(key, warning);
+			if (logged.has(key) || (!isLasting(warning) && !foundBefore.has(key))) continue;
+			logged.set(key, warning);
 			log.warn({ kind, ...(about === undefined ? {} : { about }) }, `${title}. ${text}`);
 		}
-		for (const [key, { kind, title }] of told) {
+		for (const [key, { kind, title }] of logged) {
 			if (found.has(key)) continue;
-			told.delete(key);
+			logged.delete(key);
 			log.info({ kind }, `over: ${title}`);
 		}
 		foundBefore = new Set(found.keys());

@@ -1,5 +1,5 @@
-// Numbers for Prometheus. All of them are in memory already: reading them costs the database nothing, however long the
-// queue is and however often they are read. The table in docs/operations/watching.md lists every one.
+// Metrics for Prometheus. All values are already in memory, so reading them costs the database nothing, however long the queue
+// is. The tables in docs/operations/watching.md list every series.
 
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import type { EngineCounters } from "../callbacks/counters.ts";
@@ -12,42 +12,42 @@ import type { InboundKind } from "../store/tables/inbound.ts";
 import { CHECKS, findLateChores, findWarnings, type WatchedState } from "./checks.ts";
 
 export interface Metrics {
-	/** Outcome words and fault codes: a closed set, so that the series stay few. */
+	/** Counts a call. `outcome` is an outcome word or a fault code. Both are closed sets, so that there are few series. */
 	countInbound(kind: InboundKind, outcome: string): void;
 	countRequest(request: AnsweredRequest): void;
-	/** From now on the service tells of itself, too. */
+	/** Adds the series about the service. It is called once, when the service runs. */
 	describe(service: WatchedService): void;
 	answer(): Promise<Response>;
 }
 
 export interface WatchedService {
 	clock: Pick<Clock, "nowMs">;
-	/** `instance` was drawn at its start, and is in every line of its log. */
+	/** `instance` is drawn when the process starts, and is in every line of its log. */
 	identity: { instance: string; role: string; version: string; schemaVersion: number };
 	connections: () => Connections;
 	/** Null in a process that has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
-	/** Of the whole installation, as last read, and null before; null in a process of role web. */
+	/** Returns the figures of the whole installation, or null before they were first read. Null in a process of role web. */
 	figures: (() => InstallationFigures | null) | null;
 	state: () => WatchedState;
-	/** Log lines that nobody took in time. */
+	/** Returns the number of log lines that were dropped because they were not read in time. */
 	droppedLogLines: () => number;
 }
 
 export interface InstallationFigures extends Figures {
-	/** Where the database's file is; null where it is on a server. */
+	/** The disk of the SQLite file. Null if the database is on a server. */
 	disk: DiskSpace | null;
 }
 
-/** Seconds. */
+/** Buckets in seconds. */
 const HEAD_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** A caller may make up any other. */
+/** Methods that are counted by name. All others count as "other", because a caller may send any word. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** `ofProcess`: what the runtime tells of this process. */
-export function createMetrics(ofProcess: readonly Metric[]): Metrics {
+/** `runtimeMetrics` are those that the runtime offers about this process. */
+export function createMetrics(runtimeMetrics: readonly Metric[]): Metrics {
 	const registry = new Registry();
-	for (const metric of ofProcess) registry.registerMetric(metric);
+	for (const metric of runtimeMetrics) registry.registerMetric(metric);
 	const registers = [registry];
 	const inbound = new Counter({
 		name: "ringback_inbound_calls_total",
@@ -57,7 +57,7 @@ export function createMetrics(ofProcess: readonly Metric[]): Metrics {
 	});
 	const requests = new Counter({
 		name: "ringback_http_requests_total",
-		help: "Requests to the public port, by method, route and status; aborted when the caller went away before the answer",
+		help: "Requests to the public port, by method, route and status. The status is aborted if the caller left before the answer",
 		labelNames: ["method", "route", "status"],
 		registers,
 	});
@@ -70,10 +70,10 @@ export function createMetrics(ofProcess: readonly Metric[]): Metrics {
 	});
 	return {
 		countInbound: (kind, outcome) => inbound.inc({ kind, outcome }),
-		// By the route's pattern: paths hold ids and tokens, and there is no end of them.
-		countRequest({ method: asked, route: found, status, headMs }) {
-			const route = found ?? "other";
-			const method = METHODS.has(asked) ? asked : "other";
+		// Requests are counted by the pattern of the route, because paths contain ids and tokens, and their number is unlimited.
+		countRequest({ method: requestMethod, route: pattern, status, headMs }) {
+			const route = pattern ?? "other";
+			const method = METHODS.has(requestMethod) ? requestMethod : "other";
 			requests.inc({ method, route, status: status === null ? "aborted" : String(status) });
 			heads.observe({ method, route }, headMs / SECOND_MS);
 		},
@@ -92,11 +92,11 @@ export function createMetrics(ofProcess: readonly Metric[]): Metrics {
 	};
 }
 
-/** Null and undefined: there is nothing to say, and so no series. */
+/** A series without a value (null or undefined) is left out. */
 type Value = number | null | undefined;
 type Labelled = Iterable<readonly [label: string, value: Value]>;
 
-/** Series whose numbers are read when they are asked for; with a label, one for each of its values. */
+/** Adds series whose values are read for each request. `gauges` and `counters` have one series for each value of a label. */
 interface Series {
 	gauge(name: string, help: string, read: () => Value): void;
 	gauges(name: string, help: string, label: string, read: () => Labelled): void;
@@ -124,8 +124,8 @@ function openSeries(registry: Registry): Series {
 
 function fill(metric: Pick<Gauge, "reset" | "remove" | "inc">, label: string, values: Labelled): void {
 	metric.reset();
-	for (const [of, value] of values) {
-		if (typeof value === "number") metric.inc(label === "" ? {} : { [label]: of }, value);
+	for (const [labelValue, value] of values) {
+		if (typeof value === "number") metric.inc(label === "" ? {} : { [label]: labelValue }, value);
 		else if (label === "") metric.remove();
 	}
 }
@@ -141,7 +141,7 @@ function describeEngine(
 		registry.registerMetric(histogram);
 	gauge(
 		"ringback_oldest_due_age_seconds",
-		"How long the longest-waiting delivery of this engine's slots has been due; 0 when none is",
+		"Time for which the oldest due delivery of this engine's slots has been due, or 0 if none is due",
 		() => Math.max(0, clock.nowMs() - (read().backlog.oldestDueAtMs ?? clock.nowMs())) / SECOND_MS,
 	);
 	gauge(
@@ -161,38 +161,38 @@ function describeEngine(
 	});
 	counter(
 		"ringback_late_results_total",
-		"Results that came after the engine had lost its slots",
+		"Results that arrived after the engine had lost its slots",
 		() => read().lateResults,
 	);
 	counter(
 		"ringback_engines_taken_over_total",
-		"Engines that had fallen silent, whose slots this one freed",
+		"Silent engines that this engine removed, which freed their slots",
 		() => read().endedEngines,
 	);
 	counter(
 		"ringback_missed_programmes_total",
-		"Programmes with something due that the engine had not heard of; must stay 0",
+		"Programmes with a due delivery of which the engine was not notified. It must stay 0",
 		() => read().missed,
 	);
 	gauge("ringback_slots", "Slots of programmes that this process sends to, of 64", () => read().slots);
-	gauge("ringback_in_flight", "Requests to shops under way now", () => read().inFlight);
+	gauge("ringback_in_flight", "Requests to shops in flight now", () => read().inFlight);
 	gauge(
 		"ringback_in_hand",
-		"Deliveries in the hands of this process: waiting to be sent or under way",
+		"Deliveries in the memory of this process that wait to be sent or are in flight",
 		() => read().waitingOrInFlight,
 	);
 }
 
-/** What is true of the whole installation: every process that delivers says the same, a little earlier or later. */
+/** Adds the figures of the whole installation. Every process that delivers reports the same ones, a little earlier or later. */
 function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigures | null): void {
 	gauge(
 		"ringback_figures_timestamp_seconds",
-		"When this process last read the figures that are read once a minute: those below up to the disk's",
+		"Time at which this process last read the figures below, up to those of the disk. It reads them once a minute",
 		() => inSeconds(read()?.readAtMs),
 	);
 	gauge(
 		"ringback_queue_depth",
-		"Deliveries in the queue, due now or later; estimated above 100,000 on PostgreSQL",
+		"Deliveries in the queue, due now or later. Estimated above 100,000 on PostgreSQL",
 		() => read()?.queued,
 	);
 	gauge(
@@ -203,7 +203,7 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 			return figures && figures.failing.shops.length + figures.failing.more;
 		},
 	);
-	// By the public id: a name may change, and belongs on no dashboard.
+	// The label is the public id. A name may change, and does not belong on a dashboard.
 	const shops = () => read()?.failing.shops ?? [];
 	gauges(
 		"ringback_failing_programme_undelivered",
@@ -213,7 +213,7 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 	);
 	gauge(
 		"ringback_unmailed_notices",
-		"Notices that people should have been mailed about by now, up to 10,000; also while there is no mail server",
+		"Notices that should have been mailed by now, up to 10,000. They are counted even if there is no mail server",
 		() => read()?.unmailedNotices,
 	);
 	gauge(
@@ -224,40 +224,40 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 	gauge("ringback_database_size_bytes", "Size of the database with its indexes", () => read()?.databaseBytes);
 	gauge(
 		"ringback_disk_free_bytes",
-		"Free room on the disk of the SQLite file; PostgreSQL's disk is not ours to see",
+		"Free space on the disk of the SQLite file. There is no value for PostgreSQL, whose disk is on its server",
 		() => read()?.disk?.freeBytes,
 	);
 	gauge("ringback_disk_size_bytes", "Size of the disk of the SQLite file", () => read()?.disk?.sizeBytes);
 }
 
 function describeState({ gauge, gauges }: Series, read: () => WatchedState): void {
-	gauges("ringback_warnings", "What staff are warned of, by the check that found it", "check", () => {
+	gauges("ringback_warnings", "Warnings to staff, by the check that found them", "check", () => {
 		const found = findWarnings(read());
 		return CHECKS.map(({ kind }) => [kind, found.filter((warning) => warning.kind === kind).length]);
 	});
 	const chores = (name: string, help: string, value: (record: ChoreRecord) => Value) =>
 		gauges(name, help, "chore", () => read().chores.map((record) => [record.name, value(record)]));
-	chores("ringback_chore_late", "1 when no process has done the chore for its time", ({ name }) =>
+	chores("ringback_chore_late", "1 if no process has done the chore in time", ({ name }) =>
 		findLateChores(read()).some((late) => late.name === name) ? 1 : 0,
 	);
 	chores(
 		"ringback_chore_last_success_timestamp_seconds",
-		"When the chore was last done, by whichever process",
+		"Time at which any process last did the chore",
 		({ last_success_ms }) => inSeconds(last_success_ms ?? undefined),
 	);
 	chores(
 		"ringback_chore_failures_in_a_row",
-		"How often the chore has failed since its last success",
+		"Number of failures of the chore since its last success",
 		({ failures }) => failures,
 	);
 	gauge(
 		"ringback_delivery_paused",
-		"1 while all callbacks are held on purpose (`ringback hold`, or on System); read every 15 s",
+		"1 while staff hold all callbacks (`ringback hold`, or on System). Read every 15 s",
 		() => (read().pause === null ? 0 : 1),
 	);
 	gauge(
 		"ringback_clock_offset_seconds",
-		"How far this machine's clock is ahead of the database server's; below 0 when behind",
+		"Seconds by which this machine's clock is ahead of the database server's. Below 0 if it is behind",
 		() => inSeconds(read().clockOffsetMs ?? 0),
 	);
 }
@@ -270,7 +270,7 @@ function describeProcess(
 	const { version, role, instance, schemaVersion } = service.identity;
 	new Gauge({
 		name: "ringback_build_info",
-		help: "Always 1; its labels say what runs",
+		help: "Always 1. Its labels say which version runs",
 		labelNames: ["version", "runtime", "role", "process"],
 		registers: [registry],
 	}).set({ version, runtime: process.version, role, process: instance }, 1);
@@ -279,7 +279,7 @@ function describeProcess(
 		"Version of the database's schema when this process started",
 		() => schemaVersion,
 	);
-	// SQLite has one connection, for which everything waits.
+	// SQLite has a single connection.
 	gauges(
 		"ringback_database_connections",
 		"Connections to the database that this process has, by state: in_use or idle",
@@ -291,7 +291,7 @@ function describeProcess(
 	);
 	gauge(
 		"ringback_database_connections_limit",
-		"As many connections to the database as this process may have",
+		"Maximum number of connections to the database that this process may have",
 		() => service.connections().limit,
 	);
 	gauge(
@@ -301,7 +301,7 @@ function describeProcess(
 	);
 	counter(
 		"ringback_log_lines_dropped_total",
-		"Lines of the log that were dropped because they were not read in time; must stay 0",
+		"Lines of the log that were dropped because they were not read in time. It must stay 0",
 		service.droppedLogLines,
 	);
 }

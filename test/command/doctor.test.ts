@@ -62,7 +62,7 @@ describe("doctor", { concurrency: 2 }, () => {
 			const { code, of } = await examine(home, settings);
 			match(
 				of("chores"),
-				/^warning Records past .*\. The chore retention is late since .* failed 2 times since\. The last failure says: No space left\. /,
+				/^warning Records past .*\. The chore retention has been late since .* failed 2 times since\. The last failure says: No space left\. /,
 			);
 			match(
 				of("processes"),
@@ -196,7 +196,10 @@ describe("doctor", { concurrency: 2 }, () => {
 				await sql`drop table ${sql.table(table)}`.execute(store.db);
 			const older = await examine(home, settings);
 			equal(older.code, 0, "the start brings it up");
-			match(older.of("schema"), /^warning .* version 1, this program knows 2\. Run `ringback migrate`/);
+			match(
+				older.of("schema"),
+				/^warning .* version 1, but this program needs version 2\. Run `ringback migrate`/,
+			);
 			match(older.of("database"), /^ok /);
 			const fixed = { ...settings, RINGBACK_MIGRATE: "check" };
 			for (const [oldestProgram, given, said] of [

@@ -147,7 +147,7 @@ eachDatabase("records of chores", (database) => {
 		for (let minutes = 0; minutes < 3; minutes++) await clock.moveBy(MINUTE_MS);
 		await untilOnClock(clock, "it has tried to", () => log.lines.length > 1, WATCH_INTERVAL_MS);
 		ok(runs > 10);
-		equal(log.lines[0]?.message, "how a chore went could not be written down");
+		equal(log.lines[0]?.message, "the result of a chore could not be stored");
 		await chore.stop();
 	});
 });

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { tellEarly } from "../../src/callbacks/failure-notices.ts";
+import { publishLastingTrouble } from "../../src/callbacks/failure-notices.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { listFailingShops } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -173,9 +173,9 @@ eachDatabase("trouble that lasts", (database) => {
 			failedAttempts(late.id, { failures: 0, opened_at_ms: START_MS + 1 }),
 		]);
 		const nowMs = START_MS + 10 * MINUTE_MS;
-		equal(await tellEarly({ store, clock: createClock(nowMs - 1) }, never), 0);
+		equal(await publishLastingTrouble({ store, clock: createClock(nowMs - 1) }, never), 0);
 		const told = await Promise.all(
-			[store, rival].map((each) => tellEarly({ store: each, clock: createClock(nowMs) }, never)),
+			[store, rival].map((each) => publishLastingTrouble({ store: each, clock: createClock(nowMs) }, never)),
 		);
 		deepEqual(told.toSorted(), [0, 1]);
 		const notice = await onlyNotice(store, early.id);
@@ -189,7 +189,7 @@ eachDatabase("trouble that lasts", (database) => {
 		const { id } = await addProgramme(store);
 		await store.transact((trx) => removeUrl(trx, id, START_MS));
 		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
-		await tellEarly({ store, clock: createClock(START_MS + 10 * MINUTE_MS) }, never);
+		await publishLastingTrouble({ store, clock: createClock(START_MS + 10 * MINUTE_MS) }, never);
 		deepEqual(await readNotices(store, id), []);
 	});
 });

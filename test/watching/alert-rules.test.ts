@@ -1,4 +1,4 @@
-// The alerts, in Prometheus' own test tool: each fires when it should, and none does while all is well.
+// The alert rules, run in promtool. Each alert fires on its own trouble, and none fires on a healthy service.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const MINUTES = 80;
 const steady = (value: number) => `${value}x${MINUTES}`;
 const rising = (step: number) => `0+${step}x${MINUTES}`;
 
-/** A service that is as it should be: a worker with callbacks, calls and chores. */
+/** The series of a healthy service: a worker with callbacks, calls and chores. */
 const HEALTHY: Series = {
 	[`up{${TARGET}}`]: steady(1),
 	[`ringback_oldest_due_age_seconds{${TARGET}}`]: steady(2),
@@ -67,11 +67,11 @@ const HEALTHY: Series = {
 const name = (metric: string, labels = ""): string =>
 	`${metric}{${TARGET}${labels === "" ? "" : `,${labels}`}}`;
 
-/** What is different from a healthy service when each fires; null for a series that is gone. */
+/** The series that differ from a healthy service when each alert fires. Null means that the series is missing. */
 const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
 	RingbackDown: { [name("up")]: steady(0) },
 	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
-	// Held, with a notice that waits: nobody needs to hear more than that.
+	// While callbacks are held, a notice that waits must not fire a second alert.
 	RingbackDeliveryPaused: {
 		[name("ringback_delivery_paused")]: steady(1),
 		[name("ringback_unmailed_notices")]: steady(1),
@@ -136,7 +136,7 @@ test("every alert has a case here, and its own part of the operations guide", ()
 	deepEqual(parts.toSorted(), ALERTS.toSorted());
 });
 
-test("the rules and the sample settings are what Prometheus takes", {
+test("promtool accepts the rules and the sample configuration", {
 	skip: !IS_HERE && reportNotRun(PROMETHEUS_MISSING),
 }, async () => {
 	const rules = await runPromtool(["check", "rules", RULES_FILE]);
@@ -145,7 +145,7 @@ test("the rules and the sample settings are what Prometheus takes", {
 	equal((await runPromtool(["check", "config", CONFIG_FILE])).exitCode, 0);
 });
 
-test("each alert fires on its trouble, and on nothing else; a healthy service fires none", {
+test("each alert fires on its own trouble only, and a healthy service fires none", {
 	skip: !IS_HERE && reportNotRun(PROMETHEUS_MISSING),
 }, async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-rules-"));
@@ -159,7 +159,7 @@ test("each alert fires on its trouble, and on nothing else; a healthy service fi
 	writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], evaluation_interval: "1m", tests }));
 	const { output, exitCode } = await runPromtool(["test", "rules", file]);
 	equal(exitCode, 0, output);
-	// A tool that looks at nothing is content, too.
+	// This case must fail. It shows that promtool really evaluates the tests above.
 	writeFileSync(
 		file,
 		JSON.stringify({

@@ -1,4 +1,4 @@
-// The access log of a running service: what a line has, and what must never be in one.
+// The access log of a running service: what a line contains, and what it must never contain.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 const SETTINGS = { RINGBACK_ACCESS_LOG: "on", RINGBACK_TRUSTED_PROXIES: "127.0.0.1", RINGBACK_ROLE: "web" };
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 
-test("each request is a line with its ids, route, status, time, bytes and caller; never its path, query, cookie or body", async (t) => {
+test("a line of the access log has ids, route, status, time, bytes and caller, and never path, query, cookie or body", async (t) => {
 	const { service, log, close } = await openService({ settings: SETTINGS });
 	t.after(close);
 	const lines = () => log.lines.filter(({ message }) => message === "request").map(({ fields }) => fields);
@@ -50,16 +50,16 @@ test("each request is a line with its ids, route, status, time, bytes and caller
 	});
 	match(String(post.line["requestId"]), /^[\da-f]{16}$/);
 	equal(post.answer.headers.get("x-request-id"), post.line["requestId"]);
-	ok(!("traceId" in post.line), "zeros are no trace");
+	ok(!("traceId" in post.line), "an id of zeros is not a trace id");
 	equal(
 		(await ask("/v1/conversions?secret-query", { method: "POST", body: "secret-body" })).line["status"],
 		401,
 	);
 	equal((await ask("/secret-path")).line["route"], null);
-	ok(!/secret-/.test(log.text()), "nothing of it is in the log");
+	ok(!/secret-/.test(log.text()), "no secret is in the log");
 });
 
-/** On a connection of its own: the service is stopped in between. */
+/** Uses a new connection for each request, because the service is stopped in between. */
 async function askOnce(url: string, method: string): Promise<number | undefined> {
 	const [answer] = (await once(request(url, { method, agent: false }).end(), "response")) as [
 		IncomingMessage,
@@ -69,7 +69,7 @@ async function askOnce(url: string, method: string): Promise<number | undefined>
 	return answer.statusCode;
 }
 
-test("health checks that find all well are no lines; and without the setting nothing is", async (t) => {
+test("successful health checks are not logged, and without the setting no request is", async (t) => {
 	const opened = await openService({ settings: SETTINGS });
 	t.after(opened.close);
 	const lines = () => opened.log.lines.filter(({ message }) => message === "request").length;

@@ -1,4 +1,4 @@
-// What the service tells of itself while it works: every series, on both databases, and the table of them in the docs.
+// The metrics of a running service: every series, on both databases, and the tables of them in the docs.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const OPERATIONS = readFileSync(new URL("../../docs/operations/watching.md", import.meta.url), "utf8");
 const SETTINGS = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };
-/** More failed attempts in a row than a serious trouble takes. */
+/** One more than the number of failed attempts in a row that counts as serious trouble. */
 const FAILING_ORDERS = 6;
 
 const DASHBOARD: unknown = JSON.parse(
@@ -19,7 +19,7 @@ const DASHBOARD: unknown = JSON.parse(
 );
 const RULES = readFileSync(new URL("../../ops/prometheus/ringback.rules.yml", import.meta.url), "utf8");
 
-/** Those of panels; an annotation's is empty while nothing happens. */
+/** Returns the queries of the panels. Queries of annotations are left out, because they have no data while nothing happens. */
 function dashboardQueries(): string[] {
 	const { panels } = DASHBOARD as { panels: readonly { targets?: readonly { expr: string }[] }[] };
 	return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
@@ -36,7 +36,7 @@ async function scrape({ service }: RunningService): Promise<Scrape> {
 eachService(
 	"the metrics of a service",
 	(running) => {
-		test("a delivered callback is in the histograms: since its event, since it was due, and how long it took", async () => {
+		test("a delivered callback counts in the histograms of first answers, send delays and durations", async () => {
 			const before = await scrape(running);
 			const programme = await running.openProgramme();
 			programme.answer = () => ({ status: 204 });
@@ -57,7 +57,7 @@ eachService(
 			);
 		});
 
-		test("a retry counts by when it was due, and not as a first answer", async () => {
+		test("the send delay of a retry counts from its due time, and a retry is not a first answer", async () => {
 			const programme = await running.openProgramme();
 			programme.answer = () => ({ status: 503 });
 			await programme.record("A-1");
@@ -108,7 +108,7 @@ eachService(
 			ok(value('ringback_http_request_duration_seconds_count{method="GET",route="/healthz"}') > 0);
 		});
 
-		test("what is read once a minute: the queue, the database's size, and who is failing, by public id", async () => {
+		test("once a minute the queue, the database's size and failing programmes by public id are read", async () => {
 			const programme = await running.openProgramme();
 			programme.answer = () => ({ status: 503 });
 			for (let order = 0; order < FAILING_ORDERS; order++) await programme.record(`F-${order}`);
@@ -124,14 +124,14 @@ eachService(
 			equal(value("ringback_queue_depth"), FAILING_ORDERS);
 			ok(value("ringback_database_size_bytes") > 100_000);
 			ok(value("ringback_database_connections_limit") >= 1);
-			equal(value("ringback_unmailed_notices"), 1, "there is no mail server, and it is known all the same");
+			equal(value("ringback_unmailed_notices"), 1, "it is counted although there is no mail server");
 			match(
 				(await scrape(running)).text,
 				/^ringback_build_info\{version="\d[^"]*",runtime="v\d+[^"]*",role="all",process="[\da-f]{8}"\} 1$/m,
 			);
 		});
 
-		test("every query of the dashboard has an answer in a Prometheus that reads the service", {
+		test("every query of the dashboard returns data in a Prometheus that scrapes the service", {
 			skip: findPrometheus() === undefined && reportNotRun(PROMETHEUS_MISSING),
 		}, async (t) => {
 			const programme = await running.openProgramme();
@@ -157,14 +157,14 @@ eachService(
 			);
 		});
 
-		test("every series of the alert rules is one that the service has", async () => {
+		test("the service exports every series that the alert rules use", async () => {
 			const { families } = await scrape(running);
 			const named = new Set(RULES.match(/\b(?:ringback|process|nodejs)_\w+/g));
 			ok(named.size > 15);
 			for (const name of named) ok(families.has(name.replace(/_(?:bucket|sum|count)$/, "")), name);
 		});
 
-		test("every series stands in the tables of the docs, and nothing else does", async () => {
+		test("the tables of the docs list exactly the series that the service exports", async () => {
 			const { families } = await scrape(running);
 			const rows = OPERATIONS.match(/^\| `(?:ringback|process|nodejs)_[^|]*/gm) ?? [];
 			const listed = rows.flatMap((row) => row.match(/\w+_\w+/g) ?? []);
@@ -174,12 +174,12 @@ eachService(
 	SETTINGS,
 );
 
-/** What /metrics answers. */
+/** The answer of /metrics. */
 interface Scrape {
 	text: string;
-	/** By name. */
+	/** Names of the series. */
 	families: ReadonlySet<string>;
-	/** By name with labels, as it is written. */
+	/** Returns the value of a sample, given its name and labels as they are written. */
 	find(sample: string): number | undefined;
 	value(sample: string): number;
 }

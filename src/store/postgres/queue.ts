@@ -1,4 +1,4 @@
-// The engine's side of PostgreSQL: a batch is one statement, its columns travel as arrays.
+// The queue on PostgreSQL. A batch is one statement, and each column of the batch is one array parameter.
 
 import { sql } from "kysely";
 import { SLOT_STEP, SLOTS } from "../../domain/slot.ts";
@@ -17,7 +17,7 @@ import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
 import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
 
-/** Not now(), which is when the transaction began: this one may have waited for a lock. */
+/** The present time. It is not now(), which is the start of the transaction, because the transaction may have waited for a lock. */
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 const READ_AGENDA = hotStatement<FirstDue>(`
@@ -33,7 +33,7 @@ const READ_AGENDA = hotStatement<FirstDue>(`
 
 type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null };
 
-// Lateral down to the event: for every row the planner then has only its key, and no idea of reading all of them.
+// The lateral joins down to the event make the planner look up each row by its key. Otherwise it may read the whole table.
 const READ_DUE = hotStatement<DueRow>(`
 	with request as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])
@@ -56,7 +56,7 @@ const READ_DUE = hotStatement<DueRow>(`
 
 const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where p.id = any($1::bigint[])`);
 
-// Whatever is not in the queue as it was read drops out at `kept`, and is not touched further on.
+// A result whose delivery is not in the queue as it was read is not in `kept`, so it changes nothing.
 const SETTLE = hotStatement<{ id: number }>(`
 	with result as (
 		select * from unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::text[],

@@ -1,5 +1,5 @@
-// The engine's side of SQLite: prepared statements on the transaction's own connection (there is only one), without
-// composing SQL. One writer at a time: nobody comes between two statements.
+// The queue on SQLite. It uses prepared statements on the only connection, which is also the connection of the transaction.
+// SQLite has one writer at a time, so no other writer can come between two statements.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
@@ -19,7 +19,7 @@ import {
 import { createSlotQueue } from "../queries/slot-queue.ts";
 
 export function createSqliteQueue(database: DatabaseSync): Queue {
-	// Prepared at first use: the tables may not exist before the migrations have run.
+	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
 	const prepared = (): Statements => {
 		statements ??= prepareStatements(database);
@@ -27,7 +27,7 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 	};
 	let lastVersion: unknown;
 	return {
-		// One writer at a time: no row is another's. There is no clock but the machine's.
+		// With one writer at a time no row is locked by another engine. The only clock is the machine's.
 		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
 		settle: async (_trx, settlements) => settle(prepared(), settlements),
 		readFirstDue: async (_trx, slots) =>
@@ -54,7 +54,7 @@ function prepareStatements(database: DatabaseSync) {
 			where q.receiver_id = ? and (q.due_at_ms, q.id) > (?, ?) and q.due_at_ms <= ?
 			order by q.due_at_ms, q.id limit ?`,
 	);
-	// What node:sqlite makes of a row by itself is a slow object, for everybody who touches it later, too.
+	// By default node:sqlite returns a row as an object that is slow to create and slow to read later.
 	findDue.setReturnArrays(true);
 	return {
 		readFirstDue: prepare(
@@ -87,8 +87,8 @@ function prepareStatements(database: DatabaseSync) {
 
 function settle(statements: Statements, settlements: readonly Settlement[]): Set<number> {
 	const settled = new Set<number>();
-	// In the order of the tables: neighbouring pages one after the other, and attempts appended instead of
-	// split into the middle.
+	// Results are stored in the order of the delivery ids. Neighbouring pages are then written one after the other, and attempts
+	// are appended to their table.
 	const inOrder = [...settlements].sort((a, b) => a.delivery.id - b.delivery.id);
 	for (const settlement of inOrder) {
 		if (settleOne(statements, settlement)) settled.add(settlement.delivery.id);
@@ -96,7 +96,7 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 	return settled;
 }
 
-/** False when it is not in the queue as it was read. */
+/** Returns false if the delivery is not in the queue as it was read. */
 function settleOne(statements: Statements, settlement: Settlement): boolean {
 	const { id, dueAtMs: oldDueAtMs, counted, seq } = settlement.delivery;
 	const { state, dueAtMs, finishedAtMs, verdict, newSeq, httpStatus, startedAtMs, attempt } =
@@ -112,7 +112,7 @@ function settleOne(statements: Statements, settlement: Settlement): boolean {
 	return true;
 }
 
-/** The columns of `findDue`. */
+/** A row of `findDue`. */
 type DueRow = [
 	id: number,
 	dueAtMs: number,
@@ -149,7 +149,7 @@ function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs
 	return read;
 }
 
-/** A row of TARGET_SELECT. SQLite has no booleans: it is 0 or 1. */
+/** Converts a row of TARGET_SELECT. SQLite has no booleans, so `isFailing` is 0 or 1. */
 function toTarget(row: object): CallbackTarget {
 	const target = row as CallbackTarget;
 	return { ...target, isFailing: Boolean(target.isFailing) };
