@@ -63,7 +63,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		const settings = { ...(await withNames(t, "example.com")), ...(await emptyPostgres(t)) };
 		const cases: readonly [shiftMs: number, said: RegExp, code: number][] = [
 			[-1_000, /^ok \d+ ms from the database server's clock$/, 0],
-			[29_000, /^warning This machine's clock is 2[89]\.\d s ahead of .*.* synchronized by NTP/, 0],
+			[29_000, /^warning This machine's clock is 2[89]\.\d s ahead of .* synchronized by NTP/, 0],
 			[-3_600_000, /^problem This machine's clock is 3(?:599|600)\.\d s behind .* it is not ready/, 1],
 		];
 		for (const [shiftMs, said, code] of cases) {
