@@ -35,7 +35,7 @@ export interface InvitedPartner extends SentLink {
 	partner: Partner;
 }
 
-/** By staff: the partner, and somebody who signs in for it. */
+/** Makes a partner, and invites a person to sign in for it. */
 export async function invitePartner(
 	deps: InvitationsDeps,
 	actor: Actor,
@@ -56,7 +56,7 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 
 const MAX_SITE_LENGTH = 200;
 
-/** May be empty. */
+/** The site is optional. */
 function readSite(text: string): Result<string> {
 	const url = URL.parse(text);
 	const isSite = /^https?:$/.test(url?.protocol ?? "") && text.length <= MAX_SITE_LENGTH;
@@ -65,13 +65,13 @@ function readSite(text: string): Result<string> {
 	return refuse("invalid_field", rule, "site");
 }
 
-/** In the transaction of `sendAs`. Refused before anything is written. */
+/** Runs in the transaction of `sendAs`. A refusal comes before anything is written. */
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
 	actor: Actor,
 	{ name, site, email }: PartnerInput,
-	/** That accepted their application. */
+	/** The programme that accepted the partner's application, if one did. */
 	accepted?: Pick<Programme, "name">,
 ): Promise<Result<InvitedPartner>> {
 	const invitee = await findOrMakeInvitee(trx, deps, email, "shop");
@@ -84,42 +84,51 @@ export async function makePartner(
 	return succeed({ ...sent, partner });
 }
 
-/** To join with, or for a new password. */
+/** Makes a new link for one of the partner's people, to join with or to choose a new password with. */
 export async function renewPartnerLink(
 	deps: InvitationsDeps,
 	actor: SignedInPerson,
-	partner: Partner,
-	publicId: string,
+	partnerId: number,
+	personPublicId: string,
 ): Promise<Result<SentLink>> {
-	const found = await findPersonOf(deps.store.db, partner, publicId);
-	return found.ok ? renewLink(deps, actor, found.value, { partner }) : found;
+	const found = await findPartnerPerson(deps.store.db, partnerId, personPublicId);
+	return found.ok ? renewLink(deps, actor, found.value.person, { partner: found.value.partner }) : found;
 }
 
-/** They are signed out, and their links end, as for everybody whose access ends. */
-export function removePersonOf(
+/** Ends a person's access to the partner. The person is signed out, and their sign-in links end. */
+export function removePartnerPerson(
 	deps: Deps,
 	actor: SignedInPerson,
-	partner: Partner,
-	publicId: string,
+	partnerId: number,
+	personPublicId: string,
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {
 	return transactAs(deps.store, actor, async (trx) => {
-		const found = await findPersonOf(trx, partner, publicId);
+		const found = await findPartnerPerson(trx, partnerId, personPublicId);
 		if (!found.ok) return found;
-		const person = found.value;
-		await rows.removePartnerPerson(trx, partner.id, person.id);
+		const { person, partner } = found.value;
+		if (!(await rows.removePartnerPerson(trx, partnerId, person.id))) return notTheirs();
 		const ended = await endAccess(trx, person, { endedBy: actor.personId, nowMs: deps.clock.nowMs() });
 		await note(trx, deps, actor, "person.removed", person.email, partner.name);
 		return succeed({ person, ended });
 	});
 }
 
-async function findPersonOf(db: Db, partner: Partner, publicId: string): Promise<Result<Person>> {
-	const person = await findPersonByPublicId(db, publicId);
-	const own = person === undefined ? [] : await rows.listPartnersOf(db, person.id);
-	if (person !== undefined && own.some(({ id }) => id === partner.id)) return succeed(person);
+async function findPartnerPerson(
+	db: Db,
+	partnerId: number,
+	personPublicId: string,
+): Promise<Result<{ person: Person; partner: Partner }>> {
+	const person = await findPersonByPublicId(db, personPublicId);
+	const partners = person === undefined ? [] : await rows.listPartnersOf(db, person.id);
+	const partner = partners.find(({ id }) => id === partnerId);
+	return person === undefined || partner === undefined ? notTheirs() : succeed({ person, partner });
+}
+
+function notTheirs(): ReturnType<typeof refuse> {
 	return refuse("unknown_person", "This person does not sign in for the partner. Look at the list again.");
 }
 
+/** Writes an entry into the audit log. */
 export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,

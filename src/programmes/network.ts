@@ -1,5 +1,5 @@
-// What staff change about the network itself: its name, its look, who its mails come from, and, while nobody checks
-// headers by it yet, its brand on the wire.
+// Settings of the network that staff change: its name, its look, the sender of its mails, and its brand in header names. The
+// brand can be changed until the first API key is issued.
 
 import type { Updateable } from "kysely";
 import { groupDigits } from "../domain/bytes.ts";
@@ -19,16 +19,24 @@ import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../peop
 import type { AccountsDeps } from "../people/deps.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import type { Mailer } from "../ports.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
-import { changeNetworkRow, lockNetwork, type NetworkRow } from "../store/queries/network.ts";
+import {
+	changeNetworkRow,
+	hasSigningSecret,
+	lockNetwork,
+	type NetworkSettings,
+	noteMailTested,
+} from "../store/queries/network.ts";
+import type { Db } from "../store/store.ts";
 import type { NetworkTable } from "../store/tables/network.ts";
 
 export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	network: KnownNetwork;
 }
 
-/** As people type it. What is left out stays as it is. */
+/** The settings as typed. Fields that are missing stay as they are. */
 export type NetworkInput = Partial<Record<NetworkField, string>>;
 export type NetworkField = keyof typeof FIELDS;
 
@@ -46,13 +54,13 @@ const FIELDS = {
 
 const FIELD_NAMES = Object.keys(FIELDS).filter((name): name is NetworkField => name in FIELDS);
 
-/** Eight bytes are enough to tell one logo from the next. */
+/** Number of hex digits. Eight bytes are enough to tell one logo from the next. */
 const HASH_LENGTH = 16;
 
 /** Resolves to the fields that were changed. */
 export async function changeNetwork(
 	deps: NetworkDeps,
-	maker: Actor,
+	actor: Actor,
 	input: NetworkInput,
 ): Promise<Checked<readonly NetworkField[]>> {
 	const wanted: Updateable<NetworkTable> = {};
@@ -64,25 +72,32 @@ export async function changeNetwork(
 		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
 	}
 	if (faults.length > 0) return refuseAll(faults);
-	const changed = await transactAs<readonly NetworkField[]>(deps.store, maker, async (trx) => {
-		const before = await lockNetwork(trx);
-		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, before));
+	const changed = await transactAs<readonly NetworkField[]>(deps.store, actor, async (trx) => {
+		const network = await lockNetwork(trx);
+		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, network));
 		if (names.includes("brand")) {
-			const refusal = judgeBrandChange(deps, before);
+			const refusal = await judgeBrandChange(trx, deps, network);
 			if (refusal !== null) return { ok: false, fault: refusal } as const;
 		}
 		if (names.length === 0) return succeed(names);
-		await changeNetworkRow(trx, wanted);
-		const detail = names.map((name) => `${name}: ${wanted[FIELDS[name].column] ?? "none"}`).join("; ");
-		const personId = personIdOf(maker);
-		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
+		await changeNetworkRow(trx, network, wanted);
+		const changes = names.map((name) => {
+			const { column } = FIELDS[name];
+			return `${name}: ${network[column] ?? "none"} → ${wanted[column] ?? "none"}`;
+		});
+		await noteChange(trx, deps, actor, changes.join("; "));
 		return succeed(names);
 	});
 	deps.network.forget();
 	return changed.ok ? changed : refuseAll([changed.fault]);
 }
 
-/** A brand that is left empty is made from the name. */
+function noteChange(trx: Db, { clock }: NetworkDeps, actor: Actor, detail: string): Promise<void> {
+	const entry = { personId: personIdOf(actor), action: "network.changed", detail } as const;
+	return noteAudit(trx, entry, clock.nowMs());
+}
+
+/** If the brand is left empty, it is made from the name. */
 function parse(field: NetworkField, text: string, { name = "" }: NetworkInput): Result<string | null> {
 	if (field !== "brand" || text.trim() !== "") return FIELDS[field].parse(text);
 	const brand = suggestBrand(name);
@@ -90,31 +105,35 @@ function parse(field: NetworkField, text: string, { name = "" }: NetworkInput): 
 	return refuse("invalid_brand", "No brand can be made from this name. Enter one, such as Acme.", "brand");
 }
 
-function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: NetworkRow): boolean {
+function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: NetworkSettings): boolean {
 	const { column } = FIELDS[name];
 	return column in wanted && wanted[column] !== before[column];
 }
 
-function judgeBrandChange({ network }: NetworkDeps, { brand, secret_id }: NetworkRow): Fault | null {
+async function judgeBrandChange(
+	trx: Db,
+	{ network }: NetworkDeps,
+	{ brand }: Locked<NetworkSettings>,
+): Promise<Fault | null> {
 	const { brand: present, brandState } = network.face;
 	if (brandState === "given") {
 		const detail = `The brand is set to ${present} by RINGBACK_BRAND. Change the setting and restart.`;
 		return fault("brand_is_fixed", detail, "brand");
 	}
-	if (secret_id === null) return null;
+	if (!(await hasSigningSecret(trx))) return null;
 	const detail = `The brand stays ${brand ?? present}: a programme has an API key, and shops rely on the header names.`;
 	return fault("brand_is_fixed", detail, "brand");
 }
 
 export async function saveLogo(
 	deps: NetworkDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	bytes: Uint8Array,
 ): Promise<Result<{ width: number; height: number }>> {
 	const judged = judgeLogo(bytes);
 	if (!judged.ok) return judged;
 	const { width, height } = judged.value;
-	const saved = await changeRow(deps, maker, `logo: ${width} × ${height}`, {
+	const saved = await changeRow(deps, actor, {
 		logo_type: LOGO_TYPE,
 		logo_hash: sha256Hex(bytes).slice(0, HASH_LENGTH),
 		logo_width: width,
@@ -124,8 +143,8 @@ export async function saveLogo(
 	return saved.ok ? succeed({ width, height }) : saved;
 }
 
-export function removeLogo(deps: NetworkDeps, maker: SignedInPerson): Promise<Result<true>> {
-	return changeRow(deps, maker, "logo: none", {
+export function removeLogo(deps: NetworkDeps, actor: SignedInPerson): Promise<Result<true>> {
+	return changeRow(deps, actor, {
 		logo_type: null,
 		logo_hash: null,
 		logo_width: null,
@@ -134,29 +153,33 @@ export function removeLogo(deps: NetworkDeps, maker: SignedInPerson): Promise<Re
 	});
 }
 
-/** Refused when whoever asks was deactivated a moment ago, as everything that staff change. */
+/** Ends the guided set-up, which is then not offered again. */
+export function endSetUp(deps: NetworkDeps, actor: Actor): Promise<Result<true>> {
+	return changeRow(deps, actor, { set_up_ended_at_ms: deps.clock.nowMs() });
+}
+
 async function changeRow(
 	deps: NetworkDeps,
-	maker: Actor,
-	detail: string,
-	change: Updateable<NetworkTable>,
+	actor: Actor,
+	change: Partial<NetworkSettings> & Updateable<Pick<NetworkTable, "logo_data">>,
 ): Promise<Result<true>> {
-	const changed = await transactAs<true>(deps.store, maker, async (trx) => {
-		await changeNetworkRow(trx, change);
-		const personId = personIdOf(maker);
-		await noteAudit(trx, { personId, action: "network.changed", detail }, deps.clock.nowMs());
+	const changed = await transactAs<true>(deps.store, actor, async (trx) => {
+		const network = await lockNetwork(trx);
+		await changeNetworkRow(trx, network, change);
+		const after = { ...network, ...change };
+		const detail = "logo_data" in change ? `logo: ${sayLogo(network)} → ${sayLogo(after)}` : "set-up: ended";
+		await noteChange(trx, deps, actor, detail);
 		return succeed(true);
 	});
 	deps.network.forget();
 	return changed;
 }
 
-/** The guided set-up is offered no more. */
-export function endSetUp(deps: NetworkDeps, maker: Actor): Promise<Result<true>> {
-	return changeRow(deps, maker, "set-up: ended", { set_up_ended_at_ms: deps.clock.nowMs() });
+function sayLogo({ logo_width: width, logo_height: height }: NetworkSettings): string {
+	return width === null || height === null ? "none" : `${width} × ${height}`;
 }
 
-/** A mail to oneself, sent at once. Resolves when the server has taken it, or with what the server said, in its words. */
+/** Sends a mail to the person at once. If the server does not accept it, the refusal quotes what the server said. */
 export async function sendTestMail(
 	{ store, clock, network, mailer }: NetworkDeps & { mailer: Mailer | null },
 	person: { personId: number; email: string },
@@ -167,22 +190,22 @@ export async function sendTestMail(
 	const use = { limit: LIMITS.mailsBy, subject: String(person.personId) };
 	const tooMany = await useLimits(store.db, [use], clock.nowMs());
 	if (tooMany !== null) return tooMany;
-	const said = await mailer.send(composeTestMail(person.email)).then(
-		(refusal) => refusal?.reason ?? null,
+	const refusal = await mailer.send(composeTestMail(person.email)).then(
+		(refused) => refused?.reason ?? null,
 		(error: unknown) => sayMailError(error),
 	);
-	if (said !== null) {
-		return refuse("mail_refused", `The mail server did not accept the test mail. It said: ${said}`);
+	if (refusal !== null) {
+		return refuse("mail_refused", `The mail server did not accept the test mail. It said: ${refusal}`);
 	}
-	await changeNetworkRow(store.db, { mail_tested_at_ms: clock.nowMs() });
+	await noteMailTested(store.db, clock.nowMs());
 	network.forget();
 	return succeed(true);
 }
 
-/** Six hex digits behind a number sign, in small letters. The style sheet makes it readable: see `writeTheme` in web/assets. */
+/** Six lower-case hex digits after a number sign. `writeTheme` in web/assets makes text on it readable. */
 type Colour = string;
 
-/** Null for an empty field: the colour that Ringback comes with. */
+/** Returns null for an empty field, which means the default colour. */
 export function parseColour(text: string): Result<Colour | null> {
 	const typed = text.trim().toLowerCase();
 	if (typed === "") return succeed(null);
@@ -197,16 +220,16 @@ export function parseColour(text: string): Result<Colour | null> {
 	return succeed(`#${digits.length === 3 ? digits.replace(/./g, "$&$&") : digits}`);
 }
 
-// A logo by its own bytes. What it is called, and what whoever sends it says it is, counts for nothing. PNG alone: every
-// program that draws logos writes it, and it cannot hold a script.
+// A logo is judged by its bytes alone, not by its file name or content type. Only PNG is accepted, because every drawing
+// program writes it and it cannot contain a script.
 
 export const LOGO_TYPE = "image/png";
 
-/** A logo is drawn 28 pixels high; twice or four times that is plenty, and every page of every visitor loads it. */
+/** Every page loads the logo and draws it 28 pixels high, so even four times that height fits easily. */
 export const MAX_LOGO_BYTES = 256 * 1_024;
 const MAX_LOGO_PIXELS = 1_024;
 const MIN_LOGO_PIXELS = 16;
-/** Behind it always comes the header with both sizes. */
+/** The IHDR chunk with width and height always follows it. */
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
 export function judgeLogo(bytes: Uint8Array): Result<{ width: number; height: number }> {
@@ -222,7 +245,7 @@ export function judgeLogo(bytes: Uint8Array): Result<{ width: number; height: nu
 	return succeed({ width, height });
 }
 
-function refuseImage(what: string): ReturnType<typeof refuse> {
+function refuseImage(problem: string): ReturnType<typeof refuse> {
 	const rule = `Choose a PNG of at most ${MAX_LOGO_BYTES / 1_024} KB, ${MIN_LOGO_PIXELS} to ${groupDigits(MAX_LOGO_PIXELS)} pixels wide and high.`;
-	return refuse("invalid_image", `${what} ${rule}`, "file");
+	return refuse("invalid_image", `${problem} ${rule}`, "file");
 }

@@ -1,8 +1,9 @@
-// The network's own row, and whether its brand can still be chosen: it cannot once a signing secret exists, because
-// from then on somebody may check headers by it.
+// The network's own row. Its brand can be chosen only until the first signing secret exists, because from then on a shop may
+// check header names that contain it.
 
 import type { Selectable, Updateable } from "kysely";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
+import { type Locked, lockRow } from "../locked.ts";
 import type { Db, Store } from "../store.ts";
 import type { NetworkTable } from "../tables/network.ts";
 
@@ -21,13 +22,15 @@ const COLUMNS = [
 	"set_up_ended_at_ms",
 ] as const satisfies (keyof NetworkTable)[];
 
-/** Without the logo itself. */
-export type NetworkRow = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>> & {
-	/** Of any signing secret; null while there is none. */
+/** The network's settings, without the picture data of the logo. */
+export type NetworkSettings = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>>;
+
+export interface NetworkRow extends NetworkSettings {
+	/** Any signing secret of the installation, or null if there is none. */
 	secret_id: number | null;
-	/** Of any programme. */
+	/** Any programme of the installation, or null if there is none. */
 	programme_id: number | null;
-};
+}
 
 export async function findNetwork(db: Db): Promise<NetworkRow> {
 	return db
@@ -38,13 +41,22 @@ export async function findNetwork(db: Db): Promise<NetworkRow> {
 		.executeTakeFirstOrThrow();
 }
 
-/** The row is this transaction's until it ends: whoever makes the first secret waits, and so does who chooses a brand. */
-export async function lockNetwork(trx: Db): Promise<NetworkRow> {
-	await trx.updateTable("network").set({ one: 1 }).execute();
-	return findNetwork(trx);
+/**
+ * Whoever makes the first secret also waits for this lock (see `fixBrand`). So whether a secret exists must be read in a
+ * later statement than this one: a statement that waited for the lock would still see the tables as they were before.
+ */
+export async function lockNetwork(trx: Db): Promise<Locked<NetworkSettings>> {
+	const network = await lockRow(trx, trx.selectFrom("network").select(COLUMNS));
+	if (network === undefined) throw new Error("the network's row is made with the schema");
+	return network;
 }
 
-/** With every signing secret, in its transaction: what nobody has chosen until now stays as it is. */
+export async function hasSigningSecret(db: Db): Promise<boolean> {
+	const found = await db.selectFrom("signing_secrets").select("id").limit(1).executeTakeFirst();
+	return found !== undefined;
+}
+
+/** Runs in the transaction that stores a signing secret. A brand that nobody chose becomes the default for good. */
 export async function fixBrand(trx: Db): Promise<void> {
 	await trx
 		.updateTable("network")
@@ -53,8 +65,8 @@ export async function fixBrand(trx: Db): Promise<void> {
 }
 
 /**
- * What RINGBACK_BRAND says is kept, so that nothing changes for anybody on the day the setting is gone. Resolves to the
- * brand that receivers may know already, where it is another one.
+ * Stores the brand that RINGBACK_BRAND gives, so that nothing changes when the setting is removed later. Resolves to the
+ * stored brand if it differs and receivers may already rely on it.
  */
 export async function keepGivenBrand(
 	store: Pick<Store, "db" | "transact">,
@@ -62,15 +74,26 @@ export async function keepGivenBrand(
 ): Promise<string | null> {
 	if ((await findNetwork(store.db)).brand === brand) return null;
 	return store.transact(async (trx) => {
-		const { brand: kept, secret_id } = await lockNetwork(trx);
-		if (kept !== null && secret_id !== null) return kept === brand ? null : kept;
-		await changeNetworkRow(trx, { brand });
+		const network = await lockNetwork(trx);
+		if (network.brand !== null && (await hasSigningSecret(trx))) {
+			return network.brand === brand ? null : network.brand;
+		}
+		await changeNetworkRow(trx, network, { brand });
 		return null;
 	});
 }
 
-export async function changeNetworkRow(trx: Db, change: Updateable<NetworkTable>): Promise<void> {
+/** The table has one row, so the locked row serves only as the proof that it was read under its lock. */
+export async function changeNetworkRow(
+	trx: Db,
+	_network: Locked<NetworkSettings>,
+	change: Updateable<NetworkTable>,
+): Promise<void> {
 	await trx.updateTable("network").set(change).execute();
+}
+
+export async function noteMailTested(db: Db, nowMs: number): Promise<void> {
+	await db.updateTable("network").set({ mail_tested_at_ms: nowMs }).execute();
 }
 
 export interface Logo {
@@ -78,7 +101,7 @@ export interface Logo {
 	bytes: Uint8Array;
 }
 
-/** Undefined unless it is the present one. */
+/** Returns undefined if the present logo has another hash. */
 export async function findLogo(db: Db, hash: string): Promise<Logo | undefined> {
 	const found = await db
 		.selectFrom("network")

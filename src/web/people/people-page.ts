@@ -3,7 +3,7 @@
 // invite, change roles and remove; everybody else in a programme sees the list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { removePersonOf, renewPartnerLink } from "../../partners/partners.ts";
+import { removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
@@ -80,7 +80,7 @@ export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response>
 	const { programme, partner } = groupHere(c);
 	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
 	const renewed = await (partner !== undefined
-		? renewPartnerLink(deps, maker, partner, personId)
+		? renewPartnerLink(deps, maker, partner.id, personId)
 		: programme === undefined
 			? renewStaffLink(deps, maker, personId)
 			: renewProgrammeLink(deps, maker, programme, personId));
@@ -124,7 +124,7 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
 	const ended = await (partner === undefined
 		? deactivateStaff(deps, maker, personId, await readKeptKeys(c))
-		: removePersonOf(deps, maker, partner, personId));
+		: removePartnerPerson(deps, maker, partner.id, personId));
 	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
 	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
 }
