@@ -68,7 +68,14 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		})
 		.execute();
 	const apiKey = `rbk_${random.hex(32)}`;
-	const key = { public_id: newId("key"), programme_id: id, name: "Seed", hint: "seed", created_at_ms: nowMs };
-	await insertApiKey(trx, { ...key, hash: sha256Hex(apiKey) });
+	await insertApiKey(trx, {
+		public_id: newId("key"),
+		programme_id: id,
+		name: "Seed",
+		hash: sha256Hex(apiKey),
+		hint: "seed",
+		key_right: "decide",
+		created_at_ms: nowMs,
+	});
 	return { id, publicId: public_id, apiKey, secret };
 }

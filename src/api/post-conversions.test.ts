@@ -156,12 +156,6 @@ test("a key that reports takes sales and reversals; of decisions it takes those 
 		json.conversions?.map(({ status }) => status),
 		["RECORDED"],
 	);
-	// As 1.0.0 left its keys.
-	await shop.store.db.updateTable("api_keys").set({ key_right: null }).execute();
-	shop.store.announceChange(shop.programme.id);
-	assert.deepEqual(words(await send(reporting, DECISIONS, [{ decision: "approve", orderId: "A-1" }])), [
-		"APPROVED",
-	]);
 });
 
 test("decisions of a batch are taken in their order, each with its reason", async (t) => {

@@ -55,13 +55,12 @@ describe("slots", () => {
 });
 
 describe("an engine takes", () => {
-	const look = { engines: 2, mine: OURS, free: 10, nextSilentInMs: null, isBeforeSlots: false };
+	const look = { engines: 2, mine: OURS, free: 10, nextSilentInMs: null };
 	for (const [title, change, share, count] of [
 		["what is missing from its share", {}, 8, 4],
 		["no more than is free", { free: 3 }, 8, 3],
 		["nothing where it has its share", {}, 4, 0],
 		["nothing where it has more", {}, 2, 0],
-		["nothing while an engine of 1.0.0 still sends", { isBeforeSlots: true }, 8, 0],
 	] as const) {
 		test(title, () => equal(countToTake({ ...look, ...change }, share), count));
 	}

@@ -23,9 +23,9 @@ export function lookAgainInMs(nextSilentInMs: number | null, patientForMs: numbe
 	return Math.min(RENEW_EVERY_MS, Math.max(MIN_LOOK_GAP_MS, nextSilentInMs + 1, patientForMs));
 }
 
-/** Returns how many free slots an engine takes. It takes none while an engine of 1.0.0 still sends. */
-export function countToTake({ mine, free, isBeforeSlots }: SlotOverview, share: number): number {
-	return isBeforeSlots ? 0 : Math.max(0, Math.min(free, share - mine.length));
+/** Returns how many free slots an engine takes to reach its share. */
+export function countToTake({ mine, free }: SlotOverview, share: number): number {
+	return Math.max(0, Math.min(free, share - mine.length));
 }
 
 /** Returns those of the slots that may be given up, because none of their programmes has a delivery in progress. */

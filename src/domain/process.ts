@@ -33,7 +33,7 @@ export interface ProcessEngine {
 	programmes_due: number | null;
 	/** Due time of the oldest of them, or null if there is none. */
 	oldest_due_at_ms: number | null;
-	/** How many requests it may have on their way at most; null also for a process of 1.0.0. */
+	/** Maximum number of requests that it may have in flight. */
 	most_in_flight: number | null;
 }
 

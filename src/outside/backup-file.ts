@@ -29,11 +29,10 @@ export async function openBackupFile(path: string): Promise<FoundContents> {
 	try {
 		const { size } = await handle.stat();
 		return await findContents(async (at, bytes) => {
-			const from = Math.max(0, at);
-			const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, size - from)));
-			if (buffer.length > 0) await handle.read(buffer, 0, buffer.length, from);
+			const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, size - at)));
+			if (buffer.length > 0) await handle.read(buffer, 0, buffer.length, at);
 			return buffer;
-		}, size);
+		});
 	} finally {
 		await handle.close();
 	}
@@ -72,37 +71,39 @@ export async function writeBackupFile(
  */
 export async function readBackupFile(
 	path: string,
-	{ manifest, startAt, endAt, hashedFrom, sha256 }: BackupContents,
+	{ manifest, endAt, sha256 }: BackupContents,
 	to: FileHandle | null,
 ): Promise<boolean> {
-	if (endAt <= startAt) return false;
+	if (endAt <= DATABASE_AT) return false;
 	const hash = createHash("sha256");
-	async function* body(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-		let before = startAt - hashedFrom;
+	async function* hashChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
 		for await (const chunk of source) {
 			hash.update(chunk);
-			if (chunk.length > before) yield chunk.subarray(before);
-			before = Math.max(0, before - chunk.length);
+			yield chunk;
 		}
 	}
-	let passed = 0;
+	let writtenBytes = 0;
 	// A stream over the handle would close it when the backup is damaged, so the chunks are written directly.
 	async function write(source: AsyncIterable<Uint8Array>): Promise<void> {
 		for await (const chunk of source) {
-			passed += chunk.length;
+			writtenBytes += chunk.length;
 			// A damaged backup could otherwise expand until the disk is full.
-			if (passed > manifest.databaseBytes) throw new TooLongError("more than the manifest says");
+			if (writtenBytes > manifest.databaseBytes) throw new TooLongError("more than the manifest says");
 			await to?.writeFile(chunk);
 		}
 	}
 	try {
-		const reading = createReadStream(path, { start: hashedFrom, end: endAt - 1, highWaterMark: CHUNK_BYTES });
-		await pipeline(reading, body, createZstdDecompress(), write);
+		const reading = createReadStream(path, {
+			start: DATABASE_AT,
+			end: endAt - 1,
+			highWaterMark: CHUNK_BYTES,
+		});
+		await pipeline(reading, hashChunks, createZstdDecompress(), write);
 	} catch (error) {
 		if (isDamage(error)) return false;
 		throw error;
 	}
-	return passed === manifest.databaseBytes && hash.digest("hex") === sha256;
+	return writtenBytes === manifest.databaseBytes && hash.digest("hex") === sha256;
 }
 
 class TooLongError extends Error {}

@@ -124,7 +124,7 @@ export async function endRightsIn(
 		return { ...ended, ...(await endIssued(trx, person.id, { endedBy, programmeId, nowMs, keptKeys: [] })) };
 	}
 	const issued = await listKeysIssuedBy(trx, person.id, programmeId);
-	const deciding = issued.filter(({ key_right }) => key_right !== "report");
+	const deciding = issued.filter(({ key_right }) => key_right === "decide");
 	for (const key of deciding) {
 		await lowerApiKey(trx, key.id);
 		const note = { personId: endedBy, programmeId, action: "key.lowered", subject: key.public_id } as const;

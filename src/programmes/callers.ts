@@ -109,8 +109,7 @@ export function createCallers(
 			return succeed({
 				programme,
 				keyId: apiKey.id,
-				// Those of 1.0.0 have no right noted, and decide.
-				mayDecide: apiKey.key_right !== "report",
+				mayDecide: apiKey.key_right === "decide",
 				secretId: verified.value,
 				keyUsedAtMs: isNoted ? null : nowMs,
 				nonce: {

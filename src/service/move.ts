@@ -69,7 +69,7 @@ async function checkSource(
 	if (schemaProblem !== null) throw new BackupError(`${path} cannot be moved: ${schemaProblem}`);
 	if (schema.version !== MIGRATIONS.length) {
 		throw new BackupError(
-			`${path} has schema version ${schema.version}, and this Ringback moves version ${MIGRATIONS.length}. Run \`ringback migrate\` first.`,
+			`${path} has schema version ${schema.version}, and this Ringback moves version ${MIGRATIONS.length}. If the file is older, run \`ringback migrate\` first. If it is newer, use a newer Ringback.`,
 		);
 	}
 	if (secrets.total > 0 && secrets.unopened !== 0) {

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
-import { countTransactionsOn } from "./postgres/store.ts";
+import { raiseTransactionNumbers } from "./postgres/store.ts";
 import type { Db } from "./store.ts";
 
 /** By table, in the order in which they were made: what others refer to comes first. */
@@ -15,11 +15,11 @@ const BATCH_CHARACTERS = 1_000_000;
 const TOLD_EVERY = 50_000;
 
 /**
- * What is only of use to processes that have ended, what 1.0.0 alone used, and what the other database has in its own
- * form. A table that is not named here is carried over.
+ * Tables that are not copied: those that describe running processes, and those that PostgreSQL has in a form of its own.
+ * Every other table is copied.
  */
-const NOT_CARRIED =
-	/^(?:processes|engines|slots|chores|lanes|handouts|cancellations|traces|archive_duty|feed_start|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
+const NOT_COPIED =
+	/^(?:processes|engines|slots|chores|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
 
 /** A migration puts a row in: a database that has no more than that is empty. */
 const SEEDED: readonly string[] = ["network", "link_lock"];
@@ -38,7 +38,7 @@ const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
 
 export function countCarried(from: DatabaseSync): RowCounts {
 	const tables = from.prepare("select name from sqlite_schema where type = 'table' order by rowid").all();
-	const carried = tables.map(({ name }) => String(name)).filter((name) => !NOT_CARRIED.test(name));
+	const carried = tables.map(({ name }) => String(name)).filter((name) => !NOT_COPIED.test(name));
 	return new Map(carried.map((name) => [name, readNumber(from, `select count(*) as n from "${name}"`)]));
 }
 
@@ -70,7 +70,7 @@ export async function copyRows(
 		await copyTable(from, table, trx, (done) => tell(`${table}: ${done} of ${total} rows`));
 	}
 	await numberOn(from, trx);
-	await countTransactionsOn(trx);
+	await raiseTransactionNumbers(trx);
 	await sql`analyze ${namesOf(counts)}`.execute(trx);
 }
 
@@ -105,12 +105,9 @@ async function copyTable(
 /** Rows that are still to come get numbers behind all that were ever given. */
 async function numberOn(from: DatabaseSync, trx: Db): Promise<void> {
 	const { rows } = await sql<{ table: string; sequence: string }>`
-		select table_name as "table", coalesce(
-			pg_get_serial_sequence(quote_ident(table_name), column_name),
-			substring(column_default from '''([^'']+)''')) as sequence
+		select table_name as "table", pg_get_serial_sequence(quote_ident(table_name), column_name) as sequence
 		from information_schema.columns
-		where table_schema = current_schema() and column_name = 'id'
-			and (is_identity = 'YES' or column_default like 'nextval(%')`.execute(trx);
+		where table_schema = current_schema() and column_name = 'id' and is_identity = 'YES'`.execute(trx);
 	for (const { table, sequence } of rows) {
 		const given = `(select coalesce(max(seq), 0) from sqlite_sequence where name = '${table}')`;
 		const last = readNumber(from, `select max(coalesce(max(id), 0), ${given}) as n from "${table}"`);

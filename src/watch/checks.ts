@@ -205,8 +205,7 @@ function findSilent(state: WatchedState): Found {
 
 /** Nobody knows which requests reached their shops, so the sentence only gives their maximum number. */
 function sayInFlight({ most_in_flight: mostInFlight }: ProcessEngine, isDelivering: boolean): string {
-	const most = mostInFlight === null ? "" : ` (at most ${mostInFlight})`;
-	const again = `sends the callbacks again that were in flight${most}, so shops may get an event twice.`;
+	const again = `sends the callbacks again that were in flight (at most ${mostInFlight}), so shops may get an event twice.`;
 	return isDelivering
 		? `Another process has taken over its programmes, and ${again}`
 		: `Its programmes wait until a process sends callbacks, which ${again}`;

@@ -50,7 +50,6 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"POST /integration/signature": "integrate",
 	"GET /deliveries/:deliveryId": "look",
 	"POST /deliveries/:deliveryId/resend": "integrate",
-	"GET /notices": "look",
 	"GET /partners": "look",
 	"POST /partners/applications/:applicationId": "manage",
 	"GET /partners/settings": "manage",
@@ -115,7 +114,7 @@ test("no page offers what its reader may not do, and offers all that they may", 
 async function collectOffers(browser: Browser, shop: FilledShop, standing: Standing): Promise<Set<string>> {
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {
-		const isShown = page.method === "GET" && !/\.csv$|\/notices$/.test(page.path);
+		const isShown = page.method === "GET" && !/\.csv$/.test(page.path);
 		// Staff are in no programme that they could leave.
 		const hasNothing = standing === "staff" && page.path.endsWith("/leave");
 		if (!isShown || hasNothing || !grants(standing, rightOf(page))) continue;

@@ -51,12 +51,6 @@ test("what is in no table is guarded like its neighbours: nobody learns what is 
 	}
 });
 
-test("a programme's own address leads to its overview", async (t) => {
-	const { programme, browser: owner } = await openAsOwner(t);
-	const { status, location } = await owner.open(`/programmes/${programme.public_id}`);
-	assert.deepEqual([status, location], [301, `/programmes/${programme.public_id}/overview`]);
-});
-
 test("the address of a form, opened, leads to the page above it that has the form", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t);
 	const programme = await site.addProgramme();

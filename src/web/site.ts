@@ -25,7 +25,7 @@ import { JOB_ROUTES } from "./jobs/routes.ts";
 import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
-import { type PageDeps, programmeOf, type WebContext, type WebDeps, type WebEnv } from "./page.ts";
+import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
 import * as credited from "./partners/credited-page.ts";
 import * as earnings from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
@@ -198,15 +198,6 @@ export const ROUTES: readonly Route[] = [
 	form(paths.RESEND_PATH, "staff", resend.resendAll),
 	page(paths.AUDIT_PATH, "staff", audit.showAudit),
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
-	// Where pages were before they became parts of others.
-	page("/review", "staff", (c) => c.redirect(`${paths.ALL_CONVERSIONS_PATH}?status=RECORDED`, 301)),
-	page("/programmes/:programmeId", "programme", (c) =>
-		c.redirect(paths.overviewPath(programmeOf(c).public_id), 301),
-	),
-	page("/set-up", "staff", (c) => c.redirect(paths.NETWORK_PATH, 301)),
-	page("/programmes/:programmeId/notices", "programme", (c) =>
-		c.redirect(paths.noticesPath(programmeOf(c).public_id), 301),
-	),
 ];
 
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {

@@ -1,12 +1,11 @@
 // `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
-import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
@@ -188,29 +187,40 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
-		test(`on another schema says what serve says, and reads no table of it (${kind})`, async (t) => {
+		test(`on an older or newer schema says what serve says, and reads no other table (${kind})`, async (t) => {
 			const { home, database, settings } = await openOn(t, kind);
 			const store = database.open();
-			await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+			await store.migrate(START_MS);
 			for (const table of ["chores", "network", "signing_secrets"])
 				await sql`drop table ${sql.table(table)}`.execute(store.db);
+			const [present] = await store.db.deleteFrom("schema_versions").returningAll().execute();
 			const older = await examine(home, settings);
-			equal(older.code, 0, "the start brings it up");
+			equal(older.code, 0, "the start migrates it");
 			match(
 				older.of("schema"),
-				/^warning .* version 1, but this program needs version 2\. Run `ringback migrate`/,
+				/^warning .* version 0, but this program needs version 1\. Run `ringback migrate`/,
 			);
 			match(older.of("database"), /^ok /);
-			const fixed = { ...settings, RINGBACK_MIGRATE: "check" };
-			for (const [oldestProgram, given, said] of [
-				[1, fixed, /version 1, and this Ringback needs 2\. Run `ringback migrate` first/],
-				[99, settings, /needs a Ringback that knows version 99 or later; .*Start a newer Ringback/],
-			] as const) {
-				await store.db.updateTable("schema_versions").set({ oldest_program: oldestProgram }).execute();
+			await checkRefusal(
+				{ ...settings, RINGBACK_MIGRATE: "check" },
+				/version 0, and this Ringback needs 1\. Run `ringback migrate` first/,
+			);
+
+			ok(present !== undefined);
+			await store.db
+				.insertInto("schema_versions")
+				.values({ ...present, version: 99, oldest_program: 99 })
+				.execute();
+			await checkRefusal(
+				settings,
+				/needs a Ringback that knows version 99 or later; .*Start a newer Ringback/,
+			);
+
+			async function checkRefusal(given: Settings, expected: RegExp): Promise<void> {
 				const found = await examine(home, given);
 				equal(found.code, 1, "it would not start");
 				const [, sentence = ""] = /^problem (.*)$/m.exec(found.of("schema")) ?? [];
-				match(sentence, said);
+				match(sentence, expected);
 				const served = await home.runHere(["serve"], { ...given, PORT: "0" });
 				deepEqual([served.code, served.stderr.trim()], [1, sentence]);
 			}

@@ -10,12 +10,12 @@ import { readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { countCarried } from "../../src/store/move.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
-import { MIGRATIONS } from "../../src/store/schema/migrations.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
+import { WITH_MADE_UP } from "../support/made-up-migration.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { addOwedConversion } from "../support/rows.ts";
 import { startShop } from "../support/shop.ts";
@@ -162,13 +162,13 @@ describe("ringback move", { concurrency: 2 }, () => {
 
 	test("refuses a file of another schema, one without its key, and what is no PostgreSQL", async (t) => {
 		const { location } = await emptyTarget(t);
-		const older = openHome(t);
-		const store = openSqlite(older.databasePath);
-		await store.migrate(START_MS, { migrations: MIGRATIONS.slice(0, 1) });
+		const newer = openHome(t);
+		const store = openSqlite(newer.databasePath);
+		await store.migrate(START_MS, { migrations: WITH_MADE_UP });
 		await store.close();
 		match(
-			(await older.runHere(["move", location])).stderr,
-			/schema version 1, .*Run `ringback migrate` first/,
+			(await newer.runHere(["move", location])).stderr,
+			/schema version 2, and this Ringback moves version 1\. .* If it is newer, use a newer Ringback/,
 		);
 		const home = await openFilledHome(t);
 		renameSync(`${home.databasePath}.key`, `${home.databasePath}.aside`);

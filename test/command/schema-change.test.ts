@@ -103,16 +103,13 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			}
 			const planned = await home.runHere(["migrate", "--check"], checking);
 			equal(planned.code, 1);
-			match(planned.stdout, /^The schema has version 0; .*To do: first schema; /);
+			match(planned.stdout, /^The schema has version 0; .*To do: first schema/);
 			const tables = await database.open().db.introspection.getTables();
 			deepEqual(tables, [], "nothing was made");
 
 			const migrated = await home.runHere(["migrate"], checking);
 			equal(migrated.code, 0, migrated.stderr);
-			match(
-				migrated.stdout,
-				/^Applied first schema; engines own slots\. The schema is now at version \d+\.$/m,
-			);
+			match(migrated.stdout, /^Applied first schema\. The schema is now at version \d+\.$/m);
 			match(migrated.stderr, /^first schema: done; the schema is at version \d+$/m);
 			const current = await home.runHere(["migrate", "--check", "--json"], checking);
 			equal(current.code, 0);

@@ -22,6 +22,7 @@ eachDatabase("keys", (database) => {
 			name: "Shop server",
 			hash: `hash of ${publicId}`,
 			hint: "abcd",
+			key_right: "report",
 			created_at_ms: START_MS,
 		});
 		const [found] = await findApiKeysByHash(store.db, [`hash of ${publicId}`]);

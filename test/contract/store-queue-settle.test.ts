@@ -102,7 +102,7 @@ eachDatabase("settling", (database) => {
 		const last = await takeOne(store, programme.id, START_MS + 40);
 		await settle(store, { ...failed(last), attempt: { ...ATTEMPT, ...timeout } } as Settlement);
 		const { delivery, attempts } = await readAll(store, id);
-		deepEqual([delivery.state, delivery.last_http_status, delivery.interrupted], ["failed", 502, 0]);
+		deepEqual([delivery.state, delivery.last_http_status], ["failed", 502]);
 		deepEqual(
 			attempts.map(({ answer }) => answer),
 			[null, '{"body":"a"}', null, '{"body":"b"}', null],

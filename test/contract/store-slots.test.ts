@@ -3,17 +3,14 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { createPass } from "../../src/callbacks/pass.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
-import { HOUR_MS, SECOND_MS } from "../../src/domain/time.ts";
-import { createRandom } from "../../src/outside/random.ts";
+import { HOUR_MS } from "../../src/domain/time.ts";
 import { type RemovedEngine, SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { START_MS } from "../support/clock.ts";
 import { type DatabaseClock, takeDatabaseClock } from "../support/database-clock.ts";
 import { eachDatabase } from "../support/databases.ts";
-import { passInput } from "../support/queue-rows.ts";
 import { until } from "../support/until.ts";
 
 const ascending = (a: number, b: number) => a - b;
@@ -64,7 +61,7 @@ eachDatabase("engines and their slots", (database) => {
 
 	test("an engine is registered and renewed at the database's time, whatever time its process has", async () => {
 		const engineId = await register(START_MS + 3);
-		const row = { id: engineId, most_in_flight: 512, good_until_ms: Number.MAX_SAFE_INTEGER, held: 0 };
+		const row = { id: engineId, most_in_flight: 512 };
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }]);
 		equal(await begin(engineId, null), true);
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }], "not asked to");
@@ -113,7 +110,7 @@ eachDatabase("engines and their slots", (database) => {
 
 	test("a look says who runs, which slots are owned and how many are free, and when the next falls silent", async () => {
 		const [mine, other] = [await register(), await register(START_MS + 2_000)];
-		const none = { isBeforeSlots: false, nextSilentInMs: null, engines: 1, free: SLOTS, mine: [] };
+		const none = { nextSilentInMs: null, engines: 1, free: SLOTS, mine: [] };
 		const taken = await take(mine, 7);
 		await take(other, 9);
 		deepEqual(await look(mine, START_MS + 5_000), {
@@ -147,38 +144,6 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await ownedBy(store, mine), owned.slice(2));
 		deepEqual(await take(other, 9), owned.slice(0, 2));
 	});
-
-	for (const [lease, goodUntilMs, isBelieved] of [
-		["is good", START_MS + 30 * SECOND_MS, true],
-		["ends at this moment", START_MS, true],
-		["is as good as one can be believed", START_MS + 40 * SECOND_MS, true],
-		["has lapsed", START_MS - 1, false],
-		["is good for an hour, by a clock that was ahead", START_MS + HOUR_MS, false],
-	] as const) {
-		const what = isBelieved ? "keeps every slot free" : "is ended, and the slots are taken";
-		test(`an engine of 1.0.0 whose lease ${lease} ${what}`, async () => {
-			const { store } = database;
-			const old = 900;
-			await store.db
-				.insertInto("engines")
-				.values({ id: old, good_until_ms: goodUntilMs, held: 3, renewed_at_ms: null, most_in_flight: null })
-				.execute();
-			const engineId = await register();
-			const before = await look(engineId);
-			deepEqual([before.isBeforeSlots, before.engines, before.nextSilentInMs], [isBelieved, 1, null]);
-			const nowMs = await clock.set(START_MS);
-			const pass = createPass(store, createRandom());
-			const passed = await pass.run(passInput(engineId, nowMs, { isRenewal: true }));
-			equal(passed?.slots?.owned.length, isBelieved ? 0 : SLOTS);
-			const ended = { engineId: old, renewedAtMs: null, mostInFlight: null };
-			deepEqual(
-				passed?.slots?.removed.map((engine) => ({ ...engine })),
-				isBelieved ? [] : [ended],
-			);
-			const left = (await readEngines(store)).map(({ id }) => id);
-			deepEqual(left, isBelieved ? [engineId, old] : [engineId]);
-		});
-	}
 
 	// One writer at a time: on SQLite nobody comes between.
 	if (database.kind === "SQLite") return;

@@ -112,11 +112,12 @@ eachDatabase("the word that something is due", (database) => {
 		equal(await there.next(), "change 302");
 	});
 
-	test("what a process of 1.0.0 says is understood, and what nobody understands is a doubt", async (t) => {
+	test("a payload in an unknown form makes the engine check the database itself", async (t) => {
 		const { there } = await listenTwice(t);
 		for (const [payload, word] of [
-			["5,6", { programmeIds: [5, 6], dueAtMs: 0 }],
+			["500:5,6", { programmeIds: [5, 6], dueAtMs: 500 }],
 			["anywhere", "doubt"],
+			["5,6", "doubt"],
 			["later:1,2", "doubt"],
 			["", "doubt"],
 			["change:7", "change 7"],

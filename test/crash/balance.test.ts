@@ -61,7 +61,7 @@ function makeSoundRound() {
 function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
 	return {
 		...{ id: 1, public_id: "dlv_1", programme_id: 1, receiver_id: 1, state: "pending", run: 1, key, log },
-		...{ attempts: log.length, interrupted: 0, last_verdict: "retry", created_at_ms: 0, queued: null },
+		...{ attempts: log.length, last_verdict: "retry", created_at_ms: 0, queued: null },
 		last_http_status: log.at(-1)?.http_status ?? null,
 		...{
 			last_attempt_at_ms: log.at(-1)?.started_at_ms ?? null,
@@ -178,11 +178,6 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ approved }) =>
 			relog(approved, ...Array.from({ length: 8 }, (_, index) => attempt(index + 1, null, `x${index}`))),
 		/8 attempts/,
-	],
-	"an attempt is shown of which nobody can know anything": [
-		({ approved }) =>
-			relog(approved, attempt(1, 503, "n3"), { ...attempt(2, null, ""), result: "interrupted" }),
-		/of which nothing is known/,
 	],
 	"something due was not sent": [
 		({ approved }) => set(approved, { queued: makeQueued(1, QUIET_AT_MS) }),

@@ -16,8 +16,6 @@ export function meaningOf(result: string, httpStatus: number | null): Meaning {
 			return meaningOfStatus(httpStatus);
 		case "timeout":
 		case "network-error":
-		// The process died during the attempt and the result is unknown, so it does not count and is repeated.
-		case "interrupted":
 			return "again";
 		case "forbidden-address":
 			return "never";

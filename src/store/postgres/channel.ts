@@ -2,7 +2,7 @@
 // notification may have been lost, engines are told to look for themselves.
 //
 //   payload: "<due>:<id>,<id>,…" something of these programmes is due · "change:<id>" its URL or secret has changed ·
-//            "anywhere" look for yourselves · "<id>,<id>,…" from 1.0.0: due or changed, nobody knows which
+//            "anywhere" look for yourselves
 
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
@@ -82,7 +82,7 @@ export function createDueChannel(
 	}
 
 	function hear(payload: string): void {
-		const [, word = "0", ids = ""] = /^(?:(change|\d+):)?(\d+(?:,\d+)*)$/.exec(payload) ?? [];
+		const [, word = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
 		const programmeIds = ids.split(",").map(Number);
 		if (ids === "") listeners.onRecheck();
 		else if (word === "change") for (const id of programmeIds) listeners.onChange(id);

@@ -3,7 +3,7 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
-import { transactionNumberFrom } from "../schema/dialect.ts";
+import { createTransactionNumber } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
 import { createDueChannel } from "./channel.ts";
@@ -84,7 +84,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				{
 					url: directUrl ?? url,
 					types: { getTypeParser: parserFor },
-					afterwards: countTransactionsOn,
+					afterwards: raiseTransactionNumbers,
 				},
 				nowMs,
 				options,
@@ -163,13 +163,13 @@ async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
  * numbers are still to come: listeners would miss what is new, and be told the old again later. From the highest of them
  * on, numbers rise again.
  */
-export async function countTransactionsOn(trx: Kysely<Schema>): Promise<void> {
+export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void> {
 	// Not this transaction's own number: others may have begun after it, and stored their moves before this look.
 	const { rows } = await sql<{ newest: number | null; next: number }>`
 		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next
 		from moves`.execute(trx);
 	for (const { newest, next } of rows) {
-		if (newest !== null && newest >= next) await sql.raw(transactionNumberFrom(newest)).execute(trx);
+		if (newest !== null && newest >= next) await sql.raw(createTransactionNumber(newest)).execute(trx);
 	}
 }
 

@@ -88,14 +88,9 @@ export async function takeWindowEnded(
 		.execute();
 }
 
-/** What only a pixel has reported has no window; a process of 1.0.0 that runs beside may give it one. */
+/** Selects conversions whose window has ended. A conversion that only a pixel has reported has no approval window. */
 function windowEnded(db: Db, status: Status, byMs: number) {
-	const ended = db
-		.selectFrom("conversions")
-		.where("status", "=", status)
-		.where("window_ends_at_ms", "<=", byMs);
-	if (status === "PARKED") return ended;
-	return ended.where((eb) => eb.or([eb("source", "<>", "pixel"), eb("confirmed_at_ms", "is not", null)]));
+	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
 }
 
 /** The oldest first. */

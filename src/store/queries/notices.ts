@@ -275,10 +275,7 @@ export async function noteMailRefused(
 		.execute();
 }
 
-/**
- * False when this process or another one, of 1.0.0 perhaps, has mailed the programme since then: at most one mail in so
- * long a time, whoever writes it.
- */
+/** Returns false if this process or another one has mailed the programme since then, so that mails keep their interval. */
 export async function claimNoticeMail(
 	trx: Db,
 	programmeId: number,

@@ -146,13 +146,11 @@ export interface SlotOverview {
 	free: number;
 	/** Time until the engine that has been silent for longest may be removed, or null if there is no other engine. */
 	nextSilentInMs: number | null;
-	/** Whether an engine of 1.0.0 is still running. No slot may be taken then. */
-	isBeforeSlots: boolean;
 }
 
 export interface RemovedEngine {
 	engineId: number;
-	renewedAtMs: number | null;
+	renewedAtMs: number;
 	/** Maximum number of requests that it may have had in flight. */
 	mostInFlight: number | null;
 }

@@ -284,7 +284,6 @@ export async function replaceSetup(
 	setup: Pick<Authenticator, "id" | "userId" | "secret" | "backupCodes">,
 ): Promise<void> {
 	await trx.deleteFrom("auth_two_factors").where("userId", "=", setup.userId).execute();
-	// Processes of 1.0.0 would turn on themselves what is not verified.
 	await trx
 		.insertInto("auth_two_factors")
 		.values({ ...setup, verified: 1 })

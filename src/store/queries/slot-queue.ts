@@ -2,7 +2,6 @@
 // that another engine has locked are skipped (SKIP LOCKED), because the next renewal finds them again.
 
 import { type RawBuilder, sql } from "kysely";
-import { SECOND_MS } from "../../domain/time.ts";
 import { type Queue, type RemovedEngine, SILENT_MS } from "./queue.ts";
 
 type SlotQueue = Pick<
@@ -16,32 +15,20 @@ type SlotQueue = Pick<
 	| "removeEngine"
 >;
 
-/** A lease of 1.0.0 is good for 30 s. One that is good for longer was written by a clock that is ahead: it is not believed. */
-const BELIEVED_MS = 40 * SECOND_MS;
-/** For engines of 1.0.0, which must never find that the lease of one of ours has lapsed. */
-const FOR_OLD_ENGINES = { good_until_ms: Number.MAX_SAFE_INTEGER, held: 0 };
-
 export function createSlotQueue(
 	/** Returns the time by the database's clock if it has one, or else `nowMs`. */
 	now: (nowMs: number) => RawBuilder<number>,
 	takeFreeRows: RawBuilder<unknown>,
 	lockRow: RawBuilder<unknown>,
 ): SlotQueue {
-	const isOldAndGood = (nowMs: number) =>
-		sql<boolean>`(renewed_at_ms is null
-			and good_until_ms between ${now(nowMs)} and ${now(nowMs)} + ${sql.lit(BELIEVED_MS)})`;
+	// A renewal in the future means that the clock was set back, and that nobody knows when the engine was last seen.
 	const isSilent = (nowMs: number) =>
-		// A renewal in the future means that the clock was set back since. Such an engine counts as silent, because nobody knows
-		// when it was last seen.
-		sql<boolean>`(renewed_at_ms not between ${now(nowMs)} - ${sql.lit(SILENT_MS)} and ${now(nowMs)} + ${sql.lit(SILENT_MS)}
-			or (renewed_at_ms is null and not ${isOldAndGood(nowMs)}))`;
+		sql<boolean>`renewed_at_ms not between ${now(nowMs)} - ${sql.lit(SILENT_MS)}
+			and ${now(nowMs)} + ${sql.lit(SILENT_MS)}`;
 	return {
 		async register(db, engineId, mostInFlight, nowMs) {
 			const row = { id: engineId, renewed_at_ms: now(nowMs), most_in_flight: mostInFlight };
-			await db
-				.insertInto("engines")
-				.values({ ...row, ...FOR_OLD_ENGINES })
-				.execute();
+			await db.insertInto("engines").values(row).execute();
 		},
 		async beginPass(trx, engineId, renewal) {
 			if (renewal === null) {
@@ -66,20 +53,19 @@ export function createSlotQueue(
 			return removed;
 		},
 		async readSlots(trx, engineId, nowMs) {
-			const inMs = sql<number | null>`renewed_at_ms + ${sql.lit(SILENT_MS)} - ${now(nowMs)}`;
+			const silentInMs = sql<number>`renewed_at_ms + ${sql.lit(SILENT_MS)} - ${now(nowMs)}`;
 			const engines = await trx
 				.selectFrom("engines")
-				.select(["id", "most_in_flight", inMs.as("silentInMs"), isOldAndGood(nowMs).as("isBeforeSlots")])
+				.select(["id", "most_in_flight", silentInMs.as("silentInMs")])
 				.execute();
 			const slots = await trx.selectFrom("slots").select(["slot", "engine_id"]).execute();
 			const others = engines.filter(({ id }) => id !== engineId);
-			const silentIn = others.flatMap(({ silentInMs }) => (silentInMs === null ? [] : [silentInMs]));
+			const silentIn = others.map((other) => other.silentInMs);
 			return {
 				engines: 1 + others.filter(({ most_in_flight }) => most_in_flight !== null).length,
 				mine: slots.filter(({ engine_id }) => engine_id === engineId).map(({ slot }) => slot),
 				free: slots.filter(({ engine_id }) => engine_id === null).length,
 				nextSilentInMs: silentIn.length === 0 ? null : Math.min(...silentIn),
-				isBeforeSlots: others.some(({ isBeforeSlots }) => Boolean(isBeforeSlots)),
 			};
 		},
 		async takeSlots(trx, engineId, count) {

@@ -1,105 +1,103 @@
-// What the two databases spell differently when tables are made. Frozen with the first schema that was written by it.
+// The parts of a `create table` statement that SQLite and PostgreSQL spell differently. Released migrations are written
+// with these parts, so a part must not change after a release. A later migration may add new ones.
 
 export interface Dialect {
 	kind: "sqlite" | "postgres";
-	/** An integer key that numbers itself. */
-	selfNumberedId: string;
-	/** One whose numbers are never given again, where others may still mean a row by its number when it is gone. */
-	lastingId: string;
-	/** An integer key that is given: a delivery has its event's. */
-	givenId: string;
-	/** Suffix for tables read mostly by primary key: SQLite then keeps the rows in the key's own tree, one instead of two. */
+	/** Type of an integer primary key whose values the database generates. */
+	generatedId: string;
+	/**
+	 * The same, for rows that something outside the database may still refer to after they were deleted. SQLite then never
+	 * reuses the id of a deleted row. PostgreSQL never does.
+	 */
+	neverReusedId: string;
+	/** Type of an integer primary key whose values we assign ourselves. A delivery, for example, has its event's id. */
+	assignedId: string;
+	/**
+	 * Suffix for a table that is read by its primary key. SQLite then stores the rows inside the key's own B-tree, so that a
+	 * lookup reads one tree instead of two.
+	 */
 	clustered: string;
-	/** Put behind a table whose rows are rewritten in place: leaves room on their page for it. */
-	rewritten: string;
-	/** Put behind a small table whose rows come and go all day: cleared of dead rows by their number, not by their share. */
-	churned: string;
-	/** For tables whose rows go by their age; null where they are deleted one by one. */
-	inPartitions: InPartitions | null;
-	/** A moment and a truth value as better-auth writes them; our own tables have integers for both. */
+	/** Suffix for a large table whose rows are updated often. Leaves room for the new version of a row on the same page. */
+	updatedOften: string;
+	/** Suffix for a small table whose rows are inserted and deleted all day. */
+	shortLivedRows: string;
+	/** Suffix for a large table whose rows are never updated and are deleted by retention. */
+	appended: string;
+	/** Types of a time and of a truth value in the tables of the sign-in. All other tables use integers for both. */
 	timestamp: string;
 	boolean: string;
-	/** A text that compares byte by byte, so that what starts alike lies together in its indexes. */
+	/** Type of a text that is compared byte by byte, so that an index can answer a search by prefix. */
 	bytewiseText: string;
-	/** What `moveKey` needs before it. */
-	transactionNumber: readonly string[];
-	/** The columns that order `moves` for listeners, and its primary key: see `MoveOrder`. */
+	/** Statements that must run before a table with `moveKey` is created. */
+	beforeMoves: readonly string[];
+	/** Columns that order `moves` for listeners, with the primary key over them. See `MoveOrder` in store.ts. */
 	moveKey: string;
-}
-
-/** A table that is kept in partitions by the time in one of its columns, its `key`. */
-export interface InPartitions {
-	/** Put behind the columns of its primary key, which must have the time in it. */
-	keyColumn(key: string): string;
-	/** Put behind the table, in place of `clustered`. */
-	suffix(key: string): string;
-	/** Its column `id` that numbers itself, and its primary key. */
-	selfNumberedId(table: string, key: string): string;
-	/** Statements to stand before such a table. */
-	before(table: string): readonly string[];
-	/** Statements to stand behind it. */
-	rest(table: string, key: string): readonly string[];
 }
 
 const SQLITE: Dialect = {
 	kind: "sqlite",
-	selfNumberedId: "integer primary key",
-	lastingId: "integer primary key autoincrement",
-	givenId: "integer primary key",
+	generatedId: "integer primary key",
+	neverReusedId: "integer primary key autoincrement",
+	assignedId: "integer primary key",
 	clustered: "without rowid",
-	rewritten: "",
-	churned: "",
-	inPartitions: null,
+	updatedOften: "",
+	shortLivedRows: "",
+	appended: "",
 	timestamp: "text",
 	boolean: "integer",
-	// SQLite text always compares byte by byte.
+	// SQLite always compares text byte by byte.
 	bytewiseText: "text",
-	transactionNumber: [],
+	beforeMoves: [],
 	moveKey: "id integer primary key",
-};
-
-/** What a table that 1.0.0 kept in partitions ends with, and what is made behind it. */
-const IN_PARTITIONS: InPartitions = {
-	keyColumn: (key: string) => `, ${key}`,
-	suffix: (key: string) => `partition by range (${key})`,
-	rest: (table: string, key: string) => [
-		`create table ${table}_other partition of ${table} default`,
-		`create index ${table}_other_by_time on ${table}_other (${key})`,
-	],
-	/** Identity columns came to partitioned tables with PostgreSQL 17. */
-	selfNumberedId: (table: string, key: string) =>
-		`id bigint not null default nextval('${table}_ids'), primary key (id, ${key})`,
-	before: (table: string) => [`create sequence ${table}_ids`],
 };
 
 const POSTGRES: Dialect = {
 	kind: "postgres",
-	selfNumberedId: "bigint generated by default as identity primary key",
-	lastingId: "bigint generated by default as identity primary key",
-	givenId: "bigint primary key",
+	generatedId: "bigint generated by default as identity primary key",
+	neverReusedId: "bigint generated by default as identity primary key",
+	assignedId: "bigint primary key",
 	clustered: "",
-	// A share of a table with millions of rows is too many dead ones, and by default it is cleared in small portions with
-	// pauses in between.
-	rewritten: `with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
-		autovacuum_vacuum_cost_delay = 0)`,
-	churned: `with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
-		autovacuum_vacuum_cost_delay = 0)`,
-	inPartitions: IN_PARTITIONS,
+	// By default PostgreSQL vacuums a table when a fifth of its rows are dead, which is too late for millions of rows, and
+	// it pauses between small portions. A cost delay of 0 removes the pauses.
+	updatedOften: `with (
+			fillfactor = 60,
+			autovacuum_vacuum_scale_factor = 0.02,
+			autovacuum_analyze_scale_factor = 0.02,
+			autovacuum_vacuum_cost_delay = 0
+		)`,
+	// The size of such a table says nothing about the number of its dead rows, so vacuum counts them instead.
+	shortLivedRows: `with (
+			fillfactor = 70,
+			autovacuum_vacuum_scale_factor = 0,
+			autovacuum_vacuum_threshold = 5000,
+			autovacuum_vacuum_cost_delay = 0
+		)`,
+	appended: `with (
+			autovacuum_vacuum_scale_factor = 0.02,
+			autovacuum_vacuum_cost_delay = 0
+		)`,
 	timestamp: "timestamptz",
 	boolean: "boolean",
 	bytewiseText: 'text collate "C"',
-	transactionNumber: [transactionNumberFrom(0)],
-	// Not only the writer's own number: a transaction that began early may make the later move of a conversion. So the
-	// last that has ended counts too, which at this statement is at least the one that made the earlier move.
-	moveKey: `id bigint generated by default as identity, transaction bigint not null default greatest(
-		transaction_number(pg_current_xact_id()),
-		transaction_number(pg_snapshot_xmax(pg_current_snapshot())) - 1), primary key (transaction, id)`,
+	beforeMoves: [createTransactionNumber(0)],
+	// The number of the writing transaction is not enough, because a transaction that began early may make the later move of
+	// a conversion. The key therefore also takes the newest transaction that has ended. At this statement that is at least
+	// the transaction that made the earlier move.
+	moveKey: `id bigint generated by default as identity,
+			transaction bigint not null default greatest(
+				transaction_number(pg_current_xact_id()),
+				transaction_number(pg_snapshot_xmax(pg_current_snapshot())) - 1
+			),
+			primary key (transaction, id)`,
 };
 
-/** A function, so that it can be changed: see countTransactionsOn in postgres/store.ts. */
-export function transactionNumberFrom(first: number): string {
+/**
+ * Returns the statement that creates the function `transaction_number`, which adds `offset` to a transaction's number.
+ * It is a function so that the offset can change. See `raiseTransactionNumbers` in postgres/store.ts.
+ */
+export function createTransactionNumber(offset: number): string {
 	return `create or replace function transaction_number(xid8) returns bigint
-		language sql immutable return ${first} + $1::text::bigint`;
+		language sql immutable return ${offset} + $1::text::bigint`;
 }
 
 export const DIALECTS: Readonly<Record<"sqlite" | "postgres", Dialect>> = {

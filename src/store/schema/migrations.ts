@@ -4,8 +4,7 @@
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
-import { firstSchema } from "./release-1-0.ts";
-import { engineSlots } from "./release-1-1.ts";
+import { firstSchema } from "./first-schema.ts";
 import type { Db } from "./tables.ts";
 
 export interface Migration {
@@ -22,7 +21,6 @@ export interface Migration {
 /** The position in this list, counted from one, is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
 	{ name: "first schema", isBreaking: true, statements: firstSchema },
-	{ name: "engines own slots", isBreaking: true, statements: engineSlots },
 ];
 
 export class SchemaTooNewError extends Error {

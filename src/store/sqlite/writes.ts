@@ -50,19 +50,19 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 		insertMoves: (trx, moves, credited = []) =>
 			write(trx, ({ insertMove, credits }) => {
 				runForEach(insertMove, MOVE, moves);
-				if (credited.length > 0) runForEach(credits().put, CREDIT, credited);
+				if (credited.length > 0) runForEach(credits.put, CREDIT, credited);
 			}),
 		findByCodes: async (db, codes) => {
 			if (codes.length === 0) return [];
 			return write(db, ({ credits }) => {
-				const found = codes.map(({ programme_id, folded }) => credits().findByCode.get(programme_id, folded));
+				const found = codes.map(({ programme_id, folded }) => credits.findByCode.get(programme_id, folded));
 				return found.filter((row) => row !== undefined) as unknown as (FoundPartnership & CodeKey)[];
 			});
 		},
 		findPartnerships: async (db, ids) => {
 			if (ids.length === 0) return [];
 			return write(db, ({ credits }) => {
-				const found = ids.map((id) => credits().findById.get(id));
+				const found = ids.map((id) => credits.findById.get(id));
 				return found.filter((row) => row !== undefined) as unknown as FoundPartnership[];
 			});
 		},
@@ -70,7 +70,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 			if (ids.length === 0) return new Map();
 			// No other transaction writes beside this one.
 			return write(trx, ({ credits }) => {
-				const found = ids.map((id) => credits().find.get(id)) as unknown as (StoredCredit | undefined)[];
+				const found = ids.map((id) => credits.find.get(id)) as unknown as (StoredCredit | undefined)[];
 				return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.conversion_id, row]])));
 			});
 		},
@@ -90,7 +90,6 @@ type Statements = ReturnType<typeof prepareStatements>;
 
 function prepareStatements(database: DatabaseSync) {
 	const prepare = (text: string): StatementSync => database.prepare(text);
-	let credits: ReturnType<typeof prepareCredits> | undefined;
 	return {
 		insertConversion: prepare(
 			`${insertText("conversions", CONVERSION)} on conflict (programme_id, order_id, event_type) do nothing`,
@@ -99,11 +98,7 @@ function prepareStatements(database: DatabaseSync) {
 		decideConversion: prepare(updateText(DECIDING)),
 		renameConversion: prepare("update conversions set order_id = ? where id = ? and status = ?"),
 		insertMove: prepare(insertText("moves", MOVE)),
-		// When they are first needed: 1.0.0 has no such tables, and tests write its rows.
-		credits: () => {
-			credits ??= prepareCredits(prepare);
-			return credits;
-		},
+		credits: prepareCredits(prepare),
 		keepBody: prepare(
 			"update moves set announced_body = ? where conversion_id = ? and move = 'record' and announced_body is null",
 		),

@@ -28,8 +28,6 @@ export interface DeliveriesTable {
 	run: number;
 	/** The number of the last row in `attempts`. */
 	attempts: number;
-	/** How many of them 1.0.0 wrote for attempts whose process had died: nobody knows of those, and they are not shown. */
-	interrupted: Generated<number>;
 	last_verdict: Verdict | null;
 	/** The last one received: an attempt without an answer leaves it. */
 	last_http_status: number | null;
@@ -65,7 +63,7 @@ export interface AttemptsTable {
 	seq: number;
 	programme_id: number;
 	run: number;
-	result: AttemptResult | "interrupted";
+	result: AttemptResult;
 	http_status: number | null;
 	/** The error in the system's words and where it happened; of a timeout, where the time ran out. */
 	detail: string | null;

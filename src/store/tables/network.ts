@@ -45,13 +45,10 @@ export type ProcessesTable = ProcessRecord;
 export interface EnginesTable {
 	/** Never given twice. */
 	id: number;
-	/** By the database's clock; null for an engine of 1.0.0, whose lease is `good_until_ms`. */
-	renewed_at_ms: number | null;
-	/** How many requests it may have on their way at most; null while it gives its slots up, and for 1.0.0. */
+	/** Time of the last renewal, by the database's clock. */
+	renewed_at_ms: number;
+	/** Maximum number of requests that the engine may have in flight, or null while it gives up its slots. */
 	most_in_flight: number | null;
-	/** For engines of 1.0.0, which run beside ours during an upgrade; 1.1 and later write constants. */
-	good_until_ms: number;
-	held: number;
 }
 
 /** As many rows as there are slots, for ever. */

@@ -71,9 +71,8 @@ export interface ApiKeysTable {
 	revoked_at_ms: number | null;
 	/** To five minutes: a key in use must not cost a write for every request. */
 	last_used_at_ms: number | null;
-	/** Null for one that 1.0.0 issued: those decide. */
-	key_right: KeyRight | null;
-	/** The person; null: the command line, or nobody knows. */
+	key_right: KeyRight;
+	/** The person who issued it, or null for the command line. */
 	issued_by: number | null;
 }
 
@@ -92,7 +91,7 @@ export interface SigningSecretsTable {
 	replaced_at_ms: number | null;
 	/** Set when it was discarded, or ended before its time. */
 	ended_at_ms: number | null;
-	/** The person; null: the command line, nobody knows, or it came with the first key. */
+	/** The person who prepared it, or null if it came from the command line or with the programme's first key. */
 	prepared_by: number | null;
 }
 

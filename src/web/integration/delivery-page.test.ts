@@ -95,29 +95,6 @@ test("the last HTTP status received stays beside what came later, in the list an
 	match(await row(), />204</);
 });
 
-test("of an attempt that 1.0.0 stored as interrupted, list and page show neither it nor a count", async (t) => {
-	const { send, page, row, site, programme } = await openSent(t);
-	await send(answered(500), ANSWER);
-	const { db } = site.store;
-	const { id } = await db.selectFrom("deliveries").select("id").executeTakeFirstOrThrow();
-	const result = "interrupted" as const;
-	const now = { started_at_ms: site.deps.clock.nowMs() };
-	await db
-		.insertInto("attempts")
-		.values({ delivery_id: id, seq: 2, programme_id: programme.id, run: 1, result, ...now })
-		.execute();
-	await db.updateTable("deliveries").set({ attempts: 2, interrupted: 1 }).execute();
-	await db.updateTable("queue").set({ seq: 2 }).execute();
-	match(await row(), /data-label="Attempts">1</);
-	match(await row(), />500</);
-	site.moveClock(HOUR_MS);
-	await send(answered(500), ANSWER);
-	const text = await page();
-	match(text, /<dt>Attempts<\/dt><dd>2</);
-	deepEqual(text.match(/Attempt \d of 7/g), ["Attempt 2 of 7", "Attempt 1 of 7"]);
-	ok(!/interrupted/i.test((await row()) + text));
-});
-
 test("a 401 sends people to what was signed", async (t) => {
 	const { send, page, browser } = await openSent(t);
 	await send(answered(401), { ...ANSWER, body: '{"error":"invalid signature"}' });

@@ -176,7 +176,7 @@ function keyTable({ keys, path, query, mayIntegrate, isStaff }: KeysView): Html 
 		columns: [
 			{ title: "Name", namesRow: true, cell: ({ name }) => html`<span class="break">${name}</span>` },
 			{ title: "Key", cell: ({ hint }) => html`<code>${showKey(hint)}</code>` },
-			{ title: "Right", cell: ({ key_right: right }) => KEY_RIGHT_WORDS[right ?? "decide"] },
+			{ title: "Right", cell: ({ key_right: right }) => KEY_RIGHT_WORDS[right] },
 			{
 				title: "Issued",
 				cell: (key) =>

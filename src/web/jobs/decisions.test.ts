@@ -101,24 +101,3 @@ test("what is no file of decisions is refused on the form itself, leaves no time
 	}
 	equal(clock.waitingTimers, 0);
 });
-
-test("what is written about decisions that 1.0 applied or left says what is known of them", async (t) => {
-	const { site, owner, base, programme } = await openShop(t);
-	const insert = (public_id: string, state: "done" | "stopped") =>
-		site.store.db
-			.insertInto("jobs")
-			.values({
-				...{ public_id, kind: "decisions", programme_id: programme.id, decided_by: "shop", state },
-				...{ file_name: "old.csv", file_bytes: 0, person_id: null, applied_at_ms: START_MS, invites: 0 },
-				...{ row_count: 40, done_rows: 30, done_batches: 0, lines: "gone", claim_until_ms: 0 },
-				...{ created_at_ms: START_MS, finished_at_ms: START_MS },
-			})
-			.execute();
-	await insert("job_done", "done");
-	await insert("job_stopped", "stopped");
-	match((await owner.open(`${base}/bulk/job_done`)).text, /Done.*not kept when the service was/s);
-	match(
-		(await owner.open(`${base}/bulk/job_stopped`)).text,
-		/Stopped after 30 of 40 lines\. What was done until then stays.*upload the file again for the rest/s,
-	);
-});

@@ -159,9 +159,7 @@ function renderOutcome(view: JobView): Html {
 	]);
 	const told =
 		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
-	// Of what came from 1.0.
-	const isUnknown = job.summary === null && job.lines === "gone";
-	return html`${told}${accessMessage(job)}${failureMessage(job)}${isUnknown ? null : stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
+	return html`${told}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
 }
 
 function whatNext(view: JobView): Content {
@@ -207,12 +205,6 @@ function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: st
 }
 
 function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html {
-	if (job.summary === null) {
-		return message(
-			"info",
-			"The result of each line was not kept when the service was upgraded. The history of a conversion says what was decided about it.",
-		);
-	}
 	const [, done] = verbOf(kind);
 	const sentences = [
 		`${countOf(counts.change, ...kind.noun)} ${done}.`,

@@ -188,12 +188,11 @@ for (const role of ["developer", "viewer"] as const) {
 				.execute();
 			return rows.map(({ key_right, revoked_at_ms }) => [key_right, revoked_at_ms === null]);
 		};
-		// Null: as those of 1.0.0, which decide.
 		const issued = [
 			[lowered, "decide"],
 			[owner, "decide"],
 			[lowered, "report"],
-			[lowered, null],
+			[lowered, "decide"],
 		] as const;
 		for (const [person, key_right] of issued) {
 			const { keyId } = expectValue(await issueKey(site.deps, programme.public_id, COMMAND_LINE));
@@ -217,7 +216,7 @@ for (const role of ["developer", "viewer"] as const) {
 		const revoked = [
 			["decide", false],
 			["report", false],
-			[null, false],
+			["decide", false],
 		];
 		assert.deepEqual(await keysOf(lowered), isDeveloper ? [report, report, report] : revoked);
 		assert.deepEqual(await keysOf(owner), [["decide", true]], "the other owner's stay");

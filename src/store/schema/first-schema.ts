@@ -1,0 +1,31 @@
+// The schema that a new database starts with, by subject. A table that refers to another one comes after it.
+// Once 1.0.0 is released these statements must not change. Every later change is a new migration.
+
+import type { Dialect } from "./dialect.ts";
+import { conversionTables } from "./first-schema/conversions.ts";
+import { deliveryTables } from "./first-schema/deliveries.ts";
+import { inboundTables } from "./first-schema/inbound.ts";
+import { installationTables } from "./first-schema/installation.ts";
+import { jobTables } from "./first-schema/jobs.ts";
+import { noticeTables } from "./first-schema/notices.ts";
+import { orderSearchTables } from "./first-schema/order-search.ts";
+import { partnerTables } from "./first-schema/partners.ts";
+import { peopleTables } from "./first-schema/people.ts";
+import { programmeTables } from "./first-schema/programmes.ts";
+import { signInTables } from "./first-schema/sign-in.ts";
+
+export function firstSchema(dialect: Dialect): readonly string[] {
+	return [
+		...installationTables(dialect),
+		...peopleTables(dialect),
+		...signInTables(dialect),
+		...programmeTables(dialect),
+		...conversionTables(dialect),
+		...orderSearchTables(dialect),
+		...deliveryTables(dialect),
+		...noticeTables(dialect),
+		...inboundTables(dialect),
+		...jobTables(dialect),
+		...partnerTables(dialect),
+	];
+}

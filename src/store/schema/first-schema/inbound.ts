@@ -1,0 +1,51 @@
+// The log of inbound calls, and what developers' machines answered to events of `ringback listen`.
+
+import type { Dialect } from "../dialect.ts";
+
+export function inboundTables({ generatedId, appended }: Dialect): readonly string[] {
+	return [
+		// One row is a call that came in, accepted or refused.
+		`create table inbound_calls (
+			id ${generatedId},
+			programme_id bigint,
+			kind text not null,
+			method text not null,
+			target text not null,
+			outcome text not null,
+			http_status integer not null,
+			detail text,
+			order_id text,
+			conversion text,
+			at_ms bigint not null
+		) ${appended}`,
+		// Serves listInboundCalls.
+		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
+		// Serves listInboundCalls for one order, which answers "why is order 1234 not here?".
+		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
+			where order_id is not null`,
+
+		// One row is a programme whose events somebody has listened to.
+		`create table listeners (
+			programme_id bigint primary key references programmes (id),
+			seen_at_ms bigint not null,
+			closed_at_ms bigint
+		)`,
+
+		// One row is what a listener's own server answered to an event.
+		`create table local_answers (
+			id ${generatedId},
+			programme_id bigint not null references programmes (id),
+			conversion text not null,
+			event text not null,
+			outcome text not null,
+			http_status integer,
+			code text,
+			took_ms integer,
+			at_ms bigint not null
+		)`,
+		// Serves listNewestAnswers.
+		"create index local_answers_by_programme on local_answers (programme_id, id)",
+		// Serves listAnswersOf.
+		"create index local_answers_by_conversion on local_answers (conversion, id)",
+	];
+}

@@ -1,0 +1,87 @@
+// People, the one-time links that let them in, and the record of what they did.
+
+import type { Dialect } from "../dialect.ts";
+
+export function peopleTables({ generatedId, assignedId, clustered }: Dialect): readonly string[] {
+	return [
+		// One row is a person who can sign in, or who was invited to.
+		`create table people (
+			id ${generatedId},
+			public_id text not null unique,
+			email text not null unique,
+			kind text not null,
+			created_at_ms bigint not null,
+			name text not null default '',
+			zone text,
+			locale text,
+			mails_callbacks_failing integer not null default 1,
+			mails_callbacks_working_again integer not null default 1,
+			deactivated_at_ms bigint
+		)`,
+		// Serves listStaff, and the addresses of the staff who are mailed.
+		"create index people_by_kind on people (kind, id)",
+
+		// One row is a one-time link: an invitation, a new password or a new address.
+		`create table links (
+			id ${generatedId},
+			public_id text not null unique,
+			purpose text not null,
+			token_hash text not null unique,
+			person_id bigint,
+			email text,
+			programme_id bigint,
+			role text,
+			made_by bigint,
+			created_at_ms bigint not null,
+			expires_at_ms bigint not null,
+			withdrawn text
+		)`,
+		// Allows one link of a purpose for a person. Serves replaceLink and the lists of people.
+		"create unique index links_by_person on links (person_id, purpose) where person_id is not null",
+		// Allows one invitation of an address to a programme. Serves listProgrammeInvitations.
+		"create unique index links_by_programme on links (programme_id, email) where email is not null",
+		// Serves findLinksOf by the address of a person whose access ends.
+		"create index links_by_email on links (email) where email is not null",
+		// Serves findLinksOf by the person who made the links, when their access ends.
+		"create index links_by_maker on links (made_by) where made_by is not null",
+
+		// The only row is locked by transactions that make, use or withdraw links.
+		`create table link_lock (id ${assignedId})`,
+		"insert into link_lock (id) values (1)",
+
+		// One row is an authenticator code that was used and cannot be used again.
+		`create table spent_codes (
+			person_id bigint not null,
+			code_hash text not null,
+			expires_at_ms bigint not null,
+			primary key (person_id, code_hash)
+		) ${clustered}`,
+
+		// One row is a rate limit's count for one subject.
+		`create table limit_counts (
+			subject text primary key,
+			uses integer not null,
+			ends_at_ms bigint not null
+		) ${clustered}`,
+		// Serves pruneShortLived.
+		"create index limit_counts_by_end on limit_counts (ends_at_ms)",
+
+		// One row is something that a person, the command line or the service did.
+		`create table audit_entries (
+			id ${generatedId},
+			at_ms bigint not null,
+			person_id bigint,
+			programme_id bigint,
+			action text not null,
+			subject text,
+			detail text,
+			address text
+		)`,
+		// The next three serve listAudit, each for one filter of the page.
+		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
+		"create index audit_entries_by_person on audit_entries (person_id, id)",
+		"create index audit_entries_by_action on audit_entries (action, id)",
+		// Serves listAudit by period.
+		"create index audit_entries_by_time on audit_entries (at_ms, id)",
+	];
+}
