@@ -11,7 +11,7 @@ import { findByPublicId } from "../store/queries/conversions.ts";
 import { conversionBody } from "./answers.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
-import { type Endpoint, refusedWork } from "./signed-call.ts";
+import { type Endpoint, refusedPlan } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
 /** About 100 KB of JSON: a page that a shop's server reads in one piece. */
@@ -58,16 +58,16 @@ export const CONVERSIONS_QUERY = z.strictObject({
 export function createGetConversions(seal: CursorSeal): Endpoint {
 	return ({ programme, query }) => {
 		const names = parseQuery(query);
-		if (!names.ok) return refusedWork(names);
+		if (!names.ok) return refusedPlan(names);
 		const orderId = mentionedOrderId(names.value);
 		const isBySale = "occurredFrom" in names.value || "occurredBefore" in names.value;
 		const list = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
 		const asked = parseRequest(names.value, (text) => readCursor(seal, list, text));
-		if (!asked.ok) return refusedWork(asked, orderId);
+		if (!asked.ok) return refusedPlan(asked, orderId);
 		const sort = isBySale ? ({ by: "sale", direction: "desc" } as const) : undefined;
 		return {
 			orderId,
-			isAlone: true,
+			runsAlone: true,
 			requests: [],
 			async answer(_, trx) {
 				const { rows, next } = await listConversions(trx, {
@@ -86,7 +86,7 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 
 export const getConversion: Endpoint = ({ programme, id }) => ({
 	orderId: null,
-	isAlone: true,
+	runsAlone: true,
 	requests: [],
 	async answer(_, trx) {
 		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;

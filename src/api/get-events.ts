@@ -14,10 +14,10 @@ import { noteListener, noteListenerGone } from "../store/queries/local-answers.t
 import type { Programme } from "../store/queries/programmes.ts";
 import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
 import type { Listening, SignedEvent } from "./answers.ts";
+import type { CallPlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import { EventStreams, type StreamSource } from "./event-streams.ts";
 import { STOPPING } from "./health.ts";
-import type { Work } from "./intake.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
 
@@ -49,7 +49,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const answer: Work["answer"] = async (_, trx) => {
+		const answer: CallPlan["answer"] = async (_, trx) => {
 			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!asked.ok) return asked;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
@@ -71,7 +71,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 				openStream: () => streams.answer(programme.id, source),
 			});
 		};
-		return { orderId: null, isAlone: true, requests: [], answer };
+		return { orderId: null, runsAlone: true, requests: [], answer };
 	};
 }
 

@@ -132,6 +132,46 @@ test("a secret that is prepared or discarded here counts from the next call on",
 	assert.equal((await call()).json.code, "bad_signature");
 });
 
+test("a call whose commit fails leaves nothing of it in memory, and the next call is noted as the first", async (t) => {
+	let isBroken = true;
+	const shop = await openTestShop(t, {
+		change: ({ store }) => ({
+			store: {
+				...store,
+				transact: (work) =>
+					store.transact(async (trx) => {
+						const done = await work(trx);
+						if (isBroken) throw new Error("the disk is full");
+						return done;
+					}),
+			},
+		}),
+	});
+	const readTimes = async () => {
+		const { db } = shop.store;
+		const programme = await db
+			.selectFrom("programmes")
+			.select("first_signed_at_ms")
+			.executeTakeFirstOrThrow();
+		const key = await db.selectFrom("api_keys").select("last_used_at_ms").executeTakeFirstOrThrow();
+		return [programme.first_signed_at_ms, key.last_used_at_ms];
+	};
+	const sell = () =>
+		shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "100.00" } });
+	assert.equal((await sell()).status, 500);
+	assert.deepEqual(await readTimes(), [null, null]);
+	isBroken = false;
+	assert.equal((await sell()).status, 201);
+	assert.deepEqual(await readTimes(), [START_MS, START_MS]);
+	shop.moveClock(10);
+	assert.equal((await sell()).status, 200);
+	assert.deepEqual(
+		await readTimes(),
+		[START_MS, START_MS],
+		"the first time stays, and a use is noted now and then",
+	);
+});
+
 test("a programme's terms that are changed here hold for the next call", async (t) => {
 	const shop = await openTestShop(t);
 	const record = async (orderId: string) => {

@@ -101,7 +101,7 @@ export function createPixel(
 		programme: Programme,
 		report: Report,
 	): Promise<Result<Answer> | undefined> {
-		return intake.take({
+		return intake.accept({
 			inbound: call,
 			programme,
 			caller: null,

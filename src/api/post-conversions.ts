@@ -30,7 +30,7 @@ import {
 	signalText,
 	TEST,
 } from "./sale-fields.ts";
-import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
+import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
 /** As many as other work takes in one transaction. */
 export const MAX_ITEMS = BATCH_ROWS;
@@ -153,10 +153,10 @@ function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest
 function single(parse: Parse): Endpoint {
 	return (call) => {
 		const json = parseJson(call);
-		if (!json.ok) return refusedWork(json);
+		if (!json.ok) return refusedPlan(json);
 		const orderId = mentionedOrderId(json.value);
 		const request = parse(json.value, call);
-		if (!request.ok) return refusedWork(request, orderId);
+		if (!request.ok) return refusedPlan(request, orderId);
 		return {
 			orderId,
 			requests: [request.value],
@@ -171,7 +171,7 @@ function single(parse: Parse): Endpoint {
 function batch(deps: Pick<AppDeps, "publicUrl">, parse: Parse): Endpoint {
 	const understand: Endpoint = (call) => {
 		const items = parseItems(call);
-		if (!items.ok) return refusedWork(items);
+		if (!items.ok) return refusedPlan(items);
 		const read = items.value.map((item) => ({ orderId: mentionedOrderId(item), request: parse(item, call) }));
 		return {
 			orderId: null,

@@ -14,9 +14,9 @@ import {
 	type ToldAnswer,
 } from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
-import type { Work } from "./intake.ts";
+import type { CallPlan } from "./call-plan.ts";
 import { checkFields, parseJson } from "./read-request.ts";
-import { type Endpoint, refusedWork, type SignedCall } from "./signed-call.ts";
+import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
 /** As many as one call may tell of; a listener gathers them, and some 35 KB are well within a body. */
 export const MAX_ANSWERS = 200;
@@ -61,9 +61,9 @@ export function createPostEventAnswers(): Endpoint {
 	const budgets = createTokenBuckets(ANSWER_BUDGET);
 	return (call) => {
 		const told = parseAnswers(call);
-		if (!told.ok) return refusedWork(told);
+		if (!told.ok) return refusedPlan(told);
 		const { programme, nowMs } = call;
-		const answer: Work["answer"] = async (_, trx) => {
+		const answer: CallPlan["answer"] = async (_, trx) => {
 			const listener = await findListener(trx, programme.id);
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
@@ -85,7 +85,7 @@ export function createPostEventAnswers(): Endpoint {
 				isOfListener: true,
 			});
 		};
-		return { orderId: null, isAlone: true, requests: [], answer };
+		return { orderId: null, runsAlone: true, requests: [], answer };
 	};
 }
 

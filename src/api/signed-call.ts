@@ -11,9 +11,10 @@ import type { Caller, Callers } from "../programmes/callers.ts";
 import { idsOf, recordOf } from "../request-notes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Answer } from "./answers.ts";
+import type { CallPlan } from "./call-plan.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { type InboundCall, type RefusalLog, readInboundCall, targetQuery } from "./inbound-log.ts";
-import { type Intake, tooManyWaiting, type Work } from "./intake.ts";
+import { type Intake, tooManyWaiting } from "./intake.ts";
 import { addSafeHeaders, ourFault, problemAnswer, SAFE_HEADERS } from "./problem.ts";
 import { MAX_BODY_BYTES, type RawBody, readBody } from "./read-request.ts";
 
@@ -28,13 +29,13 @@ export interface SignedCall extends RawBody, Pick<Caller, "programme" | "keyId" 
 }
 
 /** Reads a call without the database, and says what to do inside a transaction: so what several ask for shares one. */
-export type Endpoint = ((call: SignedCall) => Work) & {
+export type Endpoint = ((call: SignedCall) => CallPlan) & {
 	/** MAX_BODY_BYTES unless told. */
 	maxBodyBytes?: number;
 };
 
 /** Of a call that is refused for what it says. */
-export function refusedWork(refusal: Result<never>, orderId: string | null = null): Work {
+export function refusedPlan(refusal: Result<never>, orderId: string | null = null): CallPlan {
 	return { orderId, requests: [], answer: () => refusal };
 }
 
@@ -120,7 +121,7 @@ export function createSignedCalls(
 		{ inbound, programme, caller, body }: VerifiedCall,
 		endpoint: Endpoint,
 	): Promise<Result<Answer> | undefined> {
-		const work = endpoint({
+		const plan = endpoint({
 			programme,
 			keyId: caller.keyId,
 			mayDecide: caller.mayDecide,
@@ -133,7 +134,7 @@ export function createSignedCalls(
 			id: c.req.param("id") ?? "",
 			hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
 		});
-		return intake.take({ ...work, inbound, programme, caller });
+		return intake.accept({ ...plan, inbound, programme, caller });
 	}
 
 	async function answer(

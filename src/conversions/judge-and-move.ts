@@ -11,6 +11,7 @@ import type { HotWrites } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import {
 	type KnownPartnerships,
+	type OpenedClicks,
 	readPartnerships,
 	type Signals,
 	type StoredCredit,
@@ -36,6 +37,8 @@ export interface About {
 	/** The event types that the order was found with, when it was read. */
 	namesakes: readonly EventType[];
 	partnerships: KnownPartnerships;
+	/** The report's clicks, opened; empty if it has none, or if its coupon code decides. */
+	clicks: OpenedClicks;
 	/** What the conversion is credited by, for a request with signals; undefined where it has none. */
 	credit: StoredCredit | undefined;
 }
@@ -87,9 +90,13 @@ export async function judgeAndMove<Done>(
 			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
-				const about = { namesakes: orders.namesakesOf(request), partnerships };
-				const credit = signals.get(request) && credits.get(present?.id ?? 0);
-				const judged = request.judge(present, { ...about, credit });
+				const ofRequest = signals.get(request);
+				const judged = request.judge(present, {
+					namesakes: orders.namesakesOf(request),
+					partnerships,
+					clicks: partnerships.clicksOf(ofRequest),
+					credit: ofRequest && credits.get(present?.id ?? 0),
+				});
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moving.set(request, judged);
 			}

@@ -2,7 +2,6 @@
 // order and event type; the server's word wins over the pixel's in whatever order they arrive: its amount and time
 // replace the pixel's, whose amount stays on record.
 
-import type { Click } from "../domain/click-token.ts";
 import {
 	type EventType,
 	judgeReport,
@@ -25,7 +24,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
-import type { KnownPartnerships } from "../store/queries/credits.ts";
+import type { OpenedClicks } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -49,11 +48,9 @@ export interface Report {
 	occurredAtMs: number | null;
 	isTest: boolean;
 	/** What the shop's server says of who brought it. Clicks are opened with those of others: one by one takes twice as long. */
-	openClicks?: (() => readonly (Click | null)[]) | undefined;
+	openClicks?: (() => OpenedClicks) | undefined;
 	couponCode?: string | undefined;
 }
-
-type OpenedReport = Report & { clicks: readonly (Click | null)[] };
 
 export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
@@ -65,7 +62,6 @@ export function reportRequest(
 	programme: Programme,
 	report: Report,
 ): OrderRequest<Decided<RecordOutcome>> {
-	let clicks: readonly (Click | null)[] = [];
 	return {
 		programmeId: programme.id,
 		orderId: report.orderId,
@@ -78,22 +74,18 @@ export function reportRequest(
 			return {
 				programmeId: programme.id,
 				code: report.couponCode === undefined ? null : foldCode(report.couponCode),
-				openClicks() {
-					clicks = report.openClicks?.() ?? [];
-					return clicks.flatMap((click) => click?.partnershipId ?? []);
-				},
+				openClicks: report.openClicks ?? (() => []),
 			};
 		},
 		judge(present, about) {
 			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
-			if (verdict.kind === "duplicate")
-				return judgeRepeated(programme, { ...report, clicks }, present, about);
+			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
 			const { move } = verdict;
 			const isRecordedFromPixel = report.source === "pixel" && move === "record";
 			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 			const nowMs = deps.clock.nowMs();
 			const soldAtMs = report.occurredAtMs ?? nowMs;
-			const { credit, rates } = creditOf(programme, { ...report, clicks }, soldAtMs, about.partnerships);
+			const { credit, rates } = creditOf(programme, report, soldAtMs, about);
 			const by = credit === undefined ? sayNotCrediting(programme, report) : { credit: credit.word };
 			return {
 				kind: "move",
@@ -110,17 +102,18 @@ export function reportRequest(
  */
 function judgeRepeated(
 	programme: Programme,
-	report: OpenedReport,
+	report: Report,
 	present: Conversion | null,
-	{ partnerships, credit: known }: About,
+	about: About,
 ): Judgement<Decided<RecordOutcome>> {
+	const { credit: known } = about;
 	if (present === null) throw new Error("a first report was taken for a repeated one");
 	const showsPixelWorks = agrees(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
 	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
 	if (known === undefined)
 		return { kind: "answer", result: succeed({ ...repeated, ...sayNotCrediting(programme, report) }) };
-	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, partnerships);
+	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, about);
 	const isOpen = present.status === "RECORDED" && !differs.includes("test");
 	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
@@ -149,13 +142,13 @@ function sayNotCrediting(programme: Programme, report: Report): Pick<Decided<Rec
 /** Who brought it, where that is judged, and the rates that follow. */
 function creditOf(
 	programme: Programme,
-	report: OpenedReport,
+	report: Report,
 	soldAtMs: number,
-	partnerships: KnownPartnerships,
+	{ partnerships, clicks }: Pick<About, "partnerships" | "clicks">,
 ): { credit: Credit | undefined; rates: Rates } {
 	if (programme.credits_partners === 0) return { credit: undefined, rates: programme };
 	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(programme, null) };
-	const { clicks, couponCode } = report;
+	const { couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const credit = judgeCredit({
 		clicks: clicks.map((click) => (isClickOf(click, partnerships.find(click?.partnershipId)) ? click : null)),

@@ -29,7 +29,7 @@ import { findProgrammesById, findProgrammesByPublicId, type Programme } from "..
 import { findUsableSecrets, type SigningSecret } from "../store/queries/signing-secrets.ts";
 
 /** "Last used" is for people who wonder whether a key can go: a write for each key now and then costs next to nothing. */
-const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
+export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
 /** As long as an engine goes by a Postback URL that it has read: callbacks/targets.ts. */
 const FRESH_MS = SECOND_MS;
 /** About a kilobyte each. Beyond it, what was read longest ago is forgotten. */
@@ -82,7 +82,7 @@ export function createCallers(
 	const keys = createCache(deps, (hashes) => readKeys(deps, hashes));
 	const programmes = createCache(deps, async (publicIds) => {
 		const found = await findProgrammesByPublicId(store.db, publicIds);
-		return new Map(found.map((programme) => [programme.public_id, programme]));
+		return new Map(found.map((programme) => [programme.public_id, Object.freeze(programme)]));
 	});
 	return {
 		async findKey(authorization) {
@@ -104,8 +104,6 @@ export function createCallers(
 			if (!verified.ok) return verified;
 			const { timestamp, nonce } = trio.value;
 			const isNoted = (apiKey.last_used_at_ms ?? 0) > nowMs - KEY_USE_NOTED_EVERY_MS;
-			// Taken for noted from here on, so that one call notes it; if it fails, the next reading tells.
-			if (!isNoted) apiKey.last_used_at_ms = nowMs;
 			return succeed({
 				programme,
 				keyId: apiKey.id,
@@ -220,7 +218,8 @@ async function readKeys(
 		apiKeys.flatMap((apiKey) => {
 			const programme = programmes.get(apiKey.programme_id);
 			if (programme === undefined) return [];
-			return [[apiKey.hash, { apiKey, programme, secrets: secrets.get(programme.id) ?? [] }]];
+			const known = { apiKey: Object.freeze(apiKey), programme: Object.freeze(programme) };
+			return [[apiKey.hash, { ...known, secrets: secrets.get(programme.id) ?? [] }]];
 		}),
 	);
 }

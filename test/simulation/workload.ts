@@ -184,7 +184,7 @@ export function createWorkload(site: WorkloadSite) {
 /** As the API does it: with whatever else its process has been asked at that moment. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
-	const result = await process.intake.take({
+	const result = await process.intake.accept({
 		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
 		programme,
 		caller: null,

@@ -1,5 +1,6 @@
 // Who conversions are credited to.
 
+import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
@@ -11,22 +12,26 @@ import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
 
-/** What a report may be credited by. */
+/** Properties of a sale report that may credit a partner. */
 export interface Signals {
 	programmeId: number;
-	/** As it is compared; null where none was sent. */
+	/** Coupon code in the form in which codes are compared, or null if the report has none. */
 	code: string | null;
-	/** The partnerships of its clicks: asked for only where the code is nobody's, which goes before them. */
-	openClicks(): readonly number[];
+	/** Opens the report's click IDs; an ID that cannot be opened is null. */
+	openClicks(): OpenedClicks;
 }
+
+export type OpenedClicks = readonly (Click | null)[];
 
 export interface KnownPartnerships {
 	/** The active partnership that a code belongs to; null for a code of nobody. */
 	ofCode(programmeId: number, code: string): number | null;
 	find(partnershipId: number | undefined): FoundPartnership | undefined;
+	/** The opened clicks of a report. They are opened only if its code credits nobody, because a code beats a click. */
+	clicksOf(signals: Signals | undefined): OpenedClicks;
 }
 
-/** For a batch of reports, however many; nothing is read where none has a signal. */
+/** Reads the partnerships that a batch of reports may credit, in one statement each for codes and clicks. */
 export async function readPartnerships(
 	db: Db,
 	writes: Pick<HotWrites, "findByCodes" | "findPartnerships">,
@@ -38,14 +43,20 @@ export async function readPartnerships(
 	const ofCodes = await writes.findByCodes(db, [...new Map(asked).values()]);
 	const codes = new Map(ofCodes.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
 	const ofCode = (programmeId: number, code: string | null) => codes.get(`${programmeId} ${code}`) ?? null;
-	const ids = new Set(
-		signals.flatMap((own) => (ofCode(own.programmeId, own.code) === null ? own.openClicks() : [])),
+	// All clicks are opened in one loop, because opening them between other work takes twice as long.
+	const clicks = new Map(
+		signals.map((one) => [one, ofCode(one.programmeId, one.code) === null ? one.openClicks() : []]),
 	);
+	const ids = new Set([...clicks.values()].flat().flatMap((click) => click?.partnershipId ?? []));
 	const ofClicks = await writes.findPartnerships(db, [...ids]);
 	const byId = new Map<number | undefined, FoundPartnership>(
 		[...ofCodes, ...ofClicks].map((own) => [own.id, own]),
 	);
-	return { ofCode, find: (partnershipId) => byId.get(partnershipId) };
+	return {
+		ofCode,
+		find: (partnershipId) => byId.get(partnershipId),
+		clicksOf: (one) => (one === undefined ? [] : (clicks.get(one) ?? [])),
+	};
 }
 
 export async function findCredits(

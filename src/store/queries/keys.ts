@@ -33,16 +33,20 @@ export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
 }
 
 /**
- * When keys were used, by their ids; in this order, last in a transaction: whoever revokes a key locks the programme
- * first and then the key, as the work does. Never back in time: two requests at once may come here in either order.
+ * Notes the times at which keys were used, unless a use in the last `everyMs` is noted. It comes last in a transaction
+ * and locks keys by their ids, because revoking a key also locks the programme first and then the key.
  */
-export async function noteKeyUses(trx: Db, uses: ReadonlyMap<number, number>): Promise<void> {
+export async function noteKeyUses(
+	trx: Db,
+	uses: ReadonlyMap<number, number>,
+	everyMs: number,
+): Promise<void> {
 	for (const [id, atMs] of [...uses].sort(([a], [b]) => a - b)) {
 		await trx
 			.updateTable("api_keys")
 			.set({ last_used_at_ms: atMs })
 			.where("id", "=", id)
-			.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<", atMs)]))
+			.where((eb) => eb.or([eb("last_used_at_ms", "is", null), eb("last_used_at_ms", "<=", atMs - everyMs)]))
 			.execute();
 	}
 }

@@ -1,0 +1,119 @@
+// The transaction of a batch of calls. Everybody locks in the same order: nonces, orders, credits, conversions, and at the
+// end programmes and keys, each by their ids. Several requests about one order are the exception, because their second
+// round begins at the orders again. A transaction that the database ends for such a deadlock is retried (intake.ts).
+//
+//   spend nonces ─▶ judge and move ─▶ answers ─▶ inbound log ─▶ first times of programmes ─▶ uses of keys
+//
+// It only writes to the database. Cached rows, such as a call's programme, do not change, because the commit may fail.
+
+import type { Decided, InTransaction } from "../conversions/deps.ts";
+import { judgeAndMove } from "../conversions/judge-and-move.ts";
+import { type Result, refusalOf } from "../domain/fault.ts";
+import { KEY_USE_NOTED_EVERY_MS } from "../programmes/callers.ts";
+import type { NewInboundCall } from "../store/hot-writes.ts";
+import { noteFirstTime } from "../store/queries/first-times.ts";
+import { noteKeyUses } from "../store/queries/keys.ts";
+import type { Owed } from "../store/queries/queue.ts";
+import type { Db } from "../store/store.ts";
+import type { Answer, Outcome } from "./answers.ts";
+import type { IntakeCall } from "./call-plan.ts";
+import { inboundRow, refusedRow } from "./inbound-log.ts";
+
+/** A call and what became of it. */
+interface HandledCall {
+	call: IntakeCall;
+	/** True if its nonce was used before. Nothing was done for it. */
+	isReplayed: boolean;
+	/** Results of its requests. */
+	decided: readonly Result<Decided<Outcome>>[];
+	result: Result<Answer>;
+}
+
+export async function storeCalls(
+	trx: Db,
+	deps: InTransaction,
+	calls: readonly IntakeCall[],
+): Promise<{ results: readonly Result<Answer>[]; owed: Owed }> {
+	const { writes } = deps.store;
+	const nonces = calls.flatMap(({ caller }) => caller?.nonce ?? []);
+	const spent = await writes.spendNonces(trx, nonces);
+	const replayed = new Set(calls.filter(({ caller }) => caller !== null && !spent.has(caller.nonce)));
+	const requests = calls.flatMap((call) => (replayed.has(call) ? [] : call.requests));
+	const judged = await judgeAndMove(trx, deps, requests);
+	const resultOf = new Map(requests.map((request, index) => [request, judged.results[index]]));
+	const nowMs = deps.clock.nowMs();
+	const handled: HandledCall[] = [];
+	for (const call of calls) {
+		const isReplayed = replayed.has(call);
+		const decided = call.requests.flatMap((request) => resultOf.get(request) ?? []);
+		const result = isReplayed ? refusalOf("replayed_nonce", {}) : await call.answer(decided, trx);
+		handled.push({ call, isReplayed, decided, result });
+	}
+	await writes.insertInboundCalls(
+		trx,
+		handled.flatMap((one) => inboundRows(one, nowMs)),
+	);
+	await noteFirstTimes(trx, handled, nowMs);
+	await noteKeyUses(trx, findKeyUses(handled), KEY_USE_NOTED_EVERY_MS);
+	return { results: handled.map(({ result }) => result), owed: judged.owed };
+}
+
+/** Returns the call's row of the inbound log, and one for each refused item of a bulk call. */
+function inboundRows({ call, isReplayed, result }: HandledCall, nowMs: number): NewInboundCall[] {
+	const { inbound, programme, httpStatus } = call;
+	const programmeId = programme.id;
+	if (!result.ok) {
+		const orderId = isReplayed ? null : call.orderId;
+		return [refusedRow(inbound, result.fault, nowMs, { programmeId, orderId, httpStatus })];
+	}
+	const { value: answer } = result;
+	const row = inboundRow(inbound, nowMs, {
+		programme_id: programmeId,
+		outcome: answer.outcome,
+		http_status: httpStatus ?? answer.httpStatus,
+		detail: answer.detail ?? null,
+		order_id: answer.orderId ?? call.orderId,
+		conversion: answer.conversionId,
+	});
+	const refused = answer.refusedItems ?? [];
+	return [
+		row,
+		...refused.map((item) => refusedRow(inbound, item.fault, nowMs, { programmeId, orderId: item.orderId })),
+	];
+}
+
+/**
+ * Notes when a programme's server and its pixel first worked. A programme whose cached row does not have the time yet may
+ * be written again within a second, which changes nothing.
+ */
+async function noteFirstTimes(trx: Db, handled: readonly HandledCall[], nowMs: number): Promise<void> {
+	const signed = handled.filter(
+		({ call, result }) =>
+			call.caller !== null &&
+			result.ok &&
+			result.value.isOfListener !== true &&
+			call.programme.first_signed_at_ms === null,
+	);
+	const pixels = handled.filter(
+		({ call, decided }) =>
+			call.programme.first_pixel_at_ms === null &&
+			decided.some((done) => done.ok && done.value.showsPixelWorks),
+	);
+	await noteFirstTime(trx, "first_signed_at_ms", programmeIds(signed), nowMs);
+	await noteFirstTime(trx, "first_pixel_at_ms", programmeIds(pixels), nowMs);
+}
+
+function programmeIds(handled: readonly HandledCall[]): number[] {
+	return [...new Set(handled.map(({ call }) => call.programme.id))];
+}
+
+/** Returns the times of use by key. */
+function findKeyUses(handled: readonly HandledCall[]): ReadonlyMap<number, number> {
+	return new Map(
+		handled.flatMap(({ call: { caller }, isReplayed }) =>
+			caller === null || caller.keyUsedAtMs === null || isReplayed
+				? []
+				: [[caller.keyId, caller.keyUsedAtMs] as const],
+		),
+	);
+}
