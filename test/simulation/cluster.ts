@@ -1,5 +1,5 @@
-// The service processes that are up, and what befalls them: deaths and restarts, stalls, deployments, clocks that
-// are set, wake-ups that get lost between them.
+// The running service processes and their faults: kills and restarts, stalls, deployments, clock changes, and lost
+// notifications between processes.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { CLOCK_OFFSETS_MS, type Plan } from "./plan.ts";
@@ -10,15 +10,18 @@ export type Cluster = ReturnType<typeof createCluster>;
 /** Most passes, calls and chores take fewer steps than this. */
 const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
-/** Beyond the quarter of a minute after which an engine is taken for silent. */
+/** Longer than the 15 seconds after which an engine counts as silent. */
 const MAX_STALL_MS = 60_000;
-/** Ten seconds after the last renewal nothing is sent. */
+/** An engine sends nothing once its last renewal is ten seconds old. */
 const TOO_OLD_MS = 10_000;
-/** Clocks that are further apart leave nobody sure. */
+/** If a machine's clock is further away than this, its process does not rely on the time. */
 const SURE_WITHIN_MS = 60_000;
-/** A connection that is lost is there again after this at the most. */
+/** Maximum time until a lost connection is open again. */
 const MAX_DEAF_MS = 5_000;
-/** What a process died before telling is found by a check within a minute, and that is looked for only after 30 s. */
+/**
+ * If a process dies before it notifies the others, a check finds the row within a minute. The row counts as missed
+ * only after 30 seconds.
+ */
 const FOUND_WITHIN_MS = 120_000;
 
 export function createCluster(
@@ -34,7 +37,7 @@ export function createCluster(
 	let nextNumber = 1;
 	let upSinceMs = Number.POSITIVE_INFINITY;
 	let lastKillAtMs = Number.NEGATIVE_INFINITY;
-	/** Processes whose LISTEN connection is lost: what is told meanwhile they never hear. */
+	/** Processes whose LISTEN connection is lost. They miss all notifications in that time. */
 	const deaf = new Set<ServiceProcess>();
 
 	function noteUp(): void {
@@ -112,26 +115,26 @@ export function createCluster(
 	}
 
 	function deploy(process: ServiceProcess): void {
-		// A kill in the middle rejects it; the process is gone either way.
+		// A kill in the middle rejects the promise. The process has ended in either case.
 		process.stop().catch(() => undefined);
 	}
 
 	return {
-		/** Up and not stopping. */
+		/** Picks a process that is running and not stopping. */
 		pick,
-		/** One is stopped in order and started anew. */
+		/** Stops one process cleanly; it is started again later. */
 		deployOne() {
 			const process = isCalm ? undefined : pick();
 			if (process !== undefined) deploy(process);
 		},
-		/** One stands still, at once or while it sends, for so long that what it holds grows too old to be sent. */
+		/** Stalls one process, at once or while it sends, for so long that its deliveries become too old to be sent. */
 		stallOne() {
 			const process = isCalm ? undefined : pick();
 			if (process === undefined) return;
 			if (random.chance(0.5)) stall(process, TOO_OLD_MS);
 			else process.stallWhenSendingMs = drawStall(TOO_OLD_MS);
 		},
-		/** Since when at least one process is up and sure of the time; infinite while none is. */
+		/** Time since which at least one process is running and relies on its clock; infinite if there is none. */
 		get upSinceMs() {
 			return upSinceMs;
 		},
@@ -141,7 +144,7 @@ export function createCluster(
 		startAll() {
 			for (let count = 0; count < plan.processes; count++) start();
 		},
-		/** Something is about to happen: a good moment for things to go wrong. */
+		/** Called when something is about to happen, which is a good moment for a fault. */
 		maybeHarm() {
 			if (isCalm) return;
 			if (random.chance(faults.kill))
@@ -159,7 +162,7 @@ export function createCluster(
 				});
 			}
 		},
-		/** From now on nothing goes wrong any more. */
+		/** Ends all faults. */
 		calm() {
 			isCalm = true;
 			for (const process of up) {

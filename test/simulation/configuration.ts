@@ -1,5 +1,5 @@
-// What owners change on the integration page while deliveries are under way: the Postback URL saved, moved and
-// removed, the secret replaced step by step. Afterwards the database says what is in force.
+// Changes that owners make on the integration page while deliveries are under way: they save, move and remove the
+// Postback URL, and replace the secret step by step. Afterwards the database shows what is in force.
 
 import type { Result } from "../../src/domain/fault.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
@@ -87,7 +87,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			demandInForce(programme, "secrets", result.value.secret);
 	}
 
-	/** Signs nothing yet: the auditor knows only the active one. */
+	/** A prepared secret signs nothing yet, and the auditor knows only the active one. */
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
 			prepareSecret(
@@ -127,7 +127,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	}
 
 	async function remove(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		// In force from the first commit on, while what is pending is still being cancelled.
+		// The removal is in force after the first commit, while pending deliveries are still being cancelled.
 		const store: Store = {
 			...process.store,
 			announceChange(programmeId) {
@@ -152,7 +152,7 @@ export function createConfiguration(site: ConfigurationSite) {
 		/** Saves a URL on one of the shop's hosts. */
 		saveUrl,
 		issueKey: issue,
-		/** Whatever an owner may think of. */
+		/** Makes one random change. */
 		changeSomething(process: ServiceProcess, programme: ProgrammeRecord) {
 			const urls = [saveUrl, saveUrl, saveUrl, remove];
 			const secrets = [prepare, activate, activate, endReplaced, discard];

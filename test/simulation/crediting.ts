@@ -1,5 +1,5 @@
-// Partners of the simulated shops, and the click ids and coupon codes that reports carry: good, bad, old, of another
-// programme, two at once, none. Every programme has partners; about half of them credit anybody.
+// Partners of the simulated shops, and the click IDs and coupon codes in reports: valid, invalid, old, of another
+// programme, two at once, or none. Every programme has partners, and about half of the programmes credit them.
 
 import { createClickSealer } from "../../src/domain/click-token.ts";
 import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
@@ -16,7 +16,10 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 
 type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCode">;
 
-/** In every programme. One without a rate has the programme's; of one that has ended clicks count, and its code does not. */
+/**
+ * Partners in every programme. A partner without a rate has the programme's rate. After a partnership has ended, its
+ * clicks still count but its code does not.
+ */
 const PARTNERS = [
 	{ code: "BLOG", rate: "9.8765", isEnded: false },
 	{ code: "NEWS", rate: null, isEnded: false },
@@ -27,13 +30,13 @@ type Partnership = (typeof PARTNERS)[number] & { id: number };
 export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
 
 const CREDITING_SHARE = 0.5;
-/** A shop that says it again says the same, or something else. */
+/** Share of repeated reports that carry the same click IDs and code as before. */
 const SAME_SHARE = 0.5;
 const STRANGE_SHARE = 0.1;
 const CLICK_DAYS = 7;
 const WINDOW_MS = CLICK_DAYS * DAY_MS;
 const TOLERANCE_MS = 5 * MINUTE_MS;
-/** From the click to the sale: within, beyond and at either edge of what counts. */
+/** Times from the click to the sale: within the window, beyond it, and at both edges. */
 const AGES_MS = [MINUTE_MS, DAY_MS, WINDOW_MS, WINDOW_MS + 1, 30 * DAY_MS, -TOLERANCE_MS, -TOLERANCE_MS - 1];
 
 export async function openCrediting(
@@ -65,7 +68,7 @@ export async function openCrediting(
 		return random.chance(STRANGE_SHARE) ? `${token.slice(0, -1)}!` : token;
 	}
 
-	/** Click ids are opened as the signed API does it. */
+	/** Click IDs are opened in the same way as in the signed API. */
 	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
 		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
 		return {
@@ -91,7 +94,7 @@ export async function openCrediting(
 	}
 
 	return {
-		/** A report also says who brought the sale. */
+		/** Adds click IDs and a coupon code to a report. */
 		complete(order: Order, act: Act, nowMs: number): Act {
 			if (act.kind !== "report") return act;
 			const said = random.chance(SAME_SHARE) ? saidOf.get(order) : undefined;

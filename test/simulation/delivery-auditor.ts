@@ -1,5 +1,5 @@
-// Holds deliveries, attempts and the queue against the stream of requests: every request has its row and every row
-// its request, verdicts follow from answers, attempts keep to their times and their number, and an end is an end.
+// Compares deliveries, attempts and the queue with the requests that were sent. Every request has its row and every
+// row its request, verdicts follow from answers, attempts come at their times, and nothing follows a final state.
 
 import type { DatabaseSync } from "node:sqlite";
 import { LEDGER_RULES } from "../../src/store/queries/ledger.ts";
@@ -35,7 +35,7 @@ interface AttemptRow extends StoredAttempt {
 	took_ms: number | null;
 	nonce: string | null;
 	signature: string | null;
-	/** Where it went, by the endpoint on record. */
+	/** URL of the attempt, from the stored endpoint. */
 	url: string | null;
 }
 
@@ -46,7 +46,7 @@ interface QueueRow {
 	seq: number;
 }
 
-/** Whose promise a rule of `ringback verify` is, by the table that it is asked of. */
+/** The promise behind each rule of `ringback verify`, by the table that the rule reads. */
 const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	queue: ONE_END,
 	deliveries: ONE_END,
@@ -58,7 +58,7 @@ const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 export interface DeliveryTotals {
 	deliveries: number;
 	requests: number;
-	/** Of requests whose result was never stored: their process died, or lost its slots. */
+	/** Number of requests whose result was never stored, because their process died or lost its slots. */
 	lost: number;
 	/** Final failures, by programme. */
 	failuresOf: ReadonlyMap<number, number>;
@@ -66,25 +66,25 @@ export interface DeliveryTotals {
 	resentOf: ReadonlyMap<number, number>;
 }
 
-/** The engine's poll, and others that wait for the same shop. */
+/** Time for the engine's poll and for other deliveries to the same shop. */
 const PUNCTUAL_MS = 120_000;
-/** Downtimes, stalls and silent engines, several in a row. */
+/** Time for downtimes, stalls and silent engines, several in a row. */
 const DISTURBED_MS = 60 * 60_000;
-/** After the faults stop: until every process is up and every dead engine is ended. */
+/** Time after the end of the faults until every process runs and every dead engine has been ended. */
 const SETTLING_MS = 5 * 60_000;
 
-/** What the run was like, and since when nothing goes wrong any more. */
+/** Conditions of the run, and the time at which the faults ended. */
 export interface Circumstances {
 	plan: Plan;
 	programmes: readonly ProgrammeRecord[];
 	calmSinceMs: number;
 	/** Engines that were ended because they were silent. */
 	ended: ReadonlySet<number>;
-	/** Attempts that people did not wait for, by delivery. */
+	/** Attempts that somebody sent before their time, by delivery. */
 	hurried: ReadonlyMap<number, readonly Hurry[]>;
 }
 
-/** As the callback itself says it (contract section 2.1). */
+/** Events of tests, by the flag in the callback itself (contract section 2.1). */
 export const TEST_EVENTS = "select id from events where json_extract(body, '$.test')";
 
 export function auditDeliveries(
@@ -121,7 +121,7 @@ export function auditDeliveries(
 	for (const delivery of deliveries) {
 		const rows = attemptsOf.get(delivery.id) ?? [];
 		const failures = auditDelivery(delivery, rows, sentOf.get(delivery.id) ?? [], circumstances);
-		// Of tests nobody is told, and they are not in sight among what is to be resent.
+		// Owners are not notified of failed tests, and failed tests are not listed for resending.
 		if (!tests.has(delivery.id)) add(failuresOf, delivery.programme_id, failures);
 		const isInSight = delivery.state === "failed" && delivery.set_aside === null;
 		const isToBe = delivery.state === "failed" && !tests.has(delivery.id);
@@ -136,7 +136,7 @@ export function auditDeliveries(
 	return { deliveries: deliveries.length, requests: sent.length, lost, failuresOf, resentOf };
 }
 
-/** Returns how many of its runs finally failed. */
+/** Returns the number of runs that finally failed. */
 function auditDelivery(
 	delivery: DeliveryRow,
 	rows: readonly AttemptRow[],
@@ -155,7 +155,7 @@ function auditDelivery(
 	return auditRuns(what, delivery, rows).filter((end) => end === "failed").length;
 }
 
-/** Only the removal of the URL cancels, and only what was owed before it. */
+/** Only the removal of the URL cancels a delivery, and only one that was created before it. */
 function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: Circumstances): void {
 	const fromMs = delivery.created_at_ms;
 	const toMs = delivery.finished_at_ms ?? 0;
@@ -166,7 +166,7 @@ function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: 
 	demand(wasRemoved, ONE_END, () => `${what} was cancelled although no URL was removed`);
 }
 
-/** Each result belongs to the request that was sent for it, and no request lacks its trace. */
+/** Demands that each result belongs to the request that was sent for it, and that every request has a result. */
 function auditOwnership(
 	what: string,
 	delivery: DeliveryRow,
@@ -193,7 +193,7 @@ function auditOwnership(
 	const forgotten = [...byNonce.values()].filter(({ process, engineId }) => {
 		return !process.wasKilled && !ended.has(engineId);
 	});
-	// One may be on its way, or its result is about to be stored.
+	// One request may be in flight, or its result is about to be stored.
 	const inHand = delivery.state === "pending" ? 1 : 0;
 	demand(forgotten.length <= inHand, OWN_SLOT, () => `${what} forgot ${forgotten.length} requests`);
 	const mayLose = faults.kill + faults.stall + faults.databaseFailure > 0;
@@ -212,9 +212,9 @@ function auditTimes(
 		const before = counted[index - 1];
 		if (before === undefined) continue;
 		const delayMs = DELAYS_MS[index - 1] ?? Number.POSITIVE_INFINITY;
-		// Asked for after the one before it, and before any other.
+		// Requests for an early attempt that were made after the previous attempt and before any other.
 		const hurries = (hurried.get(deliveryId) ?? []).filter(({ seq }) => seq >= before.seq && seq < row.seq);
-		// By the clocks that wrote them: whatever those show, nobody may come early by them.
+		// By the clocks that wrote the rows: whatever those clocks show, no attempt may be early.
 		const endedMs = before.started_at_ms + (before.took_ms ?? 0);
 		const notBeforeMs = Math.min(endedMs + delayMs, ...hurries.map(({ clockMs }) => clockMs));
 		const attempt = `${what}: attempt ${index + 1}`;
@@ -232,7 +232,8 @@ function auditTimes(
 		const dueAtMs = Math.min(regularMs, ...sure.map(({ toMs }) => toMs));
 		const lateMs = truly.sentAtMs - dueAtMs;
 		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
-		// While no process is sure of the time nothing is sent, for however long; the store's watch knows when one is.
+		// Nothing is sent while no process relies on its clock, however long that lasts. The store watch knows when one
+		// does.
 		const disturbedMs = plan.clocks === "wild" ? Number.POSITIVE_INFINITY : DISTURBED_MS;
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : disturbedMs;
 		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);

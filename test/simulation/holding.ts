@@ -1,5 +1,5 @@
-// Staff who hold all callbacks for a while, around the time of a burst and its first retries, and release them. Each through
-// the real use case in some process; what the database says afterwards counts.
+// Staff hold all callbacks for a while, around a burst and its first retries, and release them. They use the real use
+// case in some process; afterwards the database shows the result.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -13,7 +13,7 @@ export interface HoldingSite {
 	nowMs(): number;
 	at(atMs: number, run: () => void): void;
 	pickProcess(): ServiceProcess | undefined;
-	/** Whether the row is there. */
+	/** Returns whether the row of the hold exists. */
 	readIsHeld(): boolean;
 	trace(line: string): void;
 	supervise(work: Promise<void>): void;
@@ -21,7 +21,7 @@ export interface HoldingSite {
 
 export type Holding = ReturnType<typeof createHolding>;
 
-/** Retries are due after a minute, five, and thirty. */
+/** Long enough to include retries after one and five minutes. */
 const MAX_HELD_MS = 20 * MINUTE_MS;
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
@@ -43,13 +43,13 @@ export function createHolding(site: HoldingSite) {
 	}
 
 	return {
-		/** From then on, and not for longer than MAX_HELD_MS. */
+		/** Holds callbacks from that time on, for at most MAX_HELD_MS. */
 		holdAt(atMs: number): void {
 			site.at(atMs, () => site.supervise(change("held")));
 			site.at(atMs + site.random.between(SECOND_MS, MAX_HELD_MS), () => site.supervise(change("released")));
 		},
 		heldForMs: () => (heldSinceMs === null ? 0 : site.nowMs() - heldSinceMs),
-		/** Since when they may be sent; infinite while they are held. */
+		/** Returns the time since which callbacks may be sent; infinite during a hold. */
 		releasedSinceMs: () => (heldSinceMs === null ? releasedAtMs : Number.POSITIVE_INFINITY),
 	};
 }

@@ -1,5 +1,6 @@
-// People who do not wait for the next attempt: they press "Send now", once or twice at the same moment, shortly before it
-// is due anyway, or after it was tried, on a page that is out of date. Each through the real use case in some process.
+// People who press "Send now" instead of waiting for the next attempt: once or twice at the same moment, shortly
+// before it is due anyway, or on an outdated page after it was already tried. They use the real use case in some
+// process.
 
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type SeenDelivery, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
@@ -9,16 +10,18 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { answerOrNothing } from "./workload.ts";
 
-/** An attempt was asked for before its time. */
+/** A request to send an attempt before its time. */
 export interface Hurry {
-	/** Of the last attempt before it, as its person saw it. */
+	/** Number of the last attempt that the person saw. */
 	seq: number;
-	/** True time: asked, and answered. */
+	/** True times at which the request was made and answered. */
 	fromMs: number;
 	toMs: number;
-	/** By the clock of the process that was asked. */
+	/** Time on the clock of the process that was asked. */
 	clockMs: number;
-	/** False when no answer came, or it was one of many: then it may have been brought forward. */
+	/**
+	 * False if no answer came, or the request was for many deliveries. The attempt may then have been brought forward.
+	 */
 	isSure: boolean;
 }
 
@@ -42,7 +45,10 @@ export type Impatience = ReturnType<typeof createImpatience>;
 
 const ALL_SHARE = 0.1;
 const TWICE_SHARE = 0.4;
-/** Longer than clocks are apart and requests take: by then somebody may have it in hand. */
+/**
+ * Longer than the difference between clocks plus the time of a request, so that an engine may have taken the delivery
+ * by then.
+ */
 const SHORTLY_MS = 6_000;
 
 export function createImpatience(site: ImpatienceSite) {
@@ -88,7 +94,7 @@ export function createImpatience(site: ImpatienceSite) {
 		const result = await answerOrNothing(() =>
 			sendAllWaiting(process, { programmeId: programme.id, maker: COMMAND_LINE }),
 		);
-		// What is under way at this moment may fail before its turn: it then waits, too.
+		// A delivery in flight at this moment may fail before its turn and is then pending too.
 		for (const { id, seq } of waiting) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });
 		}
@@ -107,7 +113,7 @@ export function createImpatience(site: ImpatienceSite) {
 
 	return {
 		press,
-		/** By delivery. */
+		/** Requests by delivery. */
 		hurried,
 	};
 }

@@ -1,5 +1,5 @@
-// Holds the conversions and events in the database against the workload's ledger: what was answered is stored, what
-// was owed is owed, and nothing else is there.
+// Compares the conversions and events in the database with the workload's ledger. Every answered change and every
+// owed event is stored, and nothing else is.
 
 import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
@@ -25,7 +25,7 @@ interface ConversionRow {
 	pixel_basket_value: string | null;
 	commission: string;
 	network_fee: string;
-	/** Where its history says it is. */
+	/** Status after the last move in the history. */
 	moved_to: string | null;
 }
 
@@ -127,7 +127,7 @@ function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
 	);
 }
 
-/** Retention counts from when it expired, which is whenever somebody looked. */
+/** Retention of an expired conversion counts from the time at which the chore processed it. */
 function hasWindow({ windowEndsAtMs }: LifeState, row: ConversionRow): boolean {
 	if (row.status === "EXPIRED") return row.window_ends_at_ms === row.updated_at_ms;
 	return row.window_ends_at_ms === windowEndsAtMs;

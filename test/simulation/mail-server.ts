@@ -1,4 +1,4 @@
-// A mail server that sometimes does not take a mail, and keeps those it took.
+// A mail server that sometimes refuses a mail, and stores those that it accepts.
 
 import type { Mail } from "../../src/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -31,7 +31,7 @@ export function createMailServer(
 	};
 }
 
-/** How many failures an owner reads of in it. */
+/** Returns the number of failures that the mail's text mentions. */
 function readFailures(text: string): number {
 	const told = text.matchAll(/^(\d+) callbacks? to your shop failed permanently/gm);
 	return [...told].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,15 +1,15 @@
-// What can hit one service process between any two of its steps: it is killed, or the database fails it.
+// Faults that can hit a service process between any two of its steps: it is killed, or the database fails.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** Every call of a dead process fails with this; nobody is there to hear it. */
+/** Thrown by every call of a dead process. No caller is left to handle it. */
 export class Killed extends Error {
 	constructor() {
 		super("this process was killed");
 	}
 }
 
-/** The database broke the connection: whether a commit came through is not known. */
+/** Thrown when the database connection breaks. It is then unknown whether a commit succeeded. */
 export class DatabaseFailed extends Error {
 	constructor() {
 		super("the database did not answer");
@@ -38,17 +38,17 @@ export function createMishaps(
 	}
 
 	return {
-		/** Throws when the process is dead. */
+		/** Throws if the process is dead. */
 		demandAlive,
-		/** For steps without a database. */
+		/** A step that needs no database. */
 		stepAlone,
-		/** To be called at every step. Throws when the process dies there, was dead before, or the database fails. */
+		/** Must be called at every step. Throws if the process dies there, is already dead, or the database fails. */
 		step() {
 			stepAlone();
 			const share = databaseFailureShare();
 			if (share > 0 && random.chance(share)) throw new DatabaseFailed();
 		},
-		/** Dies when it has taken so many more steps. */
+		/** Kills the process after this many further steps. */
 		dieAfter(steps: number) {
 			stepsLeft = steps;
 		},

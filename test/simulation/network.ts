@@ -1,6 +1,6 @@
-// The simulated network: names that turn private and back, shops in every mood, answers that are slow, lost or
-// never come. The judgement of addresses is the real one (outside/https-target); what it lets through is dialled,
-// and the auditor sees every address.
+// The simulated network: names that turn private and back, shops in every mood, and answers that are slow, lost or
+// never come. Addresses are judged by the real code (outside/https-target). Addresses that it accepts are dialled,
+// and the auditor sees each of them.
 
 import { type KeptAnswer, keepAnswer } from "../../src/domain/kept-answer.ts";
 import { isSuccess, type Outcome } from "../../src/domain/verdict.ts";
@@ -11,17 +11,17 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** How a host is from some moment on. */
+/** Behaviour of a host from some time on. */
 export interface Mood {
 	fromMs: number;
-	/** Out of a hundred requests, how many go wrong. */
+	/** Percentage of requests that go wrong. */
 	badPercent: number;
 	dns: "public" | "private" | "mixed" | "rebinding" | "failing";
 }
 
-/** Hears of every request; throws when one must not be. */
+/** Sees every request, and throws if one must not have been sent. */
 export interface NetworkAuditor {
-	/** Returns how to report what the service was told. */
+	/** Returns callbacks for the request's further course. */
 	onSend(from: ServiceProcess, request: PostbackRequest): SeenRequest;
 }
 
@@ -35,7 +35,7 @@ export type Network = ReturnType<typeof createNetwork>;
 type Fate =
 	| { kind: "answered"; status: number; tookMs: number }
 	| { kind: "silence" }
-	/** The shop took it, and the connection broke before its answer came. */
+	/** The shop received the request, and the connection broke before its answer arrived. */
 	| { kind: "lost"; tookMs: number }
 	| { kind: "unreachable"; tookMs: number };
 
@@ -57,7 +57,7 @@ export const PRIVATE_ADDRESSES: readonly string[] = [
 
 export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor) {
 	const moodsOf = new Map<string, Mood[]>();
-	// A real transport belongs to its process, with what it remembers.
+	// Each process has its own transport with its own cache.
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
 
 	function findTargets(process: ServiceProcess): Targets {
@@ -137,7 +137,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 				tell(judgement.outcome, 1);
 				return;
 			}
-			// The first may be out of order: then the next is dialled, as the real transport does.
+			// The first address may fail; then the next one is dialled, as in the real transport.
 			const { routes } = judgement;
 			const last = random.between(0, routes.length - 1);
 			for (const { address } of routes.slice(0, last + 1)) seen.onDial(address);
@@ -145,7 +145,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		});
 	}
 
-	/** The body follows its headers by up to half a second, within the deadline. It names the request's nonce. */
+	/** The body follows its headers by up to half a second, within the deadline. It contains the request's nonce. */
 	function keepBeginning(
 		from: ServiceProcess,
 		request: PostbackRequest,
@@ -154,7 +154,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		tookMs: number,
 	): Promise<KeptAnswer> | null {
 		if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
-		// By what was drawn before: a draw of its own would change every seed's history.
+		// Derived from an earlier draw, because a new draw would change the history of every seed.
 		const keptAfterMs = Math.min(tookMs + ((tookMs * 13) % (KEEP_MS + 1)), DEADLINE_MS);
 		const nonceAt = request.headers.findIndex((name) => name.endsWith("-Nonce"));
 		const body = Buffer.from(`no: ${request.headers[nonceAt + 1]}`);
@@ -189,7 +189,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 	}
 
 	return {
-		/** In the order of time. */
+		/** Moods must be set in the order of time. */
 		setMood: (host: string, mood: Mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
 		post,
 		lookUp,

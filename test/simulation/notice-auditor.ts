@@ -1,48 +1,48 @@
-// Invariant 8. At any time: a shop whose newest attempts failed has an open notice, one whose newest succeeded has none,
-// and nothing is told too early; a test that fails counts for nothing. At the end of a run: every final failure is in a notice, every notice that was told was
-// mailed, and nobody was flooded.
+// Audits invariant 8. At any time a shop whose newest attempts failed has an open notice, a shop whose newest attempt
+// succeeded has none, and no owner is notified too early; failed tests do not count. At the end of a run every final
+// failure is in a notice, every notice was mailed, and nobody got too many mails.
 
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "../support/broken.ts";
 import { TEST_EVENTS } from "./delivery-auditor.ts";
 
-/** The promises that are checked here. */
+/** The promise that is checked here. */
 const TOLD = "8 owners learn of failures";
 
 export interface SentMail {
 	to: string;
 	/** True time. */
 	atMs: number;
-	/** As its text says. */
+	/** Number of failures that the text mentions. */
 	failures: number;
 }
 
 const MAIL_INTERVAL_MS = 15 * 60_000;
-/** When trouble is told before anything has finally failed, written down once more. */
+/** Conditions under which owners are notified before a final failure, written independently of the product. */
 const TOLD_AFTER_MS = 10 * 60_000;
 const TOLD_AFTER_ATTEMPTS = 5;
-/** What ended so close together may have been stored by one pass, in either order. */
+/** Results that ended within this time may have been stored by one pass, in either order. */
 const CLOSE_MS = 10_000;
-/** Longer than any process stands still. */
+/** Longer than any stall. */
 const STANDSTILL_MS = 60 * 60_000;
-/** After the faults stop: until every process is up and has stored what it held. */
+/** Time after the end of the faults until every process runs and has stored its results. */
 const SETTLING_MS = 5 * 60_000;
 
 interface Newest {
 	programmeId: number;
-	/** When the newest success and the newest failure ended; never is 0. */
+	/** End of the newest success and of the newest failure; 0 if there is none. */
 	succeededAtMs: number;
 	failedAtMs: number;
-	/** When a Postback URL was last removed. */
+	/** Time at which a Postback URL was last removed. */
 	removedAtMs: number;
-	/** Open notices of failing callbacks. */
+	/** Number of open notices about failing callbacks. */
 	open: number;
 }
 
 /**
- * Until things are calm, a process may stand still with results in its hands: what ended minutes apart is then stored by
- * one pass, and a final failure among it counts for all. And what was in flight when a URL was removed may end long
- * after; nobody is told of it.
+ * While there are faults, a stalled process may hold results. Results that ended minutes apart are then stored by one
+ * pass, and a final failure among them counts for all. An attempt in flight during the removal of its URL may end
+ * much later, and nobody is notified of it.
  */
 export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void {
 	const rows = database

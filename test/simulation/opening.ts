@@ -1,4 +1,4 @@
-// The shops of a run: their people and programmes, made by the real use cases before anything goes wrong.
+// Creates the people and programmes of a run through the real use cases, before the first fault.
 
 import type { Result } from "../../src/domain/fault.ts";
 import { createPerson } from "../../src/people/people.ts";

@@ -1,4 +1,4 @@
-// The workload's own ledger: for every order, the states its conversion may be in.
+// The workload's own ledger: for every order, the states that its conversion may be in.
 
 import { demand } from "../support/broken.ts";
 import {
@@ -15,7 +15,7 @@ export interface Order {
 	orderId: string;
 	eventType: string;
 	states: LifeState[];
-	/** Asked for and not answered yet: an event of it may be on its way before its answer is. */
+	/** Acts that were started and not answered yet. An event may be sent before its act is answered. */
 	underWay: readonly Asked[];
 }
 
@@ -38,7 +38,7 @@ export function createOrderLedger(nowMs: () => number) {
 
 	return {
 		orders,
-		/** With what the windows may have done by now. */
+		/** Returns the possible states, including what ended windows may have led to by now. */
 		statesNow,
 		open(programme: ProgrammeRecord, orderId: string, eventType: string) {
 			const order: Order = { programme, orderId, eventType, states: [UNKNOWN], underWay: [] };
@@ -46,11 +46,11 @@ export function createOrderLedger(nowMs: () => number) {
 			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
 		},
-		/** To be called before these are carried out; `note` then says how they were answered. */
+		/** Must be called before the acts are carried out. `note` then records their answers. */
 		ask(order: Order, acts: readonly Asked[]) {
 			order.underWay = acts;
 		},
-		/** What was answered, in whatever order it was carried out. */
+		/** Records the answers of acts that were carried out in any order. */
 		note(order: Order, acts: readonly Answered[]) {
 			const before = statesNow(order);
 			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));

@@ -1,5 +1,5 @@
-// What a seed draws before anything happens: who takes part, how long it lasts, and which faults there are. Each
-// kind of fault is left out of about half the runs, because faults also hide each other.
+// The plan that a seed draws at the start: the participants, the length, and the kinds of faults. Each kind of fault
+// is left out of about half of the runs, because faults also hide each other.
 
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -7,16 +7,16 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 export interface Plan {
 	processes: number;
 	programmes: readonly ProgrammePlan[];
-	/** Virtual days with faults, before everything must come to an end. */
+	/** Virtual days with faults, before everything must end. */
 	days: number;
-	/** Sales and decisions come in bursts. */
+	/** Number of bursts in which sales and decisions come. */
 	bursts: number;
 	actsPerBurst: number;
 	capPerProgramme: number;
-	/** How far the machines' clocks may be from the database's, and whether they jump. */
+	/** Distance of the machines' clocks from the database's, and whether they jump. */
 	clocks: "exact" | "close" | "wild";
 	faults: Faults;
-	/** How often staff hold all callbacks. */
+	/** Number of times that staff hold all callbacks. */
 	holds: number;
 }
 
@@ -27,13 +27,13 @@ export interface ProgrammePlan {
 	approvalDays: number;
 	parksPixels: boolean;
 	parkedDays: number;
-	/** Some shops never enter a URL, some enter it later. */
+	/** Some shops never enter a URL, and some enter it later. */
 	startsWithUrl: boolean;
-	/** Out of a hundred requests, how many its endpoint does not answer well on a bad day. */
+	/** Percentage of requests that its endpoint does not answer well on a bad day. */
 	badDayPercent: number;
 }
 
-/** Shares of the occasions at which each may begin, 0 when it is left out. */
+/** Probability of each fault at an occasion; 0 if it is left out. */
 export interface Faults {
 	kill: number;
 	stall: number;
@@ -41,9 +41,9 @@ export interface Faults {
 	databaseFailure: number;
 	announcementLoss: number;
 	mailRefusal: number;
-	/** A change of URL or secret, out of a workload's acts. */
+	/** Share of the workload's acts that change the URL or the secret. */
 	configuration: number;
-	/** How often a host's mood or its DNS changes, a day. */
+	/** Changes of a host's mood or DNS per day. */
 	moodChangesADay: number;
 }
 
@@ -75,7 +75,7 @@ export function drawPlan(random: SeededRandom): Omit<Plan, "holds"> {
 	};
 }
 
-/** The first has a URL from the start, so that no run is about nothing. */
+/** The first programme has a URL from the start, so that every run sends something. */
 function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 	return {
 		currency: random.pick(CURRENCIES),
@@ -89,13 +89,16 @@ function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 	};
 }
 
-/** Without anything that delays: every attempt then comes at its time. */
+/** Returns whether nothing in the plan delays attempts, so that each must come at its time. */
 export function isPunctual({ faults, holds, clocks, capPerProgramme }: Plan): boolean {
 	const delays = faults.kill + faults.stall + faults.deploy + faults.databaseFailure + holds;
 	return delays === 0 && clocks !== "wild" && capPerProgramme > 1;
 }
 
-/** How far a machine's clock may be from the database's, either way. Beyond a minute its process does nothing by time. */
+/**
+ * Maximum distance of a machine's clock from the database's, in either direction. Beyond a minute the process does
+ * nothing that depends on the time.
+ */
 export const CLOCK_OFFSETS_MS: Readonly<Record<Plan["clocks"], readonly number[]>> = {
 	exact: [0],
 	close: [50, 4_000, 50_000],

@@ -1,22 +1,22 @@
-// The one database as a single service process sees it: every statement, commit and answer is a step at which
-// the process may die. A transaction it dies in is rolled back, as the database would. Leases go by the database's own
-// clock, whatever time the process passes.
+// The shared database from the point of view of one service process. Every statement, commit and answer is a step at
+// which the process may die. Its open transaction is then rolled back, as a database does. Leases use the database's
+// own clock, not the process's.
 
 import type { KyselyPlugin } from "kysely";
 import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
-/** What one process tells the others, as by NOTIFY. */
+/** A notification from one process to the others, as by NOTIFY. */
 export type Word = { kind: "due"; owed: Owed } | { kind: "change"; programmeId: number } | { kind: "doubt" };
 
 export interface ProcessStore extends Store {
 	hear(word: Word): void;
-	/** The numbers of all engines it ever registered. */
+	/** Ids of all engines that the process ever registered. */
 	readonly engineIds: ReadonlySet<number>;
 }
 
-/** Called before results are stored; what it returns is called with the ids of those that were. */
+/** Called before results are stored. The function that it returns is called with the ids of the stored ones. */
 export type WatchSettling = (settlements: readonly Settlement[]) => (settledIds: ReadonlySet<number>) => void;
 
 export function createProcessStore({
@@ -30,10 +30,10 @@ export function createProcessStore({
 	store: Store;
 	mishaps: Mishaps;
 	databaseNowMs(): number;
-	/** Carries words to the other processes: they may come late, or end in a doubt. */
+	/** Sends a notification to the other processes. It may arrive late, or be lost and end in a doubt. */
 	tellOthers(word: Word): void;
 	watchSettling: WatchSettling;
-	/** A silent engine is ended. */
+	/** Called when a silent engine is ended. */
 	onEnded(engineId: number): void;
 }): ProcessStore {
 	const listeners = new DueListeners();

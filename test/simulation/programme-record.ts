@@ -1,5 +1,6 @@
-// A shop's programme as the workload knows it: its terms, and which URL and secret were in force when. Read from
-// the database after every change, because a change that was not answered may still have happened.
+// A shop's programme as the workload knows it: its terms, and its URLs and secrets with the times in which they were
+// in force. They are read from the database after every change, because a change without an answer may still have
+// happened.
 
 import type { DatabaseSync } from "node:sqlite";
 import { openSecret } from "../../src/domain/sealing.ts";
@@ -8,12 +9,12 @@ import type { Terms } from "../support/lifecycle-model.ts";
 export interface ProgrammeRecord {
 	id: number;
 	publicId: string;
-	/** Its endpoint lives here, and here after a move. */
+	/** Host of its endpoint, and host after a move. */
 	hosts: readonly [string, string];
 	ownerEmail: string;
 	badDayPercent: number;
 	terms: Terms;
-	/** In the order of time, each until the next; null while there is none. */
+	/** Periods in the order of time, each until the next; the value is null if there is none. */
 	urls: Period[];
 	secrets: Period[];
 }
@@ -23,7 +24,7 @@ interface Period {
 	value: string | null;
 }
 
-/** What was in force at some moment from `fromMs` to `toMs`. */
+/** Returns the values that were in force at some time from `fromMs` to `toMs`. */
 export function inForce(periods: readonly Period[], fromMs: number, toMs: number): (string | null)[] {
 	const found: (string | null)[] = [];
 	for (const [index, { fromMs: beganMs, value }] of periods.entries()) {
@@ -37,7 +38,7 @@ export function owesEvents({ urls, secrets }: ProgrammeRecord): boolean {
 	return (urls.at(-1)?.value ?? null) !== null && (secrets.at(-1)?.value ?? null) !== null;
 }
 
-/** Whether events were owed, as far back as `fromMs`: both answers when it changed meanwhile. */
+/** Returns whether events were owed since `fromMs`; both answers if that changed. */
 export function owedSince(programme: ProgrammeRecord, fromMs: number, toMs: number): boolean[] {
 	const urls = inForce(programme.urls, fromMs, toMs);
 	const secrets = inForce(programme.secrets, fromMs, toMs);

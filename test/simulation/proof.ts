@@ -1,4 +1,4 @@
-// Many seeds on all cores; the first broken promise ends it, with the seed that shows it again.
+// Runs many seeds on all cores. The first broken promise ends the run and names the seed that shows it again.
 
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
@@ -6,7 +6,7 @@ import { BrokenPromise, type Progress, type Proof, zeros } from "../support/proo
 import type { SeedResult } from "./seed-worker.ts";
 import { type RunReport, simulate } from "./simulation.ts";
 
-/** Seeds beyond would repeat these. */
+/** Greater seeds would repeat smaller ones. */
 const MAX_SEED = 2 ** 31 - 1;
 
 export const simulationProof: Proof = {

@@ -1,5 +1,5 @@
-// When things happen in a run: bursts of sales and decisions, owners at their settings, shops and names that turn
-// bad and good again.
+// Schedules a run: bursts of sales and decisions, changes by owners, and hosts and names that turn bad and good
+// again.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -31,9 +31,9 @@ export interface ScheduleSite {
 const BURST_MS = 30_000;
 const MAX_MOMENTS = 6;
 const MOMENT_MS = 20;
-/** While what came at that moment is still under way. */
+/** Short enough that calls of that moment are still in flight. */
 const SOON_MS = 3_000;
-/** After a burst, while its first, its second or a later retry is waited for. */
+/** Times after a burst in which its first, second or a later retry is pending. */
 const IMPATIENT_WITHIN_MS = [2 * MINUTE_MS, 40 * MINUTE_MS, 9 * HOUR_MS] as const;
 /** Long enough for a key and a URL to be in force, short enough to meet the first burst. */
 const OPENING_MS = 60_000;
@@ -62,7 +62,8 @@ export function scheduleLife(site: ScheduleSite): void {
 	for (let burst = 0; burst < plan.bursts; burst++) {
 		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
 		bursts.push(startsMs);
-		// Much at once: only then does a delivery wait for another, held by a process that something befalls.
+		// Many calls at once, because only then does a delivery wait for another one in a process that is hit by a
+		// fault.
 		const moments = Array.from(
 			{ length: random.between(1, MAX_MOMENTS) },
 			() => startsMs + random.between(0, BURST_MS),
@@ -80,7 +81,7 @@ export function scheduleLife(site: ScheduleSite): void {
 		}
 	}
 	for (let hold = 0; hold < plan.holds; hold++) {
-		// The last is over well before everything must come to an end.
+		// The last hold ends well before everything must end.
 		const startsMs = Math.min((bursts[hold] ?? bursts[0] ?? 0) + BURST_MS / 2, lengthMs - HOUR_MS);
 		site.holding.holdAt(timeline.nowMs + startsMs);
 	}
@@ -90,7 +91,7 @@ export function scheduleLife(site: ScheduleSite): void {
 	}
 }
 
-/** Not occasions: what a host is like matters only when somebody calls it. */
+/** Moods need no occasions, because a host's behaviour matters only when it is called. */
 function scheduleMoods(
 	{ timeline, network, plan, random }: ScheduleSite,
 	programme: ProgrammeRecord,

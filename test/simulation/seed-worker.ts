@@ -1,11 +1,11 @@
-// A thread that runs seeds one after the other and reports each.
+// A thread that runs one seed after the other and reports each.
 
 import { parentPort } from "node:worker_threads";
 import { type RunReport, simulate } from "./simulation.ts";
 
 export type SeedResult =
 	| { seed: number; report: RunReport }
-	/** As text: an error loses its class on the way between threads. */
+	/** A text, because an error loses its class between threads. */
 	| { seed: number; broken: string };
 
 parentPort?.on("message", async (seed: number) => {

@@ -1,5 +1,5 @@
-// One service process of the simulation: the real engine, the real chores and the real use cases over the shared
-// database, with a clock of its own that may differ, and a life that may end between any two steps.
+// One service process of the simulation: the real engine, chores and use cases over the shared database, with its own
+// clock that may be wrong, and a life that may end between any two steps.
 
 import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
@@ -17,35 +17,35 @@ import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.t
 import { createProcessStore, type ProcessStore, type WatchSettling, type Word } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
 
-/** What all processes share: the database, the network, the mail server, and the time. */
+/** Everything that the processes share: the database, the network, the mail server, and the time. */
 export interface Site {
 	timeline: Timeline;
 	store: Store;
 	sealingKey: Uint8Array;
 	brand: string;
 	caps: Caps;
-	/** The chance that a step at the database fails, now. */
+	/** Current probability that a step at the database fails. */
 	databaseFailureShare(): number;
 	announce(from: ServiceProcess, word: Word): void;
 	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
 	mail(from: ServiceProcess, mail: Mail): Promise<void>;
-	/** Hears what is about to be settled, and then what was. */
+	/** Called with the results that are about to be stored, and then with those that were. */
 	watchSettling: WatchSettling;
-	/** An engine was silent for too long, and another one ended it. */
+	/** Called when another engine ended an engine that was silent for too long. */
 	onEnded(engineId: number): void;
-	/** Of a process that died before it could tell the others of a sale. */
+	/** Returns whether a process recently died before it could notify the others of a sale. */
 	mayHaveMissed(): boolean;
-	/** A process has stopped in order and nothing happened to it meanwhile. */
+	/** Called when a process has stopped cleanly without any fault. */
 	onCleanStop(engineIds: ReadonlySet<number>): void;
-	/** Killed, or stopped in order. */
+	/** Called when a process was killed or has stopped cleanly. */
 	onEnd(process: ServiceProcess): void;
 	onUnexpected(error: unknown): void;
 }
 
-/** Longer than any run: nothing an auditor wants to see is removed. */
+/** Longer than any run, so that nothing is removed before the auditors see it. */
 const RETENTION_DAYS = 3_650;
 
-/** What a process has once it knows the time. */
+/** Parts of a process that exist once it knows the time. */
 interface Running {
 	clock: SharedClock;
 	intake: Intake;
@@ -61,12 +61,12 @@ export class ServiceProcess implements Owner {
 	readonly store: ProcessStore;
 	isAlive = true;
 	isStopping = false;
-	/** Its end was not its own: what it had in flight is not stored. */
+	/** True if the process was killed, so that the results of its requests in flight are not stored. */
 	wasKilled = false;
 	stalledUntilMs = 0;
-	/** So long it stalls at the next request that it sends while more waits in its hands; zero for not at all. */
+	/** Length of the stall at the next request that it sends while more deliveries wait; zero for none. */
 	stallWhenSendingMs = 0;
-	/** How far its machine's clock is from the database's. */
+	/** Distance of its machine's clock from the database's. */
 	clockOffsetMs: number;
 	readonly #site: Site;
 	readonly #programmes = new Map<string, Promise<Programme>>();
@@ -96,11 +96,11 @@ export class ServiceProcess implements Owner {
 			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
 			yieldLoop: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
 		};
-		// Without an answer to its first question it does not start; whoever watches over it tries again.
+		// A process that cannot read the time does not start. The cluster starts another one.
 		this.#open(machine).catch(() => this.kill());
 	}
 
-	/** Knows the time, and has not begun to stop. */
+	/** True if the process knows the time and has not begun to stop. */
 	get isServing(): boolean {
 		return this.#running !== null && !this.isStopping;
 	}
@@ -123,7 +123,7 @@ export class ServiceProcess implements Owner {
 		const site = this.#site;
 		const log = attentiveLog(site);
 		const clock = await openSharedClock(machine, store.readTime);
-		// What is asked at one moment meets in a batch; nothing else happens in between.
+		// Calls of one moment meet in a batch, because nothing else happens in between.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
 		const mails = createMailDispatcher({ store, clock, random, log, mailer, sealingKey: site.sealingKey });
@@ -156,7 +156,7 @@ export class ServiceProcess implements Owner {
 		};
 	}
 
-	/** Read once: what a report needs of it never changes here. */
+	/** Reads the programme once, because the columns that a report needs never change here. */
 	findProgramme(publicId: string): Promise<Programme> {
 		const known = this.#programmes.get(publicId);
 		if (known !== undefined) return known;
@@ -175,7 +175,7 @@ export class ServiceProcess implements Owner {
 		this.#site.onEnd(this);
 	}
 
-	/** As on a deployment. */
+	/** Stops cleanly, as in a deployment. */
 	async stop(): Promise<void> {
 		this.isStopping = true;
 		const { engine, chores, clock, mails } = this.#parts;
@@ -191,14 +191,17 @@ export class ServiceProcess implements Owner {
 		try {
 			this.mishaps.stepAlone();
 		} catch {
-			// It died before anything was sent, and a transport never rejects.
+			// The process died before anything was sent, and a transport never rejects.
 			return new Promise(() => undefined);
 		}
 		this.#maybeStall();
 		return this.#site.post(this, request);
 	}
 
-	/** What waits is then next, when the answer is heard: long after the last renewal, and before any pass. */
+	/**
+	 * Stalls while other deliveries wait, so that the next one would be sent long after the last renewal and before
+	 * any pass.
+	 */
 	#maybeStall(): void {
 		const { waitingOrInFlight, inFlight } = this.#parts.engine.counters;
 		if (this.stallWhenSendingMs === 0 || waitingOrInFlight === inFlight) return;
@@ -214,10 +217,11 @@ export class ServiceProcess implements Owner {
 	}
 }
 
-/** What the service logs as an error must be one of the mishaps, or else it is a defect. */
+/** Every error that the service logs must be one of the planned faults; any other one is a defect. */
 function attentiveLog(site: Site): Log {
 	const note = (fields: object): void => {
-		// Nothing may be missed that somebody lived to tell of, and nothing that is in hand may vanish.
+		// A row may only be missed if a process died before it could notify the others, and no delivery in memory may
+		// vanish.
 		if ("missed" in fields && !site.mayHaveMissed()) site.onUnexpected(JSON.stringify(fields));
 		if ("deliveryId" in fields) site.onUnexpected(JSON.stringify(fields));
 		const error = "err" in fields ? fields.err : undefined;
@@ -228,5 +232,5 @@ function attentiveLog(site: Site): Log {
 	return { info: note, warn: note, error: note };
 }
 
-/** The mail server did not take it. */
+/** Thrown when the mail server refuses a mail. */
 export class MailRefused extends Error {}

@@ -1,17 +1,17 @@
-// Watches results being stored: only those of deliveries that are in the queue as they were read may change
-// anything, and the next attempt is due exactly its delay after the end of the last.
+// Watches how results are stored. A result may only change a delivery whose queue row is as it was read, and the next
+// attempt must be due exactly its delay after the end of the last one.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import { demand } from "../support/broken.ts";
 import type { WatchSettling } from "./process-store.ts";
 
-/** Contract section 8, written down once more. */
+/** Delays of contract section 8, written independently of the product. */
 export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_400].map(
 	(seconds) => seconds * 1_000,
 );
 
-/** A clean stop stores what came in and gives everything up: it leaves neither its row nor a slot. */
+/** Demands that a clean stop leaves neither the engine's row nor a slot. */
 export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<number>): void {
 	const rows = database
 		.prepare(

@@ -1,4 +1,4 @@
-// The short version of `npm run simulate`: a few seeds, always the same ones.
+// The short version of `npm run simulate`, always with the same few seeds.
 
 import { deepEqual, notEqual, ok } from "node:assert/strict";
 import { availableParallelism } from "node:os";
@@ -7,16 +7,16 @@ import { isLong, noProgress } from "../support/proof.ts";
 import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
-/** Thirty take half a minute on two cores that are free. */
+/** Thirty seeds take half a minute on two idle cores. */
 const SEEDS = isLong ? 30 : 10;
 
-test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async (t) => {
+test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 	const totals = await runSeeds(1, SEEDS, noProgress);
 	t.diagnostic(`on ${availableParallelism()} cores: ${JSON.stringify(totals)}`);
 	ok(totals.runs === SEEDS);
 	ok(totals.requests > 20 * SEEDS, "too few requests to prove anything");
 	if (!isLong) return;
-	// Less would mean that the seeds draw too little of what they are there for.
+	// Lower counts would mean that the seeds exercise too little.
 	ok(totals.kills > SEEDS, "too few kills to prove anything");
 	ok(totals.lost > SEEDS / 5, "the kills hit too few attempts to prove anything");
 	ok(totals.mails > SEEDS, "too few notices to prove anything");
@@ -27,10 +27,10 @@ test(`${SEEDS} seeds of faults break no promise, and everything due ends`, async
 	ok(totals.replacedPixels > SEEDS / 5, "too few postbacks for rejected pixels to prove anything");
 });
 
-test("a seed that once found a defect finds none any more", async () => {
-	// A delivery in hand went to a URL that had been replaced almost two seconds before.
+test("seeds that once found a defect pass", async () => {
+	// A delivery went to a URL that had been replaced almost two seconds before.
 	await simulate(5_948);
-	// A result that came too late was counted beside the one of whoever had sent it again.
+	// A late result was counted in addition to the result of the engine that had sent the callback again.
 	await simulate(100_675);
 	// A mail about many notices left out the failures of the older ones.
 	await simulate(51);

@@ -1,5 +1,6 @@
-// One run from one seed. First safety: faults for days of virtual time, every request and every answer audited.
-// Then liveness: the faults stop, and everything due must end within its time, or the run says which row waits.
+// One run from one seed. The first part checks safety: days of virtual time with faults, in which every request and
+// every answer is audited. The second part checks liveness: the faults stop, and everything due must end in time, or
+// the run names the row that is still pending.
 
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
@@ -32,7 +33,7 @@ import { Timeline } from "./timeline.ts";
 import { createWorkload, type FinishedDelivery } from "./workload.ts";
 
 export interface RunReport {
-	/** The same for the same seed, whatever the machine. */
+	/** Hash of the run. It is equal for equal seeds on every machine. */
 	digest: string;
 	virtualDays: number;
 	orders: number;
@@ -42,26 +43,26 @@ export interface RunReport {
 	/** Requests whose result was never stored. */
 	lost: number;
 	mails: number;
-	/** Attempts that somebody did not wait for. */
+	/** Attempts that somebody sent before their time. */
 	hurried: number;
 	/** Sales that the shop's server reported after the pixel's report had expired. */
 	lateSales: number;
-	/** Confirmations of what a pixel had recorded without parking. */
+	/** Confirmations of conversions that a pixel had recorded without parking. */
 	unparkedConfirmations: number;
-	/** Sales that the shop's server reported after the pixel's report had been turned down. */
+	/** Sales that the shop's server reported after the pixel's report had been rejected. */
 	replacedPixels: number;
-	/** Conversions that a partner brought. */
+	/** Conversions with a credited partner. */
 	credited: number;
 }
 
-/** The longest window is 30 days, the longest retry a day. */
+/** Longer than the longest window (30 days) and the longest retry delay (one day). */
 const CALM_DAYS = 33;
 const BRAND = "Service";
-/** Another stream of random numbers than the rest of a seed's. */
+/** Constants that derive further random streams from the seed. */
 const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
-/** The service's own preset; no run comes near it. */
+/** The service's default; no run comes near it. */
 const CAP_OVERALL = 512;
 
 export async function simulate(seed: number): Promise<RunReport> {
@@ -142,7 +143,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 			},
 			onEnded: (engineId) => ended.add(engineId),
 			onCleanStop(engineIds) {
-				// A database that keeps failing may leave the last results unstored: then the engine falls silent.
+				// If the database fails repeatedly, the last results may stay unstored and the engine falls silent.
 				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
@@ -281,7 +282,7 @@ function auditResends(
 	}
 }
 
-/** Invariant 6, with the library a shop installs. */
+/** Checks invariant 6 with the library that a shop installs. */
 async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	await Promise.all(
 		sent.map(async ({ programme, path, headers, request, senderNowMs, sentAtMs }) => {
@@ -304,7 +305,7 @@ async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	);
 }
 
-/** Moves that came after another of the same conversion. */
+/** Counts moves that came after another move of the same conversion. */
 function countAfter(database: DatabaseSync, move: string, earlier: string): number {
 	return count(
 		database,
@@ -313,7 +314,7 @@ function countAfter(database: DatabaseSync, move: string, earlier: string): numb
 	);
 }
 
-/** Conversions that made way for the server's report. */
+/** Counts conversions that were replaced by the server's report. */
 function countReplaced(database: DatabaseSync, status: string): number {
 	return count(database, `conversions where order_id like '% (cnv%)' and status ${status}`);
 }

@@ -1,4 +1,4 @@
-// Knows from the database what comes next, and notices when something due stays where it is.
+// Reads from the database what is due next, and notices when something due does not happen.
 
 import type { DatabaseSync } from "node:sqlite";
 import { Broken, demand } from "../support/broken.ts";
@@ -6,18 +6,21 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Timeline, Watcher } from "./timeline.ts";
 
 export interface StoreWatch extends Watcher {
-	/** At the very end: the queue is empty, no window is open, no mail is owed. */
+	/** Demands, at the very end, an empty queue, no open window and no unsent mail. */
 	demandNothingWaits(): void;
 }
 
-/** A silent engine (15 s), the chores (10 s, 30 s for mail), and a shop with a cap of one that is slow (5 s each). */
+/**
+ * Time for a silent engine (15 s), the chores (10 s, 30 s for mail), and a slow shop with a cap of one (5 s per
+ * request).
+ */
 const LATE_WHEN_CALM_MS = 120_000;
-/** Stalls, downtimes and silent engines, one after the other. */
+/** Time for stalls, downtimes and silent engines, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
-/** Trouble that has lasted so long is told. */
+/** Owners are notified of trouble that has lasted this long. */
 const TOLD_AFTER_MS = 10 * 60_000;
-/** Far more than the busiest burst takes: something is put off again and again. */
+/** Far more than the busiest burst takes, so something is postponed again and again. */
 const MAX_HAPPENINGS_BETWEEN_LEAPS = 5_000;
 
 export function createStoreWatch(
@@ -57,7 +60,7 @@ export function createStoreWatch(
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
 			describeWaiting(database, timeline.nowMs),
 		);
-		// Without a process that can do anything, nothing happens until one comes.
+		// While no process can do anything, nothing happens.
 		return site.upSinceMs() === Number.POSITIVE_INFINITY ? site.upSinceMs() : nextMs;
 	}
 
@@ -82,7 +85,7 @@ export function createStoreWatch(
 		},
 		demandNothingWaits() {
 			const open = database.prepare(
-				// What only a pixel has recorded waits for a person.
+				// A conversion that only a pixel has recorded waits for a person.
 				`select count(*) as at from conversions
 					where status = 'PARKED' or (status = 'RECORDED' and (source <> 'pixel' or confirmed_at_ms is not null))`,
 			);
@@ -99,7 +102,7 @@ export function createStoreWatch(
 	};
 }
 
-/** Which row waits, and what is known about it. */
+/** Describes the rows that are still pending. */
 function describeWaiting(database: DatabaseSync, nowMs: number): string {
 	const rows = {
 		engines: database.prepare("select id, renewed_at_ms from engines").all(),

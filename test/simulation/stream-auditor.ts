@@ -1,5 +1,5 @@
-// Reads the stream of requests as the shops see it, and checks each against what the workload expects and what
-// the database says at that very moment.
+// Reads the stream of requests as the shops receive it, and compares each request with the workload's expectations
+// and with the database at that moment.
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Outcome } from "../../src/domain/verdict.ts";
@@ -19,17 +19,17 @@ const VERIFIABLE = "6 every request verifies and is fresh";
 const ATTEMPTS = "4 at most seven attempts, each at its time";
 const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 
-/** One request and all that became of it. */
+/** One request and its course. */
 export interface Sent {
 	deliveryId: number;
 	run: number;
 	programme: ProgrammeRecord;
 	process: ServiceProcess;
-	/** The engine that owned its slot then. */
+	/** The engine that owned the slot at that time. */
 	engineId: number;
 	/** True time. */
 	sentAtMs: number;
-	/** The sender's clock. */
+	/** Time on the sender's clock. */
 	senderNowMs: number;
 	request: PostbackRequest;
 	headers: Readonly<Record<string, string>>;
@@ -41,16 +41,16 @@ export interface Sent {
 }
 
 export interface Expectations {
-	/** What an event of this conversion may say: one body for each state that is possible now. */
+	/** Returns the bodies that an event of this conversion may have, one for each possible state. */
 	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
 }
 
-/** `targets` are read anew after a second; the rest is what a pass takes. */
+/** Targets are read again after a second; the rest is the time of a pass. */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
-/** An engine that is silent for 15 seconds is ended, and an attempt takes five. */
+/** A silent engine is ended after 15 seconds, and an attempt takes up to five. */
 const SENDABLE_FOR_MS = 10_000;
-/** Beyond this a process does not know the time. */
+/** If its clock is further away than this, a process does not rely on the time. */
 const SURE_WITHIN_MS = 60_000;
 
 export function createStreamAuditor(site: {
@@ -60,7 +60,7 @@ export function createStreamAuditor(site: {
 	brand: string;
 	programmes: readonly ProgrammeRecord[];
 	expectations: Expectations;
-	/** How long callbacks have been held; 0 while they are not. */
+	/** Returns how long callbacks have been held; 0 if they are not. */
 	heldForMs(): number;
 	attempt(check: () => void): void;
 	trace(line: string): void;
@@ -106,7 +106,10 @@ export function createStreamAuditor(site: {
 		return made;
 	}
 
-	/** Whatever the machine's clock shows: nothing goes out early, with another time than the database's, or in doubt. */
+	/**
+	 * Whatever the machine's clock shows, nothing is sent early, with another time than the database's, or by a
+	 * process that does not rely on its clock.
+	 */
 	function checkTime(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
 		const { clockOffsetMs } = made.process;
 		const isSure = Math.abs(clockOffsetMs) <= SURE_WITHIN_MS;
@@ -120,7 +123,7 @@ export function createStreamAuditor(site: {
 		);
 	}
 
-	/** A process that stands still, or does not reach the database, may send until its lease is old. */
+	/** A process that stalls or cannot reach the database may send until its lease is old. */
 	function checkHold(what: string): void {
 		const isDisturbed = plan.faults.stall + plan.faults.databaseFailure > 0;
 		const heldForMs = site.heldForMs();
@@ -151,7 +154,7 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
-		// A later run was asked for by hand, and may go to a URL that was saved anew.
+		// A later run was requested by hand, and may go to a URL that was saved again.
 		if (made.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]);
 		const removal = made.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
@@ -164,7 +167,8 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
-		// Over all processes. What was sent longer ago has ended: only its sender, which stalls, has not heard of it.
+		// The cap counts over all processes. A request that was sent longer ago has ended, although its stalled sender
+		// has not noticed.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
 				other.programme === programme &&

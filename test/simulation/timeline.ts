@@ -1,17 +1,17 @@
-// Virtual time. Two kinds of things wait on it: timers of service processes, and occasions (a request arrives,
-// somebody acts, a fault begins). A stretch in which only timers would fire and find nothing to do is leapt
-// over, as if the machine had been suspended: the timers fire late, shortly before the next occasion.
+// Virtual time. Two kinds of items wait on it: timers of service processes, and occasions (a request arrives, a
+// person acts, a fault begins). If only timers without work would fire for a while, the time leaps ahead as if the
+// machine had been suspended. The timers then fire late, shortly before the next occasion.
 
 export interface Owner {
-	/** What a dead owner was waiting for never happens. */
+	/** False once the process is dead; its items are dropped. */
 	isAlive: boolean;
-	/** What comes up for a stalled owner waits until then. */
+	/** Items of a stalled owner wait until this time. */
 	stalledUntilMs: number;
 }
 
 interface Item {
 	atMs: number;
-	/** Among equal times the first set comes first. */
+	/** Order of setting, which decides between equal times. */
 	order: number;
 	owner: Owner | null;
 	run: () => void;
@@ -19,15 +19,15 @@ interface Item {
 }
 
 export interface Watcher {
-	/** Called between any two things that happen; throws when something is broken. */
+	/** Called between any two items; throws if a promise is broken. */
 	check(): void;
-	/** The next moment at which the store has something for the processes to do. */
+	/** Returns the next time at which the store has work for the processes. */
 	nextInStoreMs(): number;
-	/** Hears of every leap, and says how long before its aim it ends: less than LEAP_WORTH_MS. */
+	/** Called at every leap. Returns how long before its target the leap ends, which is less than LEAP_WORTH_MS. */
 	onLeap(): number;
 }
 
-/** A shorter leap saves nothing: the engines' own poll is five seconds. */
+/** A shorter leap saves nothing, because the engines poll every five seconds anyway. */
 const LEAP_WORTH_MS = 15_000;
 
 export class Timeline {
@@ -48,7 +48,7 @@ export class Timeline {
 		return this.#put(this.#timers, owner, this.#nowMs + Math.max(0, delayMs), run);
 	}
 
-	/** With an owner, it is dropped when that dies and waits while that stalls. */
+	/** An item with an owner is dropped when the owner dies, and waits while the owner stalls. */
 	setOccasion(atMs: number, run: () => void, owner: Owner | null = null): void {
 		this.#put(this.#occasions, owner, Math.max(this.#nowMs, atMs), run);
 	}
@@ -62,7 +62,7 @@ export class Timeline {
 			if (item.isCancelled || item.owner?.isAlive === false) continue;
 			const { owner } = item;
 			if (owner !== null && owner.stalledUntilMs > this.#nowMs) {
-				// The same item: whoever set it may still cancel it.
+				// The same item is used again, because its setter may still cancel it.
 				item.atMs = owner.stalledUntilMs;
 				this.#occasions.push(item);
 				continue;
@@ -95,7 +95,7 @@ export class Timeline {
 	}
 }
 
-/** Nothing in a simulation waits for the real world, so one turn lets every promise get as far as it can. */
+/** Nothing in a simulation waits for the real world, so one turn of the event loop settles every promise. */
 function settle(): Promise<void> {
 	return new Promise((resolve) => setImmediate(resolve));
 }

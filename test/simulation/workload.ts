@@ -1,5 +1,5 @@
-// What shops, owners and staff do: sales, pixels, confirmations, decisions, repeats, several at once, each through
-// the real use case in some process. Every answer is held against the workload's own ledger.
+// Acts of shops, owners and staff: sales, pixels, confirmations, decisions, repeats, and several at once, each
+// through the real use case in some process. Every answer is compared with the workload's own ledger.
 
 import { decidedAnswer } from "../../src/api/answers.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
@@ -25,16 +25,16 @@ export interface WorkloadSite {
 	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;
 	crediting: Crediting;
-	/** A process that can be called now; undefined while none is up. */
+	/** Returns a process that can be called now, or undefined if none is running. */
 	pickProcess(): ServiceProcess | undefined;
-	/** Some delivery of this shop that is not pending. */
+	/** Returns some delivery of this shop that is not pending. */
 	pickFinished(programme: ProgrammeRecord): FinishedDelivery | undefined;
-	/** How many deliveries of this shop had failed between these times, and are in sight. */
+	/** Returns the number of deliveries of this shop that failed between these times and are not set aside. */
 	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
-	/** Rises whenever results are stored. */
+	/** A counter that grows whenever results are stored. */
 	settledCount(): number;
 	trace(line: string): void;
-	/** Supervises: what it throws breaks the run. */
+	/** Fails the run if the promise rejects. */
 	supervise(work: Promise<void>): void;
 }
 
@@ -45,12 +45,12 @@ export interface FinishedDelivery extends SeenDelivery {
 export type Workload = ReturnType<typeof createWorkload>;
 
 const MAX_BASKET_COINS = 99_999_999;
-/** Of an order's next acts, so that most lives go on instead of new ones beginning. */
+/** Share of acts that begin a new order. Most acts continue the life of an existing one. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
 const BURST_SHARE = 0.2;
 const MAX_BURST = 4;
-/** What a pixel reported is mostly reported by the shop's server, too, in time or late. */
+/** Share of acts in which the shop's server reports an order that only a pixel has reported. */
 const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
@@ -66,7 +66,7 @@ export function createWorkload(site: WorkloadSite) {
 			return;
 		}
 		const orders = new Set([pickOrder(programme)]);
-		// Calls of several shops at the same moment: what meets in one process is stored together.
+		// Calls of several shops at the same moment are stored together if they meet in one process.
 		const others = random.chance(BURST_SHARE) ? random.between(1, MAX_BURST) : 0;
 		for (let n = 0; n < others; n++) orders.add(pickOrder(random.pick(site.programmes)));
 		for (const order of orders) site.supervise(advance(order));
@@ -81,7 +81,7 @@ export function createWorkload(site: WorkloadSite) {
 		return ledger.open(programme, `order-${nextOrder++}`, eventType);
 	}
 
-	/** Sometimes several at once, through different processes: whoever comes first, the answers must fit. */
+	/** Sometimes makes several calls at once through different processes. The answers must fit some order of them. */
 	async function advance(order: Order): Promise<void> {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
 		const asked = Array.from({ length: together }, () => {
@@ -139,14 +139,14 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			// Until there is an answer: a process that is killed in between may never give one.
+			// Counted until there is an answer, which a process that is killed in between may never give.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
 				resendFailed(process, { programmeIds: [programme.id], maker: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
-			// Unless more failed at the very same moment.
+			// This does not hold if more deliveries failed at the same moment.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
 					result.value.count === failed,
@@ -176,12 +176,15 @@ export function createWorkload(site: WorkloadSite) {
 
 	return {
 		act,
-		/** By shop: runs that were asked for by hand, and those that may have been (no answer came). */
+		/**
+		 * By shop, the number of runs that were requested by hand, and of those that may have been because no answer
+		 * came.
+		 */
 		resent,
 	};
 }
 
-/** As the API does it: with whatever else its process has been asked at that moment. */
+/** Calls the intake like the API, together with the other calls of its process at that moment. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.accept({
@@ -212,7 +215,7 @@ function requestFor(process: ServiceProcess, programme: Programme, { orderId, ..
 	return decisionRequest(programme, { orderId, eventType }, decision);
 }
 
-/** Null when the process died or its database failed: the caller does not know what became of it. */
+/** Returns null if the process died or its database failed, because the caller then does not know the result. */
 export async function answerOrNothing<Value>(work: () => Promise<Value>): Promise<Value | null> {
 	try {
 		return await work();
