@@ -1,6 +1,6 @@
-// What arrived at the shop, held against the delivery log: no request without its row, no row without its request, and
-// an event comes again only where the contract retries it, or where it was in flight or not yet stored when the process
-// that had sent it was killed.
+// Compares the requests that arrived at the shop with the delivery log. Every request has its row and every row its
+// request. An event is sent again only if the contract retries it, or if it was in flight or not yet stored when its
+// process was killed.
 
 import { equal, ok } from "node:assert/strict";
 import { mayGoOn } from "../support/auditor.ts";
@@ -11,17 +11,17 @@ import type { Arrival } from "./receiving-shop.ts";
 export interface ArrivalCounts {
 	/** Events that reached the shop. */
 	reached: number;
-	/** Sent again after an outcome that the contract retries. */
+	/** Events sent again after an outcome that the contract retries. */
 	retried: number;
-	/** Sent again because nobody knew of the first: only around kills. */
+	/** Events sent again because the first result was lost. This happens only around kills. */
 	duplicates: number;
 }
 
-/** A process was killed, or several at once. */
+/** One or more processes that were killed together. */
 export interface Kill {
-	/** By the monotonic clock, when they were dead for sure and nobody had taken over. */
+	/** Monotonic time at which they were dead for certain and nobody had taken over. */
 	atMs: number;
-	/** The deliveries that were due in their slots: what may have been in flight, or not yet stored. */
+	/** Deliveries that were due in their slots. Their requests may have been in flight or not yet stored. */
 	keys: ReadonlySet<string>;
 }
 
@@ -51,7 +51,7 @@ export function checkArrivals(
 	return counts;
 }
 
-/** A request that was answered has the row that says so. */
+/** Demands that an answered request has a row with that answer. */
 function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	const arrivalOf = new Map(arrived.map((arrival) => [arrival.nonce, arrival]));
 	for (const { result, nonce, http_status } of delivery.log) {
@@ -62,7 +62,7 @@ function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	}
 }
 
-/** Each request that is not in the log has a kill of its own behind it, of the engine that alone may have sent it. */
+/** Demands that each request without a row is explained by a kill of the only engine that may have sent it. */
 function checkUnknown(delivery: DeliveryEntry, unknown: readonly Arrival[], kills: readonly Kill[]): void {
 	const left = kills.filter(({ keys }) => keys.has(delivery.key));
 	const hits = left.length;

@@ -1,5 +1,5 @@
-// The checks themselves: a sound ledger passes, and every way in which a promise can be broken is found. What the auditor
-// of all suites sees of a single delivery is planted into the simulation (test/simulation/defects.ts).
+// Tests the checks themselves: a correct ledger passes, and every way to break a promise is found. Rules about a
+// single delivery are tested by the planted defects of the simulation (test/simulation/defects.ts).
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,7 +16,7 @@ const KILLED_AT_MS = 200;
 type Entry = { -readonly [Field in keyof DeliveryEntry]: DeliveryEntry[Field] };
 type Draft = ReturnType<typeof makeSoundRound>;
 
-/** An approved order whose first event was hit by a kill and whose second is to be retried; and a parked one. */
+/** An approved order, whose first event was hit by a kill and whose second is pending, and a parked order. */
 function makeSoundRound() {
 	const recorded = makeDelivery("cnv_a conversion.recorded", [attempt(1, 204, "n2")]);
 	Object.assign(recorded, { state: "delivered", last_verdict: "delivered", finished_at_ms: 900_000 });
@@ -77,7 +77,7 @@ function makeQueued(attempts: number, dueAtMs = RETRY_AT_MS): NonNullable<Entry[
 	return { id: 1, receiver_id: 1, due_at_ms: dueAtMs, endpoint_epoch: 0, ...numbers, owner: null };
 }
 
-/** With a status the shop answered, without one it never did. */
+/** An attempt with a status that the shop answered, or without an answer. */
 function attempt(seq: number, http_status: number | null, nonce: string): Entry["log"][number] {
 	const isKept = http_status !== null && http_status !== 204;
 	return {
@@ -93,7 +93,7 @@ function arrival(key: string, nonce: string, httpStatus: number, atMs = KILLED_A
 	return { key, nonce, httpStatus, atMs };
 }
 
-/** A pending delivery with these attempts, its own counts kept right. */
+/** A pending delivery with these attempts and consistent counts. */
 function relog(delivery: Entry, ...log: Entry["log"]): void {
 	Object.assign(delivery, makeDelivery(delivery.key, log), { queued: makeQueued(log.length) });
 	delivery.last_http_status = log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null;
@@ -104,7 +104,7 @@ function check({ ledger, witnessed, arrivals, kills }: Draft) {
 	return checkArrivals(ledger, arrivals, kills);
 }
 
-test("a sound ledger balances, and what came again is counted by why it did", () => {
+test("a correct ledger passes, and repeated events are counted by their cause", () => {
 	deepEqual(check(makeSoundRound()), { reached: 2, retried: 0, duplicates: 1 });
 	const retried = makeSoundRound();
 	retried.arrivals.push(arrival(retried.approved.key, "n4", 503));
@@ -229,7 +229,7 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 	],
 };
 
-describe("a ledger that does not balance is found out", () => {
+describe("an incorrect ledger is found", () => {
 	for (const [title, [plant, finding]] of Object.entries(DEFECTS)) {
 		test(`when ${title}`, () => {
 			const draft = makeSoundRound();

@@ -1,19 +1,19 @@
-// Does the ledger balance? What is stored, held against what the shop's server was answered and what arrived at
-// the shop. Throws at the first entry that does not, with its story.
+// Compares the stored rows with the answers to the shop's server and with the arrivals at the shop. Throws at the
+// first row that does not agree, with its history.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { auditDelivery, tellDelivery } from "../support/auditor.ts";
 import type { AnsweredOrder } from "./intake.ts";
 import type { ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
 
-/** What the round saw with its own eyes. */
+/** Observations of the round itself. */
 export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
-	/** The ledger as it was read the time before. */
+	/** The ledger at the previous look. */
 	earlier: Ledger | null;
 }
 
-/** The contract's section 6; a parked conversion and its confirmation announce nothing. */
+/** Events of each move (contract section 6). A parked conversion and its confirmation create none. */
 const ANNOUNCED_BY: Readonly<Record<string, string>> = {
 	record: "conversion.recorded",
 	approve: "conversion.approved",
@@ -31,7 +31,10 @@ export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
 	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, ledger);
 }
 
-/** When no service runs any more. `quietAtMs`: when nothing was due or under way, seen from outside. */
+/**
+ * Checks the ledger after all services have stopped. `quietAtMs` is the time at which nothing was due or in flight,
+ * as seen from outside.
+ */
 export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number): void {
 	checkBalance(ledger, witnessed);
 	equal(ledger.conversions.length, witnessed.answered.size, "stored is what was answered, and nothing else");
@@ -57,14 +60,14 @@ function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrde
 	}
 }
 
-/** Every move that announces something has its event, once, and nothing else has one. */
+/** Demands exactly one event for every move that creates one, and no other events. */
 function checkOwed({ orderId, moves, events }: ConversionEntry): void {
 	const owed = moves.flatMap((move) => ANNOUNCED_BY[move] ?? []);
 	deepEqual([...events].sort(), owed.sort(), `order ${orderId} owes an event for each of its moves`);
 	equal(new Set(events).size, events.length, `order ${orderId} has an event twice`);
 }
 
-/** None final twice: what had ended is there, and as it was. */
+/** Demands that a final delivery still exists and has not changed. */
 function checkFinals(earlier: Ledger, ledger: Ledger): void {
 	const now = new Map(ledger.deliveries.map((delivery) => [delivery.key, delivery]));
 	for (const before of earlier.deliveries) {

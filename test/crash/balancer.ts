@@ -1,5 +1,5 @@
-// A load balancer as they all are: it asks each service whether it is ready, a few times a second, sends requests only to
-// those that have said so just now, and repeats none. What a service refuses or breaks off is what a shop would see.
+// An ordinary load balancer. It asks each service a few times a second whether it is ready, forwards requests only to
+// services that were ready just now, and repeats no request. A shop would see every refused or broken request.
 
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,12 +8,15 @@ import { portOf } from "../support/port-of.ts";
 export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
 const ASK_EVERY_MS = 100;
-/** A word that is older was perhaps true before this machine was busy with something else: it is asked for again. */
+/**
+ * Maximum age of an answer. An older one may be outdated because this machine was busy, so the service is asked
+ * again.
+ */
 const GOOD_FOR_MS = 300;
 
-/** `services`: where they are, also those that start or stop just now. */
+/** `services` lists the addresses of all services, including those that are starting or stopping. */
 export async function startBalancer(services: () => readonly string[]) {
-	/** When those were asked that said yes. */
+	/** Time of the last question to each service that answered that it is ready. */
 	const readyAtMs = new Map<string, number>();
 	const forwarded = new Map<string, number>();
 	const broken: string[] = [];
@@ -69,9 +72,9 @@ export async function startBalancer(services: () => readonly string[]) {
 	const asking = setInterval(() => void askAll(), ASK_EVERY_MS);
 	return {
 		url: `http://127.0.0.1:${portOf(server)}`,
-		/** How many requests each service has had. */
+		/** Number of requests to each service. */
 		forwarded,
-		/** Requests that a service did not answer, in words. */
+		/** Descriptions of requests that a service did not answer. */
 		broken,
 		async close() {
 			isClosing = true;
@@ -84,7 +87,7 @@ export async function startBalancer(services: () => readonly string[]) {
 	};
 }
 
-/** On a connection of its own each time: what it says is about newcomers. */
+/** Uses a new connection each time, because the answer must hold for new clients. */
 function asksReady(service: string): Promise<boolean> {
 	return new Promise((resolve) => {
 		request(`${service}/readyz`, { agent: false, timeout: 5_000 }, (answer) => {

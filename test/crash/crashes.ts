@@ -1,4 +1,4 @@
-// What a round does to the service: processes are killed, stopped and started, PostgreSQL restarts, the disk is full.
+// The crashes of a round: processes are killed, stopped and started, PostgreSQL restarts, the disk is full.
 
 import { match } from "node:assert/strict";
 import { until } from "../support/until.ts";
@@ -6,9 +6,9 @@ import type { Crash, Happening, Moment } from "./plan.ts";
 import { checkReleased, noteKill, type RoundState } from "./round-state.ts";
 import { rollOver, turnOver } from "./turnover.ts";
 
-/** So many refusals show that it is full; then there is room again. */
+/** Number of refusals that show that the disk is full. Then there is room again. */
 const REFUSALS_WHILE_FULL = 3;
-/** SQLite's own words for the two ways a disk can be full here. */
+/** SQLite's messages for the two ways in which the disk can be full here. */
 const SAYS_FULL = /database or disk is full|disk I\/O error/;
 
 export async function causeCrash(round: RoundState, crash: Crash): Promise<void> {
@@ -57,8 +57,8 @@ async function fillDisk(
 }
 
 /**
- * Or until everything is answered: SQLite writes a log that it has copied away anew from the start, and needs no
- * space for that.
+ * Waits for refusals, or until everything is answered. SQLite can overwrite a log that it has copied, which needs no
+ * space.
  */
 function untilRefused({ intake }: RoundState): Promise<void> {
 	const enough = intake.counts.refused + REFUSALS_WHILE_FULL;
@@ -68,24 +68,24 @@ function untilRefused({ intake }: RoundState): Promise<void> {
 
 export type AwaitedMoment = ReturnType<typeof awaitMoment>;
 
-/** Counted from now on. */
+/** Counts from now on. */
 export function awaitMoment(moment: Moment) {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const counted = moment.kind === "start" ? [] : moment.counted;
 	let left = moment.kind === "start" ? 0 : moment.count;
 	const timer = moment.kind === "start" ? setTimeout(resolve, moment.delayMs) : undefined;
 	return {
-		/** Resolves when it has come. */
+		/** Resolves when the moment has come. */
 		come: promise,
-		/** Something happened. */
+		/** Counts one event. */
 		count(happening: Happening) {
 			if (!counted.includes(happening)) return;
 			left--;
 			if (left === 0) resolve();
 		},
-		/** Nothing more will happen: now or never. */
+		/** Resolves the moment, because nothing more will happen. */
 		force: () => resolve(),
-		/** Nobody waits for it any more. */
+		/** Cancels the wait. */
 		forget: () => clearTimeout(timer),
 	};
 }

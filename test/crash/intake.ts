@@ -1,5 +1,5 @@
-// The shops' servers: report orders step by step at a steady pace, and ask again whatever was not answered, as the API's
-// documents tell them to. Keeps what was answered, which must never be lost.
+// The shops' servers. They report orders step by step at a steady pace, and repeat unanswered calls as the API's
+// documents ask. They store the answers, which the service must never lose.
 
 import type { ShopAccount } from "../support/shop-account.ts";
 import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
@@ -7,24 +7,24 @@ import { type PlannedOrder, STATUS_AFTER, type Step } from "./orders.ts";
 
 export interface AnsweredOrder {
 	conversionId: string;
-	/** The status that was answered last. */
+	/** Status in the last answer. */
 	status: string;
-	/** What the step behind it would make of it: asked for, perhaps, and not answered yet. */
+	/** Status after the next step, which may have been requested and not answered yet. */
 	nextStatus: string | null;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
 
 export interface IntakeOptions {
-	/** By the number of the shop. */
+	/** Accounts by the number of the shop. */
 	accounts: readonly ShopAccount[];
-	/** `owed`: the delivery that the answer owes the shop, as the ledger names it. */
+	/** `owed` is the delivery that results from the answer, named as in the ledger. */
 	onAnswer: (owed: string | null) => void;
 }
 
-/** So many that calls are stored together, and a kill meets several of them. */
+/** Enough parallel calls that several are stored together and a kill hits several of them. */
 const SENDERS = 8;
-/** Between two questions that were not answered. */
+/** Pause before an unanswered call is repeated. */
 const PAUSE_MS = 15;
 const ANNOUNCES: Readonly<Record<Step, string | null>> = {
 	pixel: null,
@@ -71,12 +71,12 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
 		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
 		counts.answered++;
-		// A pixel's sale is confirmed, which announces nothing.
+		// A pixel's sale is confirmed, which creates no event.
 		const event = order.steps[done - 1] === "pixel" ? null : ANNOUNCES[step];
 		onAnswer(event === null ? null : `${conversion.id} ${event}`);
 	}
 
-	/** True when it was answered. */
+	/** Returns true if the call was answered. */
 	async function takeStep(door: string, task: Task, step: Step): Promise<boolean> {
 		try {
 			await ask(door, task, step);
@@ -84,7 +84,8 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 			return true;
 		} catch (error) {
 			if (error instanceof CallRefused) {
-				// Not possible just now, also on a machine that stands still for seconds: shops send it again.
+				// The service is unavailable at the moment, perhaps because the machine was blocked for seconds. Shops
+				// repeat the call.
 				if (error.httpStatus !== 503) throw error;
 				counts.refused++;
 			} else if (isBrokenConnection(error)) counts.broken++;
@@ -112,7 +113,7 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 	}
 
 	return {
-		/** By order. Only what the signed API answered: a pixel's image says nothing. */
+		/** Answers by order, from the signed API only. A pixel's image contains no answer. */
 		answered,
 		counts,
 		get isDone() {
@@ -121,7 +122,10 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		add(orders: readonly PlannedOrder[]) {
 			for (const order of orders) waiting.push({ order, done: 0 });
 		},
-		/** One after the other, so far apart, until it is ended: the rest is never reported. */
+		/**
+		 * Reports one order after the other at this interval until it is ended. The remaining orders are never
+		 * reported.
+		 */
 		feed(orders: readonly PlannedOrder[], everyMs: number) {
 			let next = 0;
 			isFed = true;
@@ -135,7 +139,7 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 			};
 			return { end };
 		},
-		/** Until every step is answered, or nobody is left to ask. `doors` are the services that listen. */
+		/** Runs until every step is answered or no service is left. `doors` are the addresses of listening services. */
 		async work(doors: () => readonly string[], isOver: () => boolean) {
 			await Promise.all(Array.from({ length: SENDERS }, () => send(doors, isOver)));
 		},
@@ -149,12 +153,12 @@ function pathOf(step: Exclude<Step, "pixel">): string {
 function bodyOf(orderId: string, step: Exclude<Step, "pixel">): object {
 	const sale = { orderId, basketValue: "10.00", currency: "EUR" };
 	if (step === "record") return sale;
-	// What the first report had forgotten to say, so that the credit changes.
+	// A repeat adds a code that the first report left out, so that the credit changes.
 	if (step === "repeat") return { ...sale, couponCode: "UNKNOWN" };
 	return step === "approve" ? { orderId } : { orderId, reason: "RETURN" };
 }
 
-/** What fetch says when the other side is gone, before or in the middle of its answer. */
+/** Errors of fetch if the server disappears before or during its answer. */
 function isBrokenConnection(error: unknown): boolean {
 	return error instanceof TypeError && error.cause instanceof Error;
 }

@@ -1,5 +1,5 @@
-// Conversions, deliveries and attempts as they are stored, read in one transaction, the same from both databases. Nothing
-// is judged here: see balance.ts.
+// Reads conversions, deliveries and attempts in one transaction, in the same form from both databases. It judges
+// nothing (see balance.ts).
 
 import type { Selectable } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
@@ -11,31 +11,33 @@ export interface ConversionEntry {
 	orderId: string;
 	publicId: string;
 	status: string;
-	/** In the order they were made. */
+	/** Moves in the order in which they were made. */
 	moves: readonly string[];
 	events: readonly string[];
 }
 
 export interface DeliveryEntry extends Selectable<DeliveriesTable> {
-	/** The conversion's id and the event's name: what a receiver deduplicates on. */
+	/** The conversion's ID and the event's name, on which a receiver deduplicates. */
 	key: string;
-	/** With the engine that has its programme's slot: nobody else may send it. Null without a row in the queue. */
+	/**
+	 * The queue row with the engine that owns the programme's slot, which alone may send it. Null if there is no row.
+	 */
 	queued: (Selectable<QueueTable> & { owner: number | null }) | null;
-	/** By number. */
+	/** Attempts in the order of their numbers. */
 	log: readonly Selectable<AttemptsTable>[];
 }
 
 export interface Ledger {
 	conversions: readonly ConversionEntry[];
 	deliveries: readonly DeliveryEntry[];
-	/** Those that have a row. */
+	/** Ids of the engines that have a row. */
 	engines: readonly number[];
-	/** Rows that break a rule of `ringback verify` or belong to nothing, in words. */
+	/** Descriptions of rows that break a rule of `ringback verify` or belong to nothing. */
 	strays: readonly string[];
 }
 
 export async function readLedger(db: Db): Promise<Ledger> {
-	// One moment for all tables, also while services write. SQLite's transactions are always so.
+	// All tables are read at one moment, also while services write. SQLite's transactions always do that.
 	return db.transaction().setIsolationLevel("repeatable read").execute(readTables);
 }
 
@@ -93,7 +95,10 @@ async function readTables(trx: Db): Promise<Ledger> {
 	};
 }
 
-/** Stored with its move: nothing for a pixel, then what the shop's server said, and what it said better. */
+/**
+ * The credit of a conversion by its moves: none for a pixel, then the credit of the server's report, then a better
+ * one.
+ */
 function creditAfter(moves: readonly string[]): string | undefined {
 	if (moves.includes("credit")) return "UNKNOWN_CODE";
 	return moves.every((move) => move === "park" || move === "expire") ? undefined : "NO_SIGNAL";

@@ -1,9 +1,9 @@
-// Looking at the database of a round while services work on it.
+// Polls the database of a round while services work on it.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { type Condition, until } from "../support/until.ts";
 
-/** Each look has a connection of its own, and costs those who are to be seen starting something, too. */
+/** Each look opens a connection, which also takes time from the services. */
 const LOOK_INTERVAL_MS = 80;
 
 export function lookUntil(condition: Condition, describe?: () => string): Promise<void> {

@@ -1,4 +1,4 @@
-// The orders of a round: what the shop reports of each, step by step, and how it takes the callbacks.
+// The orders of a round: the steps that the shop reports, and how its endpoint answers the callbacks.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
@@ -6,20 +6,20 @@ export type Step = "pixel" | "record" | "repeat" | "approve" | "reject" | "rever
 
 export type Manner =
 	| { kind: "answers"; httpStatus: number; delayMs: number }
-	/** Takes the request and hangs up: whoever sent it cannot know. */
+	/** Reads the request and closes the connection, so that the sender cannot know whether it arrived. */
 	| { kind: "hangs up" };
 
 export interface PlannedOrder {
 	orderId: string;
-	/** Which of the round's shops sells it, counted from 0. */
+	/** Index of the shop that sells it, counted from 0. */
 	shop: number;
 	steps: readonly Step[];
-	/** For the first arrival of each of its events, and for those behind it. */
+	/** Answers to the first arrival of each event, and to later ones. */
 	firstManner: Manner;
 	laterManner: Manner;
 }
 
-/** The conversion's status once a step was answered. */
+/** Status of the conversion after each answered step. */
 export const STATUS_AFTER: Readonly<Record<Step, string>> = {
 	pixel: "PARKED",
 	record: "RECORDED",
@@ -40,11 +40,11 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "record", "approve"],
 ];
 
-/** Long enough that a crash meets requests under way, far below the five seconds of an attempt. */
+/** Long enough that a crash hits requests in flight, far below the five seconds of an attempt. */
 const SLOW_MS: readonly [least: number, most: number] = [60, 250];
 const USUAL_MS: readonly [least: number, most: number] = [0, 20];
 
-/** `shops`: that many, in turn. */
+/** Distributes the orders over `shops` shops in turn. */
 export function drawOrders(random: SeededRandom, name: string, count: number, shops = 1): PlannedOrder[] {
 	return Array.from({ length: count }, (_, index) => {
 		const firstManner = drawManner(random);
@@ -58,7 +58,7 @@ export function drawOrders(random: SeededRandom, name: string, count: number, sh
 	});
 }
 
-/** The same orders of shops that take their time for what goes well: their lanes are full now and then. */
+/** The same orders with shops that answer slowly, so that their caps are reached now and then. */
 export function slowed(random: SeededRandom, orders: readonly PlannedOrder[]): PlannedOrder[] {
 	return orders.map((order) => {
 		const { firstManner } = order;
@@ -67,7 +67,7 @@ export function slowed(random: SeededRandom, orders: readonly PlannedOrder[]): P
 	});
 }
 
-/** The same order of a shop that is down the first time and well the second. */
+/** The same order with a shop that fails the first time and succeeds the second time. */
 export function inTrouble(order: PlannedOrder): PlannedOrder {
 	return {
 		...order,

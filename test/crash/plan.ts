@@ -1,5 +1,5 @@
-// Everything that is left to chance in a round, drawn from its seed before the round starts: a seed and a kind
-// give the same plan on every machine. What real processes make of it is theirs.
+// Everything random in a round, drawn from its seed before the round starts. A seed and a kind give the same plan on
+// every machine; the timing of real processes still differs.
 
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -15,35 +15,37 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Those whose rounds are over in seconds, with one crash or two. */
+/** Kinds whose rounds take seconds, with one or two crashes. */
 type BriefKind = Exclude<Kind, "postgres-rolling" | "postgres-turnover">;
 
 export type Role = "all" | "web" | "worker";
 
 export type Happening = "answer" | "arrival";
 
-/** When a crash falls: after so many of these, counted together, or so long after a start. */
+/** Time of a crash: after a number of these events, counted together, or a delay after a start. */
 export type Moment =
 	| { kind: "happenings"; counted: readonly Happening[]; count: number }
 	| { kind: "start"; delayMs: number };
 
 export type Crash =
-	/** `politeMs`: the process is asked to stop so long before, and dies in the middle of it. */
+	/** `politeMs` is the time between the request to stop and the kill, so that the process dies while it stops. */
 	| { kind: "kill"; victims: readonly number[]; politeMs: number | null }
-	/** All services, in good order, in the middle of the work. */
+	/** All services are stopped cleanly under load. */
 	| { kind: "stop" }
 	| { kind: "restart"; way: "fast" | "immediate" }
 	| { kind: "fill"; ending: "room" | "killed" | "killed and started" }
-	/** One service after the other is stopped in good order and started again, so many times round; then one is killed. */
+	/** The services are stopped cleanly and started again one after the other, `laps` times; then one is killed. */
 	| { kind: "roll"; laps: number; victim: number }
-	/** One after the other is stopped or killed, while the one before it starts again. */
+	/** Services are stopped or killed one after the other while the previous one starts again. */
 	| { kind: "turnover"; steps: readonly TurnoverStep[] };
 
 export interface TurnoverStep {
 	victim: number;
-	/** So long after the one before it was started. */
+	/** Pause after the start of the previous one. */
 	pauseMs: number;
-	/** With a lapse the others take over at once, in the middle of the work; otherwise when its time is over. */
+	/**
+	 * With a lapse the others take over at once, under load. Otherwise they wait until the engine counts as silent.
+	 */
 	way: "stop" | "kill" | "kill and lapse";
 }
 
@@ -51,76 +53,76 @@ export interface Phase {
 	moment: Moment;
 	crash: Crash;
 	orders: readonly PlannedOrder[];
-	/** They come one by one, so far apart, until the crash is over; null: all at once, and all of them. */
+	/** Interval between orders, which come until the crash is over. Null to report all of them at once. */
 	everyMs: number | null;
-	/** How much time goes by if nobody is left running behind the crash; null for none. */
+	/** Time that passes if no service runs after the crash; null for none. */
 	passesMs: number | null;
 }
 
 export interface RoundPlan {
 	seed: number;
 	kind: Kind;
-	/** A service process each. */
+	/** Role of each service process. */
 	roles: readonly Role[];
 	shops: number;
-	/** How many requests a shop gets at a time; null for what is usual. */
+	/** Maximum number of concurrent requests to a shop; null for the default. */
 	cap: number | null;
 	phases: readonly Phase[];
-	/** Goes by when everything has ended; null when only killed engines have to be silent for their time. */
+	/** Time that passes after everything has ended. Null if only the killed engines must become silent. */
 	lastPassesMs: number | null;
-	/** Which of the machine's ways to fill a disk. */
+	/** Selects one of the machine's ways to fill a disk. */
 	diskChoice: number;
 }
 
-/** Few enough for a round of seconds; enough that a crash falls in the middle of them. */
+/** Few enough for a round of seconds, and enough that a crash hits them. */
 const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
-/** The least a phase makes happen is an answer and an arrival for most of its orders. */
+/** Most orders of a phase cause at least one answer and one arrival. */
 const KILL_AFTER: readonly [least: number, most: number] = [1, 30];
-/** Early: there must be orders left to be refused while the disk is full. */
+/** Early, so that orders are left to be refused while the disk is full. */
 const FILL_AFTER: readonly [least: number, most: number] = [1, 12];
 /** A process needs half a second to start on an idle machine. */
 const MAX_START_DELAY_MS = 700;
 const MAX_POLITE_MS = 60;
-/** Early: most reports are still to come, and the first callbacks are under way. */
+/** Early, so that most reports are still to come and the first callbacks are in flight. */
 const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
-/** Of a kind: every fifth. */
+/** Every fifth round of a kind is one in which the crash always hits something. */
 const SURE_EVERY = 5;
-/** A seed from which on the first round of each kind is one. */
+/** Distance of seeds at which the first round of each kind is such a round. */
 export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
-/** Half of a round's cost is the starting of processes, and one more phase starts them all again. */
+/** Starting processes is half of a round's cost, and a second phase starts them all again. */
 const SECOND_CRASH_SHARE = 0.15;
 const RETRY_MS = 61_000;
-/** An engine is taken for silent after 15 s, retries come after one minute and after five. */
+/** An engine counts as silent after 15 s; retries come after one minute and after five. */
 const PASSING_MS = [SILENT_MS, RETRY_MS, 301_000] as const;
-/** More than processes, so that each has some and they move. */
+/** More shops than processes, so that each process has some and they move. */
 const STEADY_SHOPS = 5;
-/** Below what a shop would get in a burst, so that two processes could be seen to exceed it. */
+/** Lower than what a shop would get in a burst, so that two processes could be seen to exceed it. */
 const STEADY_CAP = 2;
-/** Ten orders a second make some sixteen callbacks, which come in bursts: now and then a shop has its share. */
+/** Ten orders a second cause about sixteen callbacks in bursts, so that a shop sometimes reaches its cap. */
 const STEADY_EVERY_MS = 100;
-/** More than are reported in the longest of such phases. */
+/** More than are reported in the longest such phase. */
 const STEADY_ORDERS = 3_000;
 const STEADY_AFTER: readonly [least: number, most: number] = [5, 40];
 const LAPS: readonly [least: number, most: number] = [2, 3];
 const TURNOVER_STEPS: readonly [least: number, most: number] = [4, 7];
-/** A service that starts is ready within it, mostly. */
+/** A starting service is usually ready within this time. */
 const MAX_TURNOVER_PAUSE_MS = 2_500;
 
 export function kindOf(seed: number): Kind {
 	return KINDS[seed % KINDS.length] ?? "sqlite-kill";
 }
 
-/** In turn, not drawn: a short run, too, has one of each kind. */
+/** In turn instead of at random, so that a short run also has one of each kind. */
 function isSure(seed: number): boolean {
 	return Math.floor(seed / KINDS.length) % SURE_EVERY === 0;
 }
 
-/** In turn, too, and in a short run both. On SQLite one process has all slots: a second would wait its turn. */
+/** In turn, so that a short run has both. On SQLite one process owns all slots, and a second would only wait. */
 function processesOf(seed: number): 2 | 3 {
 	return (seed + Math.floor(seed / KINDS.length)) % 2 === 0 ? 2 : 3;
 }
 
-/** In turn, too: a short run has all ways. */
+/** In turn, so that a short run has all ways. */
 function diskChoiceOf(seed: number): number {
 	return Math.floor(seed / KINDS.length);
 }
@@ -144,8 +146,9 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 }
 
 /**
- * A crash that cannot miss: everybody is killed while a shop has a request that it has not answered yet, or the
- * database goes away while reports still come in. What was hit comes again; so does a callback that was refused.
+ * A crash that always hits something: all processes are killed while a shop has an unanswered request, or the
+ * database stops while reports still arrive. Callbacks that were hit are sent again, and so is a callback that was
+ * refused.
  */
 function drawSureRound(
 	random: SeededRandom,
@@ -197,7 +200,7 @@ function sureCrash(kind: BriefKind, roles: readonly Role[], count: number): Pick
 	}
 }
 
-/** Two or three processes under a load that goes on while they stop, die and start. */
+/** Two or three processes under a load that continues while they stop, die and start. */
 function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind, BriefKind>): RoundPlan {
 	const roles = Array.from({ length: processesOf(seed) }, (): Role => "all");
 	const victim = random.between(0, roles.length - 1);
@@ -220,7 +223,7 @@ function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind,
 	};
 }
 
-/** Of the sure ones there are few, and nothing is left for the end: a short run has one. Each has both ways. */
+/** The rounds that always hit are few, and a short run has one, so each of them has both ways. */
 function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverStep[] {
 	const ways: readonly TurnoverStep["way"][] = isSure
 		? ["kill and lapse", "stop"]
@@ -250,7 +253,7 @@ function drawPhase(random: SeededRandom, crash: Pick<Phase, "moment" | "crash">,
 	};
 }
 
-/** Where processes are killed, they are restarted in good order, too, before it or behind it. */
+/** If processes are killed, they are also restarted cleanly, before or after that. */
 function drawCrashes(
 	random: SeededRandom,
 	kind: BriefKind,
@@ -284,7 +287,7 @@ function drawCrash(
 		case "disk-full":
 			return {
 				moment: drawMoment(random, FILL_AFTER),
-				// Mostly the promise itself: it goes on without a restart.
+				// Usually without a restart, because the service must recover by itself.
 				crash: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
 			};
 		default:
@@ -309,7 +312,7 @@ function drawKill(random: SeededRandom, roles: readonly Role[]): Pick<Phase, "mo
 	return { moment: happenings, crash: { kind: "kill", victims, politeMs } };
 }
 
-/** For people, in a failure's message. */
+/** Describes the plan for a failure's message. */
 export function describeRound({ kind, seed, roles, phases }: RoundPlan): string {
 	const crashes = phases.map(({ crash, moment }) => `${JSON.stringify(crash)} at ${JSON.stringify(moment)}`);
 	return `${kind}, seed ${seed}, roles ${roles.join(" + ")}: ${crashes.join("; ")}`;

@@ -1,5 +1,5 @@
-// The service processes of a round: real ones, started, asked to stop and killed. One that ends by itself is a
-// broken promise.
+// The service processes of a round. They are real processes that are started, stopped and killed. A process that ends
+// by itself breaks a promise.
 
 import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
@@ -11,13 +11,13 @@ interface Member {
 	running: Running | undefined;
 	url: string | undefined;
 	isDoomed: boolean;
-	/** What those before it said. */
+	/** Output of earlier processes of this member. */
 	earlierLog: string;
 }
 
 const LOG_TAIL_CHARACTERS = 3_000;
 
-/** `settingsOf` makes a member's environment. */
+/** `settingsOf` returns the environment of a member. */
 export function createProcesses(
 	home: Home,
 	roles: readonly Role[],
@@ -60,7 +60,7 @@ export function createProcesses(
 		}
 		running.kill("SIGKILL");
 		const { code, signal } = await running.ended();
-		// Asked politely it may have been faster than we.
+		// A process that was asked to stop may end before it is killed.
 		if (signal !== "SIGKILL" && !(politeMs !== null && (code === 0 || signal === "SIGTERM"))) {
 			throw new Error(`a service that was to be killed ended with ${code ?? signal}`);
 		}
@@ -83,14 +83,14 @@ export function createProcesses(
 	}
 
 	return {
-		/** One that is down. */
+		/** Starts a member that is not running. */
 		start: (index: number) => start(memberAt(index), index),
 		isUp: (index: number) => isUp(memberAt(index)),
-		/** Asked to stop or killed, and not started since. */
+		/** Members that were stopped or killed and not started since. */
 		isDoomed: (index: number) => memberAt(index).isDoomed,
-		/** Whether it has an engine. */
+		/** Returns whether the member has an engine. */
 		delivers: (index: number) => delivers(memberAt(index)),
-		/** As few as it takes: somebody who delivers and, while there is something to report, who takes it. */
+		/** Starts as few as needed: one that delivers and, while there are reports left, one that accepts them. */
 		async startEnough(isReporting: boolean) {
 			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
 			for (const isFit of needs) {
@@ -101,25 +101,25 @@ export function createProcesses(
 				await start(member, index);
 			}
 		},
-		/** URLs of those that take reports now. */
+		/** URLs of the members that accept reports now. */
 		doors: () =>
 			members.flatMap((member) => {
 				const isOpen = isUp(member) && !member.isDoomed && takesReports(member);
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
-		/** URLs of all that were started, also of those that stop just now. */
+		/** URLs of all started members, including those that are stopping. */
 		urls: () => members.flatMap(({ url }) => url ?? []),
-		/** Resolves when they are gone. `politeMs`: asked to stop so long before. */
+		/** Resolves when they have ended. `politeMs` is the time between the request to stop and the kill. */
 		async kill(victims: readonly number[], politeMs: number | null = null) {
 			await Promise.all(victims.map((index) => kill(memberAt(index), politeMs)));
 		},
-		/** Asks one to stop; fails if it does not end well. */
+		/** Stops one process cleanly, and fails if it does not end well. */
 		async stop(index: number) {
 			const member = memberAt(index);
 			member.isDoomed = true;
 			await stop(member);
 		},
-		/** Asks all to stop, and fails if one does not end well. */
+		/** Stops all processes cleanly, and fails if one does not end well. */
 		async stopAll() {
 			checkAlive();
 			for (const member of members) member.isDoomed = true;
@@ -128,18 +128,18 @@ export function createProcesses(
 		get isDown() {
 			return !members.some(isUp);
 		},
-		/** How often each was done. */
+		/** Number of starts, stops and kills. */
 		counts,
-		/** Of those that run. */
+		/** Process ids of the running members. */
 		pids: () => members.filter(isUp).flatMap(({ running }) => running?.pid ?? []),
-		/** Fails if one has ended that nobody ended. */
+		/** Fails if a process has ended by itself. */
 		checkAlive,
-		/** How often this is in all that they said on standard error. */
+		/** Counts occurrences of a text in everything that they wrote to standard error. */
 		countSaid(words: string) {
 			const logs = members.map(({ earlierLog, running }) => `${earlierLog}${running?.stderr ?? ""}`);
 			return logs.join("\n").split(words).length - 1;
 		},
-		/** The end of it, for whoever reads a failure. */
+		/** The last part of the output, for the reader of a failure. */
 		logs: () =>
 			members
 				.map(({ role, earlierLog, running }, index) => {

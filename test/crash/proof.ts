@@ -1,5 +1,5 @@
-// `npm run crash`: rounds of crashes against real services. Each round has a seed of its own, so that a failed
-// one can be run again alone.
+// `npm run crash` runs rounds of crashes against real services. Each round has its own seed, so that a failed one can
+// be run again alone.
 
 import { randomInt } from "node:crypto";
 import { makeCertificates } from "../../demo/certificate.ts";
@@ -12,7 +12,7 @@ import { type RoundReport, runRound, type SharedParts } from "./round.ts";
 export interface CrashRun {
 	rounds: number;
 	seed: number;
-	/** Null: by the seed, all in turn. */
+	/** Kind of the rounds; null to take all in turn, by the seed. */
 	kind: Kind | null;
 }
 
@@ -33,7 +33,7 @@ const COUNTED = [
 	"takenOver",
 ] as const satisfies readonly (keyof RoundReport)[];
 
-/** Of which the highest is told. */
+/** Figures of which the summary shows the maximum. */
 const HIGHEST = [
 	"mostAtOnce",
 	"longestWaitMs",
@@ -44,9 +44,9 @@ export type Tally = Record<(typeof COUNTED)[number] | (typeof HIGHEST)[number], 
 
 export interface CrashTally {
 	byKind: ReadonlyMap<Kind, Tally>;
-	/** How often the disk was filled in each way. */
+	/** Number of times that the disk was filled in each way. */
 	diskWays: ReadonlyMap<string, number>;
-	/** Rounds that this machine cannot play. */
+	/** Rounds that this machine cannot run. */
 	leftOut: number;
 }
 
@@ -110,8 +110,8 @@ async function openShared(): Promise<{ shared: SharedParts; close: () => Promise
 	let server: Promise<PostgresServer> | undefined;
 	const shared: SharedParts = {
 		certificates: await makeCertificates({ names: ["127.0.0.1"] }),
-		// A cluster of its own, because it is restarted. Nobody cuts the power: what a killed server has written is
-		// in the system's hands, and syncing it would only take seconds of each recovery.
+		// A server of its own, because it is restarted. There is no power cut, so what a killed server has written is
+		// safe in the system's cache, and syncing would only take seconds of each recovery.
 		postgres: () => {
 			server ??= startPostgres({ settings: { fsync: "off" } });
 			return server;

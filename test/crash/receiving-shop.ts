@@ -1,5 +1,5 @@
-// The shops' endpoint: a real HTTPS server that takes callbacks in the manner the plan says, checks each with the
-// library a shop installs, and keeps what arrived for the ledger.
+// The shops' endpoint. It is a real HTTPS server that answers callbacks as planned, verifies each with the library
+// that a shop installs, and records the arrivals for the ledger.
 
 import type { Certificates } from "../../demo/certificate.ts";
 import { checkForm, readCallback } from "../support/callback-form.ts";
@@ -7,12 +7,12 @@ import { type ShopAnswer, type ShopRequest, startShop } from "../support/shop.ts
 import type { Manner, PlannedOrder } from "./orders.ts";
 
 export interface Arrival {
-	/** Of the delivery: see ledger.ts. */
+	/** Key of the delivery (see ledger.ts). */
 	key: string;
 	nonce: string;
-	/** What it was answered; null when the shop hung up. */
+	/** Status of the answer, or null if the shop closed the connection. */
 	httpStatus: number | null;
-	/** By the monotonic clock. */
+	/** Monotonic time. */
 	atMs: number;
 }
 
@@ -20,11 +20,11 @@ export interface ReceivingShop {
 	url(shop: number): string;
 	readonly caPem: string;
 	readonly arrivals: readonly Arrival[];
-	/** The most requests that one shop had at a time and had not answered. */
+	/** The most unanswered requests that one shop had at a time. */
 	readonly mostAtOnce: number;
-	/** By programme: known once it exists, which needs the shop's URL first. */
+	/** Accounts by programme. They are added once they exist, because an account needs the shop's URL first. */
 	readonly secrets: Map<string, string>;
-	/** Resolves when all that arrived so far has been checked; rejects with the first that does not verify. */
+	/** Resolves when all arrivals so far have been verified. Rejects with the first one that does not verify. */
 	checked(): Promise<void>;
 	close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface ReceivingShopOptions {
 }
 
 const BRAND = "Service";
-/** The services go by the database's time, which each knows as well as its question was quick. */
+/** The services use the database's time, and each knows it as exactly as its query was fast. */
 const CLOCKS_APART_MS = 1_000;
 
 export async function openReceivingShop(options: ReceivingShopOptions): Promise<ReceivingShop> {
@@ -48,7 +48,7 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 	const open = new Map<string, number>();
 	let mostAtOnce = 0;
 
-	/** Before the answer is written: of two timers of the same length, this one is the elder. */
+	/** Must be called before the answer is scheduled, because of two equal timers the older one fires first. */
 	function countOpen(programId: string, ms: number): void {
 		const count = (open.get(programId) ?? 0) + 1;
 		open.set(programId, count);

@@ -1,4 +1,4 @@
-// What is there while a round runs, and what it has witnessed so far.
+// State of a running round, and everything that it has observed so far.
 
 import { ok } from "node:assert/strict";
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
@@ -16,24 +16,24 @@ export interface RoundState {
 	plan: RoundPlan;
 	setup: Setup;
 	waits: Waits;
-	/** Slots that an engine had when it was stopped in good order. */
+	/** Number of slots that engines owned when they were stopped cleanly. */
 	movedSlots: number;
-	/** Engines that fell silent while others worked, and that were taken over by them. */
+	/** Number of engines that became silent under load and were taken over by others. */
 	takenOver: number;
-	/** By service, from when it has started: the engine it runs. */
+	/** Engine of each service, from its start on. */
 	engineOf: Map<number, number>;
-	/** All that were ever seen. */
+	/** All engines that were ever seen. */
 	knownEngines: Set<number>;
 	killedEngines: Set<number>;
-	/** Those of the killed whose time is not over yet: nobody may send for them. */
+	/** Killed engines that do not count as silent yet, so that nobody may send for them. */
 	silentEngines: Set<number>;
 	shop: ReceivingShop;
 	intake: Intake;
 	kills: Kill[];
 	earlier: Ledger | null;
-	/** When nothing was due or under way, the last time somebody looked. */
+	/** Time of the last look at which nothing was due or in flight. */
 	quietAtMs: number;
-	/** The round has failed: whatever still runs must end. */
+	/** Aborted when the round has failed, so that everything still running ends. */
 	isAbandoned: boolean;
 }
 
@@ -41,11 +41,12 @@ export function witnessedIn({ intake, earlier }: RoundState): Witnessed {
 	return { answered: intake.answered, earlier };
 }
 
-/** Right after a kill, when nobody can have taken over yet. Returns the engines that are silent from now on. */
+/** Records a kill immediately, before anybody can take over. Returns the engines that are silent from now on. */
 export async function noteKill(round: RoundState, victims: readonly number[]): Promise<readonly number[]> {
 	const ledger = await round.setup.readLedger();
 	const dead = new Set(victims.flatMap((victim) => round.engineOf.get(victim) ?? []));
-	// They start one after the other: an engine that is not known yet is of the one that was killed on its way.
+	// Services start one after the other, so an engine that is not known yet belongs to the one that was killed while
+	// it started.
 	if (victims.some((victim) => !round.engineOf.has(victim))) {
 		for (const id of ledger.engines) if (!round.knownEngines.has(id)) dead.add(id);
 	}
@@ -63,24 +64,24 @@ export async function noteKill(round: RoundState, victims: readonly number[]): P
 	return [...dead];
 }
 
-/** While nobody reports anything: does the ledger balance? */
+/** Checks the ledger while nobody reports anything. */
 export async function look(round: RoundState): Promise<Ledger> {
 	const { setup, shop } = round;
 	await shop.checked();
 	const ledger = await setup.readLedger();
 	checkBalance(ledger, witnessedIn(round));
-	// While services run, something may arrive between reading the one and the other.
+	// While services run, a request may arrive between the two reads.
 	if (setup.processes.isDown) checkArrivals(ledger, shop.arrivals, round.kills);
 	round.earlier = ledger;
 	return ledger;
 }
 
-/** After a clean stop: engines are only there, with their slots, that were killed before. */
+/** Demands that after a clean stop only the engines that were killed before still have rows and slots. */
 export function checkReleased({ killedEngines }: RoundState, { engines }: Ledger): void {
 	for (const id of engines) ok(killedEngines.has(id), `a clean stop left engine ${id} behind`);
 }
 
-/** Time goes by in a stopped database instead of here. */
+/** Shifts the times in a stopped database instead of waiting. */
 export async function passTime(round: RoundState, ms: number): Promise<void> {
 	if (ms < SILENT_MS) throw new Error("an engine has fallen silent before anything else falls due");
 	round.silentEngines.clear();
@@ -90,7 +91,10 @@ export async function passTime(round: RoundState, ms: number): Promise<void> {
 /** A process knows the database's time to within half a round trip, which is long on a busy machine. */
 const CLOCK_SLACK_MS = 1_000;
 
-/** Until the services have done all that is due, but for the slots of engines that have not been silent for long enough. */
+/**
+ * Waits until the services have done everything due, except in slots of killed engines that do not count as silent
+ * yet.
+ */
 export async function untilQuiet(round: RoundState): Promise<void> {
 	let restless: readonly QueueRow[] = [];
 	await lookUntil(

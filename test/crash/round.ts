@@ -1,5 +1,5 @@
-// One round: a fresh database, services over it, steady intake, one or two crashes, and then everything that is
-// due must end. What is stored is checked behind each crash and at the end.
+// One round: a new database, services over it, a steady intake, one or two crashes, and then everything due must end.
+// The stored rows are checked after each crash and at the end.
 
 import { equal, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
@@ -18,7 +18,7 @@ import { openSetup } from "./setup.ts";
 import { startOneByOne } from "./turnover.ts";
 import { createWaits } from "./waits.ts";
 
-/** What rounds share, because it costs seconds to make. */
+/** Parts that rounds share, because creating them takes seconds. */
 export interface SharedParts {
 	certificates: Certificates;
 	postgres: () => Promise<PostgresServer>;
@@ -27,13 +27,13 @@ export interface SharedParts {
 
 export interface RoundReport extends ArrivalCounts {
 	answered: number;
-	/** Requests that the service refused as not possible just now. */
+	/** Requests that the service refused as unavailable. */
 	refused: number;
 	/** Requests whose connection broke. */
 	broken: number;
 	owed: number;
 	arrived: number;
-	/** Deliveries that were due in the slots of a process that was killed. */
+	/** Deliveries that were due in the slots of a killed process. */
 	hit: number;
 	starts: number;
 	stops: number;
@@ -47,7 +47,10 @@ export interface RoundReport extends ArrivalCounts {
 	diskWay: DiskWay | null;
 }
 
-/** A phase takes seconds, a rolling restart half a minute, on a busy machine three; whatever takes this long is stuck. */
+/**
+ * A phase takes seconds and a rolling restart half a minute, or three on a busy machine. A phase that takes this long
+ * is stuck.
+ */
 const PHASE_PATIENCE_MS = 300_000;
 
 /** What no service may ever have to say: an engine counts these as defects of its own. */
@@ -106,7 +109,7 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		await setup.remove();
 		return report(round, ledger);
 	} catch (error) {
-		// The services' own words say most about what went wrong.
+		// The services' own output says most about the cause.
 		throw new Error(`${String(error)}\n${round?.setup.processes.logs() ?? ""}`, { cause: error });
 	} finally {
 		if (round !== undefined) round.isAbandoned = true;
@@ -120,8 +123,8 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 	let feeding: { end(): void } | undefined;
 	const starting = startOneByOne(round);
 	const crashing = moment.come
-		// What waited for them may arrive before all have started: only a kill falls on one that is still starting. A service
-		// may refuse to start without its database, and one that cannot hear yet cannot be asked to stop.
+		// Pending callbacks may arrive before all services have started. Only a kill may hit a starting service,
+		// because a service may refuse to start without its database and cannot be asked to stop before it listens.
 		.then(() => (phase.crash.kind === "kill" ? undefined : starting))
 		.then(() => causeCrash(round, phase.crash))
 		.finally(() => {
@@ -139,7 +142,7 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 		.then(moment.force);
 	await inTime([starting, working, crashing]).finally(() => feeding?.end());
 	processes.checkAlive();
-	// What goes on by itself has to, before anybody is started again.
+	// Services that recover by themselves must do so before anything is started again.
 	if (phase.crash.kind !== "kill" && !processes.isDown) {
 		ok(round.intake.isDone, "every report is answered in the end, by the services that were there");
 		await untilQuiet(round);
@@ -159,7 +162,7 @@ async function finish(round: RoundState, lastPassesMs: number | null): Promise<L
 	return look(round);
 }
 
-/** Half of a round is the starting of processes: the fewest that can bring it to its end. */
+/** Starts as few processes as the rest of the round needs, because starting them is half of its cost. */
 async function goOnAndStop(round: RoundState): Promise<void> {
 	const { setup, intake } = round;
 	await inTime([

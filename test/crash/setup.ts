@@ -1,5 +1,5 @@
-// Where a round takes place: a fresh database of its kind, service processes over it, and a way to read its
-// ledger that leaves every recovery to the service.
+// The environment of a round: a new database of its kind, service processes over it, and a read of its ledger that
+// leaves every recovery to the service.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,42 +21,44 @@ import type { RoundPlan } from "./plan.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
 export interface Setup {
-	/** Of each shop. */
+	/** Account of each shop. */
 	accounts: readonly ShopAccount[];
 	processes: Processes;
-	/** Where the plan has services come and go in good order: what reports is told of none of it. */
+	/**
+	 * A load balancer, if the plan restarts services cleanly. The reporting clients notice nothing of the restarts.
+	 */
 	balancer: Balancer | null;
-	/** Where to report to. */
+	/** Addresses that accept reports. */
 	doors(): readonly string[];
-	/** Where the plan fills one. */
+	/** The disk, if the plan fills it. */
 	disk: FullableDisk | null;
 	readLedger(): Promise<Ledger>;
 	readQueue(): Promise<readonly QueueRow[]>;
 	readEngines(): Promise<Engines>;
-	/** Only PostgreSQL can be: every connection breaks. */
+	/** Restarts PostgreSQL, which breaks every connection. SQLite cannot restart. */
 	restartDatabase(way: "fast" | "immediate"): Promise<void>;
-	/** Brings everything in the queue so much closer, in a database that nobody works on. */
+	/** Moves all due times closer by this much, in a database that nobody uses. */
 	passTime(ms: number): Promise<void>;
-	/** One engine has been silent for so long that others take over; everybody else works on. */
+	/** Makes one engine count as silent, so that others take over while everybody continues to work. */
 	lapse(engineId: number): Promise<void>;
-	/** Resolves when the database has noticed that these are dead. */
+	/** Resolves when the database has noticed that these processes are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
-	/** When the round has ended well; fails if somebody still has the database open. */
+	/** Removes everything after a successful round. Fails if somebody still has the database open. */
 	remove(): Promise<void>;
 }
 
 export interface QueueRow {
 	dueAtMs: number;
-	/** The engine that has its slot; null when nobody has. */
+	/** The engine that owns the slot, or null. */
 	owner: number | null;
 }
 
 export interface Engines {
-	/** Renewed in time. */
+	/** Engines that renewed their lease in time. */
 	ids: readonly number[];
-	/** Silent for too long, and nobody has taken over. */
+	/** Engines that are silent and were not taken over yet. */
 	lapsedIds: readonly number[];
-	/** How many slots each has. */
+	/** Number of slots of each engine. */
 	slots: ReadonlyMap<number, number>;
 }
 
@@ -69,7 +71,7 @@ export interface SetupOptions {
 }
 
 const SECRET_KEY = "5e".repeat(32);
-/** Six times as long as the balancer believes what it was told: it may itself be late on a busy machine. */
+/** Six times as long as the balancer trusts an answer, because the balancer may be late on a busy machine. */
 const DRAIN_SECONDS = "2";
 
 export async function openSetup(options: SetupOptions): Promise<Setup> {
@@ -130,13 +132,13 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		untilForgotten: async () => undefined,
 		async remove() {
-			// The last connection to close takes it along.
+			// The last connection that closes removes it.
 			if (existsSync(`${path}-wal`)) throw new Error("a connection to the SQLite file is still open");
 		},
 	};
 }
 
-/** Of a file that nobody has open: whoever opens the original would recover it in the service's place. */
+/** Copies a file that nobody has open, because opening the original would recover it in place of the service. */
 async function readCopy(path: string, folder: string): Promise<Ledger> {
 	const copyFolder = mkdtempSync(join(folder, "copy-"));
 	try {
@@ -150,7 +152,7 @@ async function readCopy(path: string, folder: string): Promise<Ledger> {
 	}
 }
 
-/** For one question only: a connection that lasts would be one more that a restart breaks. */
+/** Opens a connection for one query only, because a lasting one would also break at a restart. */
 async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): Promise<Value> {
 	try {
 		return await ask(store.db);

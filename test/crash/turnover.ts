@@ -1,4 +1,4 @@
-// Processes come and go under load: a rolling restart, in which each is stopped in good order and started again, and
+// Processes start and stop under load: a rolling restart, in which each is stopped cleanly and started again, and
 // kills and clean stops of some while others start.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -9,16 +9,20 @@ import { noteKill, type RoundState } from "./round-state.ts";
 import type { Engines } from "./setup.ts";
 
 /**
- * In a rolling restart, from the answer until the callback is at the shop, and between two callbacks. Measured on two cores
- * with five times more to do: 4.3 s and 1.5 s at most. A slot that is not given up waits for 15 s.
+ * Maximum time in a rolling restart from the answer until the callback is at the shop, and between two callbacks.
+ * Measured on two cores with five times the load: 4.3 s and 1.5 s at most. A slot that is not released waits for 15
+ * s.
  */
 const MAX_WAIT_MS = 10_000;
 
-/** One after the other, so that it is known whose engine is whose. Those that were killed meanwhile are left out. */
+/**
+ * Starts them one after the other, so that each engine can be assigned to its service. Services that were killed in
+ * the meantime are left out.
+ */
 export async function startOneByOne(round: RoundState): Promise<void> {
 	const { processes } = round.setup;
 	const down = round.plan.roles.map((_, member) => member).filter((member) => !processes.isUp(member));
-	// What was doomed in an earlier phase starts again; what a kill dooms from now on does not.
+	// A service that was to be killed in an earlier phase starts again; one that is to be killed from now on does not.
 	const doomed = new Set(down.filter((member) => processes.isDoomed(member)));
 	for (const member of down) {
 		if (processes.isDoomed(member) && !doomed.has(member)) continue;
@@ -32,7 +36,7 @@ async function startMember(round: RoundState, member: number): Promise<void> {
 	if (!processes.delivers(member)) return;
 	await lookUntil(async () => {
 		const id = (await readEngines()).ids.find((each) => !round.knownEngines.has(each));
-		// The kill finds its engine by itself.
+		// The kill finds the engine by itself.
 		if (processes.isDoomed(member)) return true;
 		if (id === undefined) return false;
 		round.engineOf.set(member, id);
@@ -41,7 +45,7 @@ async function startMember(round: RoundState, member: number): Promise<void> {
 	});
 }
 
-/** A clean stop: with the process its engine is gone, and its slots are free or have another owner. */
+/** Stops one cleanly. Its engine is then gone, and its slots are free or have another owner. */
 async function stopMember(round: RoundState, member: number): Promise<void> {
 	const { processes, readEngines } = round.setup;
 	const id = round.engineOf.get(member);
@@ -57,7 +61,7 @@ async function stopMember(round: RoundState, member: number): Promise<void> {
 	}
 }
 
-/** If it lapses, it has been silent for its time at once, and the others take over under load. */
+/** With a lapse the engine counts as silent at once, and the others take over under load. */
 async function killMember(round: RoundState, member: number, lapses: boolean): Promise<void> {
 	const { processes, untilForgotten, lapse } = round.setup;
 	await processes.kill([member]);
@@ -70,7 +74,7 @@ async function killMember(round: RoundState, member: number, lapses: boolean): P
 	}
 }
 
-/** Each in turn, so many times round, of which no shop notices anything; and at last one is killed. */
+/** Restarts each in turn, several times, which no shop notices. Finally one is killed. */
 export async function rollOver(round: RoundState, laps: number, victim: number): Promise<void> {
 	const members = round.plan.roles.length;
 	for (let stops = 0; stops < laps * members; stops++) {
@@ -86,7 +90,10 @@ export async function rollOver(round: RoundState, laps: number, victim: number):
 	await untilTakenOver(round);
 }
 
-/** Every call is answered, nobody waits for an engine to fall silent, and no shop gets more than its share from all. */
+/**
+ * Demands that every call was answered, nobody waited for a silent engine, and no shop got more concurrent requests
+ * than its cap.
+ */
 function checkSteady({ plan, shop, waits, setup, intake }: RoundState): void {
 	const { processes, balancer } = setup;
 	const { cap, roles } = plan;
@@ -100,14 +107,14 @@ function checkSteady({ plan, shop, waits, setup, intake }: RoundState): void {
 	ok(waits.longestGapMs <= MAX_WAIT_MS, `no callback came for ${Math.round(waits.longestGapMs)} ms`);
 }
 
-/** Each is stopped or killed while the one before it starts again. */
+/** Stops or kills each while the previous one starts again. */
 export async function turnOver(round: RoundState, steps: readonly TurnoverStep[]): Promise<void> {
 	const { processes } = round.setup;
 	let down: number | null = null;
 	for (const { victim, pauseMs, way } of steps) {
 		const starting: Promise<void> = down === null ? Promise.resolve() : startMember(round, down);
 		await wait(pauseMs);
-		// One that has just begun to start cannot be asked yet.
+		// A process that has just started cannot be asked to stop yet.
 		if (way === "stop" && victim === down) await starting;
 		if (way === "stop") await stopMember(round, victim);
 		else await killMember(round, victim, way === "kill and lapse");

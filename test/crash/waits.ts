@@ -1,4 +1,4 @@
-// How long shops waited for their callbacks while processes came and went.
+// Measures how long shops waited for their callbacks while processes started and stopped.
 
 export type Waits = ReturnType<typeof createWaits>;
 
@@ -19,10 +19,10 @@ export function createWaits(nowMs: () => number) {
 	}
 
 	return {
-		/** An answer has just promised this delivery. */
+		/** Records that an answer has just promised this delivery. */
 		owed(key: string) {
 			owedAtMs.set(key, nowMs());
-			// It may have reached the shop before the answer came here.
+			// The callback may have reached the shop before the answer arrived here.
 			look(key);
 		},
 		arrived(key: string) {
@@ -33,15 +33,15 @@ export function createWaits(nowMs: () => number) {
 			arrivedAtMs.set(key, atMs);
 			look(key);
 		},
-		/** Nobody reports any more. */
+		/** Called when the reports have ended. */
 		endLoad() {
 			isLoaded = false;
 		},
-		/** From the answer until the first request of it reached the shop, or until now where none has. */
+		/** Longest time from the answer until its first request reached the shop, or until now if none has. */
 		get longestMs() {
 			return Math.max(longestMs, ...owedAtMs.values().map((fromMs) => nowMs() - fromMs));
 		},
-		/** Between two requests, whichever shops they were for, while there was a load. */
+		/** Longest time under load without a request to any shop. */
 		get longestGapMs() {
 			return longestGapMs;
 		},

@@ -146,7 +146,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a better credit in a repeated report is not stored",
 		promise: "a credit follows from what the shop's server signed",
-		seed: 3,
+		seed: 4,
 		module: () => import("../../src/store/sqlite/writes.ts"),
 		replaces: "createSqliteWrites",
 		by: (genuine) => (database) => {
