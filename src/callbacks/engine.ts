@@ -51,6 +51,13 @@ export interface EngineDeps extends SendingDeps {
 	onNotice: () => void;
 }
 
+/** Log messages that the crash tests count. The first two report a defect of the engine itself. */
+export const ENGINE_MESSAGES = {
+	missed: "deliveries were due that this engine had not heard of",
+	vanished: "a delivery in hand was not in the queue any more",
+	silent: "an engine fell silent; what it had in flight is sent again",
+} as const;
+
 /** Least time between two wake-ups by notifications, of which there may be thousands a second. */
 const BUSY_GAP_MS = 5;
 /** Delays after the first, second, … failed step in a row. */
@@ -309,10 +316,7 @@ export class Engine {
 			// If the uncertain pass stored the result, the queue has the row with its next due time, or not at all.
 			dueTimes.note(delivery.programmeId, nowMs);
 			if (isUncertain) continue;
-			this.#deps.log.error(
-				{ deliveryId: delivery.id, kind },
-				"a delivery in hand was not in the queue any more",
-			);
+			this.#deps.log.error({ deliveryId: delivery.id, kind }, ENGINE_MESSAGES.vanished);
 		}
 	}
 
@@ -332,8 +336,7 @@ export class Engine {
 		if (hasNew || removed.length > 0) this.#needsReread = true;
 		if (removed.length === 0) return;
 		this.#counters.endedEngines += removed.length;
-		for (const engine of removed)
-			log.warn(engine, "an engine fell silent; what it had in flight is sent again");
+		for (const engine of removed) log.warn(engine, ENGINE_MESSAGES.silent);
 		// The process of a silent engine may have stored sales and notified nobody.
 		store.announceRecheck();
 	}
@@ -348,7 +351,7 @@ export class Engine {
 		const missed = dueTimes.noteFirstRows(owned, nowMs);
 		if (reread !== "routine" || missed === 0) return;
 		this.#counters.missed += missed;
-		log.error({ missed }, "deliveries were due that this engine had not heard of");
+		log.error({ missed }, ENGINE_MESSAGES.missed);
 	}
 
 	#applyRead({ requests, nowMs }: PassInput, { read, targets }: PassOutput, startedAtMs: number): void {

@@ -135,7 +135,7 @@ export function createProcesses(
 		/** Fails if a process has ended by itself. */
 		checkAlive,
 		/** Counts occurrences of a text in everything that they wrote to standard error. */
-		countSaid(words: string) {
+		countLogged(words: string) {
 			const logs = members.map(({ earlierLog, running }) => `${earlierLog}${running?.stderr ?? ""}`);
 			return logs.join("\n").split(words).length - 1;
 		},

@@ -3,6 +3,7 @@
 
 import { equal, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
+import { ENGINE_MESSAGES } from "../../src/callbacks/engine.ts";
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import type { DiskWay } from "../support/full-disk.ts";
 import type { PostgresServer } from "../support/postgres.ts";
@@ -52,12 +53,6 @@ export interface RoundReport extends ArrivalCounts {
  * is stuck.
  */
 const PHASE_PATIENCE_MS = 300_000;
-
-/** What no service may ever have to say: an engine counts these as defects of its own. */
-const NEVER_SAID = [
-	"deliveries were due that this engine had not heard of",
-	"a delivery in hand was not in the queue any more",
-] as const;
 
 export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<RoundReport> {
 	const cleanups: (() => Promise<void>)[] = [];
@@ -176,7 +171,9 @@ async function goOnAndStop(round: RoundState): Promise<void> {
 function report(round: RoundState, ledger: Ledger): RoundReport {
 	const { intake, shop, setup, kills, waits } = round;
 	checkEnd(ledger, witnessedIn(round), round.quietAtMs);
-	for (const words of NEVER_SAID) equal(setup.processes.countSaid(words), 0, words);
+	for (const message of [ENGINE_MESSAGES.missed, ENGINE_MESSAGES.vanished]) {
+		equal(setup.processes.countLogged(message), 0, message);
+	}
 	return {
 		...intake.counts,
 		...checkArrivals(ledger, shop.arrivals, kills),
