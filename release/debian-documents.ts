@@ -60,8 +60,8 @@ Runs \\fBringback\\fR(1) as the account ringback, in /var/lib/ringback, with the
  */
 export function writeDebianChangelog(changelog: string, version: string, madeAt: Date): string {
 	const sections = changelog.split(/^## /m).map((section) => section.split("\n"));
-	const [title = "", ...lines] = sections.find(([first = ""]) => first.split(/[\s,]/)[0] === version) ?? [];
-	const [, date = ""] = /, (.+)$/.exec(title) ?? [];
+	const [title = "", ...lines] = sections.find(([first = ""]) => first.startsWith(`[${version}]`)) ?? [];
+	const [, date = ""] = / - (.+)$/.exec(title) ?? [];
 	const day = Number.isNaN(Date.parse(date)) ? madeAt : new Date(`${date} UTC`);
 	const changes = lines
 		.filter((line) => line.startsWith("- "))

@@ -33,15 +33,21 @@ export function readVersions(root: string): Versions {
 export function findVersionProblems({ written, changelog }: Versions): string[] {
 	const version = written["package.json"];
 	const others = Object.entries(written).filter(([, each]) => each !== version);
-	const sections = [...changelog.matchAll(/^## (.+)$/gm)].map(([, title = ""]) => title);
-	const unreleased = changelog.split(/^## /m).find((section) => section.startsWith("Unreleased"));
+	const dates = new Map(
+		[...changelog.matchAll(/^## \[(.+)\](?: - (.+))?$/gm)].map(([, name = "", date = ""]) => [name, date]),
+	);
+	const date = dates.get(version ?? "");
+	const unreleased = changelog.split(/^## /m).find((section) => section.startsWith("[Unreleased]"));
 	return [
 		...others.map(([file, other]) => `${file} says ${other}, package.json ${version}: make them the same.`),
-		...(sections.some((title) => title.split(/[\s,]/)[0] === version)
-			? []
-			: [`CHANGELOG.md has no section "## ${version}": write what changes for those who upgrade.`]),
-		...(unreleased !== undefined && /\S/.test(unreleased.replace("Unreleased", ""))
-			? [`CHANGELOG.md has changes under "Unreleased": move them below "## ${version}".`]
+		...(date === undefined
+			? [`CHANGELOG.md has no section "## [${version}]". Write what changes for people who upgrade.`]
+			: []),
+		...(date !== undefined && !/^\d{4}-\d\d-\d\d$/.test(date)
+			? [`CHANGELOG.md has no date for ${version}. Write "## [${version}] - YYYY-MM-DD".`]
+			: []),
+		...(unreleased !== undefined && /\S/.test(unreleased.replace("[Unreleased]", ""))
+			? [`CHANGELOG.md has changes under "[Unreleased]". Move them below "## [${version}]".`]
 			: []),
 	];
 }

@@ -1,5 +1,5 @@
 // Receives status callbacks: PORT=3000 node receiver.mjs, behind your TLS proxy. Needs our package:
-// npm install https://ringback.example/downloads/ringback-receiver-1.1.0.tgz
+// npm install https://ringback.example/downloads/ringback-receiver-1.0.0.tgz
 // Stores each in a file. In production: use a table with a unique key in place of the files. The
 // package has adapters for Express, Fastify, Hono and Next.js.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // Reports a sale: node sender.mjs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]. Needs our package:
-// npm install https://ringback.example/downloads/ringback-receiver-1.1.0.tgz
+// npm install https://ringback.example/downloads/ringback-receiver-1.0.0.tgz
 // The client signs each request and retries: an order is never recorded twice.
 import { createClient } from "@ringback/receiver";
 

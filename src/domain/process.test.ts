@@ -13,6 +13,6 @@ test("the figures of all engines are added up, because each sees only its own sl
 });
 
 function told(engine: ProcessEngine, seen_at_ms = NOW_MS): ProcessRecord {
-	const identity = { instance: "0a1b2c3d", host: "one", role: "all", version: "1.1.0", started_at_ms: 0 };
+	const identity = { instance: "0a1b2c3d", host: "one", role: "all", version: "1.0.0", started_at_ms: 0 };
 	return { ...identity, seen_at_ms, ...engine, mail_failed_at_ms: null, mail_error: null };
 }

@@ -20,7 +20,7 @@ const WORKER = {
 	instance: "0a1b2c3d",
 	host: "one",
 	role: "all",
-	version: "1.1.0",
+	version: "1.0.0",
 	started_at_ms: START_MS,
 	...NO_ENGINE,
 	mail_failed_at_ms: null,

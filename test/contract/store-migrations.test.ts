@@ -163,7 +163,7 @@ for (const kind of DATABASE_KINDS) {
 
 test("a released migration is never changed, and a release pins the hash of each", () => {
 	const changelog = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
-	const [newest = ""] = /^## .*$/m.exec(changelog) ?? [];
+	const [newest = ""] = /^## \[.*$/m.exec(changelog) ?? [];
 	const isReleased = !/unreleased/i.test(newest);
 	for (const { name, statements } of MIGRATIONS) {
 		const hashOf = (kind: "sqlite" | "postgres") => sha256Hex(JSON.stringify(statements(DIALECTS[kind])));

@@ -197,7 +197,7 @@ test("a signed SHA256SUMS is accepted as the guide says, and one that was change
 
 test("Debian's changelog has the version's changes in Debian's form, dated as the section is", () => {
 	const long = `- **Much:** ${"word ".repeat(30)}end, see [here](docs/x.md).`;
-	const changelog = `# Changelog\n\n## Unreleased\n\n- Not yet.\n\n## 1.1.0, 1 May 2027\n\n${long}\n\n## 1.0.0\n\n- First.\n`;
+	const changelog = `# Changelog\n\n## [Unreleased]\n\n- Not yet.\n\n## [1.1.0] - 2027-05-01\n\n### Added\n\n${long}\n\n## [1.0.0]\n\n- First.\n`;
 	const written = writeDebianChangelog(changelog, "1.1.0", new Date(0));
 	const lines = written.split("\n");
 	deepEqual(lines[0], "ringback (1.1.0) stable; urgency=medium");
@@ -219,19 +219,25 @@ describe("the version", () => {
 	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
 
 	test("may be published when all agree and the changelog has its section", () => {
-		const changelog = "# Changelog\n\n## Unreleased\n\n## 1.1.0, 1 May 2027\n\n- More.\n\n## 1.0.0\n";
+		const changelog =
+			"# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2027-05-01\n\n- More.\n\n## [1.0.0] - 2027-01-01\n";
 		deepEqual(findVersionProblems({ written, changelog }), []);
 	});
 
 	test("that differs, has no section or leaves changes unreleased is named with what to do", () => {
 		const problems = findVersionProblems({
 			written: { ...written, "receiver/package.json": "1.0.0" },
-			changelog: "# Changelog\n\n## Unreleased\n\n- More.\n\n## 1.1.0-beta\n",
+			changelog: "# Changelog\n\n## [Unreleased]\n\n- More.\n\n## [1.1.0-beta]\n",
 		});
 		deepEqual(problems.length, 3, problems.join("\n"));
 		match(problems[0] ?? "", /^receiver\/package\.json says 1\.0\.0, package\.json 1\.1\.0/);
-		match(problems[1] ?? "", /no section "## 1\.1\.0"/);
-		match(problems[2] ?? "", /under "Unreleased"/);
+		match(problems[1] ?? "", /no section "## \[1\.1\.0\]"/);
+		match(problems[2] ?? "", /under "\[Unreleased\]"/);
+	});
+
+	test("that has no date in the changelog is not published", () => {
+		const problems = findVersionProblems({ written, changelog: "# Changelog\n\n## [1.1.0] - unreleased\n" });
+		deepEqual(problems, ['CHANGELOG.md has no date for 1.1.0. Write "## [1.1.0] - YYYY-MM-DD".']);
 	});
 
 	test("is the same wherever this repository writes it", () => {

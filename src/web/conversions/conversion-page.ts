@@ -67,7 +67,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 				id: "history",
 				title: "History",
 				body: ui.padded(
-					html`<ol class="timeline">${moves.map((move, index) => historyItem(move, index === 0, conversion, standingOf(c)))}</ol>`,
+					html`<ol class="timeline">${moves.map((move) => historyItem(move, conversion, standingOf(c)))}</ol>`,
 				),
 			})}</div>`,
 			await creditSection(c, deps, conversion),
@@ -200,20 +200,19 @@ function outlook(conversion: Conversion): readonly Fact[] {
 }
 
 /** When, what, by whom, why. */
-function historyItem(move: HistoryMove, isFirst: boolean, conversion: Conversion, reader: Standing): Html {
+function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
 	const { imported_decision_at_ms: decidedAtMs } = conversion;
 	// The time of an import is not the time of the decision.
 	const decided =
 		move.move === "import" && decidedAtMs !== null ? html` · decided on ${ui.timeTag(decidedAtMs)}` : null;
-	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move, isFirst)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;
+	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;
 }
 
-function sentenceFor(move: HistoryMove, isFirst: boolean): string {
+function sentenceFor(move: HistoryMove): string {
 	const why = move.reason === null ? "" : `: ${titleCase(move.reason)}`;
 	switch (move.move) {
 		case "record":
-			// Of one that had expired, before 1.1.
-			return isFirst ? "Reported" : "Reported by the shop's server as a new sale";
+			return "Reported";
 		case "park":
 			return "Waits for the shop's server to confirm it";
 		case "confirm":
