@@ -1,28 +1,22 @@
-// A shop that gets callbacks, with what went out by the engine's own code, to be damaged and pasted; and its own requests,
-// signed from the contract's section 5 alone.
+// A shop with callbacks that the engine's own code sent, and with its own requests, which are signed by code that knows only
+// section 5 of the contract.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { setUrl } from "../../test/support/change-rows.ts";
 import { recordConversion } from "../conversions/record.ts";
+import type { SentRequest } from "../domain/sent-request.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
 import { runCallbacks } from "../web/integration/callback-run.test-support.ts";
 import { createTestSite, type TestSite } from "../web/test-site.test-support.ts";
-import { type CheckedSignature, checkSignature } from "./check-signature.ts";
+import { type CheckedSignature, checkSignature, pasteSent } from "./check-signature.ts";
+import type { PastedRequest } from "./pasted-request.ts";
 
-/** With whatever proxies and frameworks like to change. */
+/** A URL with parts that proxies and frameworks often change. */
 export const CALLBACK_URL = "https://shop.example/hooks/r%C3%BCckruf?shop=garden&note=a%20b";
-
-/** A request as a server's developer sees it. */
-export interface Seen {
-	method: string;
-	target: string;
-	headers: Record<string, string>;
-	body: string;
-}
 
 export interface CalledShop {
 	site: TestSite;
@@ -42,8 +36,8 @@ export async function openCalledShop(store: Store): Promise<CalledShop> {
 	return { site, programme, key, secret };
 }
 
-/** Reports a sale; resolves to the callback about it, as it went out. */
-export async function callBack({ site, programme }: CalledShop, orderId: string): Promise<Seen> {
+/** Records a sale and returns its callback as the engine sent it. */
+export async function callBack({ site, programme }: CalledShop, orderId: string): Promise<SentRequest> {
 	const { deps, store } = site;
 	const sale = { orderId, eventType: "SALE", basketValue: "129.90", occurredAtMs: null } as const;
 	const recorded = await store.transact((trx) =>
@@ -53,12 +47,9 @@ export async function callBack({ site, programme }: CalledShop, orderId: string)
 	const sent = await runCallbacks(site, programme, { kind: "answered", status: 401 });
 	const request = sent.find(({ body }) => body.includes(JSON.stringify(orderId)));
 	assert.ok(request !== undefined);
-	const { pathname, search } = new URL(request.url);
-	const headers: Record<string, string> = {};
-	for (let at = 0; at < request.headers.length; at += 2) {
-		headers[request.headers[at] ?? ""] = request.headers[at + 1] ?? "";
-	}
-	return { method: "POST", target: pathname + search, headers, body: request.body };
+	const { url, body } = request;
+	const names = request.headers.filter((_, at) => at % 2 === 0);
+	return { url, body, headers: names.map((name, at) => [name, request.headers[2 * at + 1] ?? ""] as const) };
 }
 
 export interface Signed {
@@ -68,29 +59,24 @@ export interface Signed {
 	nonce: string;
 	body: string;
 	secret: string | Uint8Array;
-	/** Behind the five lines. */
-	end: string;
 }
 
-export function hmac({ method, target, timestamp, nonce, body, secret, end }: Signed): string {
-	const digest = createHash("sha256").update(body).digest("hex");
-	const text = [method, target, timestamp, nonce, digest].join("\n") + end;
+/** Returns the text of section 5. */
+export function textOf({ method, target, timestamp, nonce, body }: Signed): string {
+	return [method, target, timestamp, nonce, createHash("sha256").update(body).digest("hex")].join("\n");
+}
+
+export function hmac(secret: string | Uint8Array, text: string): string {
 	return createHmac("sha256", secret).update(text).digest("hex");
 }
 
+/** Checks a pasted request. With `sent`, its unchanged parts are those of the callback that we sent. */
 export function check(
 	{ site, programme }: CalledShop,
-	{ method, target, headers, body }: Seen,
-	more: { secret?: string; computed?: string } = {},
+	pasted: Partial<PastedRequest>,
+	sent: SentRequest | null = null,
 ): Promise<CheckedSignature> {
-	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-	const pasted = { method, target, headers: lines.join("\r\n"), body };
-	return checkSignature(site.deps, programme, { pasted, secret: "", computed: "", ...more });
-}
-
-/** "part: cause" of everything that is wrong or not known, the part by its first word. */
-export function wrongIn(findings: CheckedSignature["findings"]): string[] {
-	return findings
-		.filter(({ verdict }) => verdict === "bad" || verdict === "unknown")
-		.map(({ part, cause }) => `${part.split(" ", 1)[0]}: ${cause}`);
+	const empty = { method: "POST", target: "/", headers: "", body: "" };
+	const whole = { ...(sent === null ? empty : pasteSent(sent)), ...pasted };
+	return checkSignature(site.deps, programme, whole, sent);
 }

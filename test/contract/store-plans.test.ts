@@ -50,7 +50,6 @@ import {
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
-	findSentAttempts,
 	listAttempts,
 	listDeliveries,
 	listDeliveriesOfConversion,
@@ -308,14 +307,6 @@ const READS: readonly Read[] = [
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
 	["the last attempts of a list", [], (db) => listLastAttempts(db, [2, 3, 4])],
-	...ofBoth("the attempt that a pasted callback is", "deliveries_by_receiver", (db, programmeId) =>
-		findSentAttempts(db, programmeId, {
-			conversionId: "cnv00000002",
-			orderId: "order 2",
-			nonce: "nonce",
-			signature: "signature",
-		}),
-	),
 	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[

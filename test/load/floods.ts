@@ -138,7 +138,7 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 			method: "POST",
 			path: `/programmes/${programmeId}/integration/signature`,
 			headers: { ...form, cookie },
-			body: `method=POST&target=%2Fv1%2Fconversions&headers=${headers}&body=${quotes}&secret=&computed=`,
+			body: `method=POST&target=%2Fv1%2Fconversions&headers=${headers}&body=${quotes}`,
 		},
 	];
 }

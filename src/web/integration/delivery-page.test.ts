@@ -103,7 +103,7 @@ test("a 401 sends people to what was signed", async (t) => {
 	const [, href = ""] = /href="([^"]+)"[^>]*>Check its signature/.exec(text) ?? [];
 	const { text: form } = await browser.open(href.replaceAll("&amp;", "&"));
 	match(form, /name="target"[^>]*value="\/postback\?shop=1"/, "where it went");
-	match(form, /This is the callback as we sent it/);
+	match(form, /It is compared with <a [^>]+>attempt 1<\/a>/);
 	match(text, /We take it as a deliberate refusal and do not retry/);
 });
 

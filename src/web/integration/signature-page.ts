@@ -1,25 +1,24 @@
-// "Check a signature": paste a request, see part by part where it differs, to the byte. What is pasted is looked at and
-// forgotten; the secret is not even shown again.
+// The tab "Check a signature". What is pasted is not stored.
 
 import { refuse } from "../../domain/fault.ts";
-import { rebuildRequest } from "../../domain/sent-request.ts";
+import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { headerNames } from "../../domain/signature.ts";
-import type { Finding, TextDifference, Verdict } from "../../signature-check/causes.ts";
-import { type CheckedSignature, checkSignature } from "../../signature-check/check-signature.ts";
-import type { Direction, PastedRequest } from "../../signature-check/pasted-request.ts";
-import { findDeliveryDetail, listAttempts } from "../../store/queries/delivery-list.ts";
+import { type CheckedSignature, checkSignature, pasteSent } from "../../signature-check/check-signature.ts";
+import type { Difference } from "../../signature-check/difference.ts";
+import { MISTAKES } from "../../signature-check/mistakes.ts";
+import type { PastedRequest } from "../../signature-check/pasted-request.ts";
+import { findDeliveryDetail, type ListedAttempt, listAttempts } from "../../store/queries/delivery-list.ts";
 import { declareForm } from "../form.ts";
 import { programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, signaturePath } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { type Content, count, type Html, html } from "../ui.ts";
-import { answerTab } from "./frame.ts";
+import { count, type Html, html } from "../ui.ts";
+import { answerTab, queryHere } from "./frame.ts";
 
-/** Every spelling of the body is hashed. This is the largest request of either direction but a batch. */
-const MOST_CHARACTERS = 65_536;
+/** The largest request of either direction, other than a batch. Each variant of the body is hashed. */
+const MAX_CHARACTERS = 65_536;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"];
-const NOT_STORED = "Nothing of it is stored.";
 
 const FORM = declareForm({
 	method: { label: "Method", options: [] },
@@ -31,179 +30,116 @@ const FORM = declareForm({
 		isMono: true,
 		hint: "Paste it unformatted and complete. Even one extra space changes the signature.",
 	},
-	computed: {
-		label: "Signature your code computed (optional)",
-		isMono: true,
-		autocomplete: "off",
-		hint: "If your server refuses a callback, paste the signature it expected: we say what your code did differently.",
-	},
-	secret: {
-		label: "Signing secret (optional)",
-		type: "password",
-		autocomplete: "off",
-		hint: "Leave empty to check with the programme's own secrets. What you enter is not stored, not logged and not shown again.",
-	},
 });
 
+/** An attempt, if the page was opened from its delivery. */
+interface OpenedFrom {
+	deliveryId: string;
+	attempt: ListedAttempt;
+	sent: SentRequest;
+}
+
 export async function showSignatureForm(c: WebContext, deps: WebDeps): Promise<Response> {
-	const sent = await requestOfAttempt(c, deps);
-	const hint = `This is the callback as we sent it. Paste over it what your server received. ${NOT_STORED}`;
-	return render(c, deps, { pasted: sent ?? EMPTY, findings: null, ...(sent === null ? {} : { hint }) });
+	const opened = await findOpenedFrom(c, deps);
+	return render(c, deps, { pasted: opened === null ? EMPTY : pasteSent(opened.sent), opened, result: null });
 }
 
 export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Response> {
-	const fields = await FORM.read(c);
-	const { secret, computed, ...pasted } = fields;
-	if (Object.values(fields).some((text) => text.length > MOST_CHARACTERS)) {
-		const text = `A field has more than ${count(MOST_CHARACTERS)} characters. Paste less.`;
-		const show = () => render(c, deps, { pasted: EMPTY, findings: null });
+	const pasted = await FORM.read(c);
+	const opened = await findOpenedFrom(c, deps);
+	if (Object.values(pasted).some((text) => text.length > MAX_CHARACTERS)) {
+		const text = `A field has more than ${count(MAX_CHARACTERS)} characters. Paste less.`;
+		const show = () => render(c, deps, { pasted: EMPTY, opened, result: null });
 		return FORM.refuse(c, refuse("invalid_field", text), show, {});
 	}
 	const { yieldToReports } = deps.admission;
-	const found = await checkSignature(deps, programmeOf(c), { pasted, secret, computed }, yieldToReports);
-	await yieldToReports();
-	const findings = findingsSection(programmeOf(c).public_id, found);
-	return render(c, deps, { pasted, computed, findings });
+	const checked = await checkSignature(deps, programmeOf(c), pasted, opened?.sent ?? null, yieldToReports);
+	return render(c, deps, { pasted, opened, result: resultSection(checked) });
 }
 
-/** From a delivery's page: the request of one attempt, filled in. */
-async function requestOfAttempt(c: WebContext, { store, network }: WebDeps): Promise<PastedRequest | null> {
+async function findOpenedFrom(c: WebContext, { store, network }: WebDeps): Promise<OpenedFrom | null> {
 	const { delivery: deliveryId = "", attempt: seq } = c.req.query();
 	const delivery = await findDeliveryDetail(store.db, programmeOf(c).id, deliveryId);
 	if (delivery === undefined) return null;
-	const attempts = await listAttempts(store.db, delivery.id);
-	const attempt = attempts.find((known) => String(known.seq) === seq);
-	const request = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
-	if (request === null) return null;
-	const { pathname, search } = new URL(request.url);
-	const headers = request.headers.map(([name, value]) => `${name}: ${value}`).join("\n");
-	return { method: "POST", target: pathname + search, headers, body: request.body };
+	const attempt = (await listAttempts(store.db, delivery.id)).find((each) => String(each.seq) === seq);
+	const sent = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
+	return attempt === undefined || sent === null ? null : { deliveryId, attempt, sent };
 }
 
 function render(
 	c: WebContext,
 	deps: WebDeps,
-	page: { pasted: PastedRequest; computed?: string; findings: Html | null; hint?: string },
+	{ pasted, opened, result }: { pasted: PastedRequest; opened: OpenedFrom | null; result: Html | null },
 ): Promise<Response> {
-	const { pasted, computed } = page;
+	const { public_id: programmeId } = programmeOf(c);
 	const { timestamp, nonce, signature } = headerNames(deps.network.face.brand);
 	const methods = METHODS.includes(pasted.method) ? METHODS : [pasted.method, ...METHODS];
 	const form = FORM.show(c, {
-		action: `${signaturePath(programmeOf(c).public_id)}#findings`,
-		values: { ...pasted, computed },
+		action: `${signaturePath(programmeId)}${queryHere(c)}#result`,
+		values: pasted,
 		looks: {
 			method: { options: methods.map((method) => ({ value: method, label: method })) },
-			headers: { hint: `Include ${timestamp}, ${nonce} and ${signature}.` },
+			headers: {
+				hint: `Include ${timestamp}, ${nonce} and ${signature}. If your server refuses a callback, put the signature that your code computes in place of ours.`,
+			},
 		},
 		rows: ({ fields }) =>
-			html`<div class="form-grid">${fields("method", "target")}</div>${fields("headers", "body")}<div class="form-grid">${fields("computed", "secret")}</div>`,
+			html`<div class="form-grid">${fields("method", "target")}</div>${fields("headers", "body")}`,
 		send: "Check",
 	});
 	return answerTab(c, {
 		tab: "signature",
-		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show which part differs from what was signed.",
+		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show the text to sign and the first difference.",
 		body: [
-			page.findings,
+			result,
 			ui.section({
 				id: "paste",
 				title: "The request",
-				hint: page.hint ?? NOT_STORED,
+				hint: opened === null ? NOT_OPENED : openedHint(programmeId, opened),
 				body: ui.padded(form),
 			}),
 		],
 	});
 }
 
-/** Whose text is whose, in either direction. */
-const SIDES: Readonly<Record<Direction, Sides>> = {
-	callback: ["We sent", "You pasted"],
-	request: ["Signed", "Sent"],
-};
-const VERDICTS: Readonly<Record<Verdict, readonly [ui.Tone, string]>> = {
-	good: ["good", "Right"],
-	bad: ["bad", "Differs"],
-	warn: ["warn", "Note"],
-	unknown: ["plain", "Not known"],
-};
+const NOT_OPENED =
+	"Nothing of it is stored. To compare a callback with what we sent, open it under Callbacks and choose “Check its signature”.";
 
-function findingsSection(programmeId: string, found: CheckedSignature): Html {
-	const { findings, computed, canonical, sent } = found;
-	const right = findings.filter(({ verdict }) => verdict === "good");
-	const rest = findings.filter(({ verdict }) => verdict !== "good");
-	const sides = SIDES[found.direction];
+function openedHint(programmeId: string, { deliveryId, attempt }: OpenedFrom): Html {
+	const href = `${deliveryPath(programmeId, deliveryId)}#attempt-${attempt.seq}`;
+	return html`It is compared with <a href="${href}">attempt ${attempt.seq}</a>, sent ${ui.timeTag(attempt.started_at_ms)}. Replace the request with what your server received. Nothing of it is stored.`;
+}
+
+function resultSection(checked: CheckedSignature): Html {
+	const { difference, canonical } = checked;
 	return ui.section({
-		id: "findings",
-		title: "What we found",
-		...(sent === null ? {} : { hint: attemptHint(programmeId, sent) }),
-		body: [
-			ui.padded(ui.message(found.isGood ? "good" : "bad", found.conclusion)),
-			findingsTable("What differs, and what to know", rest, sides),
-			// Folded: on a phone they would be two screens before the next thing that matters.
-			right.length === 0
-				? null
-				: ui.padded(
-						ui.more(
-							`Right: ${right.map(({ part }) => part).join(", ")}`,
-							findingsTable("What is right", right, sides),
-						),
-					),
-			computed === null
-				? null
-				: [
-						ui.padded(
-							html`<h3>The signature your code computed</h3>`,
-							html`<p class="small soft">We compared it with the request as you pasted it.</p>`,
-						),
-						findingsTable("The signature your code computed", computed, ["Computed over", "You pasted"]),
-					],
+		id: "result",
+		title: "Result",
+		body: ui.padded(
+			ui.message(
+				checked.isGood ? "good" : "bad",
+				html`<strong>${checked.conclusion}</strong> ${checked.advice}`,
+			),
+			difference === null ? null : differenceBlock(difference),
 			canonical === null
 				? null
-				: ui.padded(
-						html`<h3>The text to sign</h3>`,
-						ui.codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "5 lines"),
+				: html`<h3>The text to sign</h3>${ui.codeBlock(canonical, "The text to sign: five lines, joined by a line feed", "5 lines")}`,
+			checked.isGood
+				? null
+				: ui.more(
+						"The ten usual mistakes",
+						html`<ol class="points small">${MISTAKES.map(({ name, cure }) => html`<li><strong>${name}.</strong> ${cure}</li>`)}</ol>`,
 					),
-		],
+		),
 	});
 }
 
-function attemptHint(id: string, { attempt }: NonNullable<CheckedSignature["sent"]>): Content {
-	const { deliveryId, seq, event, startedAtMs } = attempt;
-	return html`Compared with our own record: <a href="${deliveryPath(id, deliveryId)}#attempt-${seq}">attempt ${seq} of
-		${event}</a>, sent ${ui.timeTag(startedAtMs)}.`;
-}
-
-type Sides = readonly [signed: string, seen: string];
-
-function findingsTable(caption: string, rows: readonly Finding[], sides: Sides): Html {
-	return ui.dataTable({
-		caption,
-		rows,
-		empty: null,
-		stacks: true,
-		columns: [
-			{
-				title: "Part",
-				namesRow: true,
-				cell: ({ part }) => html`<span class="nowrap">${ui.capitalise(part)}</span>`,
-			},
-			{ title: "Result", cell: ({ verdict }) => ui.badge(...VERDICTS[verdict]) },
-			{
-				title: "What to know",
-				cell: ({ text, difference }) =>
-					html`<span class="break">${text}</span>${difference === undefined ? null : differenceBlock(difference, sides)}`,
-			},
-		],
-	});
-}
-
-function differenceBlock(found: TextDifference, [signed, seen]: Sides): Html {
-	const { offset, signedBytes, seenBytes } = found;
-	const where = offset === 0 ? "From the first byte on" : `From byte ${count(offset + 1)} on`;
-	const side = (name: string, text: string) =>
-		html`<p><span class="small soft">${name}</span> <code>${found.before}<mark>${text || "(nothing)"}</mark>${found.after}</code></p>`;
+function differenceBlock({ part, offset, before, sides }: Difference): Html {
 	return html`<div class="difference">
-	<p class="small soft">${where} (of ${count(signedBytes)} and ${count(seenBytes)} bytes):</p>
-	${side(signed, found.signed)}
-	${side(seen, found.seen)}
+	<p class="small soft">First difference: ${part}, at byte ${count(offset + 1)}</p>
+	${sides.map(
+		([name, rest]) =>
+			html`<p><span class="small soft">${name}</span> <code>${before}<mark>${rest || "(nothing)"}</mark></code></p>`,
+	)}
 </div>`;
 }
