@@ -127,7 +127,7 @@ export async function explain(request: ReadRequest, facts: Facts): Promise<Expla
 }
 
 /** Returns a signature in lower-case hex. It may be in base64, or have another service's prefix. */
-export function hexOf(signature: string): string {
+function hexOf(signature: string): string {
 	const value = signature.replace(/^(?:sha256|v1)=/i, "");
 	return /^[\w+/-]{43}=?$/.test(value) ? Buffer.from(value, "base64").toString("hex") : value.toLowerCase();
 }
