@@ -11,7 +11,7 @@ const network = (detail: string): AttemptOutcome => ({ result: "network-error", 
 const timeout = (detail: string | null): AttemptOutcome => ({ result: "timeout", http_status: null, detail });
 const FORBIDDEN: AttemptOutcome = { result: "forbidden-address", http_status: null, detail: null };
 
-/** What happened, then what to do. */
+/** Each outcome with its title, what happened and what to do. */
 const CASES: readonly [outcome: AttemptOutcome, title: string, meaning: RegExp, advice: RegExp][] = [
 	[answered(301), "HTTP 301", /redirect/, /final URL/],
 	[answered(400), "HTTP 400", /rejected/, /5xx/],
@@ -79,26 +79,26 @@ describe("the cause of a failed attempt", () => {
 		});
 	}
 
-	test("a success needs no words", () => {
+	test("a success has no explanation", () => {
 		deepEqual(explainAttempt(answered(204)), { title: "HTTP 204", meaning: "", advice: "" });
 	});
 
-	test("where TLS stood, nobody is told that the server cannot be reached", () => {
+	test("a failure after the TLS handshake is not explained as an unreachable server", () => {
 		for (const [outcome] of CASES.filter(([{ detail }]) => detail?.endsWith("(exchange)"))) {
 			const { meaning, advice } = explainAttempt(outcome);
 			ok(!/reach|firewall lets us in|certificate/i.test(meaning + advice), outcome.detail ?? "");
 		}
 	});
 
-	test("an attempt itself promises nothing: only its delivery knows whether another follows", () => {
+	test("the advice never promises another attempt, because only the delivery knows whether one follows", () => {
 		for (const [outcome] of CASES) ok(!/again/.test(explainAttempt(outcome).advice), outcome.result);
 	});
 
-	test("our own request is never what is to be checked: it is always right", () => {
+	test("the advice never asks the shop to check our request", () => {
 		for (const [outcome] of CASES) ok(!/request below/.test(explainAttempt(outcome).advice));
 	});
 
-	test("a forbidden address and how our resolver failed are never shown, whatever was stored", () => {
+	test("a forbidden address and errors of our own resolver are never shown", () => {
 		const forbidden = { ...FORBIDDEN, detail: "10.0.0.1 is private" };
 		const hidden = [forbidden, network("ECONNREFUSED (look-up)"), network("EREFUSED (look-up)")];
 		for (const outcome of hidden) {

@@ -23,7 +23,7 @@ const DELIVERY = dueDelivery({ id: 9, dueAtMs: NOW_MS });
 
 const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 
-// What goes out, and that each attempt is signed afresh, is held against the contract in test/contract.
+// The request itself, and that each attempt is signed anew, is tested in test/contract.
 function prepare(): PreparedAttempt {
 	return createPreparer(wireNames("Service"), createRandom())(DELIVERY, TARGET, NOW_MS);
 }
@@ -49,7 +49,7 @@ const CASES: readonly [Outcome, string, number | null, string | null][] = [
 ];
 
 for (const [outcome, state, httpStatus, detail] of CASES) {
-	test(`${JSON.stringify(outcome)} is kept as it was and leaves the delivery ${state}`, () => {
+	test(`${JSON.stringify(outcome)} is stored unchanged and leaves the delivery ${state}`, () => {
 		const prepared = prepare();
 		const endedAtMs = NOW_MS + 40;
 		const settlement = settleAnswer(DELIVERY, prepared, { outcome, timings: TIMINGS }, null, endedAtMs);
@@ -71,7 +71,7 @@ for (const [outcome, state, httpStatus, detail] of CASES) {
 	});
 }
 
-test("what is kept of an answer goes with the attempt, and changes nothing else", () => {
+test("the stored part of an answer is added to the attempt, and changes nothing else", () => {
 	const prepared = prepare();
 	const answer = { outcome: { kind: "answered", status: 302 }, timings: TIMINGS } as const;
 	const kept = {
@@ -98,7 +98,7 @@ for (const [code, stage, kind] of [
 	["ECONNREFUSED", "connect", "retry"],
 	["EMFILE", "exchange", "retry"],
 ] as const) {
-	test(`${code} at ${stage} is settled as ${kind}: only our own shortage says nothing about the shop`, () => {
+	test(`${code} at ${stage} gives ${kind}, because only errors of this machine say nothing about the shop`, () => {
 		const outcome: Outcome = { kind: "network-error", stage, code };
 		const settlement = settleAnswer(DELIVERY, prepare(), { outcome, timings: TIMINGS }, null, NOW_MS + 1);
 		equal(settlement?.kind ?? "no attempt", kind);

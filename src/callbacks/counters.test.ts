@@ -5,7 +5,7 @@ import { countStored, newCounters } from "./counters.ts";
 
 const NOW_MS = 1_000_000;
 
-test("what is stored is counted by its verdict and its end; a cancellation is no attempt", () => {
+test("stored results are counted by verdict and final state, and a cancellation is not an attempt", () => {
 	const counters = newCounters();
 	const delivery = dueDelivery();
 	const cancelled = { kind: "cancelled", delivery, endedAtMs: NOW_MS } as const;

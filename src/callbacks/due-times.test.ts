@@ -19,7 +19,7 @@ function setUp() {
 		if (request === undefined) throw new Error("one request for each");
 		return request;
 	};
-	/** As the store answers. Returns the due times of what is taken in hand. */
+	/** Answers a request as the store does. Returns the due times of the deliveries to send. */
 	const answer = (request: ProgrammeRead, nowMs: number): number[] => {
 		const { programmeId, afterDueAtMs, afterId, limit } = request;
 		const rows = sorted().filter((row) => row.programmeId === programmeId);
@@ -29,14 +29,14 @@ function setUp() {
 		const next = rows.find(({ dueAtMs }) => dueAtMs > nowMs)?.dueAtMs ?? null;
 		const taken = dueTimes.finishRead(request, found, found.length < limit ? next : null, nowMs);
 		for (const row of taken) {
-			equal(inProgress(programmeId).has(row.id), false, "nothing is taken in hand twice");
+			equal(inProgress(programmeId).has(row.id), false, "no delivery is taken twice");
 			inProgress(programmeId).set(row.id, row);
 		}
 		return taken.map(({ dueAtMs }) => dueAtMs);
 	};
 	return {
 		dueTimes,
-		/** A row of which the dueTimes has not heard. */
+		/** Adds a row to the queue without a notification. */
 		commit(dueAtMs: number, programmeId = SHOP): DueDelivery {
 			const row = dueDelivery({ programmeId, dueAtMs });
 			queue.push(row);
@@ -45,7 +45,7 @@ function setUp() {
 		ask,
 		answer,
 		read: (nowMs: number, wanted?: number, programmeId?: number) => answer(ask(wanted, programmeId), nowMs),
-		/** Because something may have been missed. */
+		/** Reads the first row of each programme, as after a missed notification. */
 		noteFirstRows(nowMs: number): number {
 			const firsts = new Map<number, DueDelivery>();
 			for (const row of sorted()) firsts.getOrInsert(row.programmeId, row);
@@ -55,24 +55,24 @@ function setUp() {
 	};
 }
 
-describe("what is noted", () => {
-	test("is due at its time and not before, at the earliest time that was noted", () => {
+describe("a noted due time", () => {
+	test("makes the programme due at the earliest noted time, and not before", () => {
 		const { dueTimes } = setUp();
 		dueTimes.note(SHOP, 200);
 		dueTimes.note(SHOP, 100);
 		dueTimes.note(SHOP, 300);
 		deepEqual([dueTimes.due(99), dueTimes.nextAtMs, dueTimes.dueAtMs(SHOP)], [[], 100, 100]);
 		deepEqual([dueTimes.due(100), dueTimes.nextAtMs], [[SHOP], Number.POSITIVE_INFINITY]);
-		equal(dueTimes.dueAtMs(8), Number.POSITIVE_INFINITY, "of another nothing is known");
+		equal(dueTimes.dueAtMs(8), Number.POSITIVE_INFINITY, "nothing is known of another programme");
 	});
 
-	test("behind what was read is read from there on, and what follows it is due later", () => {
+	test("after the rows that were read continues there, and the next row is due later", () => {
 		const { dueTimes, commit, ask, answer, read } = setUp();
 		commit(100);
 		commit(900);
 		dueTimes.note(SHOP, 100);
 		deepEqual(read(150), [100]);
-		deepEqual([dueTimes.due(150), dueTimes.nextAtMs], [[], 900], "the store told what is next");
+		deepEqual([dueTimes.due(150), dueTimes.nextAtMs], [[], 900], "the store returned the next due time");
 		commit(200);
 		dueTimes.note(SHOP, 200);
 		const request = ask();
@@ -80,7 +80,7 @@ describe("what is noted", () => {
 		deepEqual(answer(request, 200), [200]);
 	});
 
-	test("before what was read is found: a commit can come late", () => {
+	test("before the rows that were read is found, because a commit can be late", () => {
 		const { dueTimes, commit, read } = setUp();
 		for (const dueAtMs of [100, 120, 140]) commit(dueAtMs);
 		dueTimes.note(SHOP, 100);
@@ -93,7 +93,7 @@ describe("what is noted", () => {
 		deepEqual(dueTimes.due(150), []);
 	});
 
-	test("while the queue is being read is not lost, though the answer does not have it", () => {
+	test("is not lost if it comes while the queue is being read, even if the answer does not contain the row", () => {
 		for (const dueAtMs of [90, 150, 170]) {
 			const { dueTimes, commit, ask, answer, read } = setUp();
 			commit(100);
@@ -108,8 +108,8 @@ describe("what is noted", () => {
 	});
 });
 
-describe("what is in hand", () => {
-	test("is not taken again and takes no place from what is new", () => {
+describe("a delivery in progress", () => {
+	test("is not returned again, and does not reduce the number of new deliveries", () => {
 		const { dueTimes, commit, read, inProgress } = setUp();
 		for (const dueAtMs of [100, 110, 120, 130]) commit(dueAtMs);
 		dueTimes.note(SHOP, 100);
@@ -121,7 +121,7 @@ describe("what is in hand", () => {
 		deepEqual([read(150, 2), dueTimes.due(150), inProgress.size], [[125], [], 7]);
 	});
 
-	test("without having been read is not taken when it is read", () => {
+	test("that was added unread is not returned when its row is read", () => {
 		const { dueTimes, commit, read, inProgress } = setUp();
 		const unread = commit(100);
 		inProgress.set(unread.id, unread);
@@ -132,7 +132,7 @@ describe("what is in hand", () => {
 	});
 });
 
-test("whichever programme was served longest ago has the next turn, however much another has", () => {
+test("the programme that was served longest ago is next, however many rows another one has", () => {
 	const { dueTimes, commit, read } = setUp();
 	const [busy, second, third] = [1, 2, 3];
 	for (let row = 0; row < 6; row++) commit(100, busy);
@@ -143,14 +143,14 @@ test("whichever programme was served longest ago has the next turn, however much
 		const [first = 0] = dueTimes.due(200);
 		served.push(first);
 		read(200, 1, first);
-		// A sale for the busy one does not change whose turn it is.
+		// A new sale of the busy programme does not change the order.
 		dueTimes.note(busy, 180);
 	}
 	deepEqual(served, [busy, second, third, busy, second, third, busy, second]);
 });
 
 for (const isBeingRead of [false, true]) {
-	test(`what is put off ${isBeingRead ? "while it is being read " : ""}is due then, from its front on`, () => {
+	test(`a programme that is postponed ${isBeingRead ? "while it is being read " : ""}is read from the start at that time`, () => {
 		const { dueTimes, commit, ask, answer, read, inProgress } = setUp();
 		commit(100);
 		dueTimes.note(SHOP, 100);
@@ -168,17 +168,17 @@ for (const isBeingRead of [false, true]) {
 }
 
 describe("reading the first row of each programme", () => {
-	test("mends what was not noted, and counts it where it was due for half a minute", () => {
+	test("notes rows that were missed, and counts them if they were due for half a minute", () => {
 		const { dueTimes, commit, noteFirstRows, read } = setUp();
 		commit(100);
 		commit(40_000, 8);
-		equal(noteFirstRows(30_100), 0, "the word may be on its way");
+		equal(noteFirstRows(30_100), 0, "the notification may still arrive");
 		deepEqual([dueTimes.due(30_100), dueTimes.nextAtMs, read(30_100)], [[SHOP], 40_000, [100]]);
 		commit(200, 9);
 		deepEqual([noteFirstRows(30_201), dueTimes.due(30_201)], [1, [SHOP, 9]]);
 	});
 
-	test("counts nothing that was due, in hand, or put off", () => {
+	test("does not count a programme that is due, in progress or postponed", () => {
 		const { dueTimes, commit, noteFirstRows, read } = setUp();
 		const [due, inProgress, putOff] = [1, 2, 3];
 		for (const programmeId of [due, inProgress, putOff]) {
@@ -189,12 +189,12 @@ describe("reading the first row of each programme", () => {
 		dueTimes.postpone(putOff, 50_000);
 		equal(noteFirstRows(40_000), 0);
 		deepEqual(dueTimes.due(40_000), [due, inProgress]);
-		deepEqual(read(40_000, 5, inProgress), [], "what is in hand stays there");
+		deepEqual(read(40_000, 5, inProgress), [], "its row is in progress");
 		deepEqual([dueTimes.due(50_000), read(50_000, 5, putOff)], [[due, putOff], [100]]);
 	});
 });
 
-test("of slots that are dropped nothing is known any more, and they begin at the front", () => {
+test("programmes of forgotten slots are unknown, and are read from the start", () => {
 	const { dueTimes, commit, read, inProgress } = setUp();
 	const [neighbour, other] = [SHOP + SLOTS, 8];
 	for (const programmeId of [SHOP, neighbour, other]) dueTimes.note(programmeId, 100);

@@ -1,5 +1,5 @@
-// What an engine may do depends on its row, its slots and its clock. Without them it sends and stores nothing; what it
-// gives up it gives up whole; and whatever happens, a result is stored once.
+// What an engine may do depends on its row, its slots and its clock. Without them it sends and stores nothing. Whatever
+// happens, a result is stored once.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,12 +16,12 @@ import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./
 
 const FAILS = { ...ANSWER, outcome: { kind: "answered", status: 503 } } as const;
 
-/** As another engine does that finds it silent. */
-async function takeRow({ store, ids }: TestEngine): Promise<void> {
+/** Removes the engine's row, as another engine does that finds it silent. */
+async function removeRow({ store, ids }: TestEngine): Promise<void> {
 	await store.transact((trx) => store.queue.removeEngine(trx, ids.at(-1) ?? 0));
 }
 
-/** Engines that are never silent. */
+/** Adds engines that never count as silent. */
 async function addEngines(store: Store, count: number): Promise<number[]> {
 	const added: number[] = [];
 	for (let engine = 0; engine < count; engine++) added.push(await addEngine(store, START_MS + SILENT_MS));
@@ -31,22 +31,22 @@ async function addEngines(store: Store, count: number): Promise<number[]> {
 const removeEngines = (store: Store, ids: readonly number[]) =>
 	store.db.deleteFrom("engines").where("id", "in", ids).execute();
 
-/** The shop is known to be fast, and holds two of three that were sold elsewhere: the third waits in hand. */
-async function waitInHand({ sell, sellElsewhere, hold, clock }: TestEngine): Promise<void> {
+/** The shop is known to be fast, and does not answer two of three sales of another process. The third waits in the buffer. */
+async function fillBuffer({ sell, sellElsewhere, hold, clock }: TestEngine): Promise<void> {
 	await sell();
 	await clock.moveBy(100);
 	hold();
 	await sellElsewhere(3);
 }
 
-describe("an engine that is alone", () => {
-	test("has all slots from the start, and what was due before it goes out", async (t) => {
+describe("a single engine", () => {
+	test("owns all slots from the start, and sends deliveries that were due before", async (t) => {
 		const { engine, lease, posted } = await startEngine(t, { prepare: addDelivery });
 		const [, slots] = await lease();
 		deepEqual([slots.length, engine.counters.slots, posted.length], [SLOTS, SLOTS, 1]);
 	});
 
-	test("tells what is due and not under way, and since when", async (t) => {
+	test("counts programmes with a due delivery that is not in flight, and knows the oldest due time", async (t) => {
 		const { sellElsewhere, hold, letGo, engine, clock } = await startEngine(t);
 		const oldestDueAtMs = clock.nowMs();
 		hold();
@@ -60,8 +60,8 @@ describe("an engine that is alone", () => {
 	});
 });
 
-describe("while the clock is not sure", () => {
-	test("nothing is sent, the slots are free and the row is gone; when it is sure again all is as before", async (t) => {
+describe("while the clock is not sure of the time", () => {
+	test("the engine sends nothing and gives up its slots and its row, and comes back when the clock is sure", async (t) => {
 		const { sell, posted, world, lease, ids, engine, clock } = await startEngine(t);
 		world.isSure = false;
 		await sell();
@@ -75,12 +75,12 @@ describe("while the clock is not sure", () => {
 		equal(engine.counters.missed, 0);
 	});
 
-	test("what is in flight ends and is stored; its slot alone is kept until then, and what waits is dropped", async (t) => {
+	test("results of requests in flight are stored, only their slot stays owned, and waiting deliveries are released", async (t) => {
 		const running = await startEngine(t);
 		const { programme, posted, letGo, world, lease, states, clock } = running;
-		await waitInHand(running);
+		await fillBuffer(running);
 		world.isSure = false;
-		// The engine looks at the slots meanwhile, and takes none.
+		// The engine renews its row meanwhile, and takes no slots.
 		await clock.moveBy(6_000);
 		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.id)]], 1]);
 		await letGo();
@@ -91,27 +91,27 @@ describe("while the clock is not sure", () => {
 });
 
 describe("an engine whose row is gone", () => {
-	test("holds all that it had in hand for void, counts it as late, and registers anew", async (t) => {
+	test("discards its deliveries in progress, counts their results as late, and registers again", async (t) => {
 		const running = await startEngine(t);
 		const { sell, posted, hold, letGo, engine, log, ids, attempts, clock } = running;
 		hold();
 		await sell(2);
-		await takeRow(running);
+		await removeRow(running);
 		await letGo();
-		match(log.text(), /silent for too long; another one has its slots/);
+		match(log.text(), /silent for too long; another engine owns its slots now/);
 		equal(engine.counters.lateResults, 2);
 		await clock.moveBy(200);
 		deepEqual([posted, ids.length, engine.counters.slots], [["1", "2", "1", "2"], 2, SLOTS]);
 		equal(await attempts(), 2, "as their first attempts");
 	});
 
-	test("stores nothing of what ends later, which counts for the shop's cap until then", async (t) => {
+	test("stores no result of a request that ends later, and counts that request against the shop's cap until then", async (t) => {
 		const running = await startEngine(t);
-		const { sell, posted, hold, letGo, engine, attempts, hears, clock } = running;
+		const { sell, posted, hold, letGo, engine, attempts, listener, clock } = running;
 		hold();
 		await sell(3);
-		await takeRow(running);
-		hears.onRecheck();
+		await removeRow(running);
+		listener.onRecheck();
 		await clock.moveBy(100);
 		deepEqual([posted.length, engine.counters.inFlight, engine.counters.slots], [2, 2, SLOTS]);
 		await letGo();
@@ -121,8 +121,8 @@ describe("an engine whose row is gone", () => {
 	});
 });
 
-describe("a database that is away", () => {
-	test("stops sending ten seconds after the last renewal; its results are kept, and stored when it is back", async (t) => {
+describe("while the database is away", () => {
+	test("the engine sends for ten seconds after its last renewal, and stores the results when the database is back", async (t) => {
 		const { sell, posted, world, states, engine, clock } = await startEngine(t);
 		world.isAway = true;
 		await sell();
@@ -144,7 +144,7 @@ describe("a database that is away", () => {
 		deepEqual([engine.counters.lateResults, engine.counters.finished.delivered], [0, 3]);
 	});
 
-	test("that stores a pass without a word of it: results are stored once, and nobody complains", async (t) => {
+	test("results of a pass that was committed without an answer are stored once, and no error is logged for them", async (t) => {
 		const { sell, posted, world, attempts, engine, log, clock } = await startEngine(t);
 		world.isBlind = true;
 		for (const answer of [ANSWER, FAILS]) {
@@ -155,7 +155,7 @@ describe("a database that is away", () => {
 		}
 		deepEqual([posted, await attempts(), engine.counters.waitingOrInFlight], [["1", "2"], 2, 0]);
 		const messages = new Set(log.lines.map(({ message }) => message));
-		deepEqual(messages, new Set(["the queue could not be reached; trying again"]));
+		deepEqual(messages, new Set(["the engine could not reach the database; trying again"]));
 		world.answer = ANSWER;
 		await clock.moveBy(MINUTE_MS);
 		deepEqual([posted, await attempts(), engine.counters.missed], [["1", "2", "2"], 3, 0]);
@@ -163,10 +163,10 @@ describe("a database that is away", () => {
 });
 
 describe("a stop", () => {
-	test("gives up everything at once, but for what is in flight, which is stored first", async (t) => {
+	test("gives up idle slots at once, and a slot with requests in flight after their results are stored", async (t) => {
 		const running = await startEngine(t);
 		const { programme, posted, letGo, engine, lease, states, clock } = running;
-		await waitInHand(running);
+		await fillBuffer(running);
 		const stopped = engine.stop();
 		await clock.moveBy(4_000);
 		deepEqual(await lease(), [true, [slotOf(programme.id)]]);
@@ -177,7 +177,7 @@ describe("a stop", () => {
 		deepEqual([posted.length, await lease(), clock.waitingTimers], [3, [false, []], 0]);
 	});
 
-	test("sends nothing that a pass under way has read, and nothing that is sold from then on", async (t) => {
+	test("sends neither deliveries that a pass is just reading nor later sales", async (t) => {
 		const { sell, sellElsewhere, engine, posted, world, lease, states, clock } = await startEngine(t);
 		let stopped: Promise<void> | undefined;
 		world.afterCommit = () => {
@@ -190,10 +190,10 @@ describe("a stop", () => {
 		deepEqual([posted, await lease(), await states()], [[], [false, []], ["pending", "pending"]]);
 	});
 
-	test("waits for what is in flight while the database is away, and stores it when that is back", async (t) => {
+	test("waits for requests in flight while the database is away, and stores their results when it is back", async (t) => {
 		const running = await startEngine(t);
 		const { world, letGo, engine, lease, states, clock } = running;
-		await waitInHand(running);
+		await fillBuffer(running);
 		world.isAway = true;
 		let hasEnded = false;
 		const stopped = engine.stop().then(() => {
@@ -209,19 +209,19 @@ describe("a stop", () => {
 		deepEqual(await lease(), [false, []]);
 	});
 
-	test("ends after three tries where the database is away, and says what becomes of the results", async (t) => {
+	test("ends after three tries if the database is away, and logs that callbacks will be sent again", async (t) => {
 		const { sell, engine, world, log, clock } = await startEngine(t);
 		world.isAway = true;
 		await sell();
 		const stopped = engine.stop();
 		await clock.moveBy(3_000);
 		await stopped;
-		match(log.text(), /stopping without the last results: they will be sent again/);
+		match(log.text(), /stopping without storing the last results; those callbacks will be sent again/);
 	});
 });
 
 describe("engines that share the slots", () => {
-	/** Its own are that of the programme and one more; another engine has the rest. */
+	/** The engine owns the programme's slot and one more. Another engine owns the rest. */
 	const twoSlots: TestEngineOptions = {
 		sharesSlots: true,
 		async prepare(store, { id }) {
@@ -231,7 +231,7 @@ describe("engines that share the slots", () => {
 		},
 	};
 
-	test("give up what is beyond their share when another one comes, and take it again when that has ended", async (t) => {
+	test("give up slots beyond their share when another engine comes, and take them back when it has ended", async (t) => {
 		const { store, lease, engine, clock } = await startEngine(t, { sharesSlots: true });
 		const others = await addEngines(store, 1);
 		for (const slots of [SLOTS / 2, SLOTS]) {
@@ -241,14 +241,14 @@ describe("engines that share the slots", () => {
 		}
 	});
 
-	test("hand out nothing more of a slot that leaves, and give it up when the last of it has ended", async (t) => {
+	test("send nothing new for a leaving slot, and give it up when its last request has ended", async (t) => {
 		const running = await startEngine(t, twoSlots);
-		const { sell, record, posted, reads, hold, letGo, store, lease, programme, hears, clock } = running;
+		const { sell, record, posted, reads, hold, letGo, store, lease, programme, listener, clock } = running;
 		hold();
 		await sell();
 		await addEngines(store, SLOTS);
 		await clock.moveBy(5_000);
-		deepEqual(hears.onOwed(await record()), [programme.id], "whoever will own it is to hear of it");
+		deepEqual(listener.onOwed(await record()), [programme.id], "the next owner must be notified");
 		await clock.moveBy(100);
 		deepEqual([posted, (await lease())[1].length], [["1"], 2]);
 		await letGo();
@@ -256,19 +256,19 @@ describe("engines that share the slots", () => {
 		deepEqual([posted, reads, (await lease())[1]], [["1"], [], [slotOf(programme.id + 2)]]);
 	});
 
-	test("send what waited for a slot that leaves, and what came meanwhile, when it stays after all", async (t) => {
+	test("send the waiting and the new deliveries of a leaving slot if it stays after all", async (t) => {
 		const running = await startEngine(t, twoSlots);
-		const { record, posted, letGo, store, hears, engine, clock } = running;
-		await waitInHand(running);
+		const { record, posted, letGo, store, listener, engine, clock } = running;
+		await fillBuffer(running);
 		const others = await addEngines(store, SLOTS);
 		await clock.moveBy(6_100);
 		deepEqual(
 			[posted, engine.counters.waitingOrInFlight],
 			[["1", "2", "3"], 2],
-			"the one that waited is dropped",
+			"the waiting delivery is released",
 		);
-		hears.onOwed(await record());
-		// By another engine, so that this one only sees that its share has grown.
+		listener.onOwed(await record());
+		// The rows are removed as another engine would do it, so this engine only sees that its share has grown.
 		await removeEngines(store, others);
 		await clock.moveBy(5_000);
 		await letGo();
@@ -276,21 +276,21 @@ describe("engines that share the slots", () => {
 		deepEqual([posted, engine.counters.missed], [["1", "2", "3", "4", "5"], 0]);
 	});
 
-	test("end one that fell silent as soon as they may, say so, and all look for what its process told nobody of", async (t) => {
+	test("remove a silent engine as soon as they may, log it, and read the sales that its process did not announce", async (t) => {
 		const { record, posted, log, engine, world, clock } = await startEngine(t, {
 			prepare: (store) => addEngine(store, START_MS - 8_000),
 		});
 		await record();
 		await clock.moveTo(START_MS + 7_000);
-		deepEqual([posted, engine.counters.endedEngines, world.doubts], [[], 0, 0]);
+		deepEqual([posted, engine.counters.endedEngines, world.rechecks], [[], 0, 0]);
 		await clock.moveBy(20);
-		deepEqual([posted, engine.counters.endedEngines, world.doubts], [["1"], 1, 1]);
+		deepEqual([posted, engine.counters.endedEngines, world.rechecks], [["1"], 1, 1]);
 		const [line] = log.lines;
-		equal(line?.message, "an engine fell silent; what it had in flight is sent again");
+		equal(line?.message, "an engine fell silent; its requests in flight are sent again");
 		ok(line && "mostInFlight" in line.fields && line.fields.mostInFlight === 512);
 	});
 
-	test("after an outage give each other time to renew, and end those that stay silent", async (t) => {
+	test("give each other time to renew after an outage, and then remove those that stay silent", async (t) => {
 		const { store, engine, world, clock } = await startEngine(t);
 		await clock.moveBy(1_000);
 		const [lateId] = [await addEngine(store, clock.nowMs()), await addEngine(store, clock.nowMs())];
@@ -302,14 +302,14 @@ describe("engines that share the slots", () => {
 		const late = store.db.updateTable("engines").set({ renewed_at_ms: clock.nowMs() });
 		await late.where("id", "=", lateId).execute();
 		await clock.moveBy(PATIENT_FOR_MS);
-		equal(engine.counters.endedEngines, 1, "the one that never came back");
+		equal(engine.counters.endedEngines, 1, "only the engine that never came back");
 	});
 });
 
-describe("an engine whose callbacks are held", () => {
+describe("while callbacks are held", () => {
 	const hold = (store: Store) => beginPause(store.db, null, START_MS);
 
-	test("finishes what is in flight, gives up its slots and sends nothing more, retries that fall due included", async (t) => {
+	test("an engine stores results of requests in flight, gives up its slots and sends nothing, not even retries", async (t) => {
 		const { engine, sell, record, states, lease, attempts, store, world, posted, clock, ...shop } =
 			await startEngine(t);
 		world.answer = FAILS;
@@ -332,7 +332,7 @@ describe("an engine whose callbacks are held", () => {
 		deepEqual([await states(), engine.counters.missed], [Array(4).fill("delivered"), 0]);
 	});
 
-	test("sends nothing from its start on, and stops as ever", async (t) => {
+	test("an engine that starts sends nothing, and can be stopped", async (t) => {
 		const { sell, posted, ids, clock } = await startEngine(t, { prepare: hold });
 		await sell();
 		await clock.moveBy(MINUTE_MS);

@@ -53,9 +53,9 @@ export interface EngineDeps extends SendingDeps {
 
 /** Log messages that the crash tests count. The first two report a defect of the engine itself. */
 export const ENGINE_MESSAGES = {
-	missed: "deliveries were due that this engine had not heard of",
-	vanished: "a delivery in hand was not in the queue any more",
-	silent: "an engine fell silent; what it had in flight is sent again",
+	missed: "deliveries were due of which this engine was not notified",
+	vanished: "a delivery in progress was no longer in the queue",
+	silent: "an engine fell silent; its requests in flight are sent again",
 } as const;
 
 /** Least time between two wake-ups by notifications, of which there may be thousands a second. */
@@ -208,12 +208,15 @@ export class Engine {
 		this.#failuresInARow++;
 		const hasTriedEnough = this.#isStopRequested && this.#failuresInARow >= STOP_TRIES;
 		if (hasTriedEnough && this.#memory.buffer.inFlight === 0) {
-			log.error({ err: error }, "stopping without the last results: they will be sent again");
+			log.error(
+				{ err: error },
+				"stopping without storing the last results; those callbacks will be sent again",
+			);
 			this.#followIntent();
 			this.#enter({ kind: "stopped" });
 			return;
 		}
-		log.error({ err: error, retryInMs: delayMs }, "the queue could not be reached; trying again");
+		log.error({ err: error, retryInMs: delayMs }, "the engine could not reach the database; trying again");
 		await this.#sleep.deep(delayMs);
 	}
 
@@ -295,7 +298,7 @@ export class Engine {
 	/** All deliveries in progress are void now, because another engine owns their slots and sends them. */
 	#loseRow({ engineId }: Lease, { settlements }: PassInput): void {
 		const { log, store } = this.#deps;
-		log.warn({ engineId }, "this engine was silent for too long; another one has its slots");
+		log.warn({ engineId }, "this engine was silent for too long; another engine owns its slots now");
 		this.#counters.lateResults += settlements.length + this.#results.takeAll().length;
 		this.#memory.forgetSlots(ALL_SLOTS);
 		this.#enter({ kind: "unregistered" });

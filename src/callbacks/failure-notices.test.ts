@@ -21,14 +21,14 @@ import { type Noted, noteFailures } from "./failure-notices.ts";
 interface Setup {
 	store: Store;
 	programmeId: number;
-	/** In a transaction of its own. */
+	/** Calls noteFailures in a transaction. */
 	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<Noted>;
 	/**
-	 * Kind, failed attempts, final failures, and when each was opened, told, ended and is to be mailed, as milliseconds
-	 * after the start.
+	 * Returns for each notice its kind, failed attempts and final failures, and when it was opened, published, ended and is
+	 * to be mailed, in milliseconds after the start.
 	 */
 	notices(): Promise<unknown[][]>;
-	/** How many statements the last `note` made. */
+	/** Returns how many statements the last `note` made. */
 	statements(): number;
 }
 
@@ -70,18 +70,18 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-const inHand = (programmeId: number) => dueDelivery({ programmeId });
+const deliveryOf = (programmeId: number) => dueDelivery({ programmeId });
 
 function retries(programmeId: number, count: number, endedAtMs = START_MS): Settlement[] {
 	return Array.from({ length: count }, () => ({
-		...retried(inHand(programmeId), endedAtMs + MINUTE_MS),
+		...retried(deliveryOf(programmeId), endedAtMs + MINUTE_MS),
 		endedAtMs,
 	}));
 }
 
 test("the first failed attempt opens a notice that is only watched, with its cause", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
-	const delivery = inHand(programmeId);
+	const delivery = deliveryOf(programmeId);
 	const lost = { ...retried(delivery, START_MS + MINUTE_MS), endedAtMs: START_MS - 30 };
 	deepEqual(await note([lost]), { failing: [programmeId], recovered: [], hasNews: false });
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, -30, null, null, null]]);
@@ -92,10 +92,10 @@ test("the first failed attempt opens a notice that is only watched, with its cau
 	);
 });
 
-test("a success ends what is only watched, and nobody hears of it", async (t) => {
+test("a success ends a watched notice without publishing anything", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	await note(retries(programmeId, 4));
-	deepEqual(await note([delivered(inHand(programmeId))], [programmeId], START_MS + 900), {
+	deepEqual(await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 900), {
 		failing: [],
 		recovered: [programmeId],
 		hasNews: false,
@@ -103,7 +103,7 @@ test("a success ends what is only watched, and nobody hears of it", async (t) =>
 	deepEqual(await notices(), []);
 });
 
-test("the fifth failed attempt in a row is told at once, and those that follow plan no second mail", async (t) => {
+test("the fifth failed attempt in a row publishes the notice, and later ones plan no second mail", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
 	await note(retries(programmeId, 2));
 	await note(retries(programmeId, 2), [programmeId], START_MS + 10);
@@ -114,9 +114,9 @@ test("the fifth failed attempt in a row is told at once, and those that follow p
 	deepEqual(await notices(), [["callbacks_failing", 14, 0, 0, 20, null, 20]]);
 });
 
-test("only failures in a row count: a success between them starts anew, also within one pass", async (t) => {
+test("only failures in a row count, and a success between them restarts the count, even within one pass", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	const [fails, works] = [() => retries(programmeId, 4), () => [delivered(inHand(programmeId))]];
+	const [fails, works] = [() => retries(programmeId, 4), () => [delivered(deliveryOf(programmeId))]];
 	await note([...fails(), ...works(), ...fails()]);
 	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
 	await note([...works(), ...fails()], [programmeId], START_MS + 5);
@@ -129,49 +129,53 @@ test("only failures in a row count: a success between them starts anew, also wit
 	deepEqual(await notices(), []);
 });
 
-test("what failed for good stays the cause while later attempts fail that are retried, until the next final one", async (t) => {
+test("a final failure stays the cause while later attempts are retried, until the next final failure", async (t) => {
 	const { store, programmeId, note } = await setUp(t);
 	const cause = async () => {
 		const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 		return [row.last_delivery_id, row.last_verdict, row.last_failed_at_ms, row.failed_attempts];
 	};
-	const [first, second] = [inHand(programmeId), inHand(programmeId)];
+	const [first, second] = [deliveryOf(programmeId), deliveryOf(programmeId)];
 	await note(retries(programmeId, 1));
 	const lost = failed(first);
 	await note([lost, ...retries(programmeId, 1, START_MS + 70)], [programmeId]);
 	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 3]);
 	await note(retries(programmeId, 2, START_MS + 80), [programmeId]);
 	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 5]);
-	const others = [failed(inHand(programmeId)), failed(inHand(programmeId)), ...retries(programmeId, 1)];
+	const others = [
+		failed(deliveryOf(programmeId)),
+		failed(deliveryOf(programmeId)),
+		...retries(programmeId, 1),
+	];
 	await note([...others, failed(second)], [programmeId]);
 	deepEqual(await cause(), [second.id, "refused", lost.endedAtMs, 9]);
 });
 
-test("a final failure is told at once, however few attempts it took", async (t) => {
+test("a final failure publishes the notice at once, however few attempts there were", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
-	const delivery = inHand(programmeId);
+	const delivery = deliveryOf(programmeId);
 	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [], hasNews: true });
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
 });
 
-test("a shop that flaps is not told again and again: five in a row wait while a mail is young", async (t) => {
+test("five failures in a row publish nothing within fifteen minutes after a mail, so that a flapping shop causes no flood", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	await claimNoticeMail(store.db, programmeId, 0, START_MS - MINUTE_MS);
 	equal((await note(retries(programmeId, 50))).hasNews, false);
 	deepEqual(await notices(), [["callbacks_failing", 50, 0, 0, null, null, null]]);
 	equal(
-		(await note([failed(inHand(programmeId))], [programmeId])).hasNews,
+		(await note([failed(deliveryOf(programmeId))], [programmeId])).hasNews,
 		true,
 		"but a final failure is told",
 	);
 });
 
-test("a success of a shop that was told of ends its notice and tells that callbacks work again", async (t) => {
+test("a success ends a published notice and publishes that callbacks work again", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	await note([failed(inHand(programmeId))]);
-	deepEqual(await note([delivered(inHand(programmeId))], [programmeId], START_MS + 900), {
+	await note([failed(deliveryOf(programmeId))]);
+	deepEqual(await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 900), {
 		failing: [],
 		recovered: [programmeId],
 		hasNews: true,
@@ -181,15 +185,19 @@ test("a success of a shop that was told of ends its notice and tells that callba
 		["callbacks_working_again", 0, 0, 900, 900, null, 900],
 	];
 	deepEqual(await notices(), told);
-	await note([delivered(inHand(programmeId))], [programmeId], START_MS + 950);
+	await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 950);
 	deepEqual(await notices(), told, "told once, also when the engine has not heard of it yet");
 });
 
-test("a shop that finally failed and succeeded within one pass is failing", async (t) => {
+test("a shop with a final failure and a success within one pass counts as failing", async (t) => {
 	const { programmeId, note, notices } = await setUp(t);
-	await note([delivered(inHand(programmeId)), failed(inHand(programmeId)), delivered(inHand(programmeId))]);
+	await note([
+		delivered(deliveryOf(programmeId)),
+		failed(deliveryOf(programmeId)),
+		delivered(deliveryOf(programmeId)),
+	]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
-	await note([delivered(inHand(programmeId)), failed(inHand(programmeId))], [programmeId]);
+	await note([delivered(deliveryOf(programmeId)), failed(deliveryOf(programmeId))], [programmeId]);
 	deepEqual(
 		await notices(),
 		[["callbacks_failing", 2, 2, 50, 0, null, 0]],
@@ -197,18 +205,21 @@ test("a shop that finally failed and succeeded within one pass is failing", asyn
 	);
 });
 
-test("programmes in one pass do not mix", async (t) => {
+test("results of different programmes in one pass are counted separately", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const other = await addProgramme(store);
-	await note([failed(inHand(programmeId)), ...retries(other.id, 3), delivered(inHand(other.id))], [other.id]);
+	await note(
+		[failed(deliveryOf(programmeId)), ...retries(other.id, 3), delivered(deliveryOf(other.id))],
+		[other.id],
+	);
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 });
 
-test("cancellations and the successes of a healthy shop are no news, and cost no statement", async (t) => {
+test("cancellations and successes of a healthy shop publish nothing, and cost no statement", async (t) => {
 	const { programmeId, note, notices, statements } = await setUp(t);
 	const noted = await note([
-		{ kind: "cancelled", delivery: inHand(programmeId), endedAtMs: START_MS },
-		delivered(inHand(programmeId)),
+		{ kind: "cancelled", delivery: deliveryOf(programmeId), endedAtMs: START_MS },
+		delivered(deliveryOf(programmeId)),
 	]);
 	deepEqual(noted, { failing: [], recovered: [], hasNews: false });
 	deepEqual(await notices(), []);
@@ -228,12 +239,12 @@ test("a pass takes as many statements for six hundred failing shops as for two",
 	ok((await cost(ids, (id) => retries(id, 1))) <= 2, "in two parts");
 	const [toFew, toAll] = [await cost(few, (id) => retries(id, 9)), await cost(ids, (id) => retries(id, 9))];
 	ok(toFew <= 3 && toAll <= 4, `${toFew} and ${toAll}`);
-	const works = (id: number) => [delivered(inHand(id))];
+	const works = (id: number) => [delivered(deliveryOf(id))];
 	const [endFew, endAll] = [await cost(few, works), await cost(ids, works)];
 	ok(endFew <= 4 && endAll <= 4, `${endFew} and ${endAll}`);
 });
 
-test("a test conversion's callback raises no alarm, however often it fails, and is set aside; its success ends one", async (t) => {
+test("failed callbacks of a test conversion cause no notice and are set aside, and a successful one ends a notice", async (t) => {
 	const { store, programmeId, note, notices } = await setUp(t);
 	const dueAtMs = Array<number>(3).fill(START_MS);
 	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, await programmeOf(store), ...dueAtMs);

@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import { createClock, START_MS } from "../../test/support/clock.ts";
 import { nextAllowance, Pace, type PaceReading } from "./pace.ts";
 
-/** The shops are the bottleneck, and something waits. */
+/** The shops are the bottleneck, and a delivery waits for room. */
 const IDLE: PaceReading = { busyShare: 0.1, lateMs: 0, quickestMs: 20, hasWaited: true };
-/** We are the bottleneck: a drain at full speed. */
+/** This process is the bottleneck, as it sends at full speed. */
 const BUSY: PaceReading = { ...IDLE, busyShare: 0.95 };
 const LATE: PaceReading = { ...BUSY, lateMs: 301 };
 
-describe("the allowance after each look", () => {
+describe("after each measurement the allowance", () => {
 	const late = [32, 16, 8];
 	const cases: readonly [
 		title: string,
@@ -24,37 +24,47 @@ describe("the allowance after each look", () => {
 			[128, 256, 500, 500],
 		],
 		[
-			"halves while this process is, but not below 64",
+			"halves while this process is the bottleneck, but not below 64",
 			512,
 			[IDLE, IDLE, BUSY, BUSY, BUSY],
 			[128, 256, 128, 64, 64],
 		],
-		["is the cap where that is below 64", 3, [IDLE, BUSY, IDLE, LATE, IDLE], [3, 3, 3, 3, 3]],
-		["stays as it is while nothing waits for room", 512, [IDLE, { ...IDLE, hasWaited: false }], [128, 128]],
+		["is the cap if the cap is below 64", 3, [IDLE, BUSY, IDLE, LATE, IDLE], [3, 3, 3, 3, 3]],
 		[
-			"goes below 64 at once when the loop was late, and never below 8",
+			"does not change while no delivery waits for room",
+			512,
+			[IDLE, { ...IDLE, hasWaited: false }],
+			[128, 128],
+		],
+		[
+			"falls below 64 at once if the loop was late, and never below 8",
 			512,
 			[IDLE, IDLE, LATE, LATE, LATE, LATE],
 			[128, 256, ...late, 8],
 		],
-		["shrinks also when nothing waits for room", 512, [{ ...LATE, hasWaited: false }], [32]],
-		["shrinks by being late alone, however idle the process looks", 512, [{ ...LATE, busyShare: 0 }], [32]],
+		["falls even if no delivery waits for room", 512, [{ ...LATE, hasWaited: false }], [32]],
+		["falls if the loop is late, however idle the process looks", 512, [{ ...LATE, busyShare: 0 }], [32]],
 		[
-			"comes back to 64 by eights, busy or not",
+			"recovers to 64 in steps of eight, busy or not",
 			512,
 			[LATE, LATE, LATE, BUSY, IDLE, BUSY, BUSY, BUSY, BUSY, BUSY, BUSY],
 			[...late, 16, 24, 32, 40, 48, 56, 64, 64],
 		],
-		["comes back only as something waits for room", 512, [LATE, { ...BUSY, hasWaited: false }], [32, 32]],
-		["does not mind a loop that is late by what a pass takes", 512, [{ ...BUSY, lateMs: 300 }], [64]],
+		["recovers only if a delivery waits for room", 512, [LATE, { ...BUSY, hasWaited: false }], [32, 32]],
+		["does not fall if the loop is late by no more than a pass takes", 512, [{ ...BUSY, lateMs: 300 }], [64]],
 		[
-			"shrinks when we are busy and not one answer came within a second",
+			"falls if the process is busy and no answer came within a second",
 			512,
 			[{ ...BUSY, quickestMs: 1_001 }],
 			[32],
 		],
-		["does not mind slow shops while we are not busy", 512, [{ ...IDLE, quickestMs: 4_000 }], [128]],
-		["does not mind that there was no answer at all", 512, [{ ...BUSY, quickestMs: null }], [64]],
+		[
+			"does not fall because of slow shops while the process is not busy",
+			512,
+			[{ ...IDLE, quickestMs: 4_000 }],
+			[128],
+		],
+		["does not fall because there was no answer", 512, [{ ...BUSY, quickestMs: null }], [64]],
 	];
 	for (const [title, cap, looks, allowances] of cases) {
 		test(title, () => {
@@ -68,8 +78,8 @@ describe("the allowance after each look", () => {
 	}
 });
 
-describe("what is in flight for more than a second", () => {
-	/** So many went out a second ago; the process was late at so many looks since. How many can go out now? */
+describe("a request that is in flight for more than a second", () => {
+	/** Returns how many requests may begin if `old` began a second ago and the process was late at `looks` measurements since. */
 	async function roomBeside(old: number, looks: number): Promise<number> {
 		const clock = createClock(START_MS);
 		const load = { lateAllInAll: 0, busyShare: () => 0, lateMs: () => load.lateAllInAll };
@@ -89,9 +99,9 @@ describe("what is in flight for more than a second", () => {
 	}
 
 	const cases: readonly [title: string, old: number, lateLooks: number, room: number][] = [
-		["leaves the smallest allowance to the others", 8, 3, 8],
-		["counts when there are nearly as many as a busy process ever has", 60, 3, 4],
-		["and leaves nothing when there are as many", 64, 3, 0],
+		["does not count in the least allowance", 8, 3, 8],
+		["counts towards the usual limit of 64", 60, 3, 4],
+		["leaves no room if there are 64 of them", 64, 3, 0],
 		["counts in every larger allowance", 10, 0, 54],
 	];
 	for (const [title, old, lateLooks, room] of cases) {

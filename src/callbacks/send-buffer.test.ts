@@ -12,13 +12,13 @@ const FAST_MS = 10;
 const SLOW_MS = 1_000;
 const hasRoom = () => true;
 
-function hold(buffer: SendBuffer, programmeId: number, count: number): DueDelivery[] {
+function fill(buffer: SendBuffer, programmeId: number, count: number): DueDelivery[] {
 	const held = Array.from({ length: count }, () => dueDelivery({ programmeId }));
 	for (const delivery of held) buffer.add(delivery);
 	return held;
 }
 
-/** What went out, in its order. */
+/** Returns the deliveries that were sent, in order. */
 function send(buffer: SendBuffer, mayGo = hasRoom): DueDelivery[] {
 	const sent: DueDelivery[] = [];
 	buffer.sendReady((delivery) => sent.push(delivery), mayGo);
@@ -27,36 +27,36 @@ function send(buffer: SendBuffer, mayGo = hasRoom): DueDelivery[] {
 
 const programmes = (deliveries: readonly DueDelivery[]) => deliveries.map(({ programmeId }) => programmeId);
 
-function land(buffer: SendBuffer, deliveries: readonly DueDelivery[], tookMs: number | null): void {
+function endRequests(buffer: SendBuffer, deliveries: readonly DueDelivery[], tookMs: number | null): void {
 	for (const delivery of deliveries) buffer.endRequest(delivery, tookMs);
 }
 
-/** How much each may get, in that order. */
+/** Returns the limit of each programme, in the order of turns. */
 function limitsOf(buffer: SendBuffer, ...due: readonly number[]): [programmeId: number, limit: number][] {
 	return buffer.limitsFor(due).map(({ programmeId, limit }) => [programmeId, limit]);
 }
 
-describe("what goes out", () => {
-	test("of a lane is at most its cap in flight, and what lands makes room for as much", () => {
+describe("sending", () => {
+	test("stops at the programme's cap, and each request that ends makes room for another", () => {
 		const buffer = new SendBuffer(CAPS);
-		hold(buffer, 1, 5);
+		fill(buffer, 1, 5);
 		const sent = send(buffer);
 		equal(sent.length, 2);
-		hold(buffer, 2, 1);
-		deepEqual(programmes(send(buffer)), [2], "a full lane sends nothing, and holds up nobody else");
-		land(buffer, sent.slice(1), SLOW_MS);
+		fill(buffer, 2, 1);
+		deepEqual(programmes(send(buffer)), [2], "a full programme sends nothing, and delays no other");
+		endRequests(buffer, sent.slice(1), SLOW_MS);
 		equal(send(buffer).length, 1);
 		deepEqual([buffer.inFlight, buffer.waitingOrInFlight], [3, 5]);
 	});
 
-	test("is at most the overall cap together, and takes turns, however much waits in one lane", () => {
+	test("stops at the overall cap, and programmes take turns, however many deliveries one of them has", () => {
 		const buffer = new SendBuffer({ perProgramme: 8, overall: 2 });
-		hold(buffer, 1, 1_000);
-		hold(buffer, 2, 2);
-		hold(buffer, 3, 2);
+		fill(buffer, 1, 1_000);
+		fill(buffer, 2, 2);
+		fill(buffer, 3, 2);
 		const order = Array.from({ length: 3 }, () => {
 			const sent = send(buffer);
-			land(buffer, sent, FAST_MS);
+			endRequests(buffer, sent, FAST_MS);
 			return programmes(sent);
 		});
 		deepEqual(order, [
@@ -66,64 +66,68 @@ describe("what goes out", () => {
 		]);
 	});
 
-	test("without room is nothing, and that it waits is told", () => {
+	test("stops if there is no room, and returns that a delivery waits", () => {
 		const buffer = new SendBuffer(CAPS);
-		hold(buffer, 1, 2);
+		fill(buffer, 1, 2);
 		const isAllSent = (mayGo: () => boolean) => buffer.sendReady(() => undefined, mayGo);
 		deepEqual([isAllSent(() => false), buffer.inFlight], [false, 0]);
 		deepEqual([isAllSent(hasRoom), buffer.inFlight], [true, 2]);
 	});
 });
 
-describe("what is read ahead", () => {
-	test("is what can go out at once for an unknown shop, more for a fast one, no more than that for a slow one", () => {
+describe("the number of deliveries to read", () => {
+	test("is the cap for an unknown shop and for a slow one, and more for a fast one", () => {
 		const buffer = new SendBuffer(CAPS);
 		deepEqual(limitsOf(buffer, 1), [[1, 2]]);
-		hold(buffer, 1, 2);
+		fill(buffer, 1, 2);
 		const [first, second] = send(buffer);
 		ok(first && second);
-		deepEqual(limitsOf(buffer, 1), [], "its lane is full");
+		deepEqual(limitsOf(buffer, 1), [], "its queue is full");
 		buffer.endRequest(first, FAST_MS);
 		const [[, ahead = 0] = []] = limitsOf(buffer, 1);
 		ok(ahead > CAPS.perProgramme, "one commit serves many");
-		hold(buffer, 1, 1);
-		land(buffer, send(buffer), null);
-		deepEqual(limitsOf(buffer, 1), [[1, ahead]], "what was not sent after all says nothing of its speed");
+		fill(buffer, 1, 1);
+		endRequests(buffer, send(buffer), null);
+		deepEqual(
+			limitsOf(buffer, 1),
+			[[1, ahead]],
+			"a delivery that was not sent says nothing about the shop's speed",
+		);
 		buffer.endRequest(second, SLOW_MS);
 		deepEqual(limitsOf(buffer, 1), [[1, 2]]);
 	});
 
-	test("fills a fast shop's lane up when half of what it may have is left, and not row by row", () => {
+	test("refills the queue of a fast shop when it is half empty, and not row by row", () => {
 		const buffer = new SendBuffer(CAPS);
-		hold(buffer, 1, 1);
-		land(buffer, send(buffer), FAST_MS);
+		fill(buffer, 1, 1);
+		endRequests(buffer, send(buffer), FAST_MS);
 		const [[, most = 0] = []] = limitsOf(buffer, 1);
-		hold(buffer, 1, most);
+		fill(buffer, 1, most);
 		for (let landed = 0; buffer.waitingProgrammeIds().length > 0; landed++) {
 			const left = most - landed;
 			const expected = left > most / 2 ? [] : [[1, most - left]];
 			deepEqual(limitsOf(buffer, 1), expected, `${left} left of ${most}`);
 			const sent = send(buffer, () => buffer.inFlight === 0);
-			land(buffer, sent, FAST_MS);
+			endRequests(buffer, sent, FAST_MS);
 		}
 	});
 
-	test("is an even share where many buffer are due, and each gets something", () => {
+	test("is an even share if many programmes are due, and at least one each", () => {
 		const buffer = new SendBuffer({ perProgramme: 1_000, overall: 10_000 });
 		const due = Array.from({ length: 3_000 }, (_, index) => index + 1);
 		const limits = limitsOf(buffer, ...due).map(([, limit]) => limit);
 		equal(limits.length, 3_000);
 		ok(Math.max(...limits) - Math.min(...limits) <= 1, "an even share");
-		hold(buffer, 1, 10_000);
-		deepEqual(limitsOf(buffer, ...due), [], "when too much is in hand nothing more is handed out");
+		fill(buffer, 1, 10_000);
+		deepEqual(limitsOf(buffer, ...due), [], "nothing is read if the buffer is full");
 	});
 
-	test("among many due buffer fills one up when half of its share is left", () => {
+	test("refills a queue when it holds half of its even share, if many programmes are due", () => {
 		const buffer = new SendBuffer({ perProgramme: 1_000, overall: 10_000 });
 		const due = Array.from({ length: 1_024 }, (_, index) => index + 1);
 		const share = 8;
-		hold(buffer, 1, share / 2 + 1);
-		hold(buffer, 2, share / 2);
+		fill(buffer, 1, share / 2 + 1);
+		fill(buffer, 2, share / 2);
 		const [[first] = [], [second] = []] = limitsOf(buffer, ...due);
 		deepEqual([first, second], [2, 3]);
 	});
@@ -134,25 +138,25 @@ describe("a sale straight from its transaction", () => {
 		return { endpointEpoch: 0, target: null, readAtMs, learnedAtMs: readAtMs };
 	};
 
-	test("is taken where there is room and its lane was not read since, and never twice", () => {
+	test("is added if there is room and its programme was not read since, and never twice", () => {
 		const buffer = new SendBuffer({ perProgramme: 2, overall: 1 });
 		const delivery = dueDelivery();
 		equal(buffer.addUnread(delivery, known(500)), true);
 		equal(buffer.targetOf(1)?.readAtMs, 500);
-		equal(buffer.addUnread(delivery, known(501)), false, "it is in hand");
+		equal(buffer.addUnread(delivery, known(501)), false, "it is in progress");
 		buffer.noteRead(1, 600);
 		deepEqual(
 			[600, 601].map((atMs) => buffer.addUnread(dueDelivery(), known(atMs))),
 			[false, true],
 		);
-		equal(buffer.addUnread(dueDelivery(), known(700)), false, "a full lane");
-		land(buffer, send(buffer), FAST_MS);
+		equal(buffer.addUnread(dueDelivery(), known(700)), false, "the programme's queue is full");
+		endRequests(buffer, send(buffer), FAST_MS);
 		equal(buffer.addUnread(dueDelivery(), known(700)), true);
-		hold(buffer, 2, 8_190);
-		equal(buffer.addUnread(dueDelivery({ programmeId: 3 }), known(700)), false, "too much in all");
+		fill(buffer, 2, 8_190);
+		equal(buffer.addUnread(dueDelivery({ programmeId: 3 }), known(700)), false, "the buffer is full");
 	});
 
-	test("is not taken when its target has changed since, and what was known of it is forgotten", () => {
+	test("is not added if its target has changed since, and the old target is forgotten", () => {
 		const buffer = new SendBuffer(CAPS);
 		buffer.setTarget(1, known(100));
 		buffer.dropTarget(1, 200);
@@ -164,20 +168,20 @@ describe("a sale straight from its transaction", () => {
 	});
 });
 
-test("the targets of what waits are read again when they grow old", () => {
+test("targets of waiting deliveries are read again when they are old", () => {
 	const buffer = new SendBuffer(CAPS);
-	hold(buffer, 1, 1);
+	fill(buffer, 1, 1);
 	buffer.setTarget(1, { endpointEpoch: 0, target: null, readAtMs: 90, learnedAtMs: 100 });
 	buffer.setTarget(2, { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 0 });
 	deepEqual([buffer.programmesWithOldTarget(100), buffer.programmesWithOldTarget(101)], [[], [1]]);
 });
 
-describe("what is in hand", () => {
-	test("stays so until its result is stored, and keeps its slot busy", () => {
+describe("a delivery in progress", () => {
+	test("stays in progress until it is released, and keeps its slot from being given up", () => {
 		const buffer = new SendBuffer(CAPS);
-		const [delivery] = hold(buffer, 65, 1);
+		const [delivery] = fill(buffer, 65, 1);
 		ok(delivery);
-		land(buffer, send(buffer), FAST_MS);
+		endRequests(buffer, send(buffer), FAST_MS);
 		deepEqual(
 			[
 				buffer.waitingOrInFlight,
@@ -186,7 +190,7 @@ describe("what is in hand", () => {
 			],
 			[0, true, []],
 		);
-		equal(buffer.isInProgress({ ...delivery }), false, "the same row, read anew");
+		equal(buffer.isInProgress({ ...delivery }), false, "the same row, read again");
 		buffer.release(delivery);
 		deepEqual(
 			[
@@ -198,11 +202,11 @@ describe("what is in hand", () => {
 		);
 	});
 
-	test("and waits can be dropped, of the buffer that are meant; what is in flight remains", () => {
+	test("that waits can be released for chosen programmes, and requests in flight remain", () => {
 		const buffer = new SendBuffer(CAPS);
-		const held = hold(buffer, 1, 5);
-		hold(buffer, 2, 3);
-		hold(buffer, 3, 2);
+		const held = fill(buffer, 1, 5);
+		fill(buffer, 2, 3);
+		fill(buffer, 3, 2);
 		const sent = send(buffer);
 		deepEqual(
 			[...buffer.waitingSince()],
@@ -217,17 +221,17 @@ describe("what is in hand", () => {
 			[[2], 7, 2],
 		);
 		equal(held.filter((delivery) => buffer.isInProgress(delivery)).length, 2);
-		land(buffer, sent, FAST_MS);
+		endRequests(buffer, sent, FAST_MS);
 		deepEqual([programmes(send(buffer)), buffer.waitingOrInFlight], [[2], 1]);
 	});
 });
 
-describe("dropped slots", () => {
-	test("that come back begin anew, also when they were dropped while they waited for room", () => {
+describe("forgotten slots", () => {
+	test("start again if they come back, even if they were forgotten while deliveries waited for room", () => {
 		const buffer = new SendBuffer(CAPS);
-		hold(buffer, 1, 1);
+		fill(buffer, 1, 1);
 		buffer.forgetSlots(new Set([slotOf(1)]));
-		const [first, ...others] = hold(buffer, 1, 3);
+		const [first, ...others] = fill(buffer, 1, 3);
 		equal(send(buffer).length, 2);
 		deepEqual(buffer.waitingProgrammeIds(), [1], "the third");
 		buffer.forgetSlots(new Set([slotOf(1)]));
@@ -235,18 +239,18 @@ describe("dropped slots", () => {
 		deepEqual(
 			[buffer.waitingOrInFlight, buffer.isInProgress(first)],
 			[2, false],
-			"what is in flight counts until it has landed",
+			"a request in flight counts until it ends",
 		);
-		hold(buffer, 1, 1);
+		fill(buffer, 1, 1);
 		deepEqual(send(buffer), []);
-		land(buffer, [first, ...others.slice(1)], FAST_MS);
+		endRequests(buffer, [first, ...others.slice(1)], FAST_MS);
 		equal(send(buffer).length, 1);
 	});
 
-	test("take what was learned of their shops with them", () => {
+	test("lose what was learned about the speed of their shops", () => {
 		const buffer = new SendBuffer(CAPS);
-		for (const programmeId of [1, 2]) hold(buffer, programmeId, 1);
-		land(buffer, send(buffer), FAST_MS);
+		for (const programmeId of [1, 2]) fill(buffer, programmeId, 1);
+		endRequests(buffer, send(buffer), FAST_MS);
 		buffer.forgetSlots(new Set([slotOf(1)]));
 		const [[, dropped = 0] = [], [, kept = 0] = []] = limitsOf(buffer, 1, 2);
 		equal(dropped, CAPS.perProgramme, "unknown again");

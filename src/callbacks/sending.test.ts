@@ -17,7 +17,7 @@ const TARGET: Target = {
 	key: signingKey("rbs_1"),
 };
 
-/** Where it goes, that it is cancelled, or after how long it may be tried again. */
+/** Returns the URL, "cancel", or the delay after which the delivery may be tried again. */
 function judge(known: Partial<KnownTarget> | null, { maySend = true, dueInMs = 0 } = {}): string | number {
 	const fresh = { target: TARGET, endpointEpoch: 3, readAtMs: 5, learnedAtMs: 5 };
 	const present = known === null ? null : { ...fresh, ...known };
@@ -31,33 +31,33 @@ test("a delivery of the present URL goes there", () => {
 	equal(judge({}), TARGET.url);
 });
 
-test("a delivery made for a URL that was removed since is cancelled, also when there is another now", () => {
+test("a delivery for a URL that was removed since is cancelled, even if there is another URL now", () => {
 	equal(judge({ endpointEpoch: 4 }), "cancel");
 	equal(judge({ endpointEpoch: 4, target: null }), "cancel");
 });
 
-test("a delivery of a URL that the engine has not heard of waits and is never cancelled", () => {
+test("a delivery for a URL that the engine does not know yet waits, and is not cancelled", () => {
 	equal(judge({ endpointEpoch: 2 }), 5_000);
 });
 
-test("without a URL or an openable secret it waits, to be looked at again later", () => {
+test("a delivery without a URL or a usable secret waits for five seconds", () => {
 	equal(judge({ target: null }), 5_000);
 });
 
-test("while the lease or what is known of the target is too old, nothing is sent: the next pass reads", () => {
+test("nothing is sent while the lease or the target is too old, and the next pass reads again", () => {
 	deepEqual([judge({}, { maySend: false }), judge({ target: null }, { maySend: false })], [0, 0]);
-	equal(judge({ endpointEpoch: 4 }, { maySend: false }), "cancel", "a removal is never taken back");
+	equal(judge({ endpointEpoch: 4 }, { maySend: false }), "cancel", "a removal is final");
 });
 
-test("where nothing is known of the target, the next pass reads it", () => {
+test("a delivery without a known target waits for the next pass", () => {
 	equal(judge(null, { maySend: false }), 0);
 });
 
-test("a clock that was set back since it was handed out makes nothing go out early", () => {
+test("a delivery is not sent before its due time if the clock was set back", () => {
 	deepEqual([judge({}, { dueInMs: 1 }), judge({}, { dueInMs: -1 })], [1, TARGET.url]);
 });
 
-test("a host and its forbidden address are logged once, and again when the address is another", () => {
+test("a host with a forbidden address is logged once, and again if its address changes", () => {
 	const log = createLog();
 	const note = createForbiddenAddressLog(log);
 	const forbid = (host: string, address: string) =>

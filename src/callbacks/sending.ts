@@ -131,6 +131,6 @@ export function createForbiddenAddressLog(log: Log): (url: string, outcome: Outc
 		if (logged.get(host) === address) return;
 		if (logged.size >= MAX_REMEMBERED) logged.clear();
 		logged.set(host, address);
-		log.warn({ host, address, reason }, "a callback was not sent: its host is not public");
+		log.warn({ host, address, reason }, "a callback was not sent because its host is not public");
 	};
 }

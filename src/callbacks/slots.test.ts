@@ -4,7 +4,7 @@ import { SLOTS } from "../domain/slot.ts";
 import { countToTake, lookAgainInMs, Slots } from "./slots.ts";
 
 const OURS = [3, 5, 8, 9];
-/** 23 undoes the step of 39 between the slots of neighbours. */
+/** 23 is the inverse of the slot step 39 modulo 64. */
 const programmeIn = (slot: number) => (slot * 23) % SLOTS;
 
 function own(share: number): Slots {
@@ -16,7 +16,7 @@ function own(share: number): Slots {
 const handedOut = (slots: Slots) => OURS.filter((slot) => slots.maySendTo(programmeIn(slot)));
 
 describe("slots", () => {
-	test("within the share are all handed out, and no other is owned", () => {
+	test("within the share may all be sent for, and no other slot is owned", () => {
 		const slots = own(4);
 		deepEqual([handedOut(slots), slots.leaving(), slots.count], [OURS, [], 4]);
 		deepEqual(
@@ -27,14 +27,14 @@ describe("slots", () => {
 		deepEqual([slots.owns(programmeIn(4)), slots.maySendTo(programmeIn(4))], [false, false]);
 	});
 
-	test("beyond the share leave: still owned, and nothing more of them is handed out", () => {
+	test("beyond the share are leaving: they are owned, but nothing new is sent for them", () => {
 		const slots = own(3);
 		deepEqual([slots.leaving(), handedOut(slots), own(0).leaving()], [[3], [5, 8, 9], OURS]);
 		equal(slots.owns(programmeIn(3)), true);
 		deepEqual(slots.all(), OURS);
 	});
 
-	test("that leave are the same ones at the next look, more as the share shrinks, and stay when it grows", () => {
+	test("that are leaving stay the same at the next update, and fewer leave when the share grows", () => {
 		const slots = own(3);
 		const leavingAt = (share: number) => {
 			slots.update([9, 8, 5, 3], share);
@@ -44,7 +44,7 @@ describe("slots", () => {
 		deepEqual(handedOut(slots), OURS);
 	});
 
-	test("that the store does not name are not ours any more, and neither are dropped ones", () => {
+	test("that the store does not list are no longer owned, and neither are forgotten ones", () => {
 		const slots = own(2);
 		slots.update([8, 9, 10], 3);
 		deepEqual([slots.all(), slots.leaving()], [[8, 9, 10], []]);
@@ -57,16 +57,16 @@ describe("slots", () => {
 describe("an engine takes", () => {
 	const look = { engines: 2, mine: OURS, free: 10, nextSilentInMs: null };
 	for (const [title, change, share, count] of [
-		["what is missing from its share", {}, 8, 4],
-		["no more than is free", { free: 3 }, 8, 3],
-		["nothing where it has its share", {}, 4, 0],
-		["nothing where it has more", {}, 2, 0],
+		["as many slots as its share lacks", {}, 8, 4],
+		["no more slots than are free", { free: 3 }, 8, 3],
+		["no slot if it has its share", {}, 4, 0],
+		["no slot if it has more than its share", {}, 2, 0],
 	] as const) {
 		test(title, () => equal(countToTake({ ...look, ...change }, share), count));
 	}
 });
 
-test("an engine looks again at its renewal, or when a silent one is to be ended, but never without a pause", () => {
+test("an engine looks at the slots at its next renewal, or when a silent engine can be removed, but not all the time", () => {
 	const silentInMs = [null, 9_000, 3_000, 50, -3_000];
 	deepEqual(
 		silentInMs.map((inMs) => lookAgainInMs(inMs, -1)),

@@ -33,7 +33,7 @@ function setUp(key = KEY) {
 	return { log, read: (change: Partial<CallbackTarget> = {}): KnownTarget => open(found(change), when) };
 }
 
-test("a programme has the URL, the signed target and the key of the present secret", () => {
+test("a target has the URL, its path and query, and the key of the current secret", () => {
 	const known = setUp().read({ endpointEpoch: 3 });
 	const { target } = known;
 	deepEqual([target?.url, target?.pathAndQuery], ["https://shop.example/postback?a=b", "/postback?a=b"]);
@@ -42,7 +42,7 @@ test("a programme has the URL, the signed target and the key of the present secr
 	equal(target === null ? "" : sign(target.key, canonical), sign(signingKey("rbs_one"), canonical));
 });
 
-test("the same URL and secret are not opened and parsed again; another one of either is", () => {
+test("a URL and a secret are opened once, and again if one of them changes", () => {
 	const { read } = setUp();
 	const first = read().target;
 	equal(read().target, first);
@@ -51,14 +51,14 @@ test("the same URL and secret are not opened and parsed again; another one of ei
 	notEqual(read({ endpointId: 2, url: "https://shop.example/new", secretId: 2 }).target, second);
 });
 
-test("what was learned is fresh for a second, unless it took long to be read", () => {
+test("a target is fresh for a second, unless it took long to be read", () => {
 	const known = { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 100 };
 	deepEqual([isFresh(known, 1_099), isFresh(known, 1_100)], [true, false]);
 	const slow = { ...known, learnedAtMs: 4_500 };
 	deepEqual([isFresh(slow, 4_999), isFresh(slow, 5_000)], [true, false]);
 });
 
-test("memory stays bounded: what was opened longest ago is opened again", () => {
+test("at most 10,000 targets are cached, and the oldest is dropped", () => {
 	const log = createLog();
 	const open = createTargetOpener(KEY, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
@@ -76,7 +76,7 @@ for (const [what, change] of [
 	["no URL", { endpointId: null, url: null }],
 	["no secret", { secretId: null, sealedSecret: null }],
 ] as const) {
-	test(`${what} leaves it without a target, and nothing is logged: that is how programmes begin`, () => {
+	test(`a programme with ${what} has no target, and nothing is logged, because every programme begins like this`, () => {
 		const { read, log } = setUp();
 		read();
 		equal(read(change).target, null);
@@ -84,14 +84,14 @@ for (const [what, change] of [
 	});
 }
 
-test("a secret sealed with another key leaves it without a target, and the log says so without it", () => {
+test("a programme whose secret was sealed with another key has no target, and the log does not show the secret", () => {
 	const { read, log } = setUp(OTHER_KEY);
 	equal(read().target, null);
 	notEqual(log.text(), "");
 	equal(log.text().includes("rbs_one"), false);
 });
 
-test("a URL that the rules no longer allow stays the target, for the transport to refuse, and is logged", () => {
+test("a URL that is no longer allowed stays the target, so that the transport refuses it, and is logged", () => {
 	const { read, log } = setUp();
 	const target = read({ url: "http://shop.example/" }).target;
 	deepEqual([target?.url, target?.pathAndQuery], ["http://shop.example/", ""]);

@@ -1,5 +1,5 @@
-// An engine on a real SQLite, with a clock that stands still and a shop that answers when the test says so. What it reads
-// of the queue is noted, and its transactions can be made to fail.
+// An engine on a real SQLite database, with a clock that the test moves and a shop that answers when the test says so. Its
+// reads of the queue are recorded, and its transactions can be made to fail.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -27,13 +27,13 @@ export const ANSWER: PostbackAnswer = {
 
 export interface TestEngineOptions {
 	sharesSlots?: boolean;
-	/** Before the engine starts. */
+	/** Called before the engine starts. */
 	prepare?: (store: Store, programme: Programme) => Promise<unknown>;
 }
 
 export type TestEngine = Awaited<ReturnType<typeof startEngine>>;
 
-/** It has its slots, and may have two requests in flight to a shop. */
+/** Starts an engine, and waits until it owns its slots. It may have two requests in flight to a shop. */
 export async function startEngine(t: TestContext, options: TestEngineOptions = {}) {
 	const store = openStore("SQLite", ":memory:");
 	await store.migrate(START_MS);
@@ -44,18 +44,18 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	await options.prepare?.(store, programme);
 	const world = {
 		isSure: true,
-		/** As `pragma data_version` tells. */
+		/** Whether `pragma data_version` says that another process wrote to the file. */
 		hasChangedElsewhere: false,
-		/** Called once, after the engine's next transaction has committed and before the engine hears of it. */
+		/** Called once, after the engine's next transaction was committed and before the engine gets the answer. */
 		afterCommit: null as (() => unknown) | null,
 		/** The database cannot be reached. */
 		isAway: false,
-		/** Nothing is found by reading the agenda. */
+		/** Whether reading the first due rows finds nothing. */
 		isBlind: false,
-		/** So often the engine wanted to take slots. */
+		/** Number of times that the engine tried to take slots. */
 		takes: 0,
-		/** So often the engine told the others to look for themselves. */
-		doubts: 0,
+		/** Number of times that the engine asked the others for a recheck. */
+		rechecks: 0,
 		answer: ANSWER,
 	};
 	const clock = createClock(START_MS, { isSure: () => world.isSure });
@@ -64,12 +64,12 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	const [reads, ids]: [number[][], number[]] = [[], []];
 	let held = Promise.resolve();
 	let letGo: () => void = () => undefined;
-	const heard: DueListener[] = [];
+	const listeners: DueListener[] = [];
 	const engineStore: Store = {
 		...store,
 		sharesSlots: options.sharesSlots ?? false,
 		announceRecheck() {
-			world.doubts++;
+			world.rechecks++;
 			store.announceRecheck();
 		},
 		async transact(work) {
@@ -102,7 +102,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			},
 		},
 		onDue(listener) {
-			heard.push(listener);
+			listeners.push(listener);
 			return store.onDue(listener);
 		},
 	};
@@ -133,10 +133,10 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		await store.close();
 	});
 	await clock.moveBy(10);
-	const [hears] = heard;
-	if (hears === undefined) throw new Error("the engine does not listen");
+	const [listener] = listeners;
+	if (listener === undefined) throw new Error("the engine does not listen");
 	let orders = 0;
-	/** A sale of this process that is committed, and not yet announced. Orders are numbered from 1. */
+	/** Commits a sale of this process without announcing it. Orders are numbered from 1. */
 	const record = async (): Promise<Owed> => {
 		const conversion = await addConversion(store, programme.id, { order_id: String(++orders) });
 		const sale = { event: "conversion.recorded", conversion } as const;
@@ -144,34 +144,35 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 	};
 	return {
 		engine,
-		/** As the rest of the process has it. */
+		/** The store that the rest of the process uses. */
 		store,
 		clock,
 		log,
 		programme,
 		world,
-		/** The orders of the requests that went out, and where each went. */
+		/** The order ids of the requests that were sent. */
 		posted,
+		/** The URLs of the requests that were sent. */
 		urls,
 		/** The programmes of each read of the queue. */
 		reads,
-		/** The engine's numbers: another one each time that it registers. */
+		/** The engine's ids. It gets a new one each time that it registers. */
 		ids,
-		/** What it hears of other processes. */
-		hears,
+		/** The engine's side of notifications from other processes. */
+		listener,
 		record,
-		/** Announced as well. */
+		/** Commits and announces sales of this process. */
 		async sell(count = 1): Promise<void> {
 			for (let sale = 0; sale < count; sale++) store.announceDue(await record());
 			await settle();
 		},
-		/** Told as NOTIFY does: without the deliveries. */
+		/** Commits sales, and announces them as NOTIFY does, without the deliveries. */
 		async sellElsewhere(count = 1): Promise<void> {
 			for (let sale = 0; sale < count; sale++) await record();
-			hears.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+			listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
 			await clock.moveBy(10);
 		},
-		/** The shop answers nothing from now on. */
+		/** Makes the shop answer nothing from now on. */
 		hold(): void {
 			({ promise: held, resolve: letGo } = Promise.withResolvers<void>());
 		},
@@ -179,7 +180,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			letGo();
 			await settle();
 		},
-		/** In the order of their making. */
+		/** Returns the states of all deliveries, in the order of their creation. */
 		async states() {
 			const rows = await store.db.selectFrom("deliveries").select("state").orderBy("id").execute();
 			return rows.map(({ state }) => state);
@@ -187,7 +188,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		async attempts(): Promise<number> {
 			return (await store.db.selectFrom("attempts").select("seq").execute()).length;
 		},
-		/** Whether the engine has its row, and which slots it owns. */
+		/** Returns whether the engine has its row, and which slots it owns. */
 		async lease(): Promise<[hasRow: boolean, slots: number[]]> {
 			const id = ids.at(-1) ?? 0;
 			const row = await store.db.selectFrom("engines").select("id").where("id", "=", id).executeTakeFirst();

@@ -1,5 +1,5 @@
-// What the engine hears of is a hint, never the truth: nothing of it may be lost or sent twice, and what it knows from
-// before must not end a delivery. A sale of its own process it sends without reading anything.
+// A notification is only a hint that the queue must be read. No delivery may be lost or sent twice because of it, and old
+// knowledge must not end a delivery. The engine sends a sale of its own process without reading the queue.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,7 +16,7 @@ const OLD_URL = "https://shop.example/postback";
 const NEW_URL = "https://shop.example/new";
 
 describe("a sale of the engine's own process", () => {
-	test("goes out from its commit without a read of the queue, and leaves nothing behind", async (t) => {
+	test("is sent after its commit without reading the queue, and its queue row is removed", async (t) => {
 		const { sell, posted, reads, states, clock, store, engine } = await startEngine(t);
 		await sell();
 		deepEqual([posted, reads], [["1"], []]);
@@ -27,18 +27,18 @@ describe("a sale of the engine's own process", () => {
 		deepEqual([posted.length, reads, engine.counters.missed], [1, [], 0]);
 	});
 
-	test("waits for its turn behind a backlog, though there is room", async (t) => {
-		const { record, posted, reads, hears, programme, store, clock } = await startEngine(t);
+	test("waits for its turn after older due deliveries, even if there is room", async (t) => {
+		const { record, posted, reads, listener, programme, store, clock } = await startEngine(t);
 		await record();
 		const sale = await record();
-		hears.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+		listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
 		store.announceDue(sale);
 		await clock.moveBy(10);
 		deepEqual(posted, ["1", "2"]);
 		ok(reads.length > 0);
 	});
 
-	test("finds no room and is read from the queue when there is some", async (t) => {
+	test("is read from the queue later if there is no room", async (t) => {
 		const { sell, posted, reads, hold, letGo, clock } = await startEngine(t);
 		hold();
 		await sell(3);
@@ -49,7 +49,7 @@ describe("a sale of the engine's own process", () => {
 		ok(reads.length > 0);
 	});
 
-	test("is not sent a second time where it was read and sent between its commit and its word", async (t) => {
+	test("is not sent twice if it was read and sent between its commit and its notification", async (t) => {
 		const { record, sellElsewhere, posted, states, store, clock } = await startEngine(t);
 		const owed = await record();
 		await clock.moveBy(10);
@@ -67,16 +67,16 @@ describe("a sale of the engine's own process", () => {
 		deepEqual(posted, ["1", "2"]);
 	});
 
-	for (const [title, isTold, afterMs] of [
-		["heard of", true, 1],
-		["not heard of for a second", false, 1_000],
+	for (const [title, isAnnounced, afterMs] of [
+		["if the change was announced", true, 1],
+		["after a second if the change was not announced", false, 1_000],
 	] as const) {
-		test(`goes to the URL that was saved between its commit and its word, ${title}`, async (t) => {
+		test(`goes to the URL that was saved between its commit and its notification, ${title}`, async (t) => {
 			const { record, urls, reads, store, programme, clock } = await startEngine(t);
 			const owed = await record();
 			await clock.moveBy(afterMs);
 			await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
-			if (isTold) store.announceChange(programme.id);
+			if (isAnnounced) store.announceChange(programme.id);
 			store.announceDue(owed);
 			await clock.moveBy(10);
 			deepEqual(urls, [NEW_URL]);
@@ -84,8 +84,8 @@ describe("a sale of the engine's own process", () => {
 		});
 	}
 
-	test("of a slot that is another's is not sent, and is named for that engine to hear of", async (t) => {
-		const { record, programme, posted, hears, clock } = await startEngine(t, {
+	test("is not sent if another engine owns its slot, and is returned so that this engine is notified", async (t) => {
+		const { record, programme, posted, listener, clock } = await startEngine(t, {
 			async prepare(store, { id }) {
 				const engine_id = await addEngine(store, START_MS + SILENT_MS);
 				await store.db.updateTable("slots").set({ engine_id }).where("slot", "=", slotOf(id)).execute();
@@ -93,19 +93,19 @@ describe("a sale of the engine's own process", () => {
 		});
 		const owed = await record();
 		const [theirs, ours] = [programme.id, programme.id + 1];
-		deepEqual(hears.onOwed({ ...owed, programmeIds: [theirs, ours] }), [theirs]);
+		deepEqual(listener.onOwed({ ...owed, programmeIds: [theirs, ours] }), [theirs]);
 		await clock.moveBy(6_000);
 		deepEqual(posted, []);
 	});
 });
 
-describe("a hint of another process", () => {
-	test("has the queue read, and one with a time to come then and not before", async (t) => {
-		const { record, sellElsewhere, programme, hears, store, clock, posted, reads } = await startEngine(t);
+describe("a notification of another process", () => {
+	test("makes the engine read the queue at the due time, and not before", async (t) => {
+		const { record, sellElsewhere, programme, listener, store, clock, posted, reads } = await startEngine(t);
 		await record();
 		const dueAtMs = clock.nowMs() + 3_000;
 		await store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).execute();
-		hears.onOwed({ programmeIds: [programme.id], dueAtMs });
+		listener.onOwed({ programmeIds: [programme.id], dueAtMs });
 		await sellElsewhere();
 		deepEqual([posted, reads], [["2"], [[programme.id]]]);
 		await clock.moveTo(dueAtMs - 1);
@@ -114,53 +114,53 @@ describe("a hint of another process", () => {
 		deepEqual(posted, ["2", "1"]);
 	});
 
-	test("that comes while a pass is under way is not lost", async (t) => {
-		const { record, sellElsewhere, programme, hears, posted, world, clock } = await startEngine(t);
+	test("is not lost if it arrives during a pass", async (t) => {
+		const { record, sellElsewhere, programme, listener, posted, world, clock } = await startEngine(t);
 		world.afterCommit = async () => {
 			await record();
-			hears.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+			listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
 		};
 		await sellElsewhere();
 		await clock.moveBy(20);
 		deepEqual(posted, ["1", "2"]);
 	});
 
-	test("of a commit that came late has it found before what was read already", async (t) => {
-		const { record, sellElsewhere, programme, hears, store, posted, clock } = await startEngine(t);
+	test("of a late commit finds a row that sorts before rows that were already read", async (t) => {
+		const { record, sellElsewhere, programme, listener, store, posted, clock } = await startEngine(t);
 		const [dueAtMs, queued] = [clock.nowMs(), store.db.updateTable("queue")];
 		await record();
 		await queued.set({ due_at_ms: dueAtMs + MINUTE_MS }).execute();
 		await clock.moveBy(1_000);
 		await sellElsewhere();
 		await queued.set({ due_at_ms: dueAtMs }).execute();
-		hears.onOwed({ programmeIds: [programme.id], dueAtMs });
+		listener.onOwed({ programmeIds: [programme.id], dueAtMs });
 		await clock.moveBy(10);
 		deepEqual(posted, ["2", "1"]);
 	});
 });
 
-test("what is heard while the lease is old is named for others, who may own the slot by now", async (t) => {
-	const { programme, hears, world, clock } = await startEngine(t);
+test("an engine with an old lease returns the programme, because another engine may own its slot by now", async (t) => {
+	const { programme, listener, world, clock } = await startEngine(t);
 	const owed = { programmeIds: [programme.id], dueAtMs: START_MS };
-	deepEqual(hears.onOwed(owed), []);
+	deepEqual(listener.onOwed(owed), []);
 	world.isAway = true;
 	await clock.moveBy(10_000);
-	deepEqual(hears.onOwed(owed), [programme.id]);
+	deepEqual(listener.onOwed(owed), [programme.id]);
 	world.isAway = false;
 });
 
-describe("doubt", () => {
-	test("has all slots read again at once, and what it finds is not counted as missed", async (t) => {
-		const { record, posted, hears, engine, clock } = await startEngine(t);
+describe("a recheck", () => {
+	test("reads the first due rows of all slots at once, and counts none as missed", async (t) => {
+		const { record, posted, listener, engine, clock } = await startEngine(t);
 		await record();
 		await clock.moveBy(50_000);
-		deepEqual(posted, [], "of this sale it was not told");
-		hears.onRecheck();
+		deepEqual(posted, [], "the engine was not notified of this sale");
+		listener.onRecheck();
 		await clock.moveBy(10);
 		deepEqual([posted, engine.counters.missed], [["1"], 0]);
 	});
 
-	test("comes with a renewal where another process has written to the file, and then within a second", async (t) => {
+	test("follows within five seconds if another process wrote to the SQLite file, and then within one second", async (t) => {
 		const { record, posted, world, clock } = await startEngine(t);
 		await record();
 		world.hasChangedElsewhere = true;
@@ -172,7 +172,7 @@ describe("doubt", () => {
 		deepEqual(posted, ["1", "2"]);
 	});
 
-	test("is settled by a check every minute, which alone counts what was missed, and complains", async (t) => {
+	test("is made every minute as a routine, which counts and logs missed rows", async (t) => {
 		const { record, posted, engine, log, clock } = await startEngine(t);
 		await clock.moveBy(10_000);
 		await record();
@@ -181,18 +181,18 @@ describe("doubt", () => {
 		const [line, ...more] = log.lines;
 		deepEqual(
 			[line?.level, line?.message, more],
-			["error", "deliveries were due that this engine had not heard of", []],
+			["error", "deliveries were due of which this engine was not notified", []],
 		);
 	});
 });
 
 describe("a change of the URL or the secret", () => {
-	test("is known to what waits, and to what is sent from then on", async (t) => {
+	test("applies to waiting deliveries and to all that are sent later", async (t) => {
 		const { sell, sellElsewhere, urls, store, programme, hold, letGo, clock } = await startEngine(t);
 		await sell();
 		await clock.moveBy(100);
 		hold();
-		// A fast shop: two of them wait in hand.
+		// The shop is fast, so two of them wait in the buffer.
 		await sellElsewhere(4);
 		await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
 		store.announceChange(programme.id);
@@ -202,7 +202,7 @@ describe("a change of the URL or the secret", () => {
 		deepEqual(urls, [OLD_URL, OLD_URL, OLD_URL, NEW_URL, NEW_URL]);
 	});
 
-	test("ends a wait: what had no secret that opens goes out when it has one", async (t) => {
+	test("sends deliveries that waited for a secret that can be opened", async (t) => {
 		const { sellElsewhere, posted, store, programme, engine, clock } = await startEngine(t);
 		const secrets = store.db.updateTable("signing_secrets");
 		const { sealed } = await store.db
@@ -219,12 +219,12 @@ describe("a change of the URL or the secret", () => {
 		deepEqual(posted, ["1"]);
 	});
 
-	test("that was not told cancels nothing: an event of a URL saved since is sent", async (t) => {
+	test("that was not announced cancels no delivery for the URL that was saved since", async (t) => {
 		const { sell, sellElsewhere, posted, store, programme, hold, letGo, states, clock } =
 			await startEngine(t);
 		hold();
 		await sell();
-		// In a moment another process removes the URL, saves one again and records a sale.
+		// Another process removes the URL, saves one again and records a sale.
 		await store.transact(async (trx) => {
 			await removeUrl(trx, programme.id, clock.nowMs());
 			await setUrl(trx, programme.id, OLD_URL, clock.nowMs());
@@ -242,7 +242,7 @@ describe("a change of the URL or the secret", () => {
 	});
 });
 
-test("an attempt ends with its headers; its settlement waits for what is kept, and holds the place meanwhile", async (t) => {
+test("an attempt ends with the headers, but it counts as in flight until the stored part of the body has arrived", async (t) => {
 	const { engine, store, clock, world, sell } = await startEngine(t);
 	const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
 	world.answer = { ...ANSWER, outcome: { kind: "answered", status: 500 }, kept: promise };
@@ -261,7 +261,7 @@ test("an attempt ends with its headers; its settlement waits for what is kept, a
 	deepEqual([queued?.due_at_ms, engine.counters.inFlight], [soldAtMs + MINUTE_MS, 0]);
 });
 
-test("what this machine was too short of to send is no attempt, and is tried again after five seconds", async (t) => {
+test("a request that fails because this machine is out of a resource is no attempt, and is retried after five seconds", async (t) => {
 	const { sell, posted, world, attempts, states, clock } = await startEngine(t);
 	world.answer = { ...ANSWER, outcome: { kind: "network-error", stage: "connect", code: "EMFILE" } };
 	await sell();
