@@ -1,5 +1,4 @@
-// `npm run addresses` in short, and the checks themselves, checked: the guard on dials, and entries that expect the wrong
-// thing.
+// A short `npm run addresses`, and tests of its checks: the dial guard, and entries with a wrong expectation.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -12,10 +11,10 @@ import { guardDials, STOPPED } from "./dial-guard.ts";
 import { answerWith, type Entry, judgeEntries } from "./judge-entries.ts";
 import { proveRebinding } from "./rebinding.ts";
 
-/** What the promise asks for. */
+/** Number of rounds that the promise asks for. */
 const LEAST_ENTRIES = 500;
 
-test("every entry of the corpus gets its verdict when saved and when sent, and nothing else is dialled", async () => {
+test("every entry of the corpus gets its verdict on saving and on sending, and nothing else is dialled", async () => {
 	const entries = allEntries();
 	ok(new Set(entries.map(({ at }) => at)).size >= LEAST_ENTRIES);
 	const repeated = [...Map.groupBy(entries, ({ at }) => at)].filter(([, same]) => same.length > 1);
@@ -26,7 +25,7 @@ test("every entry of the corpus gets its verdict when saved and when sent, and n
 	await judgeEntries(entries, noProgress, "npm run addresses -- --rounds 0");
 });
 
-test("names that turn forbidden get not one connection, and those that turn public get what is sent", async () => {
+test("a name that turns forbidden gets no connection, and one that turns public gets its requests", async () => {
 	const replay = "npm run addresses -- --rounds 5 --seed 3";
 	const { delivered, refused } = await proveRebinding(5, 3, noProgress, replay);
 	ok(delivered > 0 && refused > 0, `${delivered} delivered, ${refused} refused`);
@@ -52,7 +51,7 @@ const PLANTED: readonly Entry[] = [
 	{ what: "in time", at: "late.names.example", answers: TWO, expect: "forbids 8.8.8.8", isTimed: true },
 ];
 
-test("a wrong expectation breaks the proof, also where a verdict is asked for again", async () => {
+test("a wrong expectation fails the proof, also if the verdict is tried again", async () => {
 	await rejects(judgeEntries(PLANTED, noProgress, "the command"), (error) => {
 		ok(error instanceof BrokenPromise);
 		for (const { what } of PLANTED) ok(error.message.includes(`(${what}):`), `${what}: ${error.message}`);
@@ -61,7 +60,7 @@ test("a wrong expectation breaks the proof, also where a verdict is asked for ag
 	});
 });
 
-test("every way to dial is seen and stopped, and the system is asked for nothing", async () => {
+test("every way to dial is recorded and stopped before it reaches the system", async () => {
 	using guard = guardDials(() => false);
 	const ways = [
 		() => connect(81, "192.0.2.1"),
@@ -83,7 +82,7 @@ test("every way to dial is seen and stopped, and the system is asked for nothing
 	equal(guard.systemConnects, 0);
 });
 
-test("what may pass reaches the system and is counted; afterwards nothing is guarded any more", async () => {
+test("an allowed dial reaches the system and is counted, and the guard can be removed", async () => {
 	const guard = guardDials(({ host }) => host === "127.0.0.1");
 	// Nothing listens on the port of the TCP multiplexer.
 	equal(await failureOf(connect(1, "127.0.0.1")), "ECONNREFUSED");

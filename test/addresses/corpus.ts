@@ -1,13 +1,13 @@
-// The corpus: addresses as they stand in a URL (edges and neighbours of every reserved block, forms that carry an IPv4
-// address), the same addresses as answers of a name server, other ways to write a host, names by what a name server says
-// of them, and names that change between saving and sending. Written down independently of the policy that it tests.
-// URLs that are refused for their form alone are in src/domain/postback-url.test.ts.
+// The corpus of addresses: addresses in a URL (edges and neighbours of every reserved block, and forms that carry an
+// IPv4 address), the same addresses as answers of a name server, other spellings of a host, names by the answers of a
+// name server, and names that change between saving and sending. It is written independently of the policy that it
+// tests. URLs that are refused for their form alone are in src/domain/postback-url.test.ts.
 
 import { CARRIER_PREFIXES, CARRIERS, hex, IPV4_BLOCKS, IPV6_BLOCKS } from "../support/address-blocks.ts";
 import { answerWith, type Entry } from "./judge-entries.ts";
 import { NAME_ENTRIES } from "./names.ts";
 
-/** Nothing special about them: they must pass. */
+/** Ordinary public addresses, which must be accepted. */
 const PUBLIC = `
 	1.1.1.1 8.8.8.8 9.9.9.9 17.253.144.10 93.184.215.14 101.0.0.1
 	151.101.1.69 193.0.6.139 199.9.14.201 223.255.255.254
@@ -15,17 +15,17 @@ const PUBLIC = `
 	2620:fe::fe 2a00:1450:400a:808::200e 2a01:4f8:0:1::add:9898 2c0f:fb50:4002:800::2004
 `;
 
-/** Both edges of the blocks that matter most to whoever wants in. */
+/** Both edges of the blocks that attackers want most. */
 const RESERVED_INSIDE = `
 	0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.1 127.255.255.255
 	169.254.0.0 169.254.169.254 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.2.255 192.88.99.1
 	192.168.0.0 192.168.255.255 198.18.0.0 203.0.113.255 224.0.0.1 255.255.255.255
 `;
 
-/** Public, and next to a block. */
+/** Public addresses next to a block. */
 const PUBLIC_INSIDE = "9.9.9.9 11.0.0.0 172.32.0.0 223.255.255.255";
 
-/** Address, what must come of it, what it is. */
+/** Address, expected verdict, description. */
 type Literal = readonly [address: string, expect: string, what: string];
 
 const CARRIED: readonly Literal[] = CARRIERS.flatMap(({ form, spell }) => [
@@ -53,7 +53,7 @@ const LITERALS: readonly Literal[] = [
 	),
 	...words(PUBLIC).map((address): Literal => [address, `dials ${address}`, "public"]),
 	...CARRIED,
-	// Forms that look like a carrier and are judged as what they are.
+	// Forms that look like a carrier and are judged as plain addresses.
 	...["8.8.8.8", "10.0.0.1", "127.0.0.1"].flatMap((ipv4): Literal[] => [
 		[
 			`::${ipv4}`,
@@ -71,7 +71,9 @@ const LITERALS: readonly Literal[] = [
 	],
 ];
 
-/** The same address in octal, hexadecimal, as an integer, short, in other digits and dots, and percent-encoded. */
+/**
+ * The same address in octal, hexadecimal, as an integer, shortened, in other digits and dots, and percent-encoded.
+ */
 const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 	"(127.0.0.0/8)": [
 		...["0177.0.0.1", "0177.0.0.01", "00177.0.0.1", "0177.0000.0000.0001", "017700000001"],
@@ -80,7 +82,7 @@ const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 		...["𝟭𝟮𝟳.𝟬.𝟬.𝟭", "127。0。0。1", "127．0．0．1", "127｡0｡0｡1", "127.0.0.1。", "127.0.0.1\u00ad"],
 		...["127.\u200b0.0.1", "%31%32%37.0.0.1", "127%2e0%2e0%2e1", "0x7F。1"],
 	],
-	// Hexadecimal without a digit is zero to URL parsers.
+	// URL parsers read hexadecimal without a digit as zero.
 	"(0.0.0.0/8)": ["0", "0x0", "00.0", "0x"],
 	"(10.0.0.0/8)": ["012.0.0.1", "0xa.1", "167772161", "10.1"],
 	"(169.254.0.0/16)": [
@@ -102,7 +104,7 @@ const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 	"carries 127.0.0.1,": ["[0:0:0:0:0:FFFF:7F00:1]"],
 };
 
-/** Read as a public address, they must pass: judged by what they mean, not by how odd they look. */
+/** Odd spellings of public addresses. They must be accepted, because the meaning counts and not the spelling. */
 const PUBLIC_NOTATIONS: readonly (readonly [host: string, dials: string])[] = [
 	["010.010.010.010", "8.8.8.8"],
 	["0x08080808", "8.8.8.8"],
@@ -114,7 +116,9 @@ const PUBLIC_NOTATIONS: readonly (readonly [host: string, dials: string])[] = [
 	["[2606:4700:4700:0:0::1111]", "2606:4700:4700::1111"],
 ];
 
-/** Trailing dots, empty labels, numbers too large, zones, brackets, spaces, and what no host has. */
+/**
+ * Trailing dots, empty labels, numbers that are too large, zones, brackets, spaces, and characters that no host has.
+ */
 const UNREADABLE = [
 	...["127.0.0.1.", "8.8.8.8.", "localhost.", "shop.names.example.", "shop.names.example。"],
 	...["shop..names.example", ".names.example", "256.0.0.1", "0400.0.0.1", "127.0.0.256", "127.0.65536"],
@@ -128,7 +132,7 @@ const UNREADABLE = [
 const LOCAL_NAMES = "localhost LOCALHOST ⓛⓞⓒⓐⓛⓗⓞⓢⓣ ｌｏｃａｌｈｏｓｔ shop.localhost a.b.LocalHost";
 const THIS_MACHINE = "forbids 127.0.0.1 is not public";
 
-/** Refused for their form: that a row which has one nevertheless dials nothing. */
+/** Refused for their form. A row that has such a URL nevertheless dials nothing. */
 const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
 	["https://8.8.8.8\\@127.0.0.1/", "postback_url_malformed"],
 	["https://127.0.0.1\t/", "postback_url_malformed"],
@@ -144,7 +148,7 @@ const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
 
 const MAX_LENGTH = 2_048;
 
-/** Each with a public address of its own, so that it is known who was dialled for whom. */
+/** Each has its own public address, so that every dial can be assigned to its entry. */
 const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])[] = [
 	["https://93.184.215.1/", "no port: 443", "93.184.215.1"],
 	["https://93.184.215.2:443/", "the usual port, written", "93.184.215.2"],
@@ -161,7 +165,7 @@ const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])
 	["https://93.184.215.13", "no path", "93.184.215.13"],
 ];
 
-/** As typed; the name server only ever sees the ASCII form. */
+/** Name as typed. The name server only sees the ASCII form. */
 const INTERNATIONAL: readonly (readonly [typed: string, ascii: string, address: string])[] = [
 	["bücher.names.example", "xn--bcher-kva.names.example", "93.184.216.1"],
 	["BÜCHER2.names.example", "xn--bcher2-3ya.names.example", "93.184.216.2"],
@@ -220,7 +224,7 @@ const SPELLING_ENTRIES: readonly Entry[] = [
 
 export function allEntries(): Entry[] {
 	return [
-		// First, because some of them take seconds: everything else is done meanwhile.
+		// These come first, because some take seconds and everything else runs in the meantime.
 		...NAME_ENTRIES,
 		...LITERALS.map(([address, expect, what]) => ({
 			what,

@@ -1,23 +1,23 @@
-// Stands between the process and the network: it writes down every address that is dialled and lets only those through
-// that the test names. So an address that must pass can be dialled without a packet leaving this machine.
+// A guard between the process and the network. It records every dialled address and only lets through those that the
+// test names, so that a public address can be dialled without a packet leaving this machine.
 
 import { createHook } from "node:async_hooks";
 import { isIP, Socket } from "node:net";
 
 export interface Dial {
-	/** As it was given: anything but an address would mean that a name is looked up a second time. */
+	/** Host as passed to the dial. Anything but an address would mean that a name is looked up a second time. */
 	host: string;
 	port: number;
 }
 
 export interface DialGuard extends Disposable {
-	/** All of them, in their order, those that were stopped included. */
+	/** All dials in their order, including those that were stopped. */
 	readonly dials: readonly Dial[];
-	/** What the system itself was asked to connect to, counted where no JavaScript is in between. */
+	/** Connections that the system itself was asked for, counted below all JavaScript. */
 	readonly systemConnects: number;
 }
 
-/** What a stopped dial fails with. */
+/** Error of a stopped dial. */
 export const STOPPED = "STOPPED_BY_TEST";
 
 export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
@@ -29,7 +29,7 @@ export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
 		},
 	}).enable();
 	const { connect } = Socket.prototype;
-	// Every connection of Node begins here: those of tls, http, undici and pg too.
+	// Every connection of Node begins here, including those of tls, http, undici and pg.
 	Socket.prototype.connect = function guarded(this: Socket, ...args: unknown[]): Socket {
 		const dial = readDial(args);
 		dials.push(dial);
@@ -50,7 +50,7 @@ export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
 	};
 }
 
-/** The three ways to call it: options, port and host, and node:net's own list with either in it. */
+/** The three forms of arguments: options, port and host, and node:net's internal list of either. */
 function readDial([first, second]: readonly unknown[]): Dial {
 	if (Array.isArray(first)) return readDial(first);
 	if (typeof first === "object" && first !== null && "port" in first) {

@@ -1,6 +1,6 @@
-// Puts entries through saving (the use case behind the page) and through sending (the transport of every delivery),
-// with a real name server, and holds both verdicts and every dial against what the entry expects. What becomes of a
-// delivery after its verdict is proven in test/contract/section-1-public-address.test.ts.
+// Runs entries through saving (the page's use case) and sending (the transport of every delivery) with a real name
+// server, and compares both verdicts and every dial with the entry's expectation. What follows for the delivery is
+// tested in test/contract/section-1-public-address.test.ts.
 
 import { isIP } from "node:net";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -15,23 +15,23 @@ import { startZoneServer } from "../support/zone-server.ts";
 import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
 
 export interface Entry {
-	/** What it is, or what it tries. */
+	/** Description of the entry. */
 	what: string;
-	/** A host as it stands in a URL, brackets included, to which a port of its own is added; or a whole URL. */
+	/** A host as in a URL, including brackets, to which a separate port is added; or a whole URL. */
 	at: string;
 	/**
-	 * "dials ADDRESS …": saved, and these are dialled in this order and no others. "forbids WORDS": refused as a
-	 * forbidden address, with these words in the reason. "fails CODE": refused because the look-up failed so.
-	 * "refuses CODE": refused for its form, with this fault.
+	 * "dials ADDRESS …": the URL is saved, and exactly these addresses are dialled in this order. "forbids WORDS":
+	 * refused as a forbidden address, with these words in the reason. "fails CODE": refused because the look-up failed
+	 * with this code. "refuses CODE": refused for its form, with this fault.
 	 */
 	expect: string;
-	/** For names; a name without answers does not exist. */
+	/** Answers for a name. A name without answers does not exist. */
 	answers?: Answers;
-	/** The name in the question, where it is not the host as written. */
+	/** The name in the question, if it differs from the host as written. */
 	asked?: string;
-	/** From the moment it was saved on; the same if not given. */
+	/** Answers after saving; the same as before by default. */
 	later?: { answers: Answers; expect: string };
-	/** The verdict depends on an answer that comes within a second: on a busy machine it is asked for again. */
+	/** True if the verdict depends on an answer within a second. On a busy machine it is tried again. */
 	isTimed?: boolean;
 }
 
@@ -45,18 +45,18 @@ export interface JudgedCounts {
 	questions: number;
 }
 
-/** What the resolver says when it has no answer in time. */
+/** Code of the resolver if no answer came in time. */
 const LOOK_UP_TIMEOUT = "ETIMEOUT";
-/** A defect fails each time, a stalled machine hardly three times in a row. */
+/** A defect fails each time; a stalled machine hardly fails three times in a row. */
 export const MAX_TRIES = 3;
-/** Two questions each, and a socket has room for a few hundred packets. */
+/** Each entry needs two questions, and a socket buffers a few hundred packets. */
 const AT_ONCE = 32;
 const FIRST_PORT = 2_000;
 const HTTPS_PORT = 443;
-/** Of the broken ones: a wrong block alone would fill the screen. */
+/** Maximum number of failures that are shown, because one wrong block would fill the screen. */
 const SHOWN = 20;
 
-/** The plain case: addresses of either family, each in the answer it belongs to. */
+/** The plain case: addresses of both families, each in the answer of its family. */
 export function answerWith(...addresses: readonly string[]): Answers {
 	const isSix = (address: string) => address.includes(":");
 	return {
@@ -85,7 +85,7 @@ export async function judgeEntries(
 	});
 	cleaning.defer(opened.close);
 	const guard = cleaning.use(guardDials(() => false));
-	/** One that saves and one that sends: nothing the first remembers of names helps the second. */
+	/** One transport saves and another one sends, so that the cache of the first does not help the second. */
 	const openWorkplace = async () => {
 		const workplace = await opened.openWorkplace();
 		cleaning.defer(() => workplace.close());
@@ -109,7 +109,7 @@ export async function judgeEntries(
 	isSaved = true;
 	await judgeAll(await openWorkplace(), "sent", judgeSending);
 
-	// The worst first: nothing is dialled that no entry wants dialled, whoever did it.
+	// The worst case is checked first: no address may be dialled that no entry expects.
 	const wanted = new Set(
 		entries.flatMap(({ expect, later }) => [...dialsOf(expect), ...dialsOf(later?.expect ?? "")]),
 	);
@@ -137,7 +137,10 @@ interface JudgedEntry {
 	log: KeptLog;
 }
 
-/** What is wrong, in words, or null; and whether a look-up had no answer, which says nothing of the address. */
+/**
+ * Returns a description of the problem, or null, and whether a look-up had no answer, which proves nothing about the
+ * address.
+ */
 type Judge = (one: JudgedEntry) => Promise<{ finding: string | null; isUnheard: boolean }>;
 
 async function judgeInTime(
@@ -150,7 +153,9 @@ async function judgeInTime(
 	}
 }
 
-/** For a programme that is not there: what the address policy lets pass gets as far as that, and writes nothing. */
+/**
+ * Saves for a programme that does not exist. A URL that the address policy accepts gets that far and writes nothing.
+ */
 const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 	const programme = `prg_${entry.at}`;
 	const saved = await savePostbackUrl(workplace, programme, url, COMMAND_LINE);
@@ -165,7 +170,7 @@ const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 		fails: "postback_url_unresolvable",
 		refuses: words,
 	}[verdict];
-	// What a name stands for is for the log alone; what its owner typed is repeated.
+	// The address behind a name belongs in the log only; an address that the owner typed may be repeated.
 	const told = (logged.addresses ?? []).filter(
 		(address) => !isTyped && detail.replaceAll(hostnameOf(url), "").includes(address),
 	);
@@ -198,14 +203,14 @@ const judgeSending: Judge = async ({ entry, url, workplace, guard }) => {
 		dials: `${STOPPED} (connect)`,
 		forbids: words,
 		fails: `${words} (look-up)`,
-		// A row that has such a URL nevertheless: retried, nothing dialled.
+		// A row that has such a URL nevertheless is retried, and nothing is dialled.
 		refuses: "INVALID_URL (look-up)",
 	}[verdict];
 	const isForbidden = outcome.kind === "forbidden-address";
 	const isAsWanted =
 		isForbidden === (verdict === "forbids") &&
 		(isForbidden ? found.includes(wanted) : found === wanted) &&
-		// Entries that name their port share it with others: there the address only has to be among the dials.
+		// Entries that name their port share it with others, so the address only has to be among the dials.
 		(port < FIRST_PORT
 			? addresses.every((address) => dialled.some(({ host }) => addressKey(host) === address))
 			: dialled.map(({ host }) => addressKey(host)).join() === addresses.join());
@@ -225,7 +230,7 @@ function split(expect: string): ["dials" | "forbids" | "fails" | "refuses", word
 	throw new Error(`an entry expects "${expect}"`);
 }
 
-/** The addresses that are to be dialled, in their order. */
+/** Returns the expected addresses in their order. */
 function dialsOf(expect: string): string[] {
 	return expect.startsWith("dials ") ? expect.split(" ").slice(1).map(addressKey) : [];
 }

@@ -1,5 +1,5 @@
-// The command behind `npm run addresses`: no byte goes to an address that the policy forbids, and none that is public
-// is refused (invariant 7).
+// The command of `npm run addresses`. No byte goes to an address that the policy forbids, and no public address is
+// refused (invariant 7).
 
 import { runProof } from "../support/proof.ts";
 import { allEntries } from "./corpus.ts";

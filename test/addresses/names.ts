@@ -1,6 +1,6 @@
-// Names, by what a name server says of them: several addresses, good and bad together; aliases; a server that fails, says
-// nothing, comes late or sends messages that are broken, truncated or about something else; and answers that change
-// between saving and sending. One bad address refuses them all, wherever in the answer it stands.
+// Names by the answers of their name server: several addresses, good and bad together; aliases; a server that fails,
+// is silent, answers late, or sends messages that are broken, truncated or about something else; and answers that
+// change between saving and sending. One bad address refuses them all, wherever it is in the answer.
 
 import type { Reply, ResourceRecord } from "../support/dns-message.ts";
 import { type Answers, answerWith, type Entry } from "./judge-entries.ts";
@@ -8,11 +8,11 @@ import { type Answers, answerWith, type Entry } from "./judge-entries.ts";
 const PRIVATE = "forbids 10.9.8.7 is not public";
 
 /**
- * What the name has | what is answered | what must come of it. Answers are addresses, each in the reply of its family, or
- * the reply for A / the one for AAAA. `owner>address` is another name's record, `>name` and `owner>>name` are aliases,
- * `via=N` so many of them before the addresses, `many=N:address` so many addresses with this one last. `also=` is in the
- * additional section, `udp=` is what comes truncated over UDP, `cut=` bytes are missing at the end. Without a third column
- * the verdict is PRIVATE. `late=200` is within the second that the product waits for the other family, 2500 is not.
+ * Description | answers | expected verdict. Answers are addresses, each in the reply of its family, or the reply for
+ * A / the reply for AAAA. `owner>address` is another name's record, `>name` and `owner>>name` are aliases, `via=N`
+ * puts N aliases before the addresses, `many=N:address` gives N addresses with this one last. `also=` is in the
+ * additional section, `udp=` is sent truncated over UDP, `cut=` removes bytes at the end. Without a third column the
+ * verdict is PRIVATE. `late=200` is within the second that the product waits for the other family, 2500 is not.
  */
 const PLAIN = readTable(`
 	a name that does not exist | NXDOMAIN | fails ENOTFOUND
@@ -25,7 +25,7 @@ const PLAIN = readTable(`
 	an IPv6 address in answer to a question for IPv4 | fd00::6 / | fails ENODATA
 `);
 
-/** A resolver asks these again, or waits for the rest: what a stalled machine misses ends as a timeout. */
+/** A resolver repeats these questions or waits for the rest, so on a stalled machine they may end in a timeout. */
 const TIMED = readTable(`
 	a server that fails | SERVFAIL | fails ESERVFAIL
 	a server that refuses | REFUSED | fails EREFUSED
@@ -93,7 +93,7 @@ const MIXED_ENTRIES: readonly Entry[] = [
 	},
 ];
 
-/** What a name stands for when it is saved, and later, each with its verdict. */
+/** Answers at the time of saving and later, each with its verdict. */
 const CHANGES = `
 	public, then private | 93.184.218.1 | dials 93.184.218.1 | 10.9.8.7 | ${PRIVATE}
 	private, then public | 10.9.8.7 | ${PRIVATE} | 93.184.218.2 | dials 93.184.218.2
@@ -119,7 +119,7 @@ const CHANGING_ENTRIES = rowsOf(CHANGES).map(
 	}),
 );
 
-/** Broken ones first, because some of them take seconds: everything else is done meanwhile. */
+/** Broken ones come first, because some take seconds and everything else runs in the meantime. */
 export const NAME_ENTRIES: readonly Entry[] = [
 	...nameEntries("broken", PLAIN),
 	...nameEntries("timed", TIMED).map((entry) => ({ ...entry, isTimed: true })),
@@ -145,7 +145,7 @@ function rowsOf(table: string): string[][] {
 		.map((row) => row.split("|").map((cell) => cell.trim()));
 }
 
-/** Each under a name of its own. */
+/** Each has its own name. */
 function nameEntries(family: string, cases: readonly NameCase[]): Entry[] {
 	return cases.map(([what, answers, expect], index) => ({
 		what: `a name with ${what}`,
@@ -166,7 +166,7 @@ function readAnswers(text: string): Answers {
 	return { A: { ...reply, answers: others ?? [] }, AAAA: isForBoth ? reply : { answers: six ?? [] } };
 }
 
-/** In one message, as resolvers send it. */
+/** All records in one message, as resolvers send them. */
 function readReply(text: string): Reply {
 	let owner: string | undefined;
 	const answers: ResourceRecord[] = [];

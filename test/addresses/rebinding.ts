@@ -1,6 +1,6 @@
-// Names that change their mind between check and dial and between two sendings: first told one by one, then rounds of
-// chance in which many names say something else each time. Half of loopback is allowed and has a real shop, the other
-// half stands for what is forbidden.
+// Names whose answers change between check and dial and between two requests. First come single cases, then random
+// rounds in which many names answer differently each time. One half of loopback is allowed and has a real shop; the
+// other half represents forbidden addresses.
 
 import { equal } from "node:assert/strict";
 import type { Outcome } from "../../src/domain/verdict.ts";
@@ -24,17 +24,17 @@ export interface RebindingCounts {
 
 type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
 
-/** Null: the look-up had no answer in time, which says nothing of the address. */
+/** Null if the look-up had no answer in time, which proves nothing about the address. */
 type Kind = "delivered" | "forbidden" | "unresolvable" | null;
 
-/** Stands for the public internet: allowed, and the shop lives there. */
+/** Represents the public internet: this half is allowed, and the shop listens there. */
 const GOOD = "127.0.0.1";
 const ALLOWED_RANGE = "127.0.0.0/9";
 const BAD = ["127.128.0.1", "127.255.255.254", "::1"] as const;
-/** Answers are reused for a second; kept connections live for four. */
+/** Answers are cached for a second, and kept connections live for four. */
 const REMEMBERED_MS = 1_001;
 const NAMES = 40;
-/** Of rounds in which the answers of the rounds before may still be remembered. */
+/** Share of rounds in which answers of earlier rounds may still be cached. */
 const SHARE_KEPT = 0.3;
 
 const PUBLIC = answerWith(GOOD);
@@ -67,7 +67,7 @@ const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
 		};
 		const [, before] = await sendAs(PUBLIC);
 		equal((await sendAs(INSIDE))[0], "forbidden");
-		// The same one again: it was there while the name was forbidden.
+		// The same connection is used again; it stayed open while the name was forbidden.
 		equal((await sendAs(PUBLIC))[1], before, "no connection was kept");
 	},
 	async "the address that was checked is the one dialled: nothing is asked between check and dial"(setup) {
@@ -75,7 +75,7 @@ const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
 		const answers = [PUBLIC.A, INSIDE.A];
 		setup.zone.set(name, ({ type }) => (type === "A" ? (answers.shift() ?? INSIDE.A) : {}));
 		const kind = await setup.send(name);
-		// More than one question for each family: the machine was so slow that the first was repeated.
+		// More than one question per family, because a slow machine repeats the first one.
 		if (setup.asked(name) > 2) throw new Error("the question was repeated");
 		equal(kind, "delivered");
 	},
@@ -99,7 +99,7 @@ export async function proveRebinding(
 	const counts = { cases: Object.keys(CASES).length, rounds, delivered: 0, refused: 0 };
 	const names = Array.from({ length: NAMES }, setup.newName);
 	const random = createSeededRandom(seed);
-	/** By name: what it has stood for since the product last had to ask. */
+	/** By name, all answers since the product last had to ask. */
 	const mayBe = names.map(() => new Set<Kind>());
 	for (let round = 1; round <= rounds; round++) {
 		progress(`round ${round} of ${rounds}`);
@@ -124,7 +124,7 @@ export async function proveRebinding(
 	return counts;
 }
 
-/** A stalled machine misses the moment, a defect fails each time. */
+/** A stalled machine misses the moment; a defect fails each time. */
 async function runPatiently(run: () => Promise<void>): Promise<void> {
 	for (let tries = 1; ; tries++) {
 		const failure = await run().then(
@@ -190,7 +190,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 	const workplace = await opened.openWorkplace();
 	cleaning.defer(() => workplace.close());
 	const guard = cleaning.use(guardDials(({ host }) => host === GOOD));
-	// The transport's own clock goes by `performance.now`; the system's timers are left alone.
+	// The transport's clock uses `performance.now`; the system's timers stay as they are.
 	const original = performance.now;
 	let passedMs = 0;
 	performance.now = () => original.call(performance) + passedMs;
@@ -201,11 +201,11 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 	return {
 		shop,
 		guard,
-		/** What the name server says of each name; a name that is not here does not exist. */
+		/** Answers of the name server by name. A name that is not in the map does not exist. */
 		zone,
-		/** Questions for a name so far. */
+		/** Number of questions for a name so far. */
 		asked: (name: string) => questions.get(name) ?? 0,
-		/** A name nobody used before. */
+		/** Returns a name that was not used before. */
 		newName: () => `rebind-${made++}.names.example`,
 		async save(name: string) {
 			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name), COMMAND_LINE);
@@ -215,7 +215,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 			const request = { url: shop.url("/", name), headers: [], body: "{}" };
 			return readKind((await workplace.transport.post(request)).outcome);
 		},
-		/** The second for which answers are kept passes. Only while nothing is in flight. */
+		/** Lets the second pass for which answers are cached. Must be called while nothing is in flight. */
 		forgetNames() {
 			passedMs += REMEMBERED_MS;
 		},

@@ -1,4 +1,4 @@
-// A click id is nobody's to change, and no link leads away from the programme's hosts.
+// Properties of clicks: nobody can change a click ID, and no link leads away from the programme's hosts.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -19,14 +19,14 @@ const ANY_CLICK: fc.Arbitrary<Click> = fc.record(
 		programmeId: ID,
 		partnershipId: ID,
 		linkId: ID,
-		// Two bytes say which day.
+		// Two bytes hold the day.
 		atMs: fc.integer({ min: 0, max: 2 ** 16 * DAY_MS - 1 }),
 		subIds: fc.tuple(ANY_TEXT, ANY_TEXT, ANY_TEXT).map(keptSubIds),
 	},
 	{ noNullPrototype: true },
 );
 const ANY_IV = fc.uint8Array({ minLength: 12, maxLength: 12 });
-/** Changed by one bit each: twenty tries a case, so that 50,000 cases are a million. */
+/** Number of one-bit changes per case, so that 50,000 cases are a million changes. */
 const BITS = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
 const WINDOW_DAYS = 365;
 

@@ -1,4 +1,4 @@
-// The body of a callback, the sealing of secrets and the order of ids, whatever is put into them.
+// Properties of the callback's body, the sealing of secrets and the order of ids, for any input.
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -24,7 +24,7 @@ const COMPOSED = pureProperty("a callback's body has its fourteen fields with th
 			occurredAt: new Date(occurredAtMs).toISOString(),
 			sentAt: new Date(sentAtMs).toISOString(),
 		});
-		// Also finds a name that is there twice; and bytes must not depend on who encodes them.
+		// This also finds a repeated name, and proves that the bytes do not depend on the encoder.
 		equal(body, JSON.stringify(parsed));
 		ok(body.isWellFormed());
 	}),
@@ -65,7 +65,7 @@ const OPENED = pureProperty("garbage instead of a sealed secret opens to nothing
 );
 
 const ANY_RANDOM = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RANDOM_BYTES });
-/** Ten characters of base 32 go further; no clock does. */
+/** Ten characters of base 32 reach further, but no clock does. */
 const MAX_ID_TIME_MS = Date.UTC(9999, 11, 31);
 
 const IDS = pureProperty("ids sort by the time they were made, and differ when their chance does", [], () =>

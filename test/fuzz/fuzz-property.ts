@@ -1,15 +1,15 @@
-// A property: what must hold of every case that can be drawn. Drawn in batches, each from a seed and over a
-// world of its own, so that a broken case is found again by running its batch and nothing before it.
+// A property is a statement about every case that can be drawn. Cases are drawn in batches, each from its own seed
+// and over its own service, so that a failing case can be found again by running only its batch.
 
 import fc from "fast-check";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 
 export interface FuzzProperty {
-	/** What must hold, in a sentence. */
+	/** The statement, in one sentence. */
 	name: string;
-	/** Kinds of case that it says it `meets`: a run that never met one proves less than it claims. */
+	/** Kinds of cases that the property reports with `meet`. A run that never met one proves less than it claims. */
 	kinds: readonly string[];
-	/** Of the cases asked for: an expensive one, with a database or a socket in it, is drawn less often. */
+	/** Share of the requested cases. An expensive property, with a database or a socket, draws fewer. */
 	share: number;
 	open(world: World): Promise<OpenProperty>;
 }
@@ -29,20 +29,20 @@ export interface FuzzRun {
 	runs: number;
 }
 
-/** How many cases of each kind there were, and how many in all. */
+/** Number of cases of each kind, and in total. */
 export interface Tally {
 	cases: number;
 	met: ReadonlyMap<string, number>;
 }
 
-/** A batch over a database takes a second or two: short enough to be replayed whole. */
+/** A batch with a database takes a second or two, short enough to replay it whole. */
 export const BATCH_RUNS = 500;
 /** fast-check's seeds are 32-bit integers. */
 const SEEDS = 2 ** 31;
 
 /**
- * Rejects with a BrokenPromise on the first case that does not hold, and when a whole batch or more never met one of
- * the kinds. `position` is for the replay command.
+ * Rejects with a BrokenPromise at the first case that does not hold, and also if a whole batch or more never met one
+ * of the kinds. `position` is for the replay command.
  */
 export async function fuzzProperty(
 	property: FuzzProperty,
@@ -62,7 +62,7 @@ export async function fuzzProperty(
 		progress(`${position}. ${property.name}: ${cases} cases`);
 	}
 	const unmet = property.kinds.filter((kind) => met.get(kind) === 0);
-	// Each is drawn ten times or more in a batch; in less than one, chance may leave it out.
+	// Each kind is drawn ten times or more in a batch. In less than a batch, chance may leave it out.
 	if (unmet.length > 0 && runs >= BATCH_RUNS) {
 		throw new BrokenPromise(
 			`"${property.name}" proves too little: of ${cases} cases none was ${unmet.join(", none ")}`,
@@ -93,7 +93,7 @@ async function runBatch(
 	}
 }
 
-/** A property of pure functions: nothing is opened. */
+/** A property of pure functions, which opens nothing. */
 export function pureProperty(
 	name: string,
 	kinds: readonly string[],

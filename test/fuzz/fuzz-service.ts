@@ -1,5 +1,5 @@
-// The service's app over a real SQLite database in memory, with one shop: requests go in, answers come out,
-// and whatever an answer claims is held against what is stored.
+// The service's app over a real SQLite database in memory, with one shop. Each answer is compared with what is
+// stored.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
@@ -19,26 +19,26 @@ export interface FuzzService {
 	deps: AppDeps;
 	programme: Programme;
 	credentials: Credentials;
-	/** Each call moves the clock a little, so that a row that was written shows it. */
+	/** Each call moves the clock a little, so that every written row shows it. */
 	nowMs(): number;
 	moveClock(byMs: number): void;
-	/** Never the same twice: a case that is tried again, to make it smaller, meets nothing of the first time. */
+	/** Returns a new value each time, so that a case that is shrunk does not meet rows of its first run. */
 	nextOrder(): number;
 	/**
-	 * As the HTTP adapter would: `target` is what stood on the request line. Fails when anything went wrong on our
-	 * side and was only caught and logged.
+	 * Sends a request as the HTTP adapter does; `target` is the text of the request line. Fails if an error on our
+	 * side was caught and logged.
 	 */
 	fetch(request: Request, target: string): Promise<Response>;
 	stored(): Promise<Stored>;
 	close(): Promise<void>;
 }
 
-/** Changes whenever a conversion, a move, an event or a delivery is written. */
+/** A value that changes whenever a conversion, a move, an event or a delivery is written. */
 export type Stored = Readonly<Record<string, number>>;
 
 export interface FuzzAnswer {
 	status: number;
-	/** The problem's code or the outcome word. */
+	/** The problem's code or the outcome. */
 	word: string;
 	field: string | undefined;
 	json: Readonly<Record<string, unknown>>;
@@ -85,7 +85,7 @@ export async function openFuzzService(
 	};
 }
 
-/** The form of every answer of the signed API, whatever was asked. */
+/** Checks the form that every answer of the signed API must have. */
 export async function readAnswer(response: Response): Promise<FuzzAnswer> {
 	const { status } = response;
 	const body: unknown = await response.json();

@@ -1,4 +1,4 @@
-// Each property over a few hundred cases, others in every run, and in `npm test` over fewer; `npm run fuzz` draws as many as one likes.
+// Runs each property over a few hundred new cases; `npm test` draws fewer, `npm run fuzz` any number.
 
 import { ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -23,7 +23,7 @@ describe("the fuzzing itself", () => {
 		fc.property(fc.nat(), (number) => number < 100),
 	);
 
-	test("a broken property names the smallest case and the command that finds it again", async () => {
+	test("a property that does not hold names the smallest case and the command that replays it", async () => {
 		await rejects(fuzzProperty(broken, 7, { seed: 40, runs: 2_000 }, noProgress), (error) => {
 			ok(error instanceof BrokenPromise);
 			ok(error.message.includes("does not hold of [100]"), error.message);
@@ -33,7 +33,7 @@ describe("the fuzzing itself", () => {
 		});
 	});
 
-	test("a run that never meets a kind proves too little, and says which", async () => {
+	test("a run that never meets a kind fails and names the kind", async () => {
 		const even = pureProperty("numbers are even", ["even", "odd"], (meet) =>
 			fc.property(fc.nat(), () => {
 				meet("even");

@@ -1,5 +1,5 @@
-// Any sequence of reports, decisions and waits on the real use cases, beside a model that knows only the house
-// rules: the same outcome words, the same statuses, the same events.
+// Runs any sequence of reports, decisions and waits on the real use cases and on a model of the rules. Both must give
+// the same outcomes, statuses and events.
 
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -27,11 +27,11 @@ import { type FuzzService, openFuzzService } from "./fuzz-service.ts";
 
 type ProgrammeName = "parking" | "recording";
 
-/** What the model says there is. */
+/** State according to the model. */
 interface Expected {
-	/** By programme, order and event type. */
+	/** Conversions by programme, order and event type. */
 	conversions: Map<string, LifeState>;
-	/** Programmes that have a Postback URL now. */
+	/** Programmes that currently have a Postback URL. */
 	withUrl: Set<ProgrammeName>;
 }
 
@@ -43,7 +43,7 @@ interface Real {
 
 type Step = fc.AsyncCommand<Expected, Real>;
 
-/** As `makeShop` opens programmes. */
+/** Terms of the programmes that `makeShop` opens. */
 const TERMS: Omit<Terms, "parksPixels"> = {
 	currency: "EUR",
 	currencyDigits: 2,
@@ -53,12 +53,12 @@ const TERMS: Omit<Terms, "parksPixels"> = {
 	parkedDays: 30,
 };
 
-/** Few, so that steps meet each other. An order is its id and its event type. */
+/** Few values, so that steps meet the same orders. An order is its id and its event type. */
 const ORDERS = ["A SALE", "A LEAD"] as const;
 const ANY_ORDER = fc.constantFrom(...ORDERS);
 const ANY_PROGRAMME = fc.constantFrom("parking" as const, "recording" as const);
 
-/** One call: what it asks for, and as which act the model knows it. */
+/** One call, and the act that it is in the model. */
 interface Ask {
 	programme: ProgrammeName;
 	order: (typeof ORDERS)[number];
@@ -75,7 +75,7 @@ const REPORT = fc
 		occurredAtMs: fc.option(fc.integer({ min: 0, max: Date.UTC(2026, 0, 1) })),
 		isTest: fc.boolean(),
 	})
-	// A browser cannot report a test, and its clock is not asked.
+	// A browser cannot report a test, and its clock does not count.
 	.map((report) => (report.source === "pixel" ? { ...report, isTest: false, occurredAtMs: null } : report))
 	.map(({ programme, order, ...report }): Ask => {
 		const sale = { ...report, ...splitOrder(order) };
@@ -105,7 +105,9 @@ const DECISION = fc
 		};
 	});
 
-/** Calls that share a transaction, often about the same order: answered as one after the other. */
+/**
+ * Calls that share a transaction, often about the same order. They must be answered as if one came after the other.
+ */
 const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 }).map((asks) =>
 	makeStep(asks.map(describeAsk).join(", "), async (model, { service, programmes, meet }) => {
 		const { deps } = service;
@@ -131,7 +133,7 @@ function describeAsk({ programme, order, act }: Ask): string {
 	return `${programme} ${order} ${JSON.stringify(act)}`;
 }
 
-/** Holds the service's answer against the model's, and gives the status before it. */
+/** Compares the service's answer with the model's, and returns the previous status. */
 function expectAct(
 	{ conversions, withUrl }: Expected,
 	programme: ProgrammeName,
@@ -148,7 +150,7 @@ function expectAct(
 	return before.status;
 }
 
-/** Mostly beyond the window: few walks have something that waits for its end. */
+/** Usually beyond the window, because few walks have an open window. */
 const WAIT = fc.constantFrom(1, 20 * 24, 31 * 24, 31 * 24).map((hours) =>
 	makeStep(`wait ${hours} h`, async ({ conversions, withUrl }, { service }) => {
 		service.moveClock(hours * HOUR_MS);
@@ -158,7 +160,7 @@ const WAIT = fc.constantFrom(1, 20 * 24, 31 * 24, 31 * 24).map((hours) =>
 		for (const [key, state] of conversions) {
 			const programme = key.startsWith("parking") ? "parking" : "recording";
 			const next = endWindow(state, nowMs, termsOf(programme), withUrl.has(programme));
-			// Retention counts from when it expired.
+			// Retention of an expired conversion counts from its expiry.
 			const hasExpired = next !== state && next.status === "EXPIRED";
 			conversions.set(key, hasExpired ? { ...next, windowEndsAtMs: nowMs } : next);
 		}
@@ -201,7 +203,7 @@ const WALKS: FuzzProperty = {
 				withEventsInOrder(model.conversions),
 				"what is stored",
 			);
-			// What this walk leaves waiting would only be in the way of the next.
+			// Pending deliveries of this walk would disturb the next one.
 			await service.deps.store.db.updateTable("conversions").set({ window_ends_at_ms: null }).execute();
 		});
 		return { property, close: service.close };
@@ -219,7 +221,7 @@ function makeStep(name: string, run: Step["run"]): Step {
 	};
 }
 
-/** Two maps are equal whatever their order; two lists are not. */
+/** Equal maps may have different orders; equal lists may not. */
 type InOrder = Omit<LifeState, "events" | "replaced"> & {
 	events: [name: string, body: OwedBody][];
 	replaced: InOrder | null;

@@ -1,4 +1,4 @@
-// Amounts never change by a rounding: held against fractions of big integers, which cannot round at all.
+// Properties of amounts, compared with fractions of big integers, which cannot round.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -6,7 +6,7 @@ import { currencyDigits, parseAmount, parseRate, shareOf } from "../../src/domai
 import { ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 
-/** As a fraction over a power of ten. */
+/** A fraction whose denominator is a power of ten. */
 interface Exact {
 	units: bigint;
 	decimals: number;
@@ -17,7 +17,7 @@ const MAX_WHOLE = 10n ** 12n;
 const MAX_RATE_UNITS = 1_000_000n;
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Every currency there is, asked for by all three-letter words. */
+/** Every existing currency, found by trying all three-letter words. */
 const CURRENCIES = LETTERS.flatMap((first) =>
 	LETTERS.flatMap((second) => LETTERS.map((third) => first + second + third)),
 ).flatMap((code) => {
@@ -152,7 +152,7 @@ const SUMS = pureProperty(
 		),
 );
 
-/** ASCII digits, no sign, no exponent, no zeros in front, at least one digit on each side of a point. */
+/** ASCII digits, no sign, no exponent, no leading zeros, at least one digit on each side of a point. */
 function readDecimal(text: string): Exact | undefined {
 	const [front, back, ...more] = text.split(".");
 	if (front === undefined || more.length > 0) return undefined;

@@ -1,4 +1,4 @@
-// `npm run fuzz`: every property over as many cases as one likes, always others unless a seed is given.
+// `npm run fuzz` runs every property over any number of cases, with new ones each time unless a seed is given.
 
 import { randomInt } from "node:crypto";
 import type { Proof } from "../support/proof.ts";

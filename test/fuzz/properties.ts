@@ -1,4 +1,4 @@
-// Every property, in the order of their numbers on the command line.
+// All properties, in the order of their numbers on the command line.
 
 import { CLICK_PROPERTIES } from "./click-properties.ts";
 import { EVENT_PROPERTIES } from "./event-properties.ts";

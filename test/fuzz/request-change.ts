@@ -1,4 +1,4 @@
-// The changes that no signed request survives, whichever way it goes: each side adds those of its own.
+// Changes that make any signed request invalid, in both directions. Each direction adds its own.
 
 import fc from "fast-check";
 import { ANY_TAMPERING, type Tampering } from "./tampering.ts";
@@ -21,7 +21,7 @@ const ANY_SECONDS_OFF = fc
 	.tuple(fc.integer({ min: 301, max: 10_000_000 }), fc.constantFrom(1, -1))
 	.map(([seconds, sign]) => seconds * sign);
 
-/** `signature`: the header whose case does not count, drawn often enough to be met as the same request. */
+/** `signature` is the header whose case does not matter, drawn often enough to meet an equivalent request. */
 export function anyRequestChange<Part extends string, Name extends string>(
 	parts: readonly Part[],
 	names: readonly Name[],

@@ -1,4 +1,4 @@
-// A callback as the service writes it, without an engine or a database around it.
+// Builds a callback as the service does, without an engine or a database.
 
 import { createPreparer, type PreparedAttempt } from "../../src/callbacks/attempt.ts";
 import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
@@ -10,7 +10,7 @@ export interface CallbackToSend {
 	event: EventName;
 	subject: EventSubject;
 	url: string;
-	/** Path and query of the URL: what is signed. */
+	/** Path and query of the URL, which are signed. */
 	target: string;
 	secret: string;
 	brand: string;
@@ -18,7 +18,7 @@ export interface CallbackToSend {
 	nowMs: number;
 }
 
-/** The first attempt of the first delivery: a callback does not depend on any of it. */
+/** The first attempt of the first delivery, because a callback depends on none of these values. */
 const DUE = {
 	id: 1,
 	receiverId: 1,
@@ -30,7 +30,10 @@ const DUE = {
 	endpointEpoch: 0,
 } as const;
 
-/** Contract, 2.1: set for these. The service makes neither move without one, and the receiver relies on it. */
+/**
+ * Events that need a reason (contract section 2.1). The service makes neither move without one, and the receiver
+ * relies on it.
+ */
 const REASONED: readonly EventName[] = ["conversion.rejected", "conversion.reversed"];
 
 export function prepareCallback(callback: CallbackToSend): PreparedAttempt["request"] {
@@ -42,7 +45,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;
 }
 
-/** Of the list of names and values that Node and undici keep. */
+/** Converts the list of names and values that Node and undici use. */
 export function readHeaderList(list: readonly string[]): Record<string, string> {
 	const headers: Record<string, string> = {};
 	for (let at = 0; at < list.length; at += 2) headers[list[at] ?? ""] = list[at + 1] ?? "";

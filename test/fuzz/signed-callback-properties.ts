@@ -1,5 +1,5 @@
-// What the service signs, the library that shops install takes as genuine; and it takes nothing else. The two
-// share no code: each is the other's oracle.
+// Properties of callbacks: the library that shops install accepts everything that the service signs, and nothing
+// else. The two share no code, so each checks the other.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
@@ -32,7 +32,7 @@ const ANY_NOW_MS = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2200) });
 const ANY_BRAND = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,30}$/);
 const ANY_TARGET = fc.stringMatching(/^\/[!$-;=?-[\]_a-z|~]{0,40}$/);
 const ANY_SECRET = fc.string({ unit: "grapheme", minLength: 1, maxLength: 80 });
-/** Drawn, too: a signature depends on it, and a replay must find the same one. */
+/** Also drawn, because the signature depends on it and a replay must find the same one. */
 const ANY_NONCE = fc.uint8Array({ minLength: 16, maxLength: 16 });
 
 const ANY_CALLBACK: fc.Arbitrary<Callback> = fc
@@ -98,7 +98,7 @@ function changeHeader(
 	}
 }
 
-/** What a receiver is bound to take for the same: the case of the signature's hex, and a key's padding. */
+/** Changes that a receiver must accept as equal: the case of the signature's hex digits, and a key's padding. */
 function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean {
 	const signature = `X-${callback.brand}-Signature`;
 	const plain = ({ path, headers, rawBody, secret, now }: PostbackRequest) => ({
@@ -108,7 +108,7 @@ function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean
 			name === signature && typeof value === "string" ? value.toLowerCase() : value,
 		]),
 		rawBody: Buffer.from(rawBody).toString("hex"),
-		// RFC 2104: a key is filled up with zero bytes, so these are one key.
+		// RFC 2104 pads a key with zero bytes, so these are the same key.
 		secret: String(secret).replace(/\0+$/, ""),
 		now,
 	});
@@ -180,7 +180,7 @@ const AGREEMENT = pureProperty(
 					secret,
 					now: nowMs,
 				});
-				// The body is no event, so the best the receiver can say is that this is all that is wrong.
+				// The body is not an event, so the receiver can only report that.
 				ok(!verification.ok);
 				equal(verification.reason === "malformed_body", isTaken, verification.detail);
 			},

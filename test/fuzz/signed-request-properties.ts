@@ -1,5 +1,5 @@
-// What a shop signs, from the contract alone, the service takes; and it takes nothing that was changed on the
-// way or comes a second time. Refused means: a problem with a code, and nothing stored.
+// Properties of signed requests: the service accepts what a shop signs according to the contract, and nothing that
+// was changed on the way or comes a second time. A refusal is a problem with a code, and stores nothing.
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -71,7 +71,7 @@ const CHANGED: FuzzProperty = {
 				deepEqual(await service.stored(), stored, "a refusal stores nothing");
 				meet("refused");
 			} else meet("no request at all");
-			// Not a property of the change, but the proof that only the change was in the way.
+			// This proves that only the change caused the refusal.
 			if (isReplay) return;
 			await take(service, genuine, sale);
 			notDeepEqual(await service.stored(), before);
@@ -143,14 +143,14 @@ async function changeRequest(
 	}
 }
 
-/** Undefined when no HTTP parser would let such a header through. */
+/** Returns undefined if no HTTP parser accepts such a header. */
 function changeHeader(
 	genuine: WireRequest,
 	name: SignedHeader,
 	tampering: HeaderTampering,
 ): WireRequest | undefined {
 	const headers = new Headers(genuine.headers);
-	// The word before the key is no secret: its case and the spaces behind it may differ.
+	// The word before the key is not a secret, so its case and the spaces after it may differ.
 	const [, scheme = "", value = ""] = /^(Bearer )?(.*)$/.exec(headers.get(name) ?? "") ?? [];
 	switch (tampering) {
 		case "drop":
@@ -171,7 +171,7 @@ function changeHeader(
 	return { ...genuine, headers };
 }
 
-/** To a service that has to take a signature in either case, and any number of spaces before a key. */
+/** Changes that the service must accept: the case of the signature, and any number of spaces before a key. */
 function isSame(genuine: WireRequest, changed: WireRequest): boolean {
 	const plain = ({ method, target, headers, body }: WireRequest) => ({
 		method,

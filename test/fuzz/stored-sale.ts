@@ -1,10 +1,10 @@
-// Whether a stored conversion is what the shop sent: read by other means than the service reads it.
+// Checks that a stored conversion is what the shop sent, without the service's own reading code.
 
 import { equal, ok } from "node:assert/strict";
 import { type JsonField, SALE_FIELDS } from "./any-json.ts";
 import type { FuzzService } from "./fuzz-service.ts";
 
-/** `sent` was taken as a new conversion just now. */
+/** `sent` was just accepted as a new conversion. */
 export async function checkStoredSale(service: FuzzService, sent: readonly JsonField[]): Promise<void> {
 	for (const [name] of sent) {
 		const isKept = SALE_FIELDS.some((field) => field === name);
@@ -30,7 +30,7 @@ export async function checkStoredSale(service: FuzzService, sent: readonly JsonF
 	else equal(row.occurred_at_ms, Temporal.Instant.from(String(occurredAt)).epochMilliseconds);
 }
 
-/** In a currency of two decimals: the same value, and its one spelling. */
+/** Compares amounts in a currency of two decimals: the same value, in its only spelling. */
 export function checkAmount(stored: string, sent: string): void {
 	equal(cents(stored), cents(sent));
 	ok(/^(?:0|[1-9]\d*)\.\d\d$/.test(stored), stored);

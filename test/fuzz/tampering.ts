@@ -1,8 +1,8 @@
-// One small change to bytes or text, as chance or an attacker would make it.
+// A small change to bytes or text, by chance or by an attacker.
 
 import fc from "fast-check";
 
-/** Positions are shares of the length, so that a change fits whatever it is applied to. */
+/** Positions are shares of the length, so that a change fits any input. */
 export type Tampering =
 	| { how: "flip"; at: number; bit: number }
 	| { how: "cut"; at: number }
@@ -60,7 +60,7 @@ export function tamperBytes(bytes: Uint8Array, tampering: Tampering): Buffer<Arr
 	}
 }
 
-/** Latin-1 in and out, as headers and request lines are read. */
+/** Latin-1 in and out, because headers and request lines are read that way. */
 export function tamperText(text: string, tampering: Tampering): string {
 	return tamperBytes(Buffer.from(text, "latin1"), tampering).toString("latin1");
 }

@@ -1,4 +1,4 @@
-// Garbage where a signed request belongs: refused with a code, nothing stored, nobody's process harmed.
+// Properties of garbage in place of a signed request: it is refused with a code, stores nothing and harms nobody.
 
 import { deepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -20,12 +20,12 @@ const ANY_TARGET = fc.oneof(
 	fc.stringMatching(/^\/v1\/[\x21-\x7e]{0,30}$/),
 );
 
-/** Nobody knows who is calling: not a word about what was said. */
+/** The caller is unknown, so the problem must not repeat what was sent. */
 const REFUSED_UNHEARD = [401, 404, 405, 413];
 
 const TRIO = ["x-service-timestamp", "x-service-nonce", "x-service-signature"] as const;
 
-/** Good in all but one thing often enough to reach the check that is the last in the way. */
+/** Often valid in all but one respect, to reach the last check. */
 function mostly<Right, Wrong>(right: Right, wrong: fc.Arbitrary<Wrong>): fc.Arbitrary<Right | Wrong> {
 	return fc.oneof({ weight: 4, arbitrary: fc.constant(right) }, wrong);
 }

@@ -1,16 +1,16 @@
-// A request as it stands on the wire, before anybody tidied it up.
+// A request as it is on the wire, before any normalisation.
 
 const ORIGIN = "http://localhost";
 
 export interface WireRequest {
 	method: string;
-	/** Path and query as they stand on the request line. */
+	/** Path and query exactly as on the request line. */
 	target: string;
 	headers: Headers;
 	body: Buffer<ArrayBuffer>;
 }
 
-/** Undefined when no HTTP parser would take the request line. */
+/** Returns undefined if no HTTP parser accepts the request line. */
 export function toRequest({ method, target, headers, body }: WireRequest): Request | undefined {
 	if (!/^\/[\x21-\x7e]*$/.test(target) || target.includes("#") || !URL.canParse(ORIGIN + target))
 		return undefined;
