@@ -11,7 +11,7 @@ import { guardDials, STOPPED } from "./dial-guard.ts";
 import { answerWith, type Entry, judgeEntries } from "./judge-entries.ts";
 import { proveRebinding } from "./rebinding.ts";
 
-/** Number of rounds that the promise asks for. */
+/** Minimum size of the corpus. */
 const LEAST_ENTRIES = 500;
 
 test("every entry of the corpus gets its verdict on saving and on sending, and nothing else is dialled", async () => {
