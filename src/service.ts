@@ -1,15 +1,14 @@
-// Wires a Config into a running service, starts and stops it in order. This file and service/ are the only place that
-// knows the real outside/: everything else sees ports.
+// Turns a Config into a running service, and stops it in order. Only this file and service/ import the real
+// implementations in outside/; everything else sees the interfaces of ports.ts.
 
 import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
-import type { Unready } from "./api/deps.ts";
+import type { LimitedCalls, Unready } from "./api/deps.ts";
 import { createStoringWatch } from "./api/health.ts";
 import { createLimitedCalls } from "./api/limited-pixel-calls.ts";
-import { Engine } from "./callbacks/engine.ts";
-import { createClickCounts } from "./clicks/counts.ts";
+import type { AllDeps } from "./app.ts";
+import { type ClickCounts, createClickCounts } from "./clicks/counts.ts";
 import { type Config, publicUrlAt, warningSettings } from "./config.ts";
-import { NO_ENGINE } from "./domain/process.ts";
 import type { Warning } from "./domain/warning.ts";
 import {
 	type HttpServer,
@@ -23,9 +22,9 @@ import { findProcessFigures } from "./outside/process-figures.ts";
 import { tellServiceManager } from "./outside/service-manager.ts";
 import { temporaryFilesBeside, temporaryFilesOfSystem } from "./outside/temporary-files.ts";
 import { makeFirstStaffPath } from "./people/sign-in-links.ts";
-import type { AnsweredRequest, Load, Log } from "./ports.ts";
+import type { AnsweredRequest, Log } from "./ports.ts";
+import { type BackgroundWork, startBackgroundWork } from "./service/background-work.ts";
 import type { StopSignal } from "./service/stop-signals.ts";
-import { tellPresence, watchFigures, watchSchema } from "./service/upkeep.ts";
 import {
 	addMail,
 	type OpenedParts,
@@ -37,48 +36,129 @@ import {
 import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
-import { startChores, startJobChore, startTelling } from "./watch/chores.ts";
-import { createInstallationWatch, WATCH_INTERVAL_MS } from "./watch/installation-watch.ts";
-import { startLoop } from "./watch/loop.ts";
-import { createMetrics } from "./watch/metrics.ts";
+import { createInstallationWatch, type InstallationWatch } from "./watch/installation-watch.ts";
+import { createMetrics, type Metrics } from "./watch/metrics.ts";
 
 export interface Service extends Workplace {
 	url: string;
-	/** Where /metrics and the detailed health are; null where they are off. */
+	/** Address of /metrics and the detailed health, or null if they are off. */
 	metricsUrl: string | null;
-	/** Makes the first staff account; null once there is one that can sign in, and in a worker. */
+	/** Link that creates the first staff account, or null if there is one that can sign in, and in a worker. */
 	welcomeLink: string | null;
-	/** Resolves when a newer program has changed the schema beyond this one: it is to be stopped then. */
+	/** Resolves when a newer program has changed the schema beyond this one. The service must then be stopped. */
 	outdated: Promise<Error>;
-	/** Of the start, for whoever made it. */
+	/** Problems of the installation that were found at the start. */
 	warnings: readonly Warning[];
-	/** Finishes what is in flight, takes no more, gives back the rest. */
+	/** Finishes requests and callbacks in flight, accepts no more, and releases everything. */
 	stop(options?: StopOptions): Promise<void>;
 }
 
 interface StopOptions {
-	/** For the log. */
+	/** Why the service stops, for the log. */
 	cause?: StopSignal | "outdated";
-	/** Unready for so long before it is closed to newcomers. Not in a worker: nobody sends it requests. */
+	/** Time for which it answers as unready before it closes its port. A worker gets no requests and skips it. */
 	drainMs?: number;
 }
 
+/**
+ * Starts a service in this order:
+ * 1. It opens the parts that commands use too: database, clock, keys, transport, mail.
+ * 2. It listens, because links need to know the port. Requests wait until step 4.
+ * 3. It starts the background work: engine, chores, reports.
+ * 4. It serves requests.
+ *
+ * If a step fails, the steps before it are undone in reverse order.
+ */
 export async function startService(config: Config, options: OpenOptions = {}): Promise<Service> {
-	// A worker does without: pages and sign-in are half of the memory of a process that serves them.
+	// Pages and sign-in are half of the memory of a process, so a worker does not load them.
 	const web = config.role === "worker" ? null : await import("./app.ts");
-	// Before the database is made or migrated.
+	// The port is checked before the database is created or migrated.
 	await refuseTakenPort(config.host, config.port);
 	const parts = await openParts(config, options, config.role);
-	const { store, clock, log, random, readDisk } = parts;
+	const opened = new AsyncDisposableStack();
+	opened.defer(() => parts.close());
+	try {
+		return await startOpened(config, parts, web, opened);
+	} catch (error) {
+		await opened.disposeAsync();
+		throw error;
+	}
+}
+
+type WebModule = typeof import("./app.ts");
+
+async function startOpened(
+	config: Config,
+	parts: OpenedParts,
+	web: WebModule | null,
+	opened: AsyncDisposableStack,
+): Promise<Service> {
+	const { clock, log } = parts;
 	const startedAtMs = clock.nowMs();
 	const load = createLoad();
+	opened.defer(load.stop);
 	const metrics = createMetrics([load.lags, ...findProcessFigures()]);
-	const onAnswered = (request: AnsweredRequest): void => {
-		metrics.countRequest(request);
-		if (config.accessLog) writeAccess(parts.accessLog, request);
+	const installation = watchInstallation(config, parts);
+	await installation.look();
+	const warnings = findWarnings(installation.state()).filter(isLasting);
+	const welcomePath = web === null ? null : await offerFirstStaff(parts);
+	const site = await listenForRequests(config, parts, metrics);
+	opened.defer(() => site.close());
+	const metricsSite = await listenForMetrics(config, log);
+	if (metricsSite !== null) opened.defer(() => metricsSite.close());
+	const workplace = addMail(parts, publicUrlAt(config, site.port));
+	// Read now, so that the first answer shows the network's name. Code that signs or verifies makes sure of it itself.
+	await parts.network.read();
+
+	const background = startBackgroundWork({ workplace, installation, load, startedAtMs });
+	opened.defer(background.stop);
+	const app = createAppState({ config, workplace, metrics, installation, background });
+	serveRequests({
+		config,
+		workplace,
+		metrics,
+		installation,
+		background,
+		startedAtMs,
+		app,
+		web,
+		site,
+		metricsSite,
+	});
+	if (config.serviceManager !== null) tellServiceManager(config.serviceManager, log);
+
+	return {
+		...workplace,
+		url: site.url,
+		metricsUrl: metricsSite?.url ?? null,
+		welcomeLink: welcomePath === null ? null : `${workplace.publicUrl}${welcomePath}`,
+		outdated: background.schema.outdated,
+		warnings,
+		async stop({ cause, drainMs = 0 }: StopOptions = {}) {
+			app.becomeUnready();
+			// The engine releases its slots first, so that other processes can send, and starts no attempt that it could not
+			// finish.
+			background.releaseSlots();
+			if (drainMs > 0 && web !== null) {
+				log.info({ cause, drainMs }, "stopping: unready, and still answering");
+				site.endConnections();
+				await new Promise<void>((resolve) => clock.after(drainMs, resolve));
+			}
+			log.info({ cause }, "stopping: finishing what is in flight");
+			app.endStreams();
+			await Promise.all([site.close(), metricsSite?.close(), background.stop()]);
+			// These write to the database, so they run after the last answer and before it closes.
+			await app.limitedCalls.stop();
+			await app.clickCounts.flush();
+			load.stop();
+			await workplace.close();
+			log.info({ cause }, "stopped");
+		},
 	};
-	const listeners: HttpServer[] = [];
-	const installation = createInstallationWatch({
+}
+
+function watchInstallation(config: Config, { store, clock, log, readDisk }: OpenedParts): InstallationWatch {
+	return createInstallationWatch({
 		clock,
 		log,
 		settings: warningSettings(config),
@@ -87,70 +167,60 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 		readSystem: () => readSystem(store.db, clock.nowMs()),
 		readDisk,
 	});
-	try {
-		await installation.look();
-		const warnings = findWarnings(installation.state()).filter(isLasting);
-		const welcomePath = config.role === "worker" ? null : await offerFirstStaff(parts);
-		const { host, port, trustedProxies } = config;
-		// Before the rest, because only now the port is known.
-		const recording = { random, trustedProxies, onAnswered };
-		const site = await listen({ host, port, limits: PUBLIC_LIMITS, log, recording });
-		listeners.push(site);
-		const numbers = await listenForMetrics(config, log);
-		if (numbers !== null) listeners.push(numbers);
-		const workplace = addMail(parts, publicUrlAt(config, site.port));
-		// So that the first answer knows it; whoever signs or checks something makes sure of it by themselves.
-		await parts.network.read();
-		const { publicUrl } = workplace;
-		const worker = config.role === "web" ? null : startWorker(workplace, load);
-		const engine = worker?.engine ?? null;
-		const figures = worker === null ? null : watchFigures(workplace);
-		const presence = tellPresence({
+}
+
+function listenForRequests(config: Config, parts: OpenedParts, metrics: Metrics): Promise<HttpServer> {
+	const { host, port, trustedProxies } = config;
+	const { log, random, accessLog } = parts;
+	const onAnswered = (request: AnsweredRequest): void => {
+		metrics.countRequest(request);
+		if (config.accessLog) writeAccess(accessLog, request);
+	};
+	const recording = { random, trustedProxies, onAnswered };
+	return listen({ host, port, limits: PUBLIC_LIMITS, log, recording });
+}
+
+interface RunningParts {
+	config: Config;
+	workplace: Workplace;
+	metrics: Metrics;
+	installation: InstallationWatch;
+	background: BackgroundWork;
+}
+
+/** The dependencies of the HTTP applications, and what the service does with them when it stops. */
+interface AppState {
+	deps: AllDeps;
+	limitedCalls: LimitedCalls;
+	clickCounts: ClickCounts;
+	becomeUnready(): void;
+	endStreams(): void;
+}
+
+function createAppState({ config, workplace, metrics, installation, background }: RunningParts): AppState {
+	const { clock, publicUrl } = workplace;
+	const { database } = config;
+	const limitedCalls = createLimitedCalls(workplace);
+	const clickCounts = createClickCounts(workplace);
+	const storing = createStoringWatch(clock);
+	const stopping = new AbortController();
+	let isStopping = false;
+	const unready = (): Unready | null => {
+		if (isStopping) return "stopping";
+		if (background.schema.problem !== null) return { reason: background.schema.problem.message };
+		if (storing.isFailing()) return NOT_STORING;
+		return clock.isSure() ? null : UNSURE;
+	};
+	return {
+		limitedCalls,
+		clickCounts,
+		becomeUnready() {
+			isStopping = true;
+		},
+		endStreams: () => stopping.abort(),
+		deps: {
 			...workplace,
-			startedAtMs,
-			readEngine: () => {
-				if (engine === null) return NO_ENGINE;
-				const { waitingOrInFlight, backlog } = engine.counters;
-				return {
-					in_hand: waitingOrInFlight,
-					programmes_due: backlog.programmesDue,
-					oldest_due_at_ms: backlog.oldestDueAtMs,
-					most_in_flight: config.maxInFlight,
-				};
-			},
-			readMailFailure: () => workplace.mailer?.failure ?? null,
-		});
-		const jobs = startJobChore(workplace);
-		const telling = startTelling(workplace);
-		const watch = startLoop({
-			clock,
-			everyMs: WATCH_INTERVAL_MS,
-			firstAfterMs: WATCH_INTERVAL_MS,
-			run: installation.look,
-			onFailure: (error) => log.error({ err: error }, "the installation could not be looked at"),
-		});
-		const schema = watchSchema(workplace);
-		let unready: Unready | null = null;
-		const stopping = new AbortController();
-		const engineCounters = engine === null ? null : () => engine.counters;
-		const { version } = workplace.identity;
-		const schemaVersion = workplace.migration.version;
-		metrics.describe({
-			clock,
-			identity: { ...workplace.identity, schemaVersion },
-			connections: store.connections,
-			engineCounters,
-			figures: figures?.read ?? null,
-			state: installation.state,
-			droppedLogLines: workplace.droppedLogLines,
-		});
-		const { database } = config;
-		const limitedCalls = createLimitedCalls(workplace);
-		const clickCounts = createClickCounts(workplace);
-		const storing = createStoringWatch(clock);
-		const appDeps = {
-			...workplace,
-			jobs: { wake: jobs.runSoon },
+			jobs: { wake: background.jobs.runSoon },
 			system: workplace.identity,
 			isPublicUrlSet: config.publicUrl !== null,
 			clickUrl: config.clickUrl ?? publicUrl,
@@ -165,65 +235,47 @@ export async function startService(config: Config, options: OpenOptions = {}): P
 			installation,
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
-			unready: () => {
-				if (unready !== null) return unready;
-				if (schema.problem !== null) return { reason: schema.problem.message };
-				if (storing.isFailing()) return NOT_STORING;
-				return clock.isSure() ? null : UNSURE;
-			},
+			unready,
 			stopSignal: stopping.signal,
-		};
-		site.serve(web === null ? createWorkerApp(appDeps) : web.createApp(appDeps));
-		const { state } = installation;
-		const about = { version, schemaVersion, role: config.role, startedAtMs, engineCounters, state };
-		numbers?.serve(createMetricsApp(appDeps, about));
-		if (config.serviceManager !== null) tellServiceManager(config.serviceManager, log);
-		return {
-			...workplace,
-			url: site.url,
-			metricsUrl: numbers?.url ?? null,
-			welcomeLink: welcomePath === null ? null : `${publicUrl}${welcomePath}`,
-			outdated: schema.outdated,
-			warnings,
-			async stop({ cause, drainMs = 0 }: StopOptions = {}) {
-				unready = "stopping";
-				// Before anything else: the engine gives its slots to the other processes, and hands out nothing that it could
-				// not finish.
-				const slotsGivenUp = worker?.stop();
-				if (drainMs > 0 && web !== null) {
-					log.info({ cause, drainMs }, "stopping: not ready any more, and still answering");
-					site.endConnections();
-					await new Promise<void>((resolve) => clock.after(drainMs, resolve));
-				}
-				log.info({ cause }, "stopping: finishing what is in flight");
-				stopping.abort();
-				const closing = listeners.map((listener) => listener.close());
-				await Promise.all([
-					schema.stop(),
-					...closing,
-					slotsGivenUp,
-					figures?.stop(),
-					presence.stop(),
-					jobs.stop(),
-					telling?.stop(),
-					workplace.mails.stop(),
-					watch.stop(),
-				]);
-				// After the last call was answered, and while there is a database to write it to.
-				await limitedCalls.stop();
-				await clickCounts.flush();
-				load.stop();
-				await workplace.close();
-				log.info({ cause }, "stopped");
-			},
-		};
-	} catch (error) {
-		load.stop();
-		const closing = listeners.map((listener) => listener.close());
-		await Promise.all(closing);
-		await parts.close();
-		throw error;
-	}
+		},
+	};
+}
+
+interface ServedParts extends RunningParts {
+	startedAtMs: number;
+	app: AppState;
+	/** The pages and the API, or null in a worker. */
+	web: WebModule | null;
+	site: HttpServer;
+	metricsSite: HttpServer | null;
+}
+
+function serveRequests(parts: ServedParts): void {
+	const { config, workplace, metrics, installation, background, startedAtMs, app, web, site, metricsSite } =
+		parts;
+	const { engine } = background;
+	const engineCounters = engine === null ? null : () => engine.counters;
+	const schemaVersion = workplace.migration.version;
+	metrics.describe({
+		clock: workplace.clock,
+		identity: { ...workplace.identity, schemaVersion },
+		connections: workplace.store.connections,
+		engineCounters,
+		figures: background.readFigures,
+		state: installation.state,
+		droppedLogLines: workplace.droppedLogLines,
+	});
+	site.serve(web === null ? createWorkerApp(app.deps) : web.createApp(app.deps));
+	metricsSite?.serve(
+		createMetricsApp(app.deps, {
+			version: workplace.identity.version,
+			schemaVersion,
+			role: config.role,
+			startedAtMs,
+			engineCounters,
+			state: installation.state,
+		}),
+	);
 }
 
 const NOT_STORING: Unready = {
@@ -234,7 +286,7 @@ const UNSURE: Unready = {
 	reason: "This machine's clock and the database server's are more than a minute apart: set both by NTP.",
 };
 
-/** Several processes on one machine: the address that nobody chose is the first one's, the others do without. */
+/** Listens for metrics. If several processes run on one machine, the first gets the default address and the others have none. */
 async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | null> {
 	if (config.metricsAddress === null) return null;
 	const { host, port, isDefault } = config.metricsAddress;
@@ -255,7 +307,7 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 	}
 }
 
-/** A database that takes nothing just now must not keep callbacks from going out: the next start offers it again. */
+/** Returns null if the database refuses writes, because callbacks must still be sent. The next start tries again. */
 async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 	try {
 		return await makeFirstStaffPath(workplace);
@@ -267,28 +319,4 @@ async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 		);
 		return null;
 	}
-}
-
-interface Worker {
-	engine: Engine;
-	stop(): Promise<void>;
-}
-
-/** What delivers callbacks and does the periodic work. */
-function startWorker(workplace: Workplace, load: Load): Worker {
-	const { config } = workplace;
-	const engine = new Engine({
-		...workplace,
-		wire: workplace.network.wire,
-		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
-		load,
-		onNotice: () => chores.mailNow(),
-	});
-	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
-	return {
-		engine,
-		async stop() {
-			await Promise.all([engine.stop(), chores.stop()]);
-		},
-	};
 }

@@ -130,7 +130,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		t.after(() => agent.destroy());
 		deepEqual(await look(url, "/readyz", agent), [200, "keep-alive", '{"status":"ready"}']);
 		running.kill("SIGTERM");
-		await running.said(/stopping: not ready any more, and still answering/);
+		await running.said(/stopping: unready, and still answering/);
 		const [status, connection, text] = await look(url, "/readyz", agent);
 		deepEqual([status, connection], [503, "close"], "whoever keeps a connection goes elsewhere");
 		match(text, /"detail":"The service is stopping\. /);
@@ -167,7 +167,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		deepEqual(
 			lines.map((line) => JSON.parse(line)).map(({ cause, msg }) => [cause, msg]),
 			[
-				["SIGTERM", "stopping: not ready any more, and still answering"],
+				["SIGTERM", "stopping: unready, and still answering"],
 				["SIGTERM", "stopping: finishing what is in flight"],
 				["SIGTERM", "stopped"],
 			],

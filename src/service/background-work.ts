@@ -1,0 +1,116 @@
+// Everything that a process does besides answering requests: the callback engine, the chores, the reports about itself
+// and the checks of the installation.
+
+import { Engine } from "../callbacks/engine.ts";
+import { NO_ENGINE, type ProcessEngine } from "../domain/process.ts";
+import type { Load } from "../ports.ts";
+import { startChores, startJobChore, startTelling } from "../watch/chores.ts";
+import { type InstallationWatch, WATCH_INTERVAL_MS } from "../watch/installation-watch.ts";
+import { type Loop, startLoop } from "../watch/loop.ts";
+import type { InstallationFigures } from "../watch/metrics.ts";
+import { type SchemaWatch, tellPresence, watchFigures, watchSchema } from "./upkeep.ts";
+import type { Workplace } from "./workplace.ts";
+
+export interface BackgroundWork {
+	/** The callback engine, or null in a process that only answers requests. */
+	engine: Engine | null;
+	schema: SchemaWatch;
+	jobs: Loop;
+	/** Returns the figures for the metrics, or null if they have not been read yet. */
+	readFigures: (() => InstallationFigures | null) | null;
+	/** Starts to stop the engine, so that other processes take over its slots. `stop` waits for it. */
+	releaseSlots(): void;
+	/** Stops everything. Resolves when the last callback in flight has ended and is stored. */
+	stop(): Promise<void>;
+}
+
+export interface BackgroundWorkDeps {
+	workplace: Workplace;
+	installation: InstallationWatch;
+	load: Load;
+	startedAtMs: number;
+}
+
+export function startBackgroundWork(deps: BackgroundWorkDeps): BackgroundWork {
+	const { workplace, installation, load, startedAtMs } = deps;
+	const { config, clock, log } = workplace;
+	const delivery = config.role === "web" ? null : startDelivery(workplace, load);
+	const engine = delivery?.engine ?? null;
+	const figures = delivery === null ? null : watchFigures(workplace);
+	const presence = tellPresence({
+		...workplace,
+		startedAtMs,
+		readEngine: () => describeEngine(engine, config.maxInFlight),
+		readMailFailure: () => workplace.mailer?.failure ?? null,
+	});
+	const jobs = startJobChore(workplace);
+	const telling = startTelling(workplace);
+	const checks = startLoop({
+		clock,
+		everyMs: WATCH_INTERVAL_MS,
+		firstAfterMs: WATCH_INTERVAL_MS,
+		run: installation.look,
+		onFailure: (error) => log.error({ err: error }, "the checks of the installation failed"),
+	});
+	const schema = watchSchema(workplace);
+	let deliveryStopped: Promise<void> | undefined;
+	const stopDelivery = (): Promise<void> | undefined => {
+		deliveryStopped ??= delivery?.stop();
+		return deliveryStopped;
+	};
+	return {
+		engine,
+		schema,
+		jobs,
+		readFigures: figures?.read ?? null,
+		releaseSlots: () => void stopDelivery(),
+		async stop() {
+			await Promise.all([
+				stopDelivery(),
+				schema.stop(),
+				figures?.stop(),
+				presence.stop(),
+				jobs.stop(),
+				telling?.stop(),
+				workplace.mails.stop(),
+				checks.stop(),
+			]);
+		},
+	};
+}
+
+interface Delivery {
+	engine: Engine;
+	stop(): Promise<void>;
+}
+
+/** Starts the engine and the chores of a process that delivers callbacks. */
+function startDelivery(workplace: Workplace, load: Load): Delivery {
+	const { config } = workplace;
+	const engine = new Engine({
+		...workplace,
+		wire: workplace.network.wire,
+		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
+		load,
+		onNotice: () => chores.mailNow(),
+	});
+	const chores = startChores({ ...workplace, retentionDays: config.retentionDays });
+	return {
+		engine,
+		async stop() {
+			await Promise.all([engine.stop(), chores.stop()]);
+		},
+	};
+}
+
+/** Returns what the table `processes` shows about this process's engine. */
+function describeEngine(engine: Engine | null, maxInFlight: number): ProcessEngine {
+	if (engine === null) return NO_ENGINE;
+	const { waitingOrInFlight, backlog } = engine.counters;
+	return {
+		in_hand: waitingOrInFlight,
+		programmes_due: backlog.programmesDue,
+		oldest_due_at_ms: backlog.oldestDueAtMs,
+		most_in_flight: maxInFlight,
+	};
+}
