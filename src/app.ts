@@ -15,7 +15,7 @@ import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
 import { createSignedCalls, type Endpoint, type SignedCalls } from "./api/signed-call.ts";
-import { createLinks } from "./clicks/links.ts";
+import { createPartnerLinkCache } from "./clicks/partner-link-cache.ts";
 import { createAdmission } from "./concurrency/admission.ts";
 import { fault, faultOf } from "./domain/fault.ts";
 import { createAuth } from "./people/auth.ts";
@@ -82,7 +82,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		noteRoute(c, PIXEL_ROUTE);
 		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
 	});
-	const clicks = createClicks({ ...deps, links: createLinks(deps) });
+	const clicks = createClicks({ ...deps, partnerLinks: createPartnerLinkCache(deps) });
 	app.get("/c/*", (c: AppContext) => {
 		noteRoute(c, CLICK_ROUTE);
 		return clicks.answer(c);

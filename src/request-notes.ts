@@ -1,5 +1,5 @@
-// Notes in a request's record what it turns out to be, for pages and API alike. The route and never the path: a path may
-// hold a token, and there is no end of paths.
+// Reads and fills the record of a request, which metrics and logs use, for pages and API alike. A record has the route
+// and never the path, because a path may contain a token and there is no limit to the number of paths.
 
 import type { Context, Env } from "hono";
 import { matchedRoutes } from "hono/route";
@@ -9,19 +9,22 @@ interface Recorded {
 	incoming?: { record?: RequestRecord };
 }
 
-/** Undefined where a request is made in process. */
+/** Returns undefined for a request that was made in process, as in tests. */
 export function recordOf(c: { env: Recorded | undefined }): RequestRecord | undefined {
 	return c.env?.incoming?.record;
 }
 
-/** For log lines about a request. */
+/** Returns the ids that log lines about a request carry. */
 export function idsOf(record: RequestRecord | undefined): { requestId?: string; traceId?: string } {
 	if (record === undefined) return {};
 	const { id, traceId } = record;
 	return traceId === null ? { requestId: id } : { requestId: id, traceId };
 }
 
-/** As it stands in the table of routes; null for an address that is in none. Guards stand before whole trees of them. */
+/**
+ * Returns the pattern of the request's route, or null if no route matches. Patterns that end with an asterisk belong to
+ * guards.
+ */
 export function routeOf<AppEnv extends Env>(c: Context<AppEnv>): string | null {
 	return matchedRoutes(c).find(({ path }) => !path.endsWith("*"))?.path ?? null;
 }

@@ -1,9 +1,9 @@
-// GET /c/<code>: a click on a partner's link leads to the shop's page, with a click id. See domain/click for what gets
-// one, and clicks/ for why this asks the database nothing.
+// GET /c/<code>: a click on a partner's link redirects to the shop's page and adds a click ID. domain/click.ts decides
+// which requests count as clicks. Links come from a cache (clicks/), so that a click usually needs no query.
 
 import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
-import { type Links, LinksAwayError } from "../clicks/links.ts";
+import { type PartnerLinkCache, PartnerLinksUnavailableError } from "../clicks/partner-link-cache.ts";
 import { type ClickRequest, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
 import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
@@ -14,15 +14,15 @@ import { SAFE_HEADERS } from "./problem.ts";
 
 const SUB_IDS = ["s1", "s2", "s3"];
 
-/** As it is counted. */
+/** Route pattern in metrics and logs. */
 export const CLICK_ROUTE = "/c/:code";
 const PATH = "/c/";
 
 export interface ClickDeps extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts"> {
-	links: Links;
+	partnerLinks: PartnerLinkCache;
 }
 
-/** Without a body, unless it is a page. */
+/** An answer without a body, unless it has `html`. */
 interface ClickAnswer {
 	status: number;
 	headers: Readonly<Record<string, string>>;
@@ -34,11 +34,11 @@ type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string 
 export type Clicks = ReturnType<typeof createClicks>;
 
 export function createClicks(deps: ClickDeps) {
-	const { links, clickCounts, clock, random, sealingKey } = deps;
+	const { partnerLinks, clickCounts, clock, random, sealingKey } = deps;
 	const sealer = createClickSealer(sealingKey);
 	const isCrawler = createCrawlerCheck();
 
-	function lead(
+	function answerClick(
 		link: KnownLink,
 		target: string,
 		method: string,
@@ -63,12 +63,12 @@ export function createClicks(deps: ClickDeps) {
 		return { status: 302, headers: { ...NO_BODY, location } };
 	}
 
-	function find(target: string): ReturnType<Links["find"]> {
+	function find(target: string): ReturnType<PartnerLinkCache["find"]> {
 		if (!target.startsWith(PATH)) return null;
 		const queryAt = target.indexOf("?");
-		// A link may be printed or spoken: its code has no case.
+		// Codes ignore case, because a link may be printed or dictated.
 		const code = target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
-		return links.find(code);
+		return partnerLinks.find(code);
 	}
 
 	return {
@@ -77,29 +77,30 @@ export function createClicks(deps: ClickDeps) {
 			const header = (name: string) => c.req.header(name);
 			try {
 				const link = await find(target);
-				const { html = null, ...head } = link === null ? NOT_FOUND : lead(link, target, c.req.method, header);
+				const { html = null, ...head } =
+					link === null ? NOT_FOUND : answerClick(link, target, c.req.method, header);
 				return new Response(html, head);
 			} catch (error) {
-				if (!(error instanceof LinksAwayError)) throw error;
-				return new Response(AWAY.html, AWAY);
+				if (!(error instanceof PartnerLinksUnavailableError)) throw error;
+				return new Response(UNAVAILABLE.html, UNAVAILABLE);
 			}
 		},
 
 		/**
-		 * On links in memory, thousands of times a second: without a request and an answer of the web's kind, which cost as
-		 * much as all the rest. Null for everything else, which goes the way of all requests.
+		 * Answers clicks on cached links without a Request and a Response object, which would cost as much as all the rest.
+		 * There may be thousands of such clicks a second. Returns null for all other requests, which then take the usual way.
 		 */
 		answerAtOnce(incoming: Incoming): ClickAnswer | null {
 			const { method = "", url: target = "", headers = {} } = incoming;
 			const link = method === "GET" || method === "HEAD" ? find(target) : null;
 			if (link === null) return null;
 			if (link instanceof Promise) {
-				// The other way asks again, and shares this reading.
+				// The usual way asks again, shares this read and handles its error.
 				link.catch(() => undefined);
 				return null;
 			}
 			const header = (name: string) => headers[name]?.toString();
-			const answer = lead(link, target, method, header);
+			const answer = answerClick(link, target, method, header);
 			if (answer.html !== undefined) return null;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
 			return answer;
@@ -107,14 +108,14 @@ export function createClicks(deps: ClickDeps) {
 	};
 }
 
-/** As METHOD and path: all that there is on a host for links alone. */
+/** Methods and paths that are answered on a host of its own for links. */
 const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
 
-/** On the host of `clickUrl` nobody finds a page to sign in on, or anything else that is not a link. */
+/** Answers nothing but links and health checks on the host of `clickUrl`, so that nobody finds a sign-in page there. */
 export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
-		// Some proxies pass the port on, others do not.
+		// Some proxies forward the port in this header, others do not.
 		const host = c.req
 			.header("host")
 			?.toLowerCase()
@@ -124,34 +125,34 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	};
 }
 
-const MAX_KNOWN_AGENTS = 1_000;
+const MAX_CACHED_AGENTS = 1_000;
 
-/** People use few browsers, and the list of crawlers is long: what was looked up is remembered. */
+/** Caches which user agents are crawlers, because people use few browsers and the list of crawlers is long. */
 function createCrawlerCheck(): (userAgent: string) => boolean {
-	const known = new Map<string, boolean>();
+	const cached = new Map<string, boolean>();
 	return (userAgent) => {
-		let is = known.get(userAgent);
-		if (is === undefined) {
-			is = isbot(userAgent);
-			if (known.size >= MAX_KNOWN_AGENTS) known.clear();
-			known.set(userAgent, is);
+		let isCrawler = cached.get(userAgent);
+		if (isCrawler === undefined) {
+			isCrawler = isbot(userAgent);
+			if (cached.size >= MAX_CACHED_AGENTS) cached.clear();
+			cached.set(userAgent, isCrawler);
 		}
-		return is;
+		return isCrawler;
 	};
 }
 
-/** No cookie: the shop's own server sets one. The shop sees where its visitor came from. */
+/** There is no cookie, because the shop's own server sets one. The Referer lets the shop see where a visitor came from. */
 const HEADERS = {
 	"cache-control": "no-store",
 	"referrer-policy": "no-referrer-when-downgrade",
 };
 
-/** Or the answer would be sent in pieces, of which there is none. */
+/** With a length, because an answer without one would be sent in chunks. */
 const NO_BODY = { ...HEADERS, "content-length": "0" };
 
 const STYLE =
 	"body{max-width:32rem;margin:20vh auto;padding:0 1rem;font:1.1rem/1.5 system-ui;text-align:center}";
-/** The page is always the same text: nothing that anybody sends can be a style in it. */
+/** An inline style is safe here, because the page is constant and contains nothing that anybody sends. */
 const STYLED = {
 	"content-security-policy": `${SAFE_HEADERS["content-security-policy"]}; style-src 'unsafe-inline'`,
 };
@@ -161,7 +162,7 @@ const NOT_FOUND = page(
 	"This link does not exist",
 	"Check the address, or ask the site that you came from: the link may have been mistyped or removed.",
 );
-const AWAY = page(
+const UNAVAILABLE = page(
 	503,
 	"One moment, please",
 	"This link cannot be opened right now. Try again in a few seconds.",

@@ -1,6 +1,7 @@
-// Clicks are counted in memory and added to hourly counts once a second. A kill may lose a second of statistics, never a
-// credit: the click id carries that.
+// Counts clicks in memory and adds them to the hourly counts in the database once a second. If the process is killed, a
+// second of statistics is lost, but never a credit, because the click ID carries the credit.
 
+import { createSingleFlight } from "../concurrency/single-flight.ts";
 import type { ClickKind } from "../domain/click.ts";
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
@@ -9,13 +10,13 @@ import type { Store } from "../store/store.ts";
 
 export interface ClickCounts {
 	add(link: Pick<KnownLink, "linkId">, kind: ClickKind): void;
-	/** Stores what was counted: when the service stops. */
+	/** Stores all clicks counted so far. Called when the service stops. */
 	flush(): Promise<void>;
 }
 
 const FLUSH_MS = SECOND_MS;
-/** While the database is away counts gather; statistics of more links than this are given up. */
-const MAX_WAITING = 50_000;
+/** Maximum number of links with unstored counts. Clicks on more links than this are not counted. */
+const MAX_LINKS = 50_000;
 const ROWS_AT_ONCE = 1_000;
 
 export function createClickCounts({
@@ -27,46 +28,47 @@ export function createClickCounts({
 	clock: Clock;
 	log: Log;
 }): ClickCounts {
-	/** By link: a few kinds of this hour each, and of the hours before while the database is away. */
-	let waiting = new Map<number, ClickCount[]>();
-	let isPlanned = false;
-	let flushing: Promise<void> = Promise.resolve();
+	/** Unstored counts by link. Each link has a few kinds, and several hours while the database is out of reach. */
+	let unstored = new Map<number, ClickCount[]>();
+	let isScheduled = false;
+	const storing = createSingleFlight({
+		run: storeAll,
+		onError: (error) => log.error({ err: error }, "clicks could not be counted"),
+	});
 
-	function note(linkId: number, hour: number, kind: ClickKind, clicks: number): void {
-		const counts = waiting.get(linkId);
-		const known = counts?.find((count) => count.kind === kind && count.hour === hour);
-		if (known !== undefined) known.clicks += clicks;
+	function count(linkId: number, hour: number, kind: ClickKind, clicks: number): void {
+		const counts = unstored.get(linkId);
+		const existing = counts?.find((one) => one.kind === kind && one.hour === hour);
+		if (existing !== undefined) existing.clicks += clicks;
 		else if (counts !== undefined) counts.push({ linkId, hour, kind, clicks });
-		else if (waiting.size < MAX_WAITING) waiting.set(linkId, [{ linkId, hour, kind, clicks }]);
-		if (isPlanned) return;
-		isPlanned = true;
+		else if (unstored.size < MAX_LINKS) unstored.set(linkId, [{ linkId, hour, kind, clicks }]);
+		if (isScheduled) return;
+		isScheduled = true;
 		clock.after(FLUSH_MS, () => {
-			isPlanned = false;
-			void flush();
+			isScheduled = false;
+			storing.request();
 		});
 	}
 
 	async function storeAll(): Promise<void> {
-		const counts = [...waiting.values()].flat();
-		waiting = new Map();
+		const counts = [...unstored.values()].flat();
+		unstored = new Map();
 		for (let first = 0; first < counts.length; first += ROWS_AT_ONCE) {
 			try {
 				await addClicks(store.db, counts.slice(first, first + ROWS_AT_ONCE));
 			} catch (error) {
-				log.warn({ err: error }, "clicks could not be counted; tried again in a second");
-				for (const count of counts.slice(first)) note(count.linkId, count.hour, count.kind, count.clicks);
+				log.warn({ err: error }, "clicks could not be stored; trying again in a second");
+				for (const { linkId, hour, kind, clicks } of counts.slice(first)) count(linkId, hour, kind, clicks);
 				return;
 			}
 		}
 	}
 
-	function flush(): Promise<void> {
-		flushing = flushing.then(storeAll);
-		return flushing;
-	}
-
 	return {
-		add: ({ linkId }, kind) => note(linkId, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
-		flush,
+		add: ({ linkId }, kind) => count(linkId, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
+		flush() {
+			storing.request();
+			return storing.whenIdle();
+		},
 	};
 }

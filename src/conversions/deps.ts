@@ -1,4 +1,4 @@
-// What conversion use cases need.
+// Dependencies and common types of the use cases for conversions.
 
 import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
@@ -7,8 +7,8 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * How many rows work that goes by batches takes in one transaction: enough that a commit's cost disappears, few enough
- * that other writers hardly wait.
+ * Number of rows that background work handles in one transaction. With this many the cost of the commit hardly counts, and
+ * other writers hardly wait.
  */
 export const BATCH_ROWS = 500;
 
@@ -18,28 +18,28 @@ export interface ConversionsDeps {
 	random: Random;
 }
 
-/** Use cases run inside the caller's transaction; these are what they need besides it. */
+/** Dependencies of use cases that run inside the caller's transaction. */
 export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
 	store: Pick<Store, "writes" | "queue">;
 };
 
-/** What became of a request about an order. */
+/** The outcome of a request about an order. */
 export interface Decided<Outcome extends string> {
 	outcome: Outcome;
 	conversion: Conversion;
-	/** Browser and server agree on the order, or its programme does not park: its pixel works. */
+	/** True if browser and server reported the same order, or the programme does not park pixel reports. */
 	showsPixelWorks: boolean;
-	/** Who brought it, where the programme credits partners and the shop's server reported it just now. */
+	/** How the sale was credited, if the programme credits partners and this request is the shop's report. */
 	credit?: CreditWord | typeof NOT_CREDITING;
-	/** Of a repeated report: what it says otherwise than the conversion on record. */
+	/** Fields in which a repeated report differs from the conversion on record. */
 	differs?: readonly DifferingField[];
 }
 
-/** As the API names them. The event type is not among them: with another it is another conversion. */
+/** In the API's names. A report with another event type is about another conversion, so that field is not here. */
 export const DIFFERING_FIELDS = ["basketValue", "occurredAt", "test"] as const;
 export type DifferingField = (typeof DIFFERING_FIELDS)[number];
 
-/** After the commit the caller tells the engines of it. */
+/** The caller announces `owed` to the engines after the commit. */
 export interface Owing {
 	owed: Owed;
 }

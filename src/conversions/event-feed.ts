@@ -1,5 +1,5 @@
-// A programme's events one after the other, for whoever listens. Read from the moves and not from the outbox:
-// whoever has no Postback URL yet is owed nothing, but may listen. Nothing is written here.
+// A programme's events in their order, for `ringback listen`. They are read from the moves and not from the outbox,
+// because a programme without a Postback URL is owed no events but may listen. Nothing is written here.
 
 import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
@@ -16,9 +16,9 @@ import { subjectOf } from "./owe.ts";
 
 export interface FeedEvent {
 	event: EventName;
-	/** All 14 fields: what a callback sent at this moment would carry. */
+	/** The body that a callback would have if it were sent now, with all 14 fields. */
 	body: string;
-	/** Where to go on behind it. */
+	/** Position after this event. */
 	position: Cursor;
 }
 
@@ -28,17 +28,17 @@ export interface FeedBatch {
 	hasMore: boolean;
 }
 
-/** About 250 KB when all of them are the listener's own. */
+/** About 250 KB if all rows belong to the listener's programme. */
 const BATCH_ROWS = 500;
 const BEFORE_ALL: Cursor = { at: 0, id: 0 };
 
-/** From now on: what is under way at this moment, numbered but not committed, is still to come. */
+/** Returns the position of now. Moves that have an id but are not committed yet come after it. */
 export async function startOfFeed(store: MoveStore): Promise<Cursor> {
 	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
 	return { at, id };
 }
 
-/** False for a position of another time: a database that was put back to an earlier state. */
+/** Returns false if the position is ahead of the database, as after a restore of an older state. */
 export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
 	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
 	return newest.at > at || (newest.at === at && newest.id >= id);
@@ -57,7 +57,7 @@ export async function readFeed(
 		position = { at: row.at, id: row.id };
 		const event = announcedBy(row.move);
 		if (row.public_id === null || event === null || (testOnly && !isTest(row))) continue;
-		// Status and reason are the move's own. What else has changed since was kept with the move.
+		// Status and reason are those of the move. If other fields changed later, the move has the announced body.
 		const subject = subjectOf({ ...row, status: row.to_status }, programme.public_id);
 		const body = bodySentAt(row.announced_body ?? composeEvent(event, subject), nowMs);
 		events.push({ event, body, position });
@@ -65,7 +65,8 @@ export async function readFeed(
 	return { events, position, hasMore: rows.length === BATCH_ROWS };
 }
 
-/** As it was announced, whatever the shop's server said since. */
-function isTest({ announced_body: kept, ...row }: PassedMove): boolean {
-	return kept === null ? row.public_id !== null && row.test === 1 : JSON.parse(kept).test === true;
+/** Returns whether the event was announced as a test, whatever the shop's server reported later. */
+function isTest({ announced_body: announcedBody, ...row }: PassedMove): boolean {
+	if (announcedBody !== null) return JSON.parse(announcedBody).test === true;
+	return row.public_id !== null && row.test === 1;
 }

@@ -1,9 +1,10 @@
-// Requests about orders, one or many in one transaction. Each is judged on its conversion as it is now, what follows is
-// written together, and where somebody else was faster the order is read and judged again.
+// Handles requests about orders, one or many in one transaction. Each is judged on the current state of its conversion,
+// and the resulting moves are written together. If another process changed an order meanwhile, that order is read and
+// judged again.
 //
-// Several requests about one order go in rounds, in the order in which they came: the n-th about it is judged on what
-// the one before left. So the outcomes are those of one request after the other (only the sentence about an
-// unknown order may differ), and a round takes the same number of statements however many orders are in it.
+// Several requests about one order are handled in rounds, in the order in which they came. Round n judges them on the
+// state after round n-1, so the outcomes are those of one request after the other. (Only the sentence about an unknown
+// order may differ.) A round takes the same number of statements however many orders are in it.
 
 import type { EventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -26,20 +27,23 @@ export interface OrderRequest<Done> {
 	programmeId: number;
 	orderId: string;
 	eventType: EventType;
-	/** As it was read before; null where it is taken for new until that proves wrong. Undefined: it has to be read. */
+	/**
+	 * The order's conversion as it was read before. Null means that the order is treated as new until the insert fails, and
+	 * undefined that it must be read first.
+	 */
 	present: Conversion | null | undefined;
-	/** What it may be credited by, asked and read for all requests at once; left out where that cannot be. */
+	/** Returns what may credit a partner. It is left out for requests that cannot credit anybody. */
 	findSignals?(): Signals | undefined;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
 
 export interface About {
-	/** The event types that the order was found with, when it was read. */
+	/** Event types of all conversions that the order id has. Empty if the order was not read. */
 	namesakes: readonly EventType[];
 	partnerships: KnownPartnerships;
 	/** The report's clicks, opened; empty if it has none, or if its coupon code decides. */
 	clicks: OpenedClicks;
-	/** What the conversion is credited by, for a request with signals; undefined where it has none. */
+	/** The stored credit of the conversion, or undefined if it has none or the request has no signals. */
 	credit: StoredCredit | undefined;
 }
 
@@ -50,14 +54,14 @@ export type Judgement<Done> =
 export interface Judged<Done> {
 	/** In the order of the requests. */
 	results: readonly Result<Done>[];
-	/** To be told to the engines after the commit. */
+	/** Events to announce to the engines after the commit. */
 	owed: Owed;
 }
 
-/** Each look meets what somebody else did since the one before; an order does not change more often at one moment. */
-const MAX_LOOKS = 5;
+/** Maximum number of times that an order is judged. It is judged again only if another process changed it meanwhile. */
+const MAX_JUDGEMENTS = 5;
 
-/** At most MAX_STEPS requests. */
+/** Takes at most MAX_STEPS requests. */
 export async function judgeAndMove<Done>(
 	trx: Db,
 	deps: InTransaction,
@@ -75,19 +79,19 @@ export async function judgeAndMove<Done>(
 	let owed = NOTHING_OWED;
 	for (const round of roundsOf(requests)) {
 		let open = round;
-		for (let look = 0; look < MAX_LOOKS && open.length > 0; look++) {
+		for (let time = 0; time < MAX_JUDGEMENTS && open.length > 0; time++) {
 			await orders.read(
 				trx,
-				open.filter((request) => look > 0 || orders.presentOf(request) === undefined),
+				open.filter((request) => time > 0 || orders.presentOf(request) === undefined),
 			);
-			// If one request has signals, every conversion of the round is locked, in the order in which they are changed.
+			// If one request has signals, every conversion of the round is locked, in the same order in which they are written.
 			const credits = await writes.lockCredits(
 				trx,
 				open.some((request) => signals.get(request) !== undefined)
 					? open.flatMap((request) => orders.presentOf(request)?.id ?? [])
 					: [],
 			);
-			const moving = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
+			const moves = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
 				const ofRequest = signals.get(request);
@@ -98,18 +102,18 @@ export async function judgeAndMove<Done>(
 					credit: ofRequest && credits.get(present?.id ?? 0),
 				});
 				if (judged.kind === "answer") results.set(request, judged.result);
-				else moving.set(request, judged);
+				else moves.set(request, judged);
 			}
 			const made = await makeMoves(
 				trx,
 				deps,
-				[...moving.values()].map(({ step }) => step),
+				[...moves.values()].map(({ step }) => step),
 			);
 			owed = addOwed(owed, made.owed);
-			for (const [index, [request, { done }]] of [...moving].entries()) {
+			for (const [index, [request, { done }]] of [...moves].entries()) {
 				const conversion = made.conversions[index];
 				if (conversion === undefined) continue;
-				orders.note(request, conversion);
+				orders.set(request, conversion);
 				results.set(request, succeed(done(conversion)));
 			}
 			open = open.filter((request) => !results.has(request));
@@ -122,7 +126,7 @@ export function refuseBusy(): ReturnType<typeof refuse> {
 	return refuse("unavailable", "This order is being changed by others right now. Try again in a moment.");
 }
 
-/** In a round no two are about the same order. */
+/** Divides requests into rounds, so that no two requests of a round are about the same order. */
 function roundsOf<Done>(requests: readonly OrderRequest<Done>[]): OrderRequest<Done>[][] {
 	const rounds: OrderRequest<Done>[][] = [];
 	const counts = new Map<string, number>();
@@ -139,10 +143,10 @@ function roundsOf<Done>(requests: readonly OrderRequest<Done>[]): OrderRequest<D
 
 type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventType">;
 
-/** What this transaction has read or written of its orders. */
+/** The orders that this transaction has read or written. */
 class KnownOrders {
 	readonly #writes: HotWrites;
-	/** Null for one that there is not. */
+	/** Null if there is no conversion. */
 	readonly #conversions = new Map<string, Conversion | null>();
 	readonly #namesakes = new Map<string, EventType[]>();
 
@@ -151,15 +155,15 @@ class KnownOrders {
 	}
 
 	presentOf(request: OrderRequest<unknown>): Conversion | null | undefined {
-		const known = this.#conversions.get(nameOf(request));
-		return known === undefined ? request.present : known;
+		const conversion = this.#conversions.get(nameOf(request));
+		return conversion === undefined ? request.present : conversion;
 	}
 
 	namesakesOf({ programmeId, orderId }: OrderOf): readonly EventType[] {
 		return this.#namesakes.get(`${programmeId} ${orderId}`) ?? [];
 	}
 
-	note(order: OrderOf, conversion: Conversion): void {
+	set(order: OrderOf, conversion: Conversion): void {
 		this.#conversions.set(nameOf(order), conversion);
 	}
 

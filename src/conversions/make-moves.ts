@@ -1,7 +1,8 @@
-// The one way a conversion changes its status, or its partner. A use case judges what should happen and hands it over here
-// as steps, one or many: the rows are written unless somebody changed them since they were read, each gets its line of
-// history, and what the domain's table announces is owed. All of it in the caller's transaction, in a fixed number of
-// statements however many steps there are, so that a status change and its event are stored together or not at all.
+// The only code that changes the status of a conversion, or its partner. A use case decides what should happen and passes
+// it here as steps, one or many. Rows are written unless somebody changed them since they were read. Each change gets a
+// row of history, and the event that the domain's table names for it is owed. All of it happens in the caller's
+// transaction, so a status change and its event are stored together or not at all. The number of statements does not
+// depend on the number of steps.
 
 import {
 	announcedBy,
@@ -25,16 +26,16 @@ import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { oweEvents, subjectOf } from "./owe.ts";
 
 /**
- * Both databases limit the parameters of a statement: a batch of the widest rows stays far below. A batch of the intake
- * may have a bulk call of BATCH_ROWS beside its single ones.
+ * Maximum number of steps in one call. Both databases limit the parameters of a statement, and this many rows stay far
+ * below. A batch of calls may hold a bulk call of BATCH_ROWS and as many single ones (api/intake.ts).
  */
 export const MAX_STEPS = 2 * BATCH_ROWS;
 
-/** What a step leaves to this file: the status follows from the move, the times are now. */
+/** Columns that this file fills in: the status follows from the move, and the times are now. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
-/** What a sale has none of at its start, unless the step says so. */
-const NOT_YET = {
+/** Columns that are empty at the start of a conversion, unless the step has a value. */
+const EMPTY_AT_START = {
 	reason: null,
 	pixel_basket_value: null,
 	confirmed_at_ms: null,
@@ -42,27 +43,27 @@ const NOT_YET = {
 	window_ends_at_ms: null,
 	imported_decision_at_ms: null,
 };
-type Sale = Omit<NewConversion, Derived | keyof typeof NOT_YET> &
-	Partial<Pick<NewConversion, keyof typeof NOT_YET>>;
+type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
+	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
 
 export type Step = {
-	/** For the history. */
+	/** Who decided, for the history. */
 	decidedBy?: DecidedBy;
 	personId?: number | null;
 	reason?: Reason | null;
-	/** Who brought it; left out where the programme credits nobody, or the shop's server has not spoken yet. */
+	/** The credit; undefined if the programme credits nobody, or if the shop's server has not reported the sale yet. */
 	credit?: Credit | undefined;
 } & (FirstReport | NextMove | Correction | ImportedHistory);
 
 interface FirstReport {
 	move: LivedMove;
 	known: null;
-	/** The order's conversion so far, which keeps its life and gives its name away. */
+	/** The conversion that the order had before. It keeps its history but not its order id, which the new one gets. */
 	replaced?: Conversion | null;
 	sale: Sale;
 }
 
-/** Decided in other software: the status is what the file says. */
+/** A conversion that was decided in other software. Its status is the one in the file. */
 interface ImportedHistory {
 	move: "import";
 	known: null;
@@ -72,28 +73,27 @@ interface ImportedHistory {
 
 interface NextMove {
 	move: Exclude<LivedMove, "record" | "park" | Correction["move"]>;
-	/** As it was read. */
+	/** The conversion as it was read. */
 	known: Conversion;
 	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
 }
 
-/** It may change what was announced, which is then kept with the move that announced it. */
+/** A move that may change fields which an event has announced. That event's body is then stored with its own move. */
 interface Correction extends Omit<NextMove, "move"> {
 	move: "confirm" | "credit";
 	programId: string;
 }
 
 export interface MadeMoves {
-	/** In the order of the steps; undefined where somebody else was faster: look again, and judge again. */
+	/** In the order of the steps. Undefined if another process changed the order first, so it must be judged again. */
 	conversions: readonly (Conversion | undefined)[];
-	/** To be told to the engines after the commit. */
+	/** Events to announce to the engines after the commit. */
 	owed: Owed;
 }
 
-/** No two steps may be about the same conversion or the same order. */
+/** Writes the steps. No two of them may be about the same conversion or the same order. */
 export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly Step[]): Promise<MadeMoves> {
-	if (steps.length > MAX_STEPS)
-		throw new Error(`${steps.length} steps at once; at most ${MAX_STEPS} are taken`);
+	if (steps.length > MAX_STEPS) throw new Error(`${steps.length} steps at once; the maximum is ${MAX_STEPS}`);
 	const nowMs = deps.clock.nowMs();
 	const { writes } = deps.store;
 	const written = new Map([
@@ -104,7 +104,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
-	// A parked conversion was not announced.
+	// The status of a parked conversion changes with the correction. It was not announced before.
 	const announced = made.flatMap(({ step, conversion: { id, status } }) =>
 		"programId" in step && step.known.status === status
 			? {
@@ -148,8 +148,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 }
 
 /**
- * The amounts follow the partner, from the basket on record: `rates` is null where the partner stays, and they are those
- * of the recording.
+ * Returns the step that changes a credit. If the partner changes, the amounts are computed again from the stored basket
+ * value. `rates` is null if the partner stays, and then the amounts stay, too.
  */
 export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
@@ -172,7 +172,7 @@ export function creditStep(
 	};
 }
 
-/** First reports, also of an order whose conversion so far makes way. */
+/** Inserts conversions of first reports, and renames the conversions that they replace. */
 async function writeStarts(
 	trx: Db,
 	writes: HotWrites,
@@ -188,9 +188,9 @@ async function writeStarts(
 	for (const step of steps) {
 		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
 		const times = { status: statusAfter(step), created_at_ms: nowMs, updated_at_ms: nowMs };
-		rows.set(step, { ...NOT_YET, ...step.sale, ...times });
+		rows.set(step, { ...EMPTY_AT_START, ...step.sale, ...times });
 	}
-	// In the order of the unique index, so that two processes do not wait for each other's orders.
+	// In the order of the unique index, so that two processes cannot wait for each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
 	return new Map(
@@ -217,12 +217,12 @@ async function writeChanges(
 	for (const step of steps) {
 		if (step.known === null) continue;
 		const { known: before, change, move } = step;
-		// Whoever made such a step has not judged it.
+		// The caller must have checked the transition. Reaching this line is a programming error.
 		if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);
 		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
 		changes.set(step, { before, after });
 	}
-	// In the order of the ids, in which the store locks them: two processes do not wait for each other's rows.
+	// In the order of the ids, in which the store locks rows, so that two processes cannot wait for each other's rows.
 	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);
 	const changed = await writes.updateUnlessChanged(trx, ordered);
 	return new Map(

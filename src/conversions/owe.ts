@@ -1,5 +1,5 @@
-// Turns status changes into owed events, in the transaction that makes the changes. A programme without
-// a Postback URL or a signing secret at this moment is owed nothing, ever (contract section 1, rules 4 and 5).
+// Stores the events of status changes, with their deliveries, in the transaction that makes the changes. If a programme
+// has no Postback URL or no signing secret at that moment, the event is never sent (contract section 1, rules 4 and 5).
 
 import { reportedOrderId } from "../domain/conversion.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
@@ -13,11 +13,11 @@ import type { InTransaction } from "./deps.ts";
 
 export interface Announcement {
 	event: EventName;
-	/** As it is after the move that is announced. */
+	/** The conversion after the move that is announced. */
 	conversion: Conversion;
 }
 
-/** At most one for each conversion. Resolves to what is due by it, for the engines to hear of after the commit. */
+/** Stores at most one event for each conversion. Resolves to the deliveries that are due, to announce after the commit. */
 export async function oweEvents(
 	trx: Db,
 	{ store, clock, random }: InTransaction,
@@ -55,7 +55,7 @@ export async function oweEvents(
 	};
 }
 
-/** What several steps of one transaction owe. */
+/** Adds up the deliveries of several steps of one transaction. */
 export function addOwed(a: Owed, b: Owed): Owed {
 	if (a.programmeIds.length === 0) return b;
 	return {

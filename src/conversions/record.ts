@@ -1,6 +1,6 @@
-// A sale is reported: by the shop's signed postback, by a browser pixel, or as a test. One conversion per programme,
-// order and event type; the server's word wins over the pixel's in whatever order they arrive: its amount and time
-// replace the pixel's, whose amount stays on record.
+// Records a sale that the shop's server, a browser pixel or a test reports. There is one conversion for each programme,
+// order and event type. The server's report wins over the pixel's in whatever order they arrive: its amount and time
+// replace those of the pixel, whose amount stays on record.
 
 import {
 	type EventType,
@@ -42,12 +42,12 @@ export interface Report {
 	source: Reporter;
 	orderId: string;
 	eventType: EventType;
-	/** Canonical, in the programme's currency: see domain/money. */
+	/** Amount in the programme's currency, in the canonical form of domain/money.ts. */
 	basketValue: string;
-	/** The time of the sale; null when the reporter did not say. */
+	/** Time of the sale, or null if the report does not say. */
 	occurredAtMs: number | null;
 	isTest: boolean;
-	/** What the shop's server says of who brought it. Clicks are opened with those of others: one by one takes twice as long. */
+	/** Opens the click IDs that the shop's server sent. It is called together with those of other reports: see Signals. */
 	openClicks?: (() => OpenedClicks) | undefined;
 	couponCode?: string | undefined;
 }
@@ -56,7 +56,7 @@ export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
 const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as const;
 
-/** To be judged with others: see judge-and-move. */
+/** Returns a request that judgeAndMove handles together with others. */
 export function reportRequest(
 	deps: InTransaction,
 	programme: Programme,
@@ -66,10 +66,10 @@ export function reportRequest(
 		programmeId: programme.id,
 		orderId: report.orderId,
 		eventType: report.eventType,
-		// Most reports are an order's first, so nothing is read before it is inserted.
+		// Most reports are the first one of their order, so it is inserted without reading it before.
 		present: null,
 		findSignals() {
-			// Without a field no repeated report can be better than the first.
+			// Without a click ID or a code, a repeated report cannot credit anybody better than the first one did.
 			if (!isCredited(programme, report) || !hasField(report)) return undefined;
 			return {
 				programmeId: programme.id,
@@ -86,19 +86,21 @@ export function reportRequest(
 			const nowMs = deps.clock.nowMs();
 			const soldAtMs = report.occurredAtMs ?? nowMs;
 			const { credit, rates } = creditOf(programme, report, soldAtMs, about);
-			const by = credit === undefined ? sayNotCrediting(programme, report) : { credit: credit.word };
+			const creditWord =
+				credit === undefined ? describeNotCrediting(programme, report) : { credit: credit.word };
 			return {
 				kind: "move",
 				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
-				done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks, ...by }),
+				done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks, ...creditWord }),
 			};
 		},
 	};
 }
 
 /**
- * Its amount and time change nothing. But until somebody has decided about the money, the best of all that the shop's
- * server has said of who brought the sale counts; what it says in a test is not about a sale.
+ * Judges a repeated report. Its amount and time change nothing. But until somebody has approved or rejected the
+ * conversion, the best credit of all reports of the shop's server counts. A report marked as a test never changes the
+ * credit of a real sale.
  */
 function judgeRepeated(
 	programme: Programme,
@@ -106,19 +108,19 @@ function judgeRepeated(
 	present: Conversion | null,
 	about: About,
 ): Judgement<Decided<RecordOutcome>> {
-	const { credit: known } = about;
+	const { credit: storedCredit } = about;
 	if (present === null) throw new Error("a first report was taken for a repeated one");
-	const showsPixelWorks = agrees(present, report);
+	const showsPixelWorks = confirmsPixel(present, report);
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
 	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
-	if (known === undefined)
-		return { kind: "answer", result: succeed({ ...repeated, ...sayNotCrediting(programme, report) }) };
+	if (storedCredit === undefined)
+		return { kind: "answer", result: succeed({ ...repeated, ...describeNotCrediting(programme, report) }) };
 	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, about);
 	const isOpen = present.status === "RECORDED" && !differs.includes("test");
-	if (!isOpen || credit === undefined || compareCredits(credit, known) >= 0) {
-		return { kind: "answer", result: succeed({ ...repeated, credit: known.word }) };
+	if (!isOpen || credit === undefined || compareCredits(credit, storedCredit) >= 0) {
+		return { kind: "answer", result: succeed({ ...repeated, credit: storedCredit.word }) };
 	}
-	const isSamePartner = credit.partnership_id === known.partnership_id;
+	const isSamePartner = credit.partnership_id === storedCredit.partnership_id;
 	return {
 		kind: "move",
 		step: { ...creditStep(programme, present, credit, isSamePartner ? null : rates), decidedBy: "shop" },
@@ -126,7 +128,7 @@ function judgeRepeated(
 	};
 }
 
-/** Anyone can call a pixel: it credits nobody. */
+/** Returns whether the report can credit a partner. Anybody can call a pixel, so a pixel credits nobody. */
 function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
@@ -135,11 +137,11 @@ function hasField({ openClicks, couponCode }: Report): boolean {
 	return openClicks !== undefined || couponCode !== undefined;
 }
 
-function sayNotCrediting(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
+function describeNotCrediting(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
 	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 
-/** Who brought it, where that is judged, and the rates that follow. */
+/** Returns the credit, or undefined if the report cannot credit anybody, and the rates that follow from it. */
 function creditOf(
 	programme: Programme,
 	report: Report,
@@ -158,11 +160,11 @@ function creditOf(
 		windowDays: programme.click_days,
 	});
 	const { partnership_id: id } = credit;
-	const own = id === null ? null : (partnerships.find(id) ?? { commission_rate: null });
-	return { credit, rates: creditedRates(programme, own) };
+	const partnership = id === null ? null : (partnerships.find(id) ?? { commission_rate: null });
+	return { credit, rates: creditedRates(programme, partnership) };
 }
 
-/** One by itself. */
+/** Records a single report. */
 export async function recordConversion(
 	trx: Db,
 	deps: InTransaction,
@@ -178,20 +180,20 @@ export async function recordConversion(
 	return succeed({ ...result.value, owed });
 }
 
-/** A time that the report does not name is no other time. */
-function differingFields(known: Conversion, report: Report): DifferingField[] {
+/** Returns the fields in which a repeated report differs. A report without a time does not differ in it. */
+function differingFields(stored: Conversion, report: Report): DifferingField[] {
 	const { basketValue, occurredAtMs, isTest } = report;
-	const isOther: Readonly<Record<DifferingField, boolean>> = {
-		basketValue: basketValue !== known.basket_value,
-		occurredAt: occurredAtMs !== null && occurredAtMs !== known.occurred_at_ms,
-		test: isTest !== (known.test === 1),
+	const differs: Readonly<Record<DifferingField, boolean>> = {
+		basketValue: basketValue !== stored.basket_value,
+		occurredAt: occurredAtMs !== null && occurredAtMs !== stored.occurred_at_ms,
+		test: isTest !== (stored.test === 1),
 	};
-	return DIFFERING_FIELDS.filter((field) => isOther[field]);
+	return DIFFERING_FIELDS.filter((field) => differs[field]);
 }
 
-function knownOrder(known: Conversion | null): KnownOrder | null {
-	if (known === null) return null;
-	return { status: known.status, source: known.source, isConfirmed: known.confirmed_at_ms !== null };
+function knownOrder(stored: Conversion | null): KnownOrder | null {
+	if (stored === null) return null;
+	return { status: stored.status, source: stored.source, isConfirmed: stored.confirmed_at_ms !== null };
 }
 
 interface Sale {
@@ -224,10 +226,10 @@ function stepFor({ random }: InTransaction, reported: Sale, known: Conversion | 
 	return { move, known, change, programId: programme.public_id, decidedBy: "shop" };
 }
 
-/** The rates are those of this moment: later changes of them do not touch the conversion. */
+/** Returns the sale with today's rates. Later changes of the rates do not affect the conversion. */
 function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
-	// Nobody but a person approves what only a pixel has reported.
+	// A conversion that only a pixel has reported is approved by a person, never by the approval window.
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
@@ -240,8 +242,11 @@ function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	};
 }
 
-/** Browser and server agree on an order, whichever came first. Of an imported one the server has said nothing here. */
-function agrees(known: Conversion, { source }: Report): boolean {
-	const isWaiting = known.status === "PARKED" || known.status === "EXPIRED";
-	return source === "pixel" && !isWaiting && known.source !== "test" && known.source !== "import";
+/**
+ * Returns whether a repeated pixel report shows that the pixel works, because the shop's server reported the same order.
+ * For an imported conversion the server has reported nothing.
+ */
+function confirmsPixel(stored: Conversion, { source }: Report): boolean {
+	const isUnconfirmed = stored.status === "PARKED" || stored.status === "EXPIRED";
+	return source === "pixel" && !isUnconfirmed && stored.source !== "test" && stored.source !== "import";
 }

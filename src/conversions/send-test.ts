@@ -1,5 +1,5 @@
-// A test conversion from the integration page: obeys every rule, can be walked through every move, and stays
-// out of totals.
+// Test conversions that people send from the integration page. They follow every rule, can go through every move, and are
+// not part of any total.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
@@ -12,13 +12,13 @@ import type { ConversionsDeps } from "./deps.ts";
 import { recordConversion } from "./record.ts";
 
 export const TEST_ORDER_PREFIX = "test-";
-/** 40 bits: nobody sends so many tests that two meet. */
+/** 40 bits, so that two tests practically never get the same order id. */
 const ORDER_BYTES = 5;
 const BASKET_VALUE = "100";
 
 export interface TestSent {
 	conversion: Conversion;
-	/** False without a Postback URL or a signing secret: then nothing is sent, ever. */
+	/** False if there is no Postback URL or no signing secret. The event is never sent then. */
 	isOwed: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function sendTestConversion(
 			basketValue: basketValue.value,
 			occurredAtMs: null,
 			isTest: true,
-			// So that it shows a partner, and what the shop would pay.
+			// With a code, the test shows a partner and the commission that the shop would pay.
 			couponCode: (await findFirstCode(trx, programme.id))?.code,
 		});
 		if (!recorded.ok) return recorded;
@@ -51,7 +51,7 @@ export async function sendTestConversion(
 	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.programmeIds.length > 0 });
 }
 
-/** Only a test conversion: the buttons of the integration page must not decide on anybody's money. */
+/** Decides a test conversion. Others are refused, because these buttons must not decide about real money. */
 export async function walkTestConversion(
 	deps: ConversionsDeps,
 	programme: Programme,

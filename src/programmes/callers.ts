@@ -1,9 +1,9 @@
-// Who is calling, and is it really them: the API key names the programme, the signature over the raw bytes proves the
-// secret, and the timestamp is fresh (contract section 5, inbound); that the nonce is new is seen where the call is
-// stored. Pixels name a programme by its public id.
+// Identifies and verifies callers. The API key names the programme, the signature over the raw bytes proves the secret,
+// and the timestamp must be fresh (contract section 5, inbound). Whether the nonce is new is checked when the call is
+// stored. Pixel calls name a programme by its public id.
 //
-// What nearly every call needs and hardly ever changes is read once a second at most, however many calls come. A change
-// made in this process counts at once; one made in another process, after that second.
+// Keys, secrets and programmes are cached for a second. A change made in this process takes effect at once; one made in
+// another process takes effect after that second. Cached rows are frozen, because calls share them.
 
 import { createBatcher } from "../concurrency/batching.ts";
 import { createKeyedCache } from "../concurrency/cached-value.ts";
@@ -28,18 +28,18 @@ import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
 import { findUsableSecrets, type SigningSecret } from "../store/queries/signing-secrets.ts";
 
-/** "Last used" is for people who wonder whether a key can go: a write for each key now and then costs next to nothing. */
+/** Minimum time between two writes of a key's last use. People read it to see whether a key can be revoked. */
 export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
-/** As long as an engine goes by a Postback URL that it has read: callbacks/targets.ts. */
+/** The same time for which an engine uses a Postback URL (callbacks/targets.ts). */
 const FRESH_MS = SECOND_MS;
-/** About a kilobyte each. Beyond it, what was read longest ago is forgotten. */
+/** Maximum number of cached keys, and of cached programmes. Each takes about a kilobyte. */
 const MAX_CACHED = 10_000;
-/** Names that are asked for in one statement. */
+/** Maximum number of keys or programmes that one statement loads. */
 const MAX_LOADED_AT_ONCE = 256;
 
 export interface SignedRequest {
 	method: string;
-	/** Path and query exactly as they came in. */
+	/** Path and query exactly as they were received. */
 	target: string;
 	header(name: string): string | undefined;
 	rawBody: Uint8Array;
@@ -48,29 +48,32 @@ export interface SignedRequest {
 export interface KnownKey {
 	apiKey: ApiKey;
 	programme: Programme;
-	/** Usable when they were read; a replaced one may have come to its end since. Null: it does not open. */
+	/**
+	 * Secrets that were usable when they were read. A replaced one may have ended since. `key` is null if the secret cannot
+	 * be opened with this installation's sealing key.
+	 */
 	secrets: readonly { secret: SigningSecret; key: SigningKey | null }[];
 }
 
 export interface Caller {
 	programme: Programme;
-	/** The row of the API key. */
+	/** Row id of the API key. */
 	keyId: number;
-	/** Whether the key approves and rejects, too. */
+	/** True if the key may also approve and reject. */
 	mayDecide: boolean;
-	/** The row of the secret that it was signed with. */
+	/** Row id of the secret that the request was signed with. */
 	secretId: number;
-	/** To be noted as its last use; null when one was noted a few minutes ago. */
+	/** Time to store as the key's last use, or null if one was stored a few minutes ago. */
 	keyUsedAtMs: number | null;
-	/** To be spent in the transaction that does the work: a request that failed on our side has not spent it. */
+	/** Nonce to spend in the transaction that does the work, so that a request that failed on our side has not spent it. */
 	nonce: NewNonce;
 }
 
 export interface Callers {
-	/** Whose key it is, before anything else of the request is read. */
+	/** Finds the key's programme and secrets. Called before the body of the request is read. */
 	findKey(authorization: string | undefined): Promise<Result<KnownKey>>;
 	verify(known: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
-	/** By its public id. */
+	/** Finds a programme by its public id. */
 	findProgramme(publicId: string): Promise<Programme | undefined>;
 }
 
@@ -93,16 +96,16 @@ export function createCallers(
 			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
 		},
 		async verify({ apiKey, programme, secrets }, request) {
-			// With the key there is a secret: the names stay as they are read now.
+			// A programme with a key has a secret, so the names that are read now are final.
 			const { headers } = wire.names ?? (await wire.read());
 			if (!clock.isSure()) return UNSURE_OF_TIME;
 			const nowMs = clock.nowMs();
-			const trio = parseTrio(request, headers, nowMs);
-			if (!trio.ok) return trio;
+			const signed = parseSignatureHeaders(request, headers, nowMs);
+			if (!signed.ok) return signed;
 			const usable = secrets.filter(({ secret }) => stateOf(secret, nowMs) !== "ended");
-			const verified = verifySignature(usable, request, trio.value, headers);
+			const verified = verifySignature(usable, request, signed.value, headers);
 			if (!verified.ok) return verified;
-			const { timestamp, nonce } = trio.value;
+			const { timestamp, nonce } = signed.value;
 			const isNoted = (apiKey.last_used_at_ms ?? 0) > nowMs - KEY_USE_NOTED_EVERY_MS;
 			return succeed({
 				programme,
@@ -113,7 +116,7 @@ export function createCallers(
 				nonce: {
 					programme_id: programme.id,
 					nonce,
-					// A timestamp from the future stays fresh the longest; one second more covers the rounding.
+					// A timestamp in the future stays fresh the longest. One more second covers rounding.
 					expires_at_ms: (Number(timestamp) + TIMESTAMP_TOLERANCE_SECONDS + 1) * 1000,
 				},
 			});
@@ -122,19 +125,24 @@ export function createCallers(
 	};
 }
 
-/** No judgement of a timestamp would be right, and a nonce that is spent by a wrong clock could be used again later. */
+/** With an uncertain clock no timestamp can be judged, and a nonce that is spent by a wrong clock could be used again. */
 const UNSURE_OF_TIME = refuse(
 	"unavailable",
 	"Our clock is being checked, so we cannot tell whether this request is fresh. Nothing was recorded. Send it again later, signed anew.",
 );
 
-interface Trio {
+/** Values of the three signature headers. */
+interface SignatureHeaders {
 	timestamp: string;
 	nonce: string;
 	signature: string;
 }
 
-function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number): Result<Trio> {
+function parseSignatureHeaders(
+	request: SignedRequest,
+	headers: HeaderNames,
+	nowMs: number,
+): Result<SignatureHeaders> {
 	const timestamp = request.header(headers.timestamp);
 	const nonce = request.header(headers.nonce);
 	const signature = request.header(headers.signature);
@@ -153,16 +161,16 @@ function parseTrio(request: SignedRequest, headers: HeaderNames, nowMs: number):
 		case "fresh":
 			break;
 	}
-	// The contract's own nonces are hex; UUIDs and base64url are common on the shops' side.
+	// The contract's nonces are hexadecimal. Shops also use UUIDs and base64url.
 	if (/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) return succeed({ timestamp, nonce, signature });
 	return refusalOf("malformed_nonce", { header: headers.nonce });
 }
 
-/** The row of the secret that it was signed with. */
+/** Returns the row id of the secret that the request was signed with. */
 function verifySignature(
 	secrets: KnownKey["secrets"],
 	{ method, target, rawBody }: SignedRequest,
-	{ timestamp, nonce, signature }: Trio,
+	{ timestamp, nonce, signature }: SignatureHeaders,
 	headers: HeaderNames,
 ): Result<number> {
 	if (secrets.length === 0) return refusalOf("no_signing_secret", {});
@@ -208,7 +216,7 @@ async function readKeys(
 	const usable = await findUsableSecrets(store.db, programmeIds, clock.nowMs());
 	const secrets = Map.groupBy(
 		usable.map((secret) => {
-			// Opened here: to do it for every request would cost more than checking the signature.
+			// Opened once for the cache, because opening a secret for every request would cost more than checking a signature.
 			const opened = openSecret(sealingKey, secret.receiver_id, secret.sealed);
 			return { secret, key: opened === null ? null : signingKey(opened) };
 		}),

@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { createClickCounts } from "../../src/clicks/counts.ts";
-import { createLinks } from "../../src/clicks/links.ts";
+import { createPartnerLinkCache } from "../../src/clicks/partner-link-cache.ts";
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { EVER } from "../../src/store/queries/clicks.ts";
@@ -22,7 +22,7 @@ import { createMigratedDatabase, openStore } from "../support/test-database.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
 const FLOOD = 5_000;
-/** As clicks/links has it. */
+/** The same as in clicks/partner-link-cache.ts. */
 const CODES_A_READ = 1_000;
 
 describe("links while PostgreSQL is away", () => {
@@ -123,7 +123,7 @@ describe("links while PostgreSQL is away", () => {
 				return result;
 			},
 		});
-		const links = createLinks({ store: { db }, clock, log });
+		const links = createPartnerLinkCache({ store: { db }, clock, log });
 		equal((await links.find("known"))?.code, "known");
 		for (let from = 0; from < 5 * FLOOD; from += CODES_A_READ) {
 			const all = Array.from({ length: CODES_A_READ }, (_, at) => links.find(`nobody-${from + at}`));
@@ -144,7 +144,7 @@ describe("links while PostgreSQL is away", () => {
 	});
 
 	test("many who ask for one link at once while another is being read all get it", async () => {
-		const links = createLinks({ store, clock, log });
+		const links = createPartnerLinkCache({ store, clock, log });
 		const asked = [links.find("known")];
 		for (let turn = 0; turn < 20; turn++) {
 			await clock.yieldLoop();
