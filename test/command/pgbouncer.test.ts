@@ -89,13 +89,13 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 					return [];
 				},
 				onChange: (programmeId) => heard.push(programmeId),
-				onRecheck: () => heard.push("doubt"),
+				onRecheck: () => heard.push("recheck"),
 			});
 			await until(() => heard.length > 0);
 			teller?.announceDue({ programmeIds: [7], dueAtMs: 123 });
 			teller?.announceChange(8);
 			await until(() => heard.length > 2);
-			deepEqual(heard, ["doubt", { programmeIds: [7], dueAtMs: 123 }, 8]);
+			deepEqual(heard, ["recheck", { programmeIds: [7], dueAtMs: 123 }, 8]);
 		} finally {
 			await listener?.close();
 			await teller?.close();

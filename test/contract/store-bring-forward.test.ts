@@ -34,7 +34,7 @@ const LATER_MS = START_MS + 60_000;
 
 const asked = ({ id }: { id: number }) => ({ programmeId: id, maker: COMMAND_LINE });
 
-eachDatabase("what is sent now", (database) => {
+eachDatabase("sending now", (database) => {
 	test("is due at once, and has its attempts behind it", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
@@ -66,11 +66,11 @@ eachDatabase("what is sent now", (database) => {
 		equal((await readAll(store, theirs)).queued?.due_at_ms, LATER_MS);
 	});
 
-	test("is nothing that is due within five seconds: by the clock of its engine it may be in hand", async () => {
+	test("leaves alone a delivery that is due within five seconds, because it may be in progress", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const soonMs = NOW_MS + 5 * SECOND_MS;
-		const [inHand = 0, soon = 0, later = 0] = await addDeliveries(
+		const [inProgress = 0, soon = 0, later = 0] = await addDeliveries(
 			store,
 			programme,
 			NOW_MS + 1,
@@ -78,11 +78,11 @@ eachDatabase("what is sent now", (database) => {
 			soonMs + 1,
 		);
 		const delivery = await takeOne(store, programme.id, NOW_MS + 1);
-		const rows = [inHand, soon, later].map((id) => ({ id, seq: 0 }));
+		const rows = [inProgress, soon, later].map((id) => ({ id, seq: 0 }));
 		deepEqual(await bring(store, programme.id, rows), [later]);
 		equal((await readAll(store, soon)).queued?.due_at_ms, soonMs);
 		// Under the due time that it was read with: its engine stores how it went.
-		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inHand]));
+		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inProgress]));
 		await demandNoLimbo(store, programme);
 	});
 
@@ -100,7 +100,7 @@ eachDatabase("what is sent now", (database) => {
 	});
 
 	if (database.kind === "PostgreSQL") {
-		test("by somebody who waited for the row of another is not touched again: it is due, and may be in hand", async () => {
+		test("does not move a row again that another transaction has just moved, because it may be in progress", async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addWaiting(store, programme);
@@ -135,7 +135,7 @@ eachDatabase("what is sent now", (database) => {
 		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 0);
 	});
 
-	test("of a URL that was removed: all that is pending, but for what may be in hand, and nothing of a URL that was saved since", async () => {
+	test("moves all pending deliveries of a removed URL that cannot be in progress, and none of a URL that was saved since", async () => {
 		const { store } = database;
 		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
 		await addPending(store, programme, 1_100);

@@ -105,7 +105,7 @@ const REQUESTS: readonly ReadRequest[] = Array.from({ length: 40 }, (_, n) => ({
 	afterId: 0,
 	limit: 8,
 }));
-/** A handful each, as are the programmes that an agenda has come to so far. */
+/** Tables that may be read whole, because they are small. `programme` is the recursive part of readFirstDue. */
 const SMALL_WALKS = ["engines", "slots", "programme", "json_each"];
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 const never = () => false;
@@ -634,7 +634,7 @@ eachDatabase("plans", (database) => {
 			}
 		});
 
-		test(`the agenda skips from programme to programme along queue_by_due, with ${statistics} statistics`, async () => {
+		test(`reading the first due rows skips from programme to programme with the index queue_by_due, with ${statistics} statistics`, async () => {
 			const { kind, store } = database;
 			if (kind === "SQLite") return checkSqliteQueue(database);
 			await rolledBack(store, async (trx) => {
@@ -740,7 +740,7 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 		ok(plans.length >= 8);
 		const walked = plans.flatMap(({ walks }) => walks).filter((walk) => !SMALL_WALKS.includes(walk));
 		deepEqual(walked, []);
-		// What is due, when the next is, and the agenda: there three times.
+		// These are the due rows, the next due time, and the first due rows, which use the index three times.
 		const byDue = plans.map(({ indexes }) => indexes.filter((index) => index === "queue_by_due").length);
 		deepEqual(
 			byDue.filter((times) => times > 0).sort((a, b) => a - b),

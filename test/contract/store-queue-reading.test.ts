@@ -127,7 +127,7 @@ eachDatabase("reading what is due", (database) => {
 	});
 });
 
-eachDatabase("reading the agenda", (database) => {
+eachDatabase("reading the first due rows", (database) => {
 	const read = async (slots: readonly number[]) => {
 		const rows = await database.store.queue.readFirstDue(database.store.db, slots);
 		return rows.map((row) => ({ ...row })).sort((a, b) => a.programmeId - b.programmeId);
@@ -148,14 +148,14 @@ eachDatabase("reading the agenda", (database) => {
 		const [, soonest = 0] = await addDeliveries(store, first, START_MS, START_MS - 5, START_MS - 5, START_MS);
 		const [inOrder = 0] = await addDeliveries(store, second, START_MS + 60_000, START_MS + 60_000);
 		const [only = 0] = await addDeliveries(store, later, START_MS + 7);
-		const agenda = [
+		const firstDue = [
 			{ programmeId: first.id, id: soonest, dueAtMs: START_MS - 5 },
 			{ programmeId: second.id, id: inOrder, dueAtMs: START_MS + 60_000 },
 			{ programmeId: later.id, id: only, dueAtMs: START_MS + 7 },
 		];
-		deepEqual(await read(ALL_SLOTS), agenda);
-		deepEqual(await read([slotOf(first.id)]), [agenda[0], agenda[2]]);
-		deepEqual(await read([slotOf(second.id), slotOf(second.id + 1)]), [agenda[1]]);
+		deepEqual(await read(ALL_SLOTS), firstDue);
+		deepEqual(await read([slotOf(first.id)]), [firstDue[0], firstDue[2]]);
+		deepEqual(await read([slotOf(second.id), slotOf(second.id + 1)]), [firstDue[1]]);
 		deepEqual(await read([slotOf(second.id + 1)]), []);
 		deepEqual(await read([]), []);
 	});

@@ -1,5 +1,5 @@
-// "Something has become due" on both databases: who hears what, and that nothing is lost without a doubt. And closing a
-// store: nobody waits for ever.
+// Notifications on both databases: which engine gets which, and that a lost one ends in a recheck. And closing a store, which
+// never takes for ever.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -15,10 +15,10 @@ import { createTestDatabase, DATABASE_KINDS, openPostgresAt, openStore } from ".
 import { until } from "../support/until.ts";
 
 eachDatabase("the word that something is due", (database) => {
-	test("an engine hears what its own process announces, with what is in hand, until it stops listening", async () => {
+	test("an engine is notified by its own process, with the deliveries to send, until it stops listening", async () => {
 		const { store } = database;
 		const heard = listen(store);
-		if (database.kind === "PostgreSQL") equal(await heard.next(), "doubt", "nobody listened before");
+		if (database.kind === "PostgreSQL") equal(await heard.next(), "recheck", "nobody listened before");
 		const owed: Owed = {
 			programmeIds: [7, 8],
 			dueAtMs: START_MS,
@@ -62,11 +62,11 @@ eachDatabase("the word that something is due", (database) => {
 		const stores = [openPostgresAt(database.location), openPostgresAt(database.location)] as const;
 		const [there, here] = [listen(stores[0]), listen(stores[1], held)];
 		t.after(() => Promise.all(stores.map((store) => store.close())));
-		for (const each of [there, here]) equal(await each.next(), "doubt");
+		for (const each of [there, here]) equal(await each.next(), "recheck");
 		return { there, here, announcing: stores[1] };
 	}
 
-	test("an engine of another process hears what is due and since when, a change, and a doubt", async (t) => {
+	test("an engine of another process is notified of due programmes with their time, of changes and of rechecks", async (t) => {
 		const { there, here, announcing } = await listenTwice(t);
 		announcing.announceDue({ programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
 		deepEqual(await there.next(), { programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
@@ -74,8 +74,8 @@ eachDatabase("the word that something is due", (database) => {
 		equal(await there.next(), "change 4");
 		const before = here.waiting.length;
 		announcing.announceRecheck();
-		equal(here.waiting.length, before, "to the others: whoever has a doubt of its own looks by itself");
-		equal(await there.next(), "doubt");
+		equal(here.waiting.length, before, "a recheck is announced to the others only");
+		equal(await there.next(), "recheck");
 		announcing.announceDue({ programmeIds: [], dueAtMs: START_MS });
 		announcing.announceChange(5);
 		equal(await there.next(), "change 5", "nothing is due, and nobody is told");
@@ -116,10 +116,10 @@ eachDatabase("the word that something is due", (database) => {
 		const { there } = await listenTwice(t);
 		for (const [payload, word] of [
 			["500:5,6", { programmeIds: [5, 6], dueAtMs: 500 }],
-			["anywhere", "doubt"],
-			["5,6", "doubt"],
-			["later:1,2", "doubt"],
-			["", "doubt"],
+			["anywhere", "recheck"],
+			["5,6", "recheck"],
+			["later:1,2", "recheck"],
+			["", "recheck"],
 			["change:7", "change 7"],
 		] as const) {
 			await sql`select pg_notify('ringback_due', ${payload})`.execute(database.store.db);
@@ -127,20 +127,20 @@ eachDatabase("the word that something is due", (database) => {
 		}
 	});
 
-	test("connections that the server ends are made again: by the next query, and by the wake-up with a doubt", async () => {
+	test("connections that the server ends are opened again, and a new listening connection causes a recheck", async () => {
 		const [clock, log] = [createClock(), createLog()];
 		const store = openPostgresAt(database.location, {}, { clock, log, name: "lost" });
 		try {
 			const heard = listen(store);
-			equal(await heard.next(), "doubt");
+			equal(await heard.next(), "recheck");
 			await sql`select 1`.execute(store.db);
 			await sql`select pg_terminate_backend(pid) from pg_stat_activity
 				where application_name in ('lost', 'lost-listen')`.execute(database.store.db);
 			await until(() => clock.waitingTimers > 0 && log.text().includes("a database connection broke"));
 			await sql`select pg_notify('ringback_due', 'change:5')`.execute(database.store.db);
 			await clock.moveBy(1_000);
-			equal(await heard.next(), "doubt", "while it is away, at each try to have it back");
-			equal(await heard.next(), "doubt", "what was told meanwhile was heard by nobody");
+			equal(await heard.next(), "recheck", "while it is away, at each try to have it back");
+			equal(await heard.next(), "recheck", "what was told meanwhile was heard by nobody");
 			database.rival.announceChange(6);
 			equal(await heard.next(), "change 6");
 			deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);
@@ -150,7 +150,7 @@ eachDatabase("the word that something is due", (database) => {
 		}
 	});
 
-	test("what could not be told is told as a doubt, as soon as the database takes it", async (t) => {
+	test("a notification that failed is replaced by a recheck as soon as the database is back", async (t) => {
 		const clock = createClock();
 		// Before the server's own: a function of this name of ours.
 		const url = `${database.location}?options=${encodeURIComponent("-c search_path=public,pg_catalog")}`;
@@ -169,10 +169,10 @@ eachDatabase("the word that something is due", (database) => {
 		await until(() => clock.waitingTimers > 0);
 		await sql`drop function public.pg_notify(text, text)`.execute(database.store.db);
 		await clock.moveBy(1_000);
-		while ((await there.next()) !== "doubt"); // What the tests before it have said may still come.
+		while ((await there.next()) !== "recheck"); // What the tests before it have said may still come.
 	});
 
-	test("a commit that has no answer ends in a doubt, here and elsewhere; one that is broken off does not", async (t) => {
+	test("a commit without an answer causes a recheck here and elsewhere, and a transaction that was rolled back does not", async (t) => {
 		const { there, here, announcing: store } = await listenTwice(t);
 		// The server ends the connection when it comes to the commit.
 		await sql`create function end_it() returns trigger language plpgsql
@@ -191,8 +191,8 @@ eachDatabase("the word that something is due", (database) => {
 		store.announceChange(1);
 		deepEqual([await there.next(), await here.next(), await here.next()], Array(3).fill("change 1"));
 		await rejects(sell(() => undefined));
-		deepEqual(here.waiting, ["doubt"], "at once: the way by the database may be cut");
-		equal(await there.next(), "doubt");
+		deepEqual(here.waiting, ["recheck"], "at once: the way by the database may be cut");
+		equal(await there.next(), "recheck");
 		await sql`drop function end_it cascade`.execute(database.store.db);
 	});
 });
@@ -220,7 +220,7 @@ test("queries still in line when a SQLite store closes come to an end", async ()
 	await database.remove();
 });
 
-type Word = Owed | "doubt" | `change ${number}`;
+type Word = Owed | "recheck" | `change ${number}`;
 
 /** What a listener has heard, one call after the other; it sends to these programmes itself. */
 function listen(store: Store, held: readonly number[] | "all" = "all") {
@@ -231,11 +231,11 @@ function listen(store: Store, held: readonly number[] | "all" = "all") {
 			return held === "all" ? [] : owed.programmeIds.filter((id) => !held.includes(id));
 		},
 		onChange: (programmeId) => void waiting.push(`change ${programmeId}`),
-		onRecheck: () => void waiting.push("doubt"),
+		onRecheck: () => void waiting.push("recheck"),
 	});
 	const next = async (): Promise<Word> => {
 		await until(() => waiting.length > 0);
-		return waiting.shift() ?? "doubt";
+		return waiting.shift() ?? "recheck";
 	};
 	return { waiting, stop, next };
 }

@@ -223,7 +223,7 @@ async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: numbe
 		const missing = Math.max(0, owed - delivered);
 		if (missing === 0 || tookMs > limitMs) {
 			const most = HANGING * MAX_IN_HAND_PER_HANGING_SHOP + missing;
-			if (inHand > most) throw new Error(`${inHand} deliveries are in hand, where ${most} may be`);
+			if (inHand > most) throw new Error(`${inHand} deliveries wait or are in flight, but only ${most} may`);
 			return tookMs / SECOND_MS;
 		}
 		await timePasses(POLL_MS);

@@ -52,7 +52,7 @@ export function createCluster(
 			timeline.nowMs + random.between(0, MAX_DEAF_MS),
 			() => {
 				deaf.delete(process);
-				process.store.hear({ kind: "doubt" });
+				process.store.hear({ kind: "recheck" });
 			},
 			process,
 		);

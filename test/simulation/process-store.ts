@@ -8,7 +8,10 @@ import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
 /** A notification from one process to the others, as by NOTIFY. */
-export type Word = { kind: "due"; owed: Owed } | { kind: "change"; programmeId: number } | { kind: "doubt" };
+export type Word =
+	| { kind: "due"; owed: Owed }
+	| { kind: "change"; programmeId: number }
+	| { kind: "recheck" };
 
 export interface ProcessStore extends Store {
 	hear(word: Word): void;
@@ -30,7 +33,7 @@ export function createProcessStore({
 	store: Store;
 	mishaps: Mishaps;
 	databaseNowMs(): number;
-	/** Sends a notification to the other processes. It may arrive late, or be lost and end in a doubt. */
+	/** Sends a notification to the other processes. It may arrive late, or be lost and end in a recheck. */
 	tellOthers(word: Word): void;
 	watchSettling: WatchSettling;
 	/** Called when a silent engine is ended. */
@@ -72,7 +75,7 @@ export function createProcessStore({
 			} catch (error) {
 				if (isCommitting) {
 					listeners.onRecheck();
-					tell({ kind: "doubt" });
+					tell({ kind: "recheck" });
 				}
 				throw error;
 			}
@@ -115,7 +118,7 @@ export function createProcessStore({
 			listeners.onChange(programmeId);
 			tell({ kind: "change", programmeId });
 		},
-		announceRecheck: () => tell({ kind: "doubt" }),
+		announceRecheck: () => tell({ kind: "recheck" }),
 		onDue: (listener) => listeners.add(listener),
 		hear(word) {
 			if (word.kind === "due") listeners.onOwed(word.owed);

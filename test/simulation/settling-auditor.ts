@@ -59,7 +59,7 @@ export function createSettlingAuditor(
 					wrong.length === 0,
 					"5 one engine owns a slot and stores its own results",
 					() =>
-						`results of deliveries ${wrong.join(", ")} were stored that were not in hand, or were not although they were`,
+						`results of deliveries ${wrong.join(", ")} were stored although they were not in progress, or not stored although they were`,
 				);
 				for (const settlement of settlements) {
 					if (settledIds.has(settlement.delivery.id)) checkDueTime(settlement);

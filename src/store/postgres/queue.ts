@@ -20,7 +20,7 @@ import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
 /** The present time. It is not now(), which is the start of the transaction, because the transaction may have waited for a lock. */
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
-const READ_AGENDA = hotStatement<FirstDue>(`
+const READ_FIRST_DUE = hotStatement<FirstDue>(`
 	with recursive programme(id) as (
 		(select receiver_id from queue order by receiver_id limit 1)
 		union all
@@ -98,7 +98,7 @@ export const POSTGRES_QUEUE: Queue = {
 		const columns = (values[0] ?? []).map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
 		return new Set((await SETTLE.run(trx, columns)).map(({ id }) => id));
 	},
-	readFirstDue: (trx, slots) => READ_AGENDA.run(trx, [arrayLiteral(slots)]),
+	readFirstDue: (trx, slots) => READ_FIRST_DUE.run(trx, [arrayLiteral(slots)]),
 	readDue,
 	readTargets: async (trx, programmeIds) =>
 		programmeIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(programmeIds)]),

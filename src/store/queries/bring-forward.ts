@@ -1,5 +1,5 @@
-// Sending now what waits for its next attempt: the due time of its row in the queue becomes this moment. A result is
-// stored under the due time that its row was read with, so nothing is touched that an engine may have in hand.
+// "Send now": the due time of a delivery's row in the queue is set to the present. A result is stored only if the row still
+// has the due time that was read, so a row must not be changed while its delivery may be in progress.
 
 import { type RawBuilder, sql } from "kysely";
 import { SECOND_MS } from "../../domain/time.ts";
@@ -21,10 +21,10 @@ interface WaitingRow extends Waiting {
 export const BATCH_ROWS = 500;
 
 /**
- * Engines read what is due by clocks that agree within milliseconds, and this transaction takes some. What is due within
- * so long is left alone, by whoever is not its engine: it is as good as in hand.
+ * A row that is due within this time is left alone, because its delivery may be in progress by the time of the commit. The
+ * clocks of the engines agree within milliseconds, and this transaction takes a few more.
  */
-const IN_HAND_SOON_MS = 5 * SECOND_MS;
+const IN_PROGRESS_SOON_MS = 5 * SECOND_MS;
 
 /**
  * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
@@ -45,7 +45,7 @@ export async function bringForward(
 	const { rows } = await sql<{ id: number }>`with ${valueList("seen", { id: "bigint", seq: "integer" }, list)}
 		update queue set due_at_ms = ${nowMs} from seen
 			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
-				and queue.receiver_id = ${receiverId} and queue.due_at_ms > ${nowMs + IN_HAND_SOON_MS}
+				and queue.receiver_id = ${receiverId} and queue.due_at_ms > ${nowMs + IN_PROGRESS_SOON_MS}
 				and queue.endpoint_epoch = ${epoch}
 			returning queue.id`.execute(trx);
 	return rows.map(({ id }) => id);
@@ -70,7 +70,7 @@ export async function bringRemovedForward(
 			.updateTable("queue")
 			.set({ due_at_ms: dueAtMs })
 			.where("id", "in", ids)
-			.where("due_at_ms", ">", dueAtMs + IN_HAND_SOON_MS)
+			.where("due_at_ms", ">", dueAtMs + IN_PROGRESS_SOON_MS)
 			.where("endpoint_epoch", "<", (eb) =>
 				eb.selectFrom("programmes").select("endpoint_epoch").where("id", "=", receiverId),
 			)
