@@ -1,24 +1,24 @@
-// One way in which a shop misbehaves, and what must be on record of the delivery it does that to. The same
-// table is read twice: by the process that plays the shops, and by the one that has the service and checks it.
+// One way in which a shop misbehaves, and the stored result that its delivery must have. Two processes read the same
+// table: the one that plays the shops, and the one that runs the service and checks it.
 
 import type { Socket } from "node:net";
 import type { SecureVersion } from "node:tls";
 import type { Verdict } from "../../src/domain/verdict.ts";
 
 export interface Attack {
-	/** A sentence's predicate: the shop … */
+	/** Predicate of a sentence that begins with "The shop". */
 	name: string;
-	/** What its TLS is like; a good one if not given. */
+	/** TLS behaviour of the shop; correct by default. */
 	manners?: Manners;
-	/** In place of a handshake, on the bare TCP connection. */
+	/** Runs in place of a handshake, on the bare TCP connection. */
 	onConnection?: (socket: Socket) => void;
-	/** Opens its way to put onto the wire what the shop's own TLS sends: as slowly as it likes. */
+	/** Opens the function that writes the shop's TLS bytes to the wire, for example slowly. */
 	openWire?: (socket: Socket) => (bytes: Buffer) => void;
-	/** The handshake is done, nothing was read yet. */
+	/** Runs after the handshake, before anything is read. */
 	onSecure?: (socket: Socket, means: Means) => void;
-	/** A whole request was read. */
+	/** Runs after a whole request was read. */
 	onRequest?: (socket: Socket, means: Means) => void;
-	/** The attack comes on a connection that a proper delivery has just been made on. */
+	/** True if the attack comes on a connection that was just used for a correct delivery. */
 	isOnKept?: boolean;
 	expected: readonly Expected[];
 }
@@ -45,15 +45,15 @@ export type CertificateName =
 	| "too huge";
 
 export interface Means {
-	/** Nobody may ever come here: where redirects lead to. */
+	/** Port to which redirects lead. Nothing may ever connect to it. */
 	decoyPort: number;
-	/** The shop's own. */
+	/** The shop's own port. */
 	port: number;
-	/** With RST where a plain close says goodbye. */
+	/** Closes the connection with RST instead of a clean end. */
 	reset(): void;
 }
 
-/** An attempt as it must be stored. More than one is given only where a race decides. */
+/** An attempt as it must be stored. There are several alternatives only if a race decides. */
 export interface Expected {
 	result: "answered" | "timeout" | "network-error";
 	status: number | null;
@@ -71,7 +71,7 @@ export function timesOut(): readonly Expected[] {
 	];
 }
 
-/** `detail` is what the owner reads. */
+/** `detail` is the text that the owner reads. */
 export function breaks(detail: RegExp): readonly Expected[] {
 	return [{ result: "network-error", status: null, detail, verdict: "retry" }];
 }

@@ -1,4 +1,4 @@
-// Every attack there is, a table for each kind.
+// All attacks, in one table for each kind.
 
 import type { Socket } from "node:net";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
@@ -28,7 +28,7 @@ const unencrypted = ({ decoyPort }: Means) => `http://127.0.0.1:${decoyPort}/ins
 const machineData = () => "http://169.254.169.254/latest/meta-data/";
 const itself = ({ port }: Means) => `https://127.0.0.1:${port}/postback?shop=1`;
 
-/** Shops that lead elsewhere, or ask to be called later: neither is followed. */
+/** Shops that redirect, or ask to be called later. The service follows neither. */
 const STATUS_ATTACKS: readonly Attack[] = [
 	leading(301, "inwards", inwards),
 	leading(302, "inwards without TLS", unencrypted),
@@ -56,15 +56,16 @@ const STATUS_ATTACKS: readonly Attack[] = [
 ];
 
 const OVERFLOWING = /^(?:BROKEN_ANSWER|ANSWER_TOO_LARGE|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
-/** The one word for an answer that HTTP does not allow. */
+/** The detail of an answer that HTTP does not allow. */
 const BROKEN = /^(?:BROKEN_ANSWER|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
 
-/** RFC 9113 section 6.5: an empty SETTINGS frame, with which a server of HTTP/2 begins. */
+/** An empty SETTINGS frame, with which an HTTP/2 server begins (RFC 9113 section 6.5). */
 const SETTINGS_FRAME = "\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000";
 
 /**
- * What the shop does | what it says to a request | what must come of it | closes, where it closes behind it: some answers
- * have no other end. ¶ is a line's end as HTTP has it, ↵ a bare line feed; what begins with a digit is HTTP/1.1.
+ * Behaviour of the shop | its answer to a request | expected verdict | "closes" if it closes the connection
+ * afterwards, because some answers have no other end. ¶ is a line break of HTTP, ↵ a bare line feed; a text that
+ * begins with a digit gets "HTTP/1.1 " before it.
  */
 function readTable(table: string): Attack[] {
 	return rowsOf(table).map(([name = "", text = "", verdict = "", closes]) => ({
@@ -97,8 +98,8 @@ function readVerdict(text: string): Attack["expected"] {
 }
 
 /**
- * Shops whose answers are broken, ambiguous or cut off. What counts is the status line and the headers: once they were
- * read whole, nothing behind them changes the verdict.
+ * Shops whose answers are broken, ambiguous or cut off. Only the status line and the headers count: once they were
+ * read completely, nothing after them changes the verdict.
  */
 const ANSWER_ATTACKS: readonly Attack[] = [
 	{
@@ -165,7 +166,7 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 	},
 ];
 
-/** What the shop does | what it says first | and then | every so many milliseconds | what must come of it. */
+/** Behaviour of the shop | first bytes | repeated bytes | interval in milliseconds | expected verdict. */
 const DRIPS = `
 	drips one header without end | 204 No Content¶x: | y | 10 | times out
 	announces (103) for ever, ten times a second | | HTTP/1.1 103 Early Hints¶link: </a>¶¶ | 100 | times out
@@ -174,7 +175,7 @@ const DRIPS = `
 	drips a body that its closing would end, and does not close | 200 OK¶connection: close¶¶ | a | 50 | 200 delivered
 `;
 
-/** Shops that take their time: silence, drips, and ends that never come. */
+/** Slow shops: silence, dripping bytes, and answers without an end. */
 const SLOW_ATTACKS: readonly Attack[] = [
 	{ name: "answers nothing", onRequest: () => undefined, expected: timesOut() },
 	{
@@ -225,18 +226,18 @@ const SLOW_ATTACKS: readonly Attack[] = [
 	`),
 ];
 
-/** Fits into what is read of a body, and would be 50 MB if anybody unpacked it. */
+/** The packed body is within the limit of what is read of a body. Unpacked it would be 50 MB. */
 const BOMB_BYTES = 50 * 1_024 * 1_024;
 
 const CHUNKED = "200 OK¶transfer-encoding: chunked¶¶";
 
-/** More than the 128 KiB that are read of an answer in all. */
+/** More than the 128 KiB that are read of an answer in total. */
 const MANY_RECORDS_BYTES = 160 * 1_024;
 const TINY_RECORD_BYTES = 8;
-/** Long enough for the shop to have thousands of tiny records ready, which then arrive together. */
+/** Long enough for the shop to prepare thousands of tiny records, which then arrive together. */
 const GUST_MS = 500;
 
-/** What the shop does | what it says first | and then without end | what must come of it. */
+/** Behaviour of the shop | first bytes | endlessly repeated bytes | expected verdict. */
 const FLOODS = `
 	sends one header without end | 200 OK¶x: | y | overflows
 	sends headers without end | 200 OK¶ | x: y¶ | overflows
@@ -253,14 +254,17 @@ const FLOODS = `
 	answers a million times | | HTTP/1.1 200 OK¶content-length: 0¶¶ | 200 delivered
 `;
 
-/** The same, each in a tiny TLS record of its own: whoever looks at everything again with each is kept busy for seconds. */
+/**
+ * The same with one tiny TLS record per piece. A reader that parses everything again for each record would be busy
+ * for seconds.
+ */
 const CRUMBS = `
 	announces (103) in tiny TLS records | HTTP/1.1 103 Early Hints¶link: | x | overflows
 	sends a header in tiny TLS records | 200 OK¶link: | x | overflows
 	sends chunks in tiny TLS records | ${CHUNKED} | 1¶a¶ | 200 delivered
 `;
 
-/** Shops that send more than anybody wants. What is taken of it is bounded, in memory and in processor time. */
+/** Shops that send too much. The service's memory and processor time for it are bounded. */
 const FLOOD_ATTACKS: readonly Attack[] = [
 	...rowsOf(FLOODS).map(([name = "", first = "", piece = "", verdict = ""]) => ({
 		name,
@@ -280,7 +284,7 @@ const FLOOD_ATTACKS: readonly Attack[] = [
 	bomb("br", brotliCompressSync(Buffer.alloc(BOMB_BYTES), { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } })),
 ];
 
-/** Never a status line of its own. */
+/** Text that never gets a status line before it. */
 function pieceOf(text: string): string {
 	return text.replaceAll("¶", "\r\n");
 }
@@ -305,8 +309,8 @@ function answering(name: string, onRequest: (socket: Socket, means: Means) => vo
 }
 
 /**
- * Shops that answer out of order, or close a connection just when it is used again: the next delivery gets its own
- * answer, and no request is ever sent twice.
+ * Shops that answer out of order, or close a connection when it is used again. The next delivery gets its own answer,
+ * and no request is ever sent twice.
  */
 const ORDER_ATTACKS: readonly Attack[] = [
 	...readTable(

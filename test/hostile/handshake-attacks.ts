@@ -1,12 +1,12 @@
-// Shops whose TLS is broken, old or not theirs. Not a byte of a request may reach those that did not prove who
-// they are.
+// Shops whose TLS is broken, outdated or not their own. A shop that did not prove its identity must not receive a
+// byte of a request.
 
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { type Attack, answers, breaks } from "./attack.ts";
 import { flood } from "./wire.ts";
 
-/** RFC 8446 section 6: a fatal handshake_failure in a record of its own. */
+/** A fatal handshake_failure in its own record (RFC 8446 section 6). */
 const HANDSHAKE_FAILURE = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28]);
 
 export const HANDSHAKE_ATTACKS: readonly Attack[] = [
@@ -64,7 +64,7 @@ export const HANDSHAKE_ATTACKS: readonly Attack[] = [
 	})),
 	{
 		name: "knows TLS 1.1 at most",
-		// Level 0, or OpenSSL itself would refuse to play a server this old.
+		// Level 0, because OpenSSL would otherwise refuse to act as such an old server.
 		manners: { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" },
 		expected: breaks(/^ERR_SSL_\w+ \(tls\)$/),
 	},
@@ -86,7 +86,8 @@ export const HANDSHAKE_ATTACKS: readonly Attack[] = [
 	{
 		name: "renegotiates",
 		manners: { maxVersion: "TLSv1.2" },
-		// Once is enough: what is allowed once is allowed thousands of times a second. Refused, it is an error here.
+		// One renegotiation is enough, because a client that allows one allows thousands a second. A refusal is an
+		// error here.
 		onRequest(socket, { reset }) {
 			socket.once("error", reset);
 			if (socket instanceof TLSSocket)

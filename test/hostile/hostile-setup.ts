@@ -1,5 +1,5 @@
-// The service in this process as in production, real clock and five-second deadline included, with a programme
-// at every hostile shop and one at a healthy neighbour's.
+// The service in this process as in production, with the real clock and the five-second deadline, a programme at
+// every hostile shop, and one at a healthy neighbour.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { realClock } from "../../src/outside/clock.ts";
@@ -14,7 +14,7 @@ export type HostileSetup = Awaited<ReturnType<typeof openHostileSetup>>;
 
 export const BRAND = "Service";
 
-/** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
+/** `cleaning` closes everything that was opened, even if opening the next part fails. */
 export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	const shops = cleaning.adopt(await openHostileShops(), ({ close }) => close());
 	const received: ReceivedCallback[] = [];
@@ -51,11 +51,13 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 		log,
 		shops,
 		neighbour,
-		/** What the neighbour's shop got, in the order of arrival. */
+		/** Requests that the neighbour's shop received, in the order of arrival. */
 		received,
-		/** Null: its URL is saved later. */
+		/** The Postback URL, or null to save it later. */
 		openProgramme,
-		/** Attempts stored so far, by programme; asked for all at once, because a hundred wait at the same time. */
+		/**
+		 * Number of stored attempts by programme, read in one query because a hundred callers wait at the same time.
+		 */
 		async countAttempts() {
 			const rows = await service.store.db
 				.selectFrom("deliveries")
@@ -64,7 +66,7 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 				.execute();
 			return new Map(rows.map(({ programme_id, count }) => [programme_id, Number(count)]));
 		},
-		/** Everything received anywhere, as the checks of requests and of the delivery log want it. */
+		/** All received requests, in the form that the checks of requests and of the delivery log need. */
 		gatherReceived: () => [
 			...received,
 			...shops.requests.map((request) => {
@@ -77,7 +79,7 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	};
 }
 
-/** Real time passes by itself; whoever wants to be later waits. */
+/** Real time passes by itself, so the clock cannot be moved. */
 const clock = {
 	...realClock,
 	moveBy: (ms: number) => wait(ms),

@@ -1,5 +1,5 @@
-// One shop on a port of its own, hostile or well-behaved as it is told. It notes every request, every
-// connection and every byte it got rid of.
+// One shop on its own port that is hostile or well-behaved, as ordered. It records every request, every connection
+// and every byte that it sent.
 
 import { createServer, type Socket } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
@@ -10,15 +10,15 @@ import type { Attack, Manners } from "./attack.ts";
 import type { CertificateSet } from "./certificates.ts";
 
 export interface SeenRequest extends ShopRequest {
-	/** What it was answered with; null while the shop was hostile. */
+	/** Status of the answer, or null if the shop was hostile. */
 	answered: number | null;
 }
 
 export interface ShopReport {
 	openConnections: number;
-	/** Handed to the system, whether the service took them or not. */
+	/** Bytes that were handed to the system, whether the service read them or not. */
 	sentBytes: number;
-	/** Since the last report. */
+	/** Requests since the last report. */
 	requests: readonly SeenRequest[];
 }
 
@@ -28,14 +28,14 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 	const connections = new Set<Socket>();
 	let requests: SeenRequest[] = [];
 	let closedBytes = 0;
-	/** Null while it is hostile. */
+	/** Status to answer with, or null to attack. */
 	let status: number | null = 204;
 
 	const good = startTls({}, certificates);
 	const bad = startTls(attack.manners ?? {}, certificates);
 	const server = createServer((socket) => {
 		connections.add(socket);
-		// Whoever gives up on us is what this is about.
+		// Clients that disconnect are expected here.
 		socket.on("error", () => undefined);
 		socket.once("close", () => {
 			connections.delete(socket);
@@ -66,7 +66,7 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 
 	return {
 		port,
-		/** With this status; with null it attacks. */
+		/** Answers with this status from now on, or attacks if it is null. */
 		behave(next: number | null) {
 			status = next;
 		},
@@ -87,7 +87,7 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 
 const EMPTY = "content-length: 0\r\n";
 
-/** Never listens itself: it is given connections one by one. */
+/** This server never listens itself. It is given connections one by one. */
 function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
 	const { certPem, keyPem } = certificates.of(manners.certificate ?? "good");
 	const server = createTlsServer({
@@ -103,7 +103,7 @@ function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
 	return server;
 }
 
-/** The other end of a connection whose way out goes over that wire. */
+/** The far end of a connection whose output goes over that wire. */
 function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Duplex {
 	const [near, far] = duplexPair();
 	socket.on("data", (chunk: Buffer) => near.write(chunk));
@@ -116,14 +116,14 @@ function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Dupl
 interface RawRequest {
 	method: string;
 	path: string;
-	/** Names and values in turn, in the sender's spelling. */
+	/** Names and values alternating, in the sender's spelling. */
 	rawHeaders: readonly string[];
 	body: Buffer;
 }
 
 const HEAD_END = "\r\n\r\n";
 
-/** Calls `take` for every whole request that comes in on the connection. */
+/** Calls `take` for every complete request on the connection. */
 function readRequests(socket: Socket, take: (request: RawRequest) => void): void {
 	let unread = Buffer.alloc(0);
 	socket.on("data", (chunk: Buffer) => {

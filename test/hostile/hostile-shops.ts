@@ -1,4 +1,5 @@
-// The hostile shops as seen from the service's process: where they are, what they are told, what they saw.
+// The hostile shops from the point of view of the service's process: their addresses, the orders to them, and their
+// reports.
 
 import { forkProcess } from "../support/forked-process.ts";
 import type { SeenRequest, ShopReport } from "./hostile-shop.ts";
@@ -21,16 +22,19 @@ export async function openHostileShops() {
 	}
 
 	return {
-		/** PEM of the CAs that the service must trust to get as far as each attack. */
+		/** PEM of the CAs that the service must trust to reach each attack. */
 		trustedCa,
-		/** Of every shop, in the order of the reports. */
+		/** Port of every shop, in the order of the reports. */
 		requests,
-		/** Connections to where redirects lead: there must be none. */
+		/** Number of connections to the target of the redirects, which must be zero. */
 		get decoyConnections() {
 			return decoyConnections;
 		},
 		url: (shop: string) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
-		/** With null it attacks. Resolves when it holds, and what the shop still had to do before is done. */
+		/**
+		 * Sets a shop's status, or null for an attack. Resolves when it is in force and the shop's earlier work is
+		 * done.
+		 */
 		behave: (shop: string, status: number | null) => tell({ shop, status }),
 		report: (shop: string) => tell({ shop }),
 		close: () => child.close(),

@@ -1,16 +1,16 @@
-// How much memory this process holds on to, and how much it needed in between.
+// Measures how much memory this process keeps, and how much it needed in between.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const LOOK_EVERY_MS = 50;
 
-/** What is still reachable, in and outside of the heap, in bytes. */
+/** Bytes that are still reachable, inside and outside of the heap. */
 export function measureHeld(): number {
 	setFlagsFromString("--expose-gc");
 	const collect: unknown = runInNewContext("gc");
 	if (typeof collect !== "function") throw new Error("this Node cannot be told to collect garbage");
-	// Twice: the first finds what has a finalizer, the second what that let go of.
+	// Twice, because the first collection finds objects with finalizers and the second one what they released.
 	collect();
 	collect();
 	const { heapUsed, external } = process.memoryUsage();
@@ -25,7 +25,7 @@ export function watchResident() {
 	};
 	const timer = setInterval(look, LOOK_EVERY_MS);
 	return {
-		/** By how many bytes what is resident had grown at most. */
+		/** Maximum growth of the resident memory in bytes. */
 		stop() {
 			look();
 			clearInterval(timer);

@@ -1,5 +1,5 @@
-// A stranger who sends requests without end and reads no answer. In a process of its own: whoever is flooded must not
-// have to do the flooding too.
+// A stranger who sends requests endlessly and reads no answer. It needs its own process, because the flooded process
+// must not spend time on the flood itself.
 
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
@@ -8,15 +8,15 @@ import { serveParent } from "../support/forked-process.ts";
 export interface FloodOrder {
 	port: number;
 	connections: number;
-	/** On each connection, all at once. */
+	/** Number of requests on each connection, sent at once. */
 	requests: number;
-	/** How often each connection is opened again once it has been hung up on. */
+	/** Number of times that each connection is opened again after it was closed. */
 	rounds: number;
-	/** Asked for in turn. */
+	/** Paths that are requested in turn. */
 	paths: readonly string[];
 }
 
-/** Answers with how many connections were hung up on: all, or it does not answer. */
+/** Answers with the number of connections that were closed: all of them, or there is no answer. */
 serveParent<null, FloodOrder, number>(null, async ({ port, connections, requests, rounds, paths }) => {
 	const text = Array.from({ length: requests }, (_, n) => writeRequest(paths[n % paths.length] ?? "/")).join(
 		"",
@@ -28,16 +28,16 @@ serveParent<null, FloodOrder, number>(null, async ({ port, connections, requests
 	return connections * rounds;
 });
 
-/** With a key that nobody has: each has to be looked up. */
+/** An unknown key, which the service must look up each time. */
 function writeRequest(path: string): string {
 	return `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${randomBytes(6).toString("hex")}\r\n\r\n`;
 }
 
-/** Resolves when it is hung up on. */
+/** Resolves when the service closes the connection. */
 function send(port: number, text: string): Promise<void> {
 	return new Promise((resolve) => {
 		const socket = connect(port, "127.0.0.1", () => socket.write(text));
-		// It is hung up on: that is the point.
+		// The service closes the connection, as it should.
 		socket.on("error", () => undefined);
 		socket.once("close", () => resolve());
 	});

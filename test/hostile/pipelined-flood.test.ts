@@ -1,5 +1,5 @@
-// A stranger sends requests by the ten thousand, on one connection and on several, and waits for no answer. A shop
-// beside it must not notice, and neither must the memory.
+// A stranger sends tens of thousands of requests on one or more connections and waits for no answer. It must not slow
+// down another shop or use much memory.
 
 import { equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,22 +12,25 @@ import { DATABASE_KINDS } from "../support/test-database.ts";
 import { watchResident } from "./memory.ts";
 import type { FloodOrder } from "./pipelined-flood-process.ts";
 
-/** Of a connection each time it is opened: 77 bytes each. All at once, they took a gigabyte and half a minute. */
+/**
+ * Requests per connection each time it is opened, of 77 bytes each. Without a limit they took a gigabyte and half a
+ * minute.
+ */
 const REQUESTS = 20_000;
 const FLOODS = [
 	{ connections: 1, rounds: isLong ? 8 : 2 },
 	{ connections: 4, rounds: isLong ? 4 : 1 },
 ];
-/** What half of the shop's calls take at most; a few milliseconds on a machine that has nothing else to do. */
+/** Limit for the median of the shop's calls, which take a few milliseconds on an idle machine. */
 const MEDIAN_MS = 500;
-/** Less than a shop waits before it gives up; a sale that waited for the whole flood would take longer. */
+/** Less than a shop's own timeout. A sale that waited for the whole flood would take longer. */
 const SLOWEST_MS = 15_000;
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
-// One after the other: each would slow the other's shop down.
-describe("requests without end, and nobody who reads the answers", { concurrency: 1 }, () => {
+// One after the other, because each flood would slow down the other's shop.
+describe("an endless flood of requests whose answers nobody reads", { concurrency: 1 }, () => {
 	for (const database of isLong ? DATABASE_KINDS : (["SQLite"] as const)) {
-		test(`a shop is answered as usual (${database})`, async (t) => {
+		test(`does not delay another shop (${database})`, async (t) => {
 			const opened = await prepareService({ database });
 			t.after(() => opened.close());
 			const workplace = await opened.openWorkplace();

@@ -1,5 +1,5 @@
-// Hostile shops, the whole proof: rounds of attacks on the whole service, and after them the accounts: memory,
-// sockets, the log, every request that went out, and the delivery log against what the shops saw.
+// The whole proof with hostile shops: rounds of attacks on the whole service, and then checks of memory, sockets, the
+// log, every request, and the delivery log against the requests that the shops received.
 
 import { auditStore } from "../support/auditor.ts";
 import { checkForm } from "../support/callback-form.ts";
@@ -18,20 +18,20 @@ interface Tally {
 	attacks: number;
 	requests: number;
 	neighbourMs: number[];
-	/** Bytes, as the two behind them. */
+	/** In bytes, like the two that follow. */
 	residentGrowth: number;
 	heldGrowth: number;
 	longestBusyMs: number;
 }
 
 const MIB = 1_024 * 1_024;
-/** Compiled code, TLS sessions, lanes; one bomb unpacked or one flood kept would be more. */
+/** Allows for compiled code, TLS sessions and queues. One unpacked bomb or one stored flood would exceed it. */
 const MAX_HELD_GROWTH_BYTES = 16 * MIB;
-/** What this proof itself writes down in a round to compare it in the end. */
+/** Memory that this proof itself uses in a round for the final comparison. */
 const MAX_NOTES_BYTES = 2 * MIB;
-/** Garbage of everything at once included; Node gives little of it back. */
+/** Includes garbage of everything at once, because Node returns little of it to the system. */
 const MAX_RESIDENT_GROWTH_BYTES = 192 * MIB;
-/** A clean stop waits for what is in flight, so for one deadline at most; the rest is for a busy disk. */
+/** A clean stop waits for requests in flight, so for one deadline at most. The rest is for a busy disk. */
 const STOPPED_WITHIN_MS = 8_000;
 
 export const hostileProof: Proof = {
@@ -47,7 +47,7 @@ export const hostileProof: Proof = {
 		),
 };
 
-/** `print` is given a line an attack: a person who runs it wants to read what came of each, a test does not. */
+/** `print` gets one line for each attack, which a person wants to read and a test does not. */
 export async function runHostile(
 	{ rounds, seed }: { rounds: number; seed: number },
 	progress: Progress,
@@ -70,7 +70,7 @@ export async function runHostile(
 	} catch (error) {
 		const replay = `npm run hostile -- --rounds 1 --seed ${seed + Math.min(tally.rounds, rounds - 1)}`;
 		const message = error instanceof Error ? error.message : String(error);
-		// The message of several says it all; where they were thrown says nothing.
+		// The combined message says everything; the stacks add nothing.
 		throw new BrokenPromise(message, replay, error instanceof AggregateError ? undefined : error);
 	}
 	return summarise(tally);
@@ -133,7 +133,7 @@ function checkMemory({ residentGrowth, heldGrowth, rounds }: Tally): void {
 		throw new Error(`${mib(residentGrowth)} more were resident than before`);
 }
 
-/** Every request of every shop is held against the contract, and against the delivery log. */
+/** Checks every request of every shop against the contract and against the delivery log. */
 async function checkRequests(setup: HostileSetup): Promise<number> {
 	const received = setup.gatherReceived();
 	for (const callback of received) await checkForm(callback, BRAND);

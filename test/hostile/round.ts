@@ -1,5 +1,5 @@
-// One round: every hostile shop is delivered to once while it attacks and twice while it behaves, all of them
-// side by side, and the neighbour gets its deliveries all the while.
+// One round: every hostile shop gets one delivery while it attacks and two while it behaves, all in parallel, and the
+// neighbour gets its deliveries all the time.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Verdict } from "../../src/domain/verdict.ts";
@@ -15,41 +15,46 @@ import type { HostileShops } from "./hostile-shops.ts";
 export interface Victim {
 	attack: Attack;
 	programme: ShopProgramme;
-	/** What the shop had sent in all when it was looked at last. */
+	/** Bytes that the shop had sent in total at the last look. */
 	sentBytes: number;
 }
 
 export interface Suffered {
 	name: string;
 	stored: StoredAttempt;
-	/** What the shop got rid of, in bytes. */
+	/** Bytes that the shop sent. */
 	sentBytes: number;
 }
 
 export interface RoundResult {
 	suffered: readonly Suffered[];
-	/** From a conversion's being stored to the neighbour's receiving the callback. */
+	/** Times from the storing of a conversion to the arrival of the callback at the neighbour. */
 	neighbourMs: readonly number[];
 	stalls: StallWatch;
 }
 
-/** Contract section 8. */
+/** The deadline of contract section 8. */
 const DEADLINE_MS = 5_000;
-/** The little that may come on top of the deadline, besides what held the whole process up. */
+/** Tolerance beyond the deadline, in addition to stalls of the whole process. */
 const LATE_MS = 500;
-/** Starts are spread over this, so that every round has another order and other overlaps. */
+/** Starts are spread over this time, so that every round has another order and other overlaps. */
 const SPREAD_MS = 500;
 const NEIGHBOUR_PAUSE_MS = 50;
-/** Hundreds of times what it takes, and well below the deadline: the neighbour never waits for another's. */
+/**
+ * Hundreds of times the usual time, and well below the deadline, because the neighbour never waits for another shop.
+ */
 const NEIGHBOUR_MS = 2_000;
-/** Of processor time in one piece, five times what was seen: no answer keeps the whole process busy. */
+/** Processor time in one piece, five times the measured maximum, because no answer may keep the process busy. */
 const MAX_BUSY_MS = 750;
-/** The rest of a body is read until the deadline, and an idle connection is kept for four seconds. */
+/** The rest of a body is read until the deadline, and an idle connection stays open for four seconds. */
 const CLOSED_WITHIN_MS = DEADLINE_MS + 4_000 + LATE_MS;
-/** 128 KiB may be read of an answer; the rest is what the system buffers on both sides. */
+/** 128 KiB may be read of an answer; the rest is buffered by the system on both sides. */
 const MAX_SENT_BYTES = 16 * 1_024 * 1_024;
 const LOOK_EVERY_MS = 100;
-/** An idle connection is kept for four seconds; a machine that is slower than that at first gets another try. */
+/**
+ * An idle connection stays open for four seconds. If the machine was too slow to use it in time, the attack is tried
+ * again.
+ */
 const SURELY_KEPT_MS = 3_000;
 const MAX_TRIES = 5;
 
@@ -108,7 +113,7 @@ async function suffer(
 
 	await programme.saveUrl(shops.url(name));
 	const { before, stored } = await provoke(shops, attack, deliver);
-	// A refusal first: an early or a second answer of the attack would be taken for success.
+	// A refusal comes first, because an early or second answer of the attack would be mistaken for a success.
 	await shops.behave(name, 404);
 	await deliver("the first delivery after it", answers(404, "refused"));
 	await shops.behave(name, 226);
@@ -119,14 +124,14 @@ async function suffer(
 	const newBytes = sentBytes - victim.sentBytes;
 	victim.sentBytes = sentBytes;
 	if (newBytes > MAX_SENT_BYTES) throw new Error(`a shop that ${name}: could send ${newBytes} bytes`);
-	// What waits for its retry is cancelled: the next round begins from nothing.
+	// Pending deliveries are cancelled, so that the next round starts from nothing.
 	await programme.removeUrl();
 	return { name, stored, sentBytes: newBytes };
 }
 
 type Deliver = (what: string, expected: readonly Expected[]) => Promise<StoredAttempt>;
 
-/** The attack, and what came just before it on the connection to be kept. */
+/** The attack, and the delivery just before it on the kept connection. */
 async function provoke(
 	shops: HostileShops,
 	{ name, isOnKept, expected }: Attack,
@@ -183,7 +188,7 @@ async function visitNeighbour(
 	return tookMs;
 }
 
-/** What is wrong, in words; empty when all is well. `before` came just before, on the connection to be kept. */
+/** Returns descriptions of all problems. `before` is the delivery just before, on the kept connection. */
 function findArrivalFaults(
 	requests: readonly SeenRequest[],
 	attacked: AttemptRow,
@@ -193,7 +198,7 @@ function findArrivalFaults(
 	const faults: string[] = [];
 	if (arrived.length > 1) faults.push(`the request came ${arrived.length} times`);
 	if (attacked.result === "answered" && arrived.length === 0) faults.push("answered, but never asked");
-	// Whoever did not prove to be the shop does not get to read what is meant for the shop.
+	// A server that did not prove to be the shop must not read the callback.
 	if (attacked.detail?.endsWith("(tls)") === true && arrived.length > 0)
 		faults.push("the request was sent although the handshake failed");
 	if (before !== null && !isOnKept(requests, attacked, before))
@@ -214,17 +219,17 @@ function arrivalsOf(requests: readonly SeenRequest[], { nonce }: AttemptRow): Se
 interface StoredAttempt {
 	attempt: AttemptRow;
 	delivery: DeliveryRow;
-	/** Of the queue; null when nothing is to be sent any more. */
+	/** Due time in the queue, or null if nothing is pending. */
 	dueAtMs: number | null;
 }
 
-/** Two clocks are compared, each of whole milliseconds. */
+/** Two clocks are compared, each with a resolution of one millisecond. */
 const ROUNDING_MS = 5;
-/** The slowest answer comes after 2.5 s: what took longer was ended by the deadline. */
+/** The slowest answer comes after 2.5 s. An attempt that took longer was ended by the deadline. */
 const PROMPT_MS = 4_000;
 const FIRST_DELAY_MS = 60_000;
 
-/** The contract's table once more, without a word of the service's own rules. */
+/** The contract's table, written independently of the service's rules. */
 const STATE_OF: Readonly<Record<Verdict, string>> = {
 	delivered: "delivered",
 	retry: "pending",
@@ -233,7 +238,7 @@ const STATE_OF: Readonly<Record<Verdict, string>> = {
 	"forbidden address": "failed",
 };
 
-/** What is wrong, in words; empty when all is well. `stalledMs` is what the machine may have added. */
+/** Returns descriptions of all problems. `stalledMs` is the time that the machine may have added. */
 function findFaults(stored: StoredAttempt, expected: readonly Expected[], stalledMs: number): string[] {
 	const { attempt } = stored;
 	const match = expected.find((one) => one.result === attempt.result && one.status === attempt.http_status);
@@ -272,7 +277,7 @@ function checkConsequence({ attempt, delivery, dueAtMs }: StoredAttempt, verdict
 	return faults;
 }
 
-/** The programme's latest delivery, with its only attempt. */
+/** Returns the programme's latest delivery with its only attempt. */
 async function readLatest({ store }: Service, programme: ShopProgramme): Promise<StoredAttempt> {
 	const delivery = (await programme.deliveries()).at(-1);
 	const attempt = (await programme.attempts()).at(-1);
@@ -297,10 +302,10 @@ function watchAttempts(setup: HostileSetup) {
 		}
 	};
 	const looking = look();
-	// Heard by whoever waits; it may fail while nobody does.
+	// The caller handles the rejection later, and the promise may reject before that.
 	looking.catch(() => undefined);
 	return {
-		/** Until the programme has one attempt more than it had before `act`. */
+		/** Waits until the programme has one attempt more than before `act`. */
 		async untilOneMore({ id, programId }: ShopProgramme, act: () => Promise<unknown>) {
 			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();

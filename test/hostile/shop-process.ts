@@ -1,5 +1,5 @@
-// The process that plays every hostile shop. Apart from the service's, so that what is measured there is the
-// service alone.
+// The process that plays all hostile shops. It is separate from the service's process, so that only the service is
+// measured there.
 
 import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -10,12 +10,12 @@ import { makeCertificateSet } from "./certificates.ts";
 import { type HostileShop, type ShopReport, startHostileShop } from "./hostile-shop.ts";
 
 export interface Opened {
-	/** By the attack's name. */
+	/** Shops by the attack's name. */
 	ports: ReadonlyMap<string, number>;
 	trustedCa: string;
 }
 
-/** The status with which it behaves from now on, null for an attack; undefined where only its report is wanted. */
+/** Status to answer with from now on, null for an attack, or undefined if only a report is requested. */
 export interface Order {
 	shop: string;
 	status?: number | null;
@@ -23,11 +23,13 @@ export interface Order {
 
 export interface Answer {
 	report: ShopReport;
-	/** Connections to where redirects lead. */
+	/** Number of connections to the target of the redirects. */
 	decoyConnections: number;
 }
 
-/** What a shop does a moment after its answer is on the wire by then: timers fire in order. */
+/**
+ * Long enough that bytes which a shop sends shortly after its answer are on the wire, because timers fire in order.
+ */
 const MOMENT_MS = 50;
 
 let decoyConnections = 0;

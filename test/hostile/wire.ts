@@ -1,9 +1,9 @@
-// How hostile shops put bytes on the wire: slowly, without end, or all at once. Everything ends with the
+// Functions with which hostile shops write bytes: slowly, endlessly, or all at once. Everything ends with the
 // connection, and nothing sends more than a stated amount.
 
 import type { Socket } from "node:net";
 
-/** Enough to see whether somebody goes on reading; loopback alone buffers a few MB. */
+/** Enough to see whether the client continues to read; loopback alone buffers a few MB. */
 const MAX_FLOOD_BYTES = 256 * 1_024 * 1_024;
 const PIECE_BYTES = 64 * 1_024;
 
@@ -14,7 +14,7 @@ export function drip(socket: Socket, first: string, drop: string, everyMs: numbe
 	socket.once("close", () => clearInterval(timer));
 }
 
-/** Sends what it is given in pieces of `pieceBytes`, one after the other. */
+/** Sends its input in pieces of `pieceBytes`, one after the other. */
 export function openDrip(socket: Socket, pieceBytes: number, everyMs: number): (bytes: Buffer) => void {
 	let unsent = Buffer.alloc(0);
 	const timer = setInterval(() => {
@@ -27,7 +27,7 @@ export function openDrip(socket: Socket, pieceBytes: number, everyMs: number): (
 	};
 }
 
-/** Sends what it is given in `everyMs` at once: however small the pieces were, they arrive together. */
+/** Sends the input of each `everyMs` at once, so that small pieces arrive together. */
 export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => void {
 	return (bytes) => {
 		if (socket.writableCorked === 0) {
@@ -38,7 +38,7 @@ export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => v
 	};
 }
 
-/** Each piece in a TLS record of its own: several at once would be put into one. */
+/** Writes each piece in its own TLS record. Several at once would be put into one record. */
 export function writeRecords(socket: Socket, bytes: Buffer, recordBytes: number): void {
 	if (bytes.length === 0 || socket.destroyed) return;
 	socket.write(bytes.subarray(0, recordBytes), () =>
@@ -46,7 +46,7 @@ export function writeRecords(socket: Socket, bytes: Buffer, recordBytes: number)
 	);
 }
 
-/** Sends `first`, and then `piece` over and over, as fast as it is taken. */
+/** Sends `first`, and then `piece` repeatedly, as fast as it is read. */
 export function flood(socket: Socket, first: string, piece: string | Buffer): void {
 	const unit = Buffer.from(piece);
 	const block = Buffer.concat(new Array<Buffer>(Math.ceil(PIECE_BYTES / unit.length)).fill(unit));
@@ -62,11 +62,11 @@ export function flood(socket: Socket, first: string, piece: string | Buffer): vo
 	pour();
 }
 
-/** Runs unless the connection was over before. */
+/** Runs the function unless the connection has closed. */
 export function later(socket: Socket, delayMs: number, run: () => void): void {
 	const cancel = () => clearTimeout(timer);
 	const timer = setTimeout(() => {
-		// A gust after the other would leave one behind each.
+		// One listener for all timers, because one per timer would pile up.
 		socket.off("close", cancel);
 		run();
 	}, delayMs);

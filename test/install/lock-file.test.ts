@@ -1,5 +1,5 @@
-// What `npm ci` installs is what was chosen: every package is in the lock file with its hash, those with programs for
-// one kind of machine for every kind of machine we support, and no package fetches more by a script of its own.
+// Checks that `npm ci` installs what was chosen. Every package is in the lock file with its hash, platform-specific
+// packages are there for every supported platform, and no package downloads more with an install script.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ interface LockedPackage {
 	cpu?: string | string[];
 }
 
-/** As the README names them. */
+/** Platforms that the README names. */
 const MACHINES = [
 	{ os: "linux", cpu: "x64" },
 	{ os: "linux", cpu: "arm64" },
@@ -53,7 +53,7 @@ describe("the Node that runs the service is in the lock file, with its hash and 
 		});
 	}
 
-	test("and nothing else is called node", () => {
+	test("no other package is called node", () => {
 		const names = namesOfBin(packages, "node");
 		deepEqual(names.length, MACHINES.length, JSON.stringify(names));
 	});
@@ -96,7 +96,7 @@ for (const [name, lock] of [
 	["test/receiver/runtimes/packages/package-lock.json", runtimes],
 	["bench/peers/package-lock.json", readLock("bench/peers/package-lock.json")],
 ] as const) {
-	test(`every package of ${name} has a hash, and none says which registry it came from`, () => {
+	test(`every package of ${name} has a hash, and none names a registry`, () => {
 		const installed = [...lock].filter(([path, { link }]) => /(?:^|\/)node_modules\//.test(path) && !link);
 		ok(installed.length > 20);
 		deepEqual(
@@ -110,7 +110,7 @@ for (const [name, lock] of [
 	});
 }
 
-test("the packages that may run a script when they are installed are those of our machines that have one", () => {
+test("only the platform packages that need it may run an install script", () => {
 	const withScript = [...packages].filter(([, { hasInstallScript }]) => hasInstallScript === true);
 	const ours = MACHINES.flatMap((machine) => packagesFor(new Map(withScript), machine, /./));
 	const forAll = withScript.filter(([, { os }]) => os === undefined);

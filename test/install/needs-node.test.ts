@@ -1,4 +1,4 @@
-// Without the Node that comes with the install, an old Node of the machine's own gets a sentence, not a stack.
+// If the Node from the install is missing, an old Node of the machine prints a sentence and not a stack.
 
 import { deepEqual, match } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -29,13 +29,13 @@ test("a Node that is new enough runs the command", () => {
 	deepEqual({ status, stdout, stderr }, { status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
 });
 
-/** Of a script of package.json, behind `node`. */
+/** Arguments after `node` in a script of package.json. */
 function wordsOf(script: string): string[] {
 	const [, words = ""] = /^(?:exec )?node (.*)$/.exec(script) ?? [];
 	return words.split(" ");
 }
 
-/** This Node with another number; `npm run test:runtimes` shows it with really old ones. */
+/** This Node with another version number. `npm run test:runtimes` uses really old versions. */
 function runOn(version: string, args: readonly string[]) {
 	const versions = JSON.stringify({ ...process.versions, node: version });
 	const disguise = `data:text/javascript,Object.defineProperty(process, "versions", { value: ${versions} })`;

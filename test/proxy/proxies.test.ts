@@ -1,5 +1,5 @@
-// The service behind the sample settings for nginx and Caddy: signed calls still verify whatever is in their path, query
-// and body, the caller's own address arrives, streams are not held up, and bodies have the limits that they should.
+// The service behind the sample settings for nginx and Caddy. Signed calls verify whatever their path, query and body
+// contain, the client's address arrives, streams are not delayed, and bodies have the intended limits.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -19,12 +19,12 @@ import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 import { CLICK_HOST, PROXIES, type ProxyKind, type RunningProxy } from "./proxy-process.ts";
 
-/** Another than the proxy's own, so that the two can be told apart. */
+/** Differs from the proxy's own address, so that the two can be told apart. */
 const CALLER = "127.0.0.5";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
 const MEGABYTE = 1024 * 1024;
 
-/** As they stand on the wire. */
+/** Paths and queries exactly as on the wire. */
 const TARGETS = [
 	"/v1/conversions?orderId=a+b%2Fc%20d&x=%E2%82%AC",
 	"/v1/conversions?",
@@ -86,7 +86,7 @@ for (const kind of PROXIES) {
 			await until(() => stream.text().includes("conversion.recorded"));
 			stream.end();
 
-			// Every way to write the same order in a query, each signed as it is written.
+			// Every spelling of the same order in a query, each signed as written.
 			for (const written of ["+a+b%2Fc%2Bd%3F%C3%BC", "%20a%20b/c%2bd?%c3%bc"]) {
 				const look = signed(account, "GET", `/v1/conversions?orderId=${kind.name}${written}`);
 				const { status, text } = await call(proxy, look);
@@ -104,12 +104,12 @@ for (const kind of PROXIES) {
 			const { headers } = signed(account, "POST", "/v1/conversions", "");
 			const refused = () =>
 				call(proxy, { target: "/v1/conversions", body: tooLarge, headers: headers ?? {} });
-			// Who is still writing when it is refused may be cut off before the answer is read.
+			// A client that is still writing when it is refused may be cut off before it reads the answer.
 			const answer = await refused().catch(refused).catch(refused);
 			equal(answer.status, 413);
 		});
 
-		test("pages are as the service writes them, and plain HTTP leads to HTTPS", async (t) => {
+		test("pages arrive unchanged, and plain HTTP redirects to HTTPS", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const page = await call(proxy, { target: "/sign-in", headers: { "accept-encoding": "gzip" } });
 			equal(page.status, 200);
@@ -121,7 +121,7 @@ for (const kind of PROXIES) {
 			equal(plain.headers.get("location"), "https://127.0.0.1//a%2Fb?c=d");
 		});
 
-		test("a host for links has nothing else, and what tells a click from a preview arrives", async (t) => {
+		test("a host for links serves nothing else, and the headers that distinguish a click from a preview arrive", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const target = `/c/${SAMPLE_LINK.code}`;
 			const led = /^https:\/\/example\.com\/\?rbclick=[\w-]{67}$/;
@@ -151,7 +151,7 @@ for (const kind of PROXIES) {
 	});
 }
 
-/** Of whom the service takes its callers for. */
+/** Client address as the service sees it. */
 function addresses(): unknown[] {
 	const requests = opened.log.lines.filter(({ message }) => message === "request");
 	return requests.map(({ fields }) => ("address" in fields ? fields.address : null));
@@ -166,9 +166,9 @@ interface Sent {
 	method?: string;
 	body?: Uint8Array;
 	headers?: Readonly<Record<string, string>>;
-	/** Another name of the proxy than its address. */
+	/** A host name of the proxy in place of its address. */
 	host?: string;
-	/** Without saying its length. */
+	/** Sends the body without its length. */
 	isChunked?: boolean;
 	forwardedFor?: string;
 }
@@ -213,7 +213,7 @@ async function begin(proxy: RunningProxy, sent: Sent): Promise<IncomingMessage> 
 		},
 	});
 	const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
-	// A proxy that refuses a body answers before it has all of it, and hangs up.
+	// A proxy that refuses a body answers before it has read all of it, and closes the connection.
 	outgoing.on("error", () => undefined);
 	const half = (body?.length ?? 0) >> 1;
 	if (body !== undefined && isChunked) outgoing.write(body.subarray(0, half));
@@ -234,7 +234,7 @@ async function listen(proxy: RunningProxy, account: ShopAccount): Promise<{ text
 }
 
 async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent): Promise<number> {
-	// Handed on to the socket, which knows an option more than HTTP/2's.
+	// Passed on to the socket, which knows an option that HTTP/2 lacks.
 	const options = { ca: proxy.caPem, localAddress: CALLER };
 	const session = connect(proxy.url, options);
 	const stream = session.request({ ...headers, ":path": target });
@@ -245,7 +245,7 @@ async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent
 	return answer[":status"];
 }
 
-/** Plays the service, to see what of a request arrives. */
+/** Acts as the service, to show what arrives of a request. */
 async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
 	const url = await startHttpServer(t, async (incoming, answer) => {

@@ -1,5 +1,5 @@
-// The sample settings of a reverse proxy, run by the real one on free ports: nothing in them is changed but where it
-// listens, where the service is, and the certificate.
+// Runs the sample settings of a reverse proxy with the real program on free ports. Only the listening address, the
+// service's address and the certificate are changed.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,24 +16,24 @@ import { until } from "../support/until.ts";
 import { watchProcess } from "../support/watched-process.ts";
 
 export interface RunningProxy {
-	/** https:, at a loopback address. */
+	/** An https: URL at a loopback address. */
 	url: string;
-	/** Where the sample listens without TLS; null where it is not about that. */
+	/** Plain HTTP address of the sample, or null if it has none. */
 	plainUrl: string | null;
 	caPem: string;
 }
 
 export interface ProxyKind {
 	name: "nginx" | "caddy";
-	/** How Debian calls it. */
+	/** Name of the Debian package. */
 	packageName: string;
 	start(t: TestContext, upstream: string): Promise<RunningProxy>;
 }
 
-/** Beside the proxy's address, as the guide says under "A host for partners' links". */
+/** Host name besides the proxy's address, as in the guide's section "A host for partners' links". */
 export const CLICK_HOST = "localhost";
 const SAMPLES = fileURLToPath(new URL("../../ops/proxy/", import.meta.url));
-/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+/** The process ends with ours in every case, because the pipe that it reads from closes. */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
 export const PROXIES: readonly ProxyKind[] = [
@@ -60,12 +60,12 @@ async function startNginx(t: TestContext, upstream: string): Promise<RunningProx
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
 		(name) => `${name}_temp_path ${join(folder, name)};`,
 	);
-	// As Debian has it around the sample, gzip included.
+	// The surrounding settings are Debian's, including gzip.
 	const settings = [
 		"daemon off;",
 		...(process.getuid?.() === 0 ? ["user root;"] : []),
 		`pid ${join(folder, "pid")};`,
-		// As the sample's first lines ask for.
+		// Required by the first lines of the sample.
 		"events { worker_connections 8192; }",
 		`http { access_log off; gzip on; ${temporary.join(" ")} include ${put("sample.conf", sample)}; }`,
 	];
@@ -79,7 +79,7 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	const folder = makeFolder(t);
 	const tls = await freePort();
 	const settings = join(folder, "Caddyfile");
-	// For an address Caddy is its own authority, which must not become this machine's.
+	// Caddy creates its own CA for an address, which must not become trusted on this machine.
 	const storage = `storage file_system ${join(folder, "storage")}`;
 	const options = ["admin off", "skip_install_trust", "auto_https disable_redirects", storage];
 	writeFileSync(settings, `{\n${options.join("\n")}\n}\nimport ${join(SAMPLES, "Caddyfile")}\n`);
@@ -115,7 +115,7 @@ function start(
 	return child;
 }
 
-/** It has its certificate, too, which Caddy makes after it listens. */
+/** Also waits for the certificate, which Caddy creates after it listens. */
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
 	const running = watchProcess(child);
 	await until(

@@ -1,40 +1,43 @@
-// Clients who never finish: each holds its connection, gives or takes a few bytes now and then, and comes back when it is
-// hung up on. In a process of its own: whoever is flooded must not have to do the flooding too.
+// Clients that never finish. Each holds its connection, sends or reads a few bytes now and then, and reconnects when
+// it is closed. They need their own process, because the flooded process must not spend time on the flood itself.
 
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { serveParent } from "../support/forked-process.ts";
 
 export interface SlowClientsOrder {
-	/** Where they connect to, by TLS or not. */
+	/** Address to connect to, with or without TLS. */
 	url: string;
-	/** What never ends on each connection: the head it sends, the body it sends, or the answer it reads. */
+	/**
+	 * The part that never ends on each connection: the head that it sends, the body that it sends, or the answer that
+	 * it reads.
+	 */
 	what: "head" | "body" | "answer";
 	connections: number;
-	/** Of the loopback, from which they come in turn. */
+	/** Number of loopback addresses that the clients use in turn. */
 	addresses: readonly string[];
 }
 
-/** Of 2,500 connections that are all hung up on, that makes 800 a second. */
+/** With 2,500 connections that are all closed, this makes 800 new ones a second. */
 const AGAIN_AFTER_MS = 3_000;
-/** Fewer than a system lets wait to be accepted: more at once would be lost before the service sees them. */
+/** Fewer than the system's accept queue holds. More at once would be lost before the service sees them. */
 const AT_ONCE = 100;
-/** Often enough that no time for silence ends it. */
+/** Often enough that no idle timeout applies. */
 const TRICKLE_MS = 1_000;
 
 const FIRST_BYTES: Record<SlowClientsOrder["what"], string> = {
 	head: "GET / HTTP/1.1\r\nHost: ",
 	body: `POST /v1/conversions HTTP/1.1\r\nHost: flood\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n${"[".repeat(50_000)}`,
-	// The longest there are for strangers.
+	// The longest pages that strangers can request.
 	answer: ["/openapi.json", "/docs/api", "/docs", "/assets/htmx.js"]
 		.map((path) => `GET ${path} HTTP/1.1\r\nHost: flood\r\n\r\n`)
 		.join(""),
 };
 
-/** Connections they have had in all. */
+/** Total number of connections so far. */
 let opened = 0;
 
-/** Resolves when it is connected, or could not be. */
+/** Resolves when the client is connected, or could not connect. */
 function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 	const { protocol, hostname: host, port } = new URL(order.url);
 	return new Promise((resolve) => {
@@ -53,7 +56,7 @@ function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 			if (order.what !== "answer") socket.resume();
 			resolve();
 		});
-		// Being hung up on is what it is here for.
+		// The connection is expected to be closed.
 		socket.on("error", () => undefined);
 		socket.once("close", () => {
 			clearInterval(trickle);

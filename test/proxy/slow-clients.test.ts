@@ -1,5 +1,6 @@
-// More clients who never finish than the listener has room for: slow heads, slow bodies and slow readers, directly and
-// behind the proxies of ops/proxy. The health check and a shop's sale are answered as usual, and the memory stays small.
+// More clients that never finish than the listener has room for: slow heads, slow bodies and slow readers, directly
+// and behind the proxies of ops/proxy. The health check and a shop's sale are answered as usual, and memory stays
+// small.
 
 import { equal, ok } from "node:assert/strict";
 import { request as requestPlain } from "node:http";
@@ -22,8 +23,8 @@ const CALLS = 15;
 const MEDIAN_MS = 1_000;
 const MEGABYTE = 1024 * 1024;
 /**
- * What 2,048 connections may cost, each with what it has sent or is to read. A process of the service's own has less room
- * for new objects, and so for garbage: there it was 135 MB more, 270 in all.
+ * Memory limit for 2,048 connections, each with the bytes that it sent or has yet to read. A separate service process
+ * has less room for new objects and so for garbage; there it was 135 MB more, 270 in total.
  */
 const MEMORY_BYTES = 256 * MEGABYTE;
 
@@ -33,7 +34,7 @@ interface Case {
 	addresses: number;
 }
 
-/** What else there is; short runs have one of each kind. */
+/** Further cases. Short runs have one of each kind. */
 const LONG: readonly Case[] = [
 	{ way: "directly", what: "head", addresses: 50 },
 	{ way: "directly", what: "body", addresses: 1 },
@@ -59,7 +60,7 @@ const CASES: readonly Case[] = [
 let opened: OpenedService;
 let account: ShopAccount;
 before(async () => {
-	// As serve does; and this file has a process of its own.
+	// Set as `serve` does. This test file has its own process.
 	boundHeap();
 	opened = await openService({ settings: { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" } });
 	const workplace = await opened.openWorkplace();
@@ -68,7 +69,7 @@ before(async () => {
 });
 after(() => opened.close());
 
-describe("clients who never finish", { concurrency: 1 }, () => {
+describe("clients that never finish", { concurrency: 1 }, () => {
 	for (const { way, what, addresses } of CASES) {
 		const proxy = PROXIES.find(({ name }) => name === way);
 		const isHere = proxy === undefined || findProgram(proxy.name) !== undefined;
@@ -95,7 +96,7 @@ describe("clients who never finish", { concurrency: 1 }, () => {
 			const restBytes = process.memoryUsage.rss();
 			const script = new URL("slow-clients-process.ts", import.meta.url);
 			const clients = await forkProcess<null, SlowClientsOrder, number>(script);
-			// Ended before the proxy is: its stop waits for them.
+			// Ended before the proxy, because stopping the proxy waits for them.
 			await using _ = { [Symbol.asyncDispose]: () => clients.close() };
 			const held = await clients.ask({
 				url,
@@ -134,7 +135,7 @@ interface Call {
 	headers?: Readonly<Record<string, string>>;
 }
 
-/** On a connection of its own each time. */
+/** Uses a new connection each time. */
 function ask(url: string, { caPem, method = "GET", body, headers = {} }: Call): Promise<number | undefined> {
 	return new Promise((resolve, reject) => {
 		const start = caPem === undefined ? requestPlain : requestTls;
