@@ -7,15 +7,16 @@
 // order may differ.) A round takes the same number of statements however many orders are in it.
 
 import type { EventType } from "../domain/conversion.ts";
+import type { Credit } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { HotWrites } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import {
+	creditOf,
 	type KnownPartnerships,
 	type OpenedClicks,
 	readPartnerships,
 	type Signals,
-	type StoredCredit,
 } from "../store/queries/credits.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -44,7 +45,7 @@ export interface About {
 	/** The report's clicks, opened; empty if it has none, or if its coupon code decides. */
 	clicks: OpenedClicks;
 	/** The stored credit of the conversion, or undefined if it has none or the request has no signals. */
-	credit: StoredCredit | undefined;
+	credit: Credit | undefined;
 }
 
 export type Judgement<Done> =
@@ -95,11 +96,12 @@ export async function judgeAndMove<Done>(
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
 				const ofRequest = signals.get(request);
+				const stored = ofRequest && credits.get(present?.id ?? 0);
 				const judged = request.judge(present, {
 					namesakes: orders.namesakesOf(request),
 					partnerships,
 					clicks: partnerships.clicksOf(ofRequest),
-					credit: ofRequest && credits.get(present?.id ?? 0),
+					credit: stored && creditOf(stored),
 				});
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moves.set(request, judged);

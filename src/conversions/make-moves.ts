@@ -19,6 +19,7 @@ import { composeEvent } from "../domain/event.ts";
 import { shareOf } from "../domain/money.ts";
 import type { Change, HotWrites } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
+import { rowOfCredit } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
@@ -131,7 +132,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 				? []
 				: [
 						{
-							...credit,
+							...rowOfCredit(credit),
 							conversion_id: conversion.id,
 							programme_id: conversion.programme_id,
 							sold_at_ms: conversion.occurred_at_ms,
@@ -165,8 +166,8 @@ export function creditStep(
 			rates === null
 				? {}
 				: {
-						commission: shareOf(known.basket_value, rates.commission_rate),
-						network_fee: shareOf(known.basket_value, rates.fee_rate),
+						commission: shareOf(known.basket_value, rates.commission),
+						network_fee: shareOf(known.basket_value, rates.fee),
 					},
 		credit,
 	};
@@ -182,7 +183,10 @@ async function writeStarts(
 	const replaced = steps.flatMap((step) => (step.known === null && step.replaced ? [step.replaced] : []));
 	const renamed = await writes.renameUnlessChanged(
 		trx,
-		replaced.map((known) => ({ ...known, order_id: nameAsReplaced(known) })),
+		replaced.map((known) => ({
+			...known,
+			order_id: nameAsReplaced({ orderId: known.order_id, publicId: known.public_id }),
+		})),
 	);
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {

@@ -1,12 +1,11 @@
 // Stores the events of status changes, with their deliveries, in the transaction that makes the changes. If a programme
 // has no Postback URL or no signing secret at that moment, the event is never sent (contract section 1, rules 4 and 5).
 
-import { reportedOrderId } from "../domain/conversion.ts";
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { EventColumn } from "../store/queries/announced-moves.ts";
-import type { Conversion } from "../store/queries/conversions.ts";
+import { type Conversion, orderIdOf } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
@@ -75,7 +74,7 @@ export function subjectOf(
 ): EventSubject {
 	return {
 		conversionId: conversion.public_id,
-		orderId: reportedOrderId(conversion),
+		orderId: orderIdOf(conversion),
 		programId,
 		status: conversion.status,
 		eventType: conversion.event_type,

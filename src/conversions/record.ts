@@ -2,13 +2,8 @@
 // order and event type. The server's report wins over the pixel's in whatever order they arrive: its amount and time
 // replace those of the pixel, whose amount stays on record.
 
-import {
-	type EventType,
-	judgeReport,
-	type KnownOrder,
-	type Reporter,
-	type ReportMove,
-} from "../domain/conversion.ts";
+import type { Click } from "../domain/click-token.ts";
+import { type EventType, judgeReport, type Reporter, type ReportMove } from "../domain/conversion.ts";
 import {
 	type Credit,
 	compareCredits,
@@ -23,10 +18,10 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
-import type { Conversion } from "../store/queries/conversions.ts";
+import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import type { OpenedClicks } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type Decided,
@@ -78,7 +73,7 @@ export function reportRequest(
 			};
 		},
 		judge(present, about) {
-			const verdict = judgeReport(report, programme.parks_pixels === 1, knownOrder(present));
+			const verdict = judgeReport(report, programme.parks_pixels === 1, present && knownOrderOf(present));
 			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
 			const { move } = verdict;
 			const isRecordedFromPixel = report.source === "pixel" && move === "record";
@@ -120,7 +115,7 @@ function judgeRepeated(
 	if (!isOpen || credit === undefined || compareCredits(credit, storedCredit) >= 0) {
 		return { kind: "answer", result: succeed({ ...repeated, credit: storedCredit.word }) };
 	}
-	const isSamePartner = credit.partnership_id === storedCredit.partnership_id;
+	const isSamePartner = credit.partnershipId === storedCredit.partnershipId;
 	return {
 		kind: "move",
 		step: { ...creditStep(programme, present, credit, isSamePartner ? null : rates), decidedBy: "shop" },
@@ -148,20 +143,25 @@ function creditOf(
 	soldAtMs: number,
 	{ partnerships, clicks }: Pick<About, "partnerships" | "clicks">,
 ): { credit: Credit | undefined; rates: Rates } {
-	if (programme.credits_partners === 0) return { credit: undefined, rates: programme };
-	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(programme, null) };
+	const rates = ratesOf(programme);
+	if (programme.credits_partners === 0) return { credit: undefined, rates };
+	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(rates, null) };
 	const { couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
+	const isOwnClick = (click: Click | null) => {
+		const found = partnerships.find(click?.partnershipId);
+		return isClickOf(click, found && { createdAtMs: found.created_at_ms });
+	};
 	const credit = judgeCredit({
-		clicks: clicks.map((click) => (isClickOf(click, partnerships.find(click?.partnershipId)) ? click : null)),
+		clicks: clicks.map((click) => (isOwnClick(click) ? click : null)),
 		codePartnershipId: code,
 		programmeId: programme.id,
 		soldAtMs,
 		windowDays: programme.click_days,
 	});
-	const { partnership_id: id } = credit;
-	const partnership = id === null ? null : (partnerships.find(id) ?? { commission_rate: null });
-	return { credit, rates: creditedRates(programme, partnership) };
+	const { partnershipId: id } = credit;
+	const credited = id === null ? null : { commission: partnerships.find(id)?.commission_rate ?? null };
+	return { credit, rates: creditedRates(rates, credited) };
 }
 
 /** Records a single report. */
@@ -189,11 +189,6 @@ function differingFields(stored: Conversion, report: Report): DifferingField[] {
 		test: isTest !== (stored.test === 1),
 	};
 	return DIFFERING_FIELDS.filter((field) => differs[field]);
-}
-
-function knownOrder(stored: Conversion | null): KnownOrder | null {
-	if (stored === null) return null;
-	return { status: stored.status, source: stored.source, isConfirmed: stored.confirmed_at_ms !== null };
 }
 
 interface Sale {
@@ -233,8 +228,8 @@ function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
-		commission: shareOf(report.basketValue, rates.commission_rate),
-		network_fee: shareOf(report.basketValue, rates.fee_rate),
+		commission: shareOf(report.basketValue, rates.commission),
+		network_fee: shareOf(report.basketValue, rates.fee),
 		currency: programme.currency,
 		test: report.isTest ? (1 as const) : (0 as const),
 		occurred_at_ms: report.occurredAtMs ?? nowMs,

@@ -54,11 +54,11 @@ for (const present of STATUSES) {
 	}
 }
 
-test("the name of an order whose conversion made way leads to what was reported", () => {
-	const known = { order_id: "A-1", public_id: "cnv_1" };
-	const named = { ...known, order_id: nameAsReplaced(known) };
-	assert.notEqual(named.order_id, "A-1");
-	for (const one of [known, named]) assert.equal(reportedOrderId(one), "A-1");
+test("the stored order ID of a replaced conversion still gives the reported one", () => {
+	const known = { orderId: "A-1", publicId: "cnv_1" };
+	const replaced = { ...known, orderId: nameAsReplaced(known) };
+	assert.notEqual(replaced.orderId, "A-1");
+	for (const conversion of [known, replaced]) assert.equal(reportedOrderId(conversion), "A-1");
 });
 
 test("a refused move names the present status and says what to do instead", () => {

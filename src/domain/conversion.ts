@@ -1,23 +1,22 @@
-// The life of a conversion, and which event each step announces (contract section 3).
+// The life of a conversion, and the event that each move announces (contract section 3).
 //
 //   none ──record──────────▶ RECORDED   conversion.recorded
 //   none ──park────────────▶ PARKED     (never on the wire; pixels only)
-//   PARKED ──confirm───────▶ RECORDED   no event: the answer to the shop's own postback says it
+//   PARKED ──confirm───────▶ RECORDED   no event, because the answer to the shop's own sale report says it
 //   PARKED ──expire────────▶ EXPIRED    (never on the wire)
-//   RECORDED ──confirm─────▶ RECORDED   no event; only what a pixel reported and no server has confirmed
-//   EXPIRED | REJECTED | REVERSED, likewise: the server's report is a new conversion of the order (none ──record─▶),
-//                                       and this one stays as it is
+//   RECORDED ──confirm─────▶ RECORDED   no event; only for a conversion that a pixel alone has reported
+//   EXPIRED | REJECTED | REVERSED, reported by a pixel alone: the server's report becomes a new conversion of the order
+//                                       (none ──record─▶), and the old one stays as it is
 //   RECORDED ──approve─────▶ APPROVED   conversion.approved
 //   RECORDED ──reject──────▶ REJECTED   conversion.rejected (final)
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
-//   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event: it was decided in other software, before
+//   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event, because it was decided earlier in other software
 //
-// Anyone can call a pixel, so a pixel call never takes anything from the shop's server: it cannot block an order,
-// its amount and time hold only until the server reports them, and the approval window passes over what only a pixel has
-// reported.
+// Anyone can call a pixel, so a pixel call never overrides the shop's server. It cannot block an order, its amount and time
+// count only until the server reports them, and the approval window never approves a conversion that a pixel alone reported.
 //
-// Repeating the move that already happened changes nothing and sends nothing. Every other move is
-// refused, and the refusal names the present status.
+// Repeating a move that has already happened changes nothing and sends nothing. Every other move is refused, and the
+// refusal names the present status.
 
 import type { EventName } from "./event-name.ts";
 import { type Fault, faultOf, type Result, refusalOf, succeed } from "./fault.ts";
@@ -47,30 +46,30 @@ export const REASONS = [
 export type Reason = (typeof REASONS)[number];
 
 /**
- * Who reported the sale: the shop's server, a browser (which anyone can be), a test from the pages, or a file of what was
- * decided in other software.
+ * The source of a sale report: the shop's server, a browser (which can be anyone's), a test from the pages, or a file with
+ * conversions that were decided in other software.
  */
 export const SOURCES = ["postback", "pixel", "test", "import"] as const;
 export type Source = (typeof SOURCES)[number];
-/** Who may report one now. */
+/** Sources that can still report a sale. An import brings conversions that are already decided. */
 export type Reporter = Exclude<Source, "import">;
 
-/** Who decided: the shop, the service's review team, or nobody but the approval window. */
+/** The party that decided: the shop, the network's review team, or the end of the approval window. */
 export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
-/** What happens to a conversion here. */
+/** A move that happens in this service. */
 export type LivedMove = ReportMove | "credit" | "expire" | "approve" | "reject" | "reverse";
 
-/** An import is the first move of what happened elsewhere: it ends where the other software left the conversion. */
+/** An import is the first move of a conversion that was decided elsewhere. It takes over the status from there. */
 export type Move = LivedMove | "import";
 
-/** What can be imported: with everything else, somebody would still have to be told. */
+/** Statuses that can be imported. The others would still owe somebody an event. */
 export const DECIDED_STATUSES = ["APPROVED", "REJECTED", "REVERSED"] as const satisfies readonly Status[];
 export type DecidedStatus = (typeof DECIDED_STATUSES)[number];
 
 interface MoveRule {
-	/** Where it starts, besides a first report: see judgeReport. */
+	/** Statuses from which the move may start. A first report starts from no status (see judgeReport). */
 	from: readonly Status[];
 	to: Status;
 	announces: EventName | null;
@@ -87,7 +86,7 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
-	// Another partner than was known so far has brought the sale. The amounts follow, and the next event tells them.
+	// The sale is credited to another partner. The amounts change with it, and the next event has the new ones.
 	credit: { from: ["RECORDED"], to: "RECORDED", announces: null, done: "credited" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },
@@ -100,37 +99,37 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 };
 
-/** Moves that are judged by the status alone. What a report does is judged by judgeReport. */
+/** Moves that are judged by the status alone. judgeReport judges the others. */
 type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit">;
 
-/** Where a move starts and ends, and what it announces. */
 export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
 }
 
-/** Null where nobody is told: imported history was told by whoever decided it. */
+/** Returns null if the move sends no event. The software that an import comes from has already sent its own. */
 export function announcedBy(move: Move): EventName | null {
 	return move === "import" ? null : MOVES[move].announces;
 }
 
-interface NamedConversion {
-	order_id: string;
-	public_id: string;
+export interface NamedConversion {
+	/** The order ID as it is stored, which can carry a mark (see nameAsReplaced). */
+	orderId: string;
+	publicId: string;
 }
 
 /**
- * What is over has told its events, each of which is told once, so what the server reports after it is a conversion with
- * an ID of its own. The order's name goes to that one, and the old one's name gets its own ID behind it, which no report
- * can have guessed.
+ * Returns the order ID under which a finished conversion stays stored when the server reports its order again. Each event of
+ * a conversion is sent once, so the new report needs a conversion of its own, and that one takes the order ID. The old one
+ * keeps it with its own public id as a mark, which no report can have guessed.
  */
-export function nameAsReplaced({ order_id, public_id }: NamedConversion): string {
-	return `${order_id} (${public_id})`;
+export function nameAsReplaced({ orderId, publicId }: NamedConversion): string {
+	return `${orderId} (${publicId})`;
 }
 
-/** As it was reported: what events and the API say. */
-export function reportedOrderId({ order_id, public_id }: NamedConversion): string {
-	const mark = ` (${public_id})`;
-	return order_id.endsWith(mark) ? order_id.slice(0, -mark.length) : order_id;
+/** Returns the order ID that the shop reported, which events and the API show. */
+export function reportedOrderId({ orderId, publicId }: NamedConversion): string {
+	const mark = ` (${publicId})`;
+	return orderId.endsWith(mark) ? orderId.slice(0, -mark.length) : orderId;
 }
 
 export type MoveVerdict = { kind: "apply" } | { kind: "already" } | { kind: "refuse"; fault: Fault };
@@ -149,7 +148,7 @@ function advice(present: Status, rule: MoveRule): string {
 	return `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
 }
 
-/** For people: no word of the API, and statuses as they read on pages. */
+/** Returns the refusal for people on a page, without the API's words. */
 function plainRefusal(present: Status, rule: MoveRule): string {
 	if (present === "PARKED") {
 		return `This conversion is parked until the shop's server confirms the order. It can be ${rule.done} after that.`;
@@ -163,19 +162,19 @@ function plainRefusal(present: Status, rule: MoveRule): string {
 
 export type ReportMove = "record" | "park" | "confirm";
 
-/** What is known of an order when somebody reports it. */
+/** The conversion that an order already has when it is reported again. */
 export interface KnownOrder {
 	status: Status;
 	source: Source;
-	/** The shop's server has confirmed what a pixel reported. */
+	/** Whether the shop's server has confirmed what a pixel reported. */
 	isConfirmed: boolean;
 }
 
 export type ReportVerdict = { kind: "apply"; move: ReportMove } | { kind: "duplicate" };
 
 /**
- * What a report makes of an order; `known` is null for the first report. No pixel reports a test, and a test confirms
- * nothing: the sale would leave the totals, and who may not decide could decide about it.
+ * Judges a report of an order. `known` is null for the first report. A test confirms nothing, because the sale would then
+ * disappear from the totals, and people who may not decide about sales could decide about it.
  */
 export function judgeReport(
 	{ source, isTest }: { source: Reporter; isTest: boolean },
@@ -200,7 +199,7 @@ export function parseEventType(text: string): Result<EventType> {
 	return refusalOf("unknown_event_type", { known: EVENT_TYPES.join(", ") });
 }
 
-/** Mandatory for rejections and reversals: a shop that reads "rejected" must be able to read why. */
+/** A reason is mandatory for rejections and reversals, because a shop that reads "rejected" must be able to read why. */
 export function parseReason(text: string | undefined): Result<Reason> {
 	const known = REASONS.join(", ");
 	if (text === undefined || text === "") {
@@ -211,13 +210,10 @@ export function parseReason(text: string | undefined): Result<Reason> {
 	return refusalOf("unknown_reason", { known }, "There is no such reason. Choose one.");
 }
 
-/** Only a pixel has reported it, which anybody can call: the shop's server has yet to say how much it was and who brought it. */
-export function isByPixelAlone({
-	source,
-	confirmed_at_ms,
-}: {
-	source: Source;
-	confirmed_at_ms: number | null;
-}): boolean {
-	return source === "pixel" && confirmed_at_ms === null;
+/**
+ * Returns whether a pixel alone has reported the sale. Anyone can call a pixel, so the shop's server has yet to report the
+ * amount and the partner.
+ */
+export function isByPixelAlone({ source, isConfirmed }: Pick<KnownOrder, "source" | "isConfirmed">): boolean {
+	return source === "pixel" && !isConfirmed;
 }

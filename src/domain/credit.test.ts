@@ -26,7 +26,7 @@ function click(atMs: number, change: Partial<Click> = {}): Click {
 	return { programmeId: 1, partnershipId: 11, linkId: 111, atMs, subIds: ["news", "", ""], ...change };
 }
 
-test("a sale is credited by the first row of the table that fits, and always has its word", () => {
+test("a sale is credited by its best signal, and always has a word that says why", () => {
 	const fresh = click(SOLD_MS - DAY_MS);
 	const older = click(SOLD_MS - 2 * DAY_MS, { partnershipId: 22 });
 	const tooOld = click(SOLD_MS - 30 * DAY_MS - 1);
@@ -53,25 +53,24 @@ test("a sale is credited by the first row of the table that fits, and always has
 		[{ clicks: [null, tooOld] }, null, "CLICK_TOO_OLD"],
 	] as const) {
 		const credit = judgeCredit({ ...SALE, ...signals });
-		assert.deepEqual([credit.partnership_id, credit.word], [partnershipId, word], JSON.stringify(signals));
+		assert.deepEqual([credit.partnershipId, credit.word], [partnershipId, word], JSON.stringify(signals));
 	}
 });
 
-test("a credit by click says which link, when and with what sub ids; any other says none of it", () => {
+test("a credit by click has the link, the time and the sub IDs, and any other credit has none of them", () => {
 	const credited = judgeCredit({ ...SALE, clicks: [click(SOLD_MS - 5)] });
-	const sub = { sub_1: "news", sub_2: "", sub_3: "" };
 	assert.deepEqual(credited, {
-		partnership_id: 11,
+		partnershipId: 11,
 		word: "CLICK",
-		link_id: 111,
-		clicked_at_ms: SOLD_MS - 5,
-		...sub,
+		linkId: 111,
+		clickedAtMs: SOLD_MS - 5,
+		subIds: ["news", "", ""],
 	});
 	const byCode = judgeCredit({ ...SALE, clicks: [click(SOLD_MS - 5)], codePartnershipId: 33 });
-	assert.deepEqual(byCode, { ...NOBODY, partnership_id: 33, word: "CODE" });
+	assert.deepEqual(byCode, { ...NOBODY, partnershipId: 33, word: "CODE" });
 });
 
-test("of click ids that a shop joins by dots the last two are read, and codes have no case", () => {
+test("the last two of several click IDs are read, and coupon codes are compared without case", () => {
 	assert.deepEqual(readClickIds("a"), ["a"]);
 	assert.deepEqual(readClickIds("a.b.c"), ["b", "c"]);
 	assert.deepEqual(readClickIds("a.b.."), ["a", "b"]);
@@ -80,15 +79,15 @@ test("of click ids that a shop joins by dots the last two are read, and codes ha
 	assert.equal(foldCode("caf\u00e9"), foldCode("CAFE\u0301"));
 });
 
-test("nobody's sale costs nothing, and a partnership's own rate goes before the programme's", () => {
-	const programme = { commission_rate: "8.0000", fee_rate: "2.5000" };
-	assert.deepEqual(creditedRates(programme, null), { commission_rate: "0.0000", fee_rate: "0.0000" });
-	assert.deepEqual(creditedRates(programme, { commission_rate: null }), programme);
-	const own = creditedRates(programme, { commission_rate: "12.5000" });
-	assert.deepEqual(own, { commission_rate: "12.5000", fee_rate: "2.5000" });
+test("a sale that nobody brought costs nothing, and a partnership's own rate takes precedence", () => {
+	const programme = { commission: "8.0000", fee: "2.5000" };
+	assert.deepEqual(creditedRates(programme, null), { commission: "0.0000", fee: "0.0000" });
+	assert.deepEqual(creditedRates(programme, { commission: null }), programme);
+	const credited = creditedRates(programme, { commission: "12.5000" });
+	assert.deepEqual(credited, { commission: "12.5000", fee: "2.5000" });
 });
 
-test("of any two credits that differ one is better, and the best is the same in any order", () => {
+test("one of two different credits is always better, so the best one does not depend on their order", () => {
 	const clicks = [SOLD_MS - 1, SOLD_MS - 2].flatMap((atMs) => [
 		click(atMs),
 		click(atMs, { partnershipId: 22 }),

@@ -1,10 +1,11 @@
-// Who brought a sale. The first row that fits is the answer, and every answer has a word, so that a shop learns why nobody
-// was credited. Only what the shop's server signed is judged here: anyone can call a pixel.
+// Which partner brought a sale. A report can carry click IDs and a coupon code. Each gives a credit with a word, and the best
+// one counts, so a shop also learns why nobody was credited. Only reports that the shop's server signed are judged here,
+// because anyone can call a pixel.
 
-import type { Click } from "./click-token.ts";
+import { type Click, NO_SUB_IDS, type SubIds } from "./click-token.ts";
 import { DAY_MS, MINUTE_MS } from "./time.ts";
 
-/** The best first. ASSIGNED is what staff decide, and stands. */
+/** All reasons for a credit, the best first. ASSIGNED is a decision of staff, which no report changes. */
 export const CREDIT_WORDS = [
 	"ASSIGNED",
 	"CODE",
@@ -17,46 +18,45 @@ export const CREDIT_WORDS = [
 	"NO_SIGNAL",
 ] as const;
 export type CreditWord = (typeof CREDIT_WORDS)[number];
-/** In place of a word, where a shop sends a field and the programme credits nobody. Nothing is stored. */
+/** The answer to a shop that sends a click ID or a code to a programme that does not credit partners. It is not stored. */
 export const NOT_CREDITING = "NOT_CREDITING";
 
-/** With the names of its columns. */
 export interface Credit {
-	/** Null: nobody. */
-	partnership_id: number | null;
+	/** The partnership that is credited, or null for nobody. */
+	partnershipId: number | null;
 	word: CreditWord;
-	link_id: number | null;
-	clicked_at_ms: number | null;
-	sub_1: string;
-	sub_2: string;
-	sub_3: string;
+	/** The link that was clicked, or null if no click was credited. */
+	linkId: number | null;
+	clickedAtMs: number | null;
+	subIds: SubIds;
 }
 
 export interface SaleSignals {
-	/** Opened, in the order given; null where one could not be. Empty where the shop sent none. */
+	/** The clicks in the order in which the shop sent them. Null stands for a click ID that could not be opened. */
 	clicks: readonly (Click | null)[];
-	/** The active partnership that the coupon code belongs to; null for a code of nobody, undefined where none was sent. */
+	/** The active partnership of the coupon code: null if the code belongs to nobody, undefined if no code was sent. */
 	codePartnershipId: number | null | undefined;
 	programmeId: number;
 	soldAtMs: number;
+	/** Number of days for which a click counts. */
 	windowDays: number;
 }
 
 export const MAX_CLICK_ID_CHARACTERS = 400;
 export const MAX_COUPON_CODE_CHARACTERS = 64;
-/** The shop may pass the last two clicks, joined by a dot. */
+/** A shop may send the last two clicks, joined by a dot. */
 const CLICKS_READ = 2;
-/** Two machines' clocks. */
+/** Tolerated difference between the shop's clock and ours. */
 const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** A longer text is none that we made. */
+/** Splits what the shop sent into click IDs. A text that is too long cannot be ours and becomes one unreadable ID. */
 export function readClickIds(clickId: string): readonly string[] {
 	if (clickId.length > MAX_CLICK_ID_CHARACTERS) return [""];
 	const ids = clickId.split(".").filter((id) => id !== "");
 	return ids.length === 0 ? [""] : ids.slice(-CLICKS_READ);
 }
 
-/** Codes are compared without case, and as they look: "é" may be one character or two. */
+/** Returns the form in which codes are compared: without case, and "é" is the same whether it is one character or two. */
 export function foldCode(code: string): string {
 	return code.normalize("NFC").toUpperCase();
 }
@@ -70,23 +70,24 @@ export function judgeCredit({ clicks, codePartnershipId, ...sale }: SaleSignals)
 }
 
 export const NOBODY: Credit = {
-	partnership_id: null,
+	partnershipId: null,
 	word: "NO_SIGNAL",
-	link_id: null,
-	clicked_at_ms: null,
-	sub_1: "",
-	sub_2: "",
-	sub_3: "",
+	linkId: null,
+	clickedAtMs: null,
+	subIds: NO_SUB_IDS,
 };
 
-/** Not from before a backup was restored: the partnership of its number may be another one since, or none. */
-export function isClickOf(click: Click | null, partnership: { created_at_ms: number } | undefined): boolean {
-	return click !== null && partnership !== undefined && click.atMs >= partnership.created_at_ms;
+/**
+ * Returns whether the click can belong to the partnership that has its number now. After a backup is restored, a number can
+ * be given to another partnership, so a click that is older than the partnership is not its own.
+ */
+export function isClickOf(click: Click | null, partnership: { createdAtMs: number } | undefined): boolean {
+	return click !== null && partnership !== undefined && click.atMs >= partnership.createdAtMs;
 }
 
-/** An unknown code takes nothing away from a click. */
+/** A code of nobody ranks below every click, so it takes nothing away from one. */
 function creditByCode(partnershipId: number | null): Credit {
-	return { ...NOBODY, partnership_id: partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
+	return { ...NOBODY, partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
 }
 
 function creditByClick(
@@ -94,44 +95,39 @@ function creditByClick(
 	{ programmeId, soldAtMs, windowDays }: Omit<SaleSignals, "clicks" | "codePartnershipId">,
 ): Credit {
 	if (click === null) return { ...NOBODY, word: "CLICK_UNREADABLE" };
-	const { atMs, subIds } = click;
+	const { atMs, partnershipId, linkId, subIds } = click;
 	if (click.programmeId !== programmeId) return { ...NOBODY, word: "OTHER_PROGRAMME" };
 	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...NOBODY, word: "CLICK_AFTER_SALE" };
 	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...NOBODY, word: "CLICK_TOO_OLD" };
-	const [sub_1, sub_2, sub_3] = subIds;
-	const by = { partnership_id: click.partnershipId, link_id: click.linkId, clicked_at_ms: atMs };
-	return { ...by, word: "CLICK", sub_1, sub_2, sub_3 };
+	return { partnershipId, word: "CLICK", linkId, clickedAtMs: atMs, subIds };
 }
 
 /**
- * The better one first: by its word, and of two clicks the newer. What is left is settled by ids, so that no two credits
- * that differ are equally good: the best of all that an order was reported with is the same in whatever order they came.
+ * Orders credits, the better one first: by word, and of two clicks the newer one. Ids decide the rest, so two credits that
+ * differ are never equal. The best credit of an order is therefore the same in whatever order its reports arrive.
  */
 export function compareCredits(one: Credit, other: Credit): number {
-	const subIds = ({ sub_1, sub_2, sub_3 }: Credit) => [sub_1, sub_2, sub_3].join("\n");
+	const [subIds, otherSubIds] = [one.subIds.join("\n"), other.subIds.join("\n")];
 	return (
 		CREDIT_WORDS.indexOf(one.word) - CREDIT_WORDS.indexOf(other.word) ||
-		(other.clicked_at_ms ?? 0) - (one.clicked_at_ms ?? 0) ||
-		(one.partnership_id ?? 0) - (other.partnership_id ?? 0) ||
-		(one.link_id ?? 0) - (other.link_id ?? 0) ||
-		(subIds(one) === subIds(other) ? 0 : subIds(one) < subIds(other) ? -1 : 1)
+		(other.clickedAtMs ?? 0) - (one.clickedAtMs ?? 0) ||
+		(one.partnershipId ?? 0) - (other.partnershipId ?? 0) ||
+		(one.linkId ?? 0) - (other.linkId ?? 0) ||
+		(subIds === otherSubIds ? 0 : subIds < otherSubIds ? -1 : 1)
 	);
 }
 
-/** Percentages with four decimals: see domain/money. */
+/** Percentages with four decimals, as domain/money writes them. */
 export interface Rates {
-	commission_rate: string;
-	fee_rate: string;
+	commission: string;
+	fee: string;
 }
 
 /**
- * Of a programme that credits partners: what nobody brought has neither commission nor fee, and a partnership's own rate
- * goes before the programme's. `partnership` is null for nobody.
+ * Returns the rates of a sale in a programme that credits partners. A sale that nobody brought has no commission and no fee.
+ * A partnership's own rate takes precedence over the programme's. `partnership` is null for nobody.
  */
-export function creditedRates(
-	{ commission_rate, fee_rate }: Rates,
-	partnership: { commission_rate: string | null } | null,
-): Rates {
-	if (partnership === null) return { commission_rate: "0.0000", fee_rate: "0.0000" };
-	return { commission_rate: partnership.commission_rate ?? commission_rate, fee_rate };
+export function creditedRates(programme: Rates, partnership: { commission: string | null } | null): Rates {
+	if (partnership === null) return { commission: "0.0000", fee: "0.0000" };
+	return { commission: partnership.commission ?? programme.commission, fee: programme.fee };
 }

@@ -36,7 +36,7 @@ const TAKEN: readonly string[] = [
 	"😀".repeat(MAX_ORDER_ID_CHARACTERS),
 ];
 
-const REPLACED = { order_id: "A-1", public_id: makeId("cnv", 0, new Uint8Array(ID_RANDOM_BYTES)) };
+const REPLACED = { orderId: "A-1", publicId: makeId("cnv", 0, new Uint8Array(ID_RANDOM_BYTES)) };
 
 const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp])[] = [
 	["nothing", "", /1 to 128 characters/],

@@ -1,37 +1,35 @@
-// The life of a signing secret, from which both sides of a replacement follow.
+// The life of a signing secret. Both sides of a replacement follow from it.
 //
 //   prepared ──activate──▶ active ──another is activated──▶ replaced ──24 hours, or "end it now"──▶ ended
 //   prepared ──discard──▶ ended
 //
-// A programme has at most one prepared and one active secret. Callbacks are signed with the active one alone.
-// Requests to us may be signed with the prepared, the active or a replaced one, so that a shop can change over at
-// its own pace. The first secret of a programme is active from the start.
+// A programme has at most one prepared and one active secret. Callbacks are signed with the active one only. Requests to us
+// may be signed with the prepared, the active or a replaced one, so that a shop can switch over at its own pace. The first
+// secret of a programme is active from the start.
 
 import { DAY_MS } from "./time.ts";
 
 export type SecretState = "prepared" | "active" | "replaced" | "ended";
 
 export interface SecretTimes {
-	activated_at_ms: number | null;
-	replaced_at_ms: number | null;
-	/** Of one that was discarded, or ended before its time. */
-	ended_at_ms: number | null;
+	activatedAtMs: number | null;
+	replacedAtMs: number | null;
+	/** Time at which the secret was discarded or ended early, or null if it was neither. */
+	endedAtMs: number | null;
 }
 
-/** A replaced secret stays good for inbound requests this long, so that a shop can change over. */
+/** Time for which a replaced secret is still accepted for inbound requests. */
 export const REPLACED_SECRET_GRACE_MS = DAY_MS;
 
-export function stateOf(secret: SecretTimes, nowMs: number): SecretState {
-	if (secret.ended_at_ms !== null) return "ended";
-	if (secret.activated_at_ms === null) return "prepared";
-	return nowMs < (goodUntilMs(secret) ?? 0)
-		? "replaced"
-		: secret.replaced_at_ms === null
-			? "active"
-			: "ended";
+export function stateAt(secret: SecretTimes, nowMs: number): SecretState {
+	if (secret.endedAtMs !== null) return "ended";
+	if (secret.activatedAtMs === null) return "prepared";
+	const untilMs = graceEndsAtMs(secret);
+	if (untilMs === null) return "active";
+	return nowMs < untilMs ? "replaced" : "ended";
 }
 
-/** Of one that was replaced: until when requests may be signed with it, unless it is ended before. */
-export function goodUntilMs({ replaced_at_ms }: SecretTimes): number | null {
-	return replaced_at_ms === null ? null : replaced_at_ms + REPLACED_SECRET_GRACE_MS;
+/** Returns the time until which a replaced secret is accepted, or null if the secret was not replaced. */
+export function graceEndsAtMs({ replacedAtMs }: SecretTimes): number | null {
+	return replacedAtMs === null ? null : replacedAtMs + REPLACED_SECRET_GRACE_MS;
 }

@@ -7,9 +7,9 @@ import { isByPixelAlone } from "../domain/conversion.ts";
 import { creditedRates, NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type SignedInPerson, transactAs } from "../people/actor.ts";
-import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
+import { type Conversion, findManyByPublicId, knownOrderOf } from "../store/queries/conversions.ts";
 import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
-import { findProgrammesById } from "../store/queries/programmes.ts";
+import { findProgrammesById, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { note } from "./partners.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
@@ -41,7 +41,7 @@ export async function assignPartner(
 				"This programme does not credit partners. Turn that on under its Partners first.",
 			);
 		}
-		if (isByPixelAlone(conversion)) {
+		if (isByPixelAlone(knownOrderOf(conversion))) {
 			return refuse(
 				"wrong_status",
 				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
@@ -51,8 +51,9 @@ export async function assignPartner(
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
 		await store.writes.lockCredits(trx, [conversion.id]);
-		const credit = { ...NOBODY, partnership_id: chosen?.id ?? null, word: "ASSIGNED" } as const;
-		const step = creditStep(programme, conversion, credit, creditedRates(programme, chosen));
+		const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
+		const rates = creditedRates(ratesOf(programme), chosen && { commission: chosen.commission_rate });
+		const step = creditStep(programme, conversion, credit, rates);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
 		const isOpen = conversion.status === "RECORDED";
 		// The move is made only if the conversion is still in the status that was read here.

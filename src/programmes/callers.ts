@@ -9,7 +9,6 @@ import { createBatcher } from "../concurrency/batching.ts";
 import { createKeyedCache } from "../concurrency/cached-value.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
-import { stateOf } from "../domain/secret-life.ts";
 import {
 	canonicalString,
 	type HeaderNames,
@@ -26,7 +25,7 @@ import type { NewNonce } from "../store/hot-writes.ts";
 import { type ApiKey, findApiKeysByHash } from "../store/queries/keys.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
-import { findUsableSecrets, type SigningSecret } from "../store/queries/signing-secrets.ts";
+import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
 
 /** Minimum time between two writes of a key's last use. People read it to see whether a key can be revoked. */
 export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;

@@ -5,7 +5,6 @@ import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
-import { stateOf } from "../domain/secret-life.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -19,6 +18,7 @@ import {
 	lockSecret,
 	lockUsableSecrets,
 	type SigningSecret,
+	stateOf,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 import { changeLocked } from "./programmes.ts";

@@ -2,7 +2,6 @@
 // is known, and otherwise by trying the usual mistakes. No secret is returned, and nothing is stored.
 
 import { openSecret } from "../domain/sealing.ts";
-import { stateOf } from "../domain/secret-life.ts";
 import type { SentRequest } from "../domain/sent-request.ts";
 import {
 	headerNames,
@@ -16,7 +15,7 @@ import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import { listUrls, type Programme } from "../store/queries/programmes.ts";
-import { findUsableSecrets, listEndedSecrets } from "../store/queries/signing-secrets.ts";
+import { findUsableSecrets, listEndedSecrets, stateOf } from "../store/queries/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { type Difference, firstDifference } from "./difference.ts";
 import { explain } from "./mistakes.ts";

@@ -14,7 +14,7 @@ import {
 import type { DeliveryState } from "../domain/delivery.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import type { Worked } from "../programmes/resend.ts";
-import type { Conversion } from "../store/queries/conversions.ts";
+import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
@@ -41,7 +41,7 @@ export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 /** Recorded or decided on the word of a pixel alone, which anyone can call. */
 export function isUnconfirmed(conversion: Conversion): boolean {
 	const { status } = conversion;
-	return isByPixelAlone(conversion) && status !== "PARKED" && status !== "EXPIRED";
+	return isByPixelAlone(knownOrderOf(conversion)) && status !== "PARKED" && status !== "EXPIRED";
 }
 
 export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {

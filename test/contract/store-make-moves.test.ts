@@ -63,7 +63,7 @@ async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<St
 				programId: "",
 			};
 		case "credit":
-			return creditStep({ public_id: "" }, known, NOBODY, { commission_rate: "50.0000", fee_rate: "1.0000" });
+			return creditStep({ public_id: "" }, known, NOBODY, { commission: "50.0000", fee: "1.0000" });
 		case "expire":
 			return { move: "expire", known, change: { window_ends_at_ms: START_MS } };
 		case "approve":

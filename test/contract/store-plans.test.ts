@@ -526,8 +526,7 @@ const MOVES: readonly (readonly [
 		"recorded conversions that are credited anew",
 		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
-		(known) =>
-			creditStep({ public_id: "" }, known, NOBODY, { commission_rate: "1.0000", fee_rate: "1.0000" }),
+		(known) => creditStep({ public_id: "" }, known, NOBODY, { commission: "1.0000", fee: "1.0000" }),
 	],
 	[
 		"expired conversions that make way",

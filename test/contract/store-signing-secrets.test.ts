@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import type { Result } from "../../src/domain/fault.ts";
-import { REPLACED_SECRET_GRACE_MS, stateOf } from "../../src/domain/secret-life.ts";
+import { REPLACED_SECRET_GRACE_MS } from "../../src/domain/secret-life.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { AccountsDeps } from "../../src/people/deps.ts";
@@ -15,7 +15,7 @@ import {
 	prepareSecret,
 } from "../../src/programmes/signing-secret.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { findUsableSecrets, insertSecret } from "../../src/store/queries/signing-secrets.ts";
+import { findUsableSecrets, insertSecret, stateOf } from "../../src/store/queries/signing-secrets.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeStillClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";

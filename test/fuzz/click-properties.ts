@@ -54,7 +54,7 @@ const TOKENS = pureProperty(
 				windowDays: WINDOW_DAYS,
 			});
 			const isOwn = otherProgramme === click.programmeId;
-			equal(credit.partnership_id, isOwn ? click.partnershipId : null);
+			equal(credit.partnershipId, isOwn ? click.partnershipId : null);
 			equal(credit.word, isOwn ? "CLICK" : "OTHER_PROGRAMME");
 		}),
 );

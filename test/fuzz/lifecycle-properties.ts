@@ -9,8 +9,9 @@ import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
-import { type EventType, REASONS, reportedOrderId } from "../../src/domain/conversion.ts";
+import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
+import { orderIdOf } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import {
@@ -252,7 +253,7 @@ async function readConversions(
 				.where("conversion_id", "=", row.id)
 				.orderBy("events.id")
 				.execute();
-			const key = `${name} ${reportedOrderId(row)} ${row.event_type}`;
+			const key = `${name} ${orderIdOf(row)} ${row.event_type}`;
 			const replaced = found.get(key) ?? null;
 			ok(replaced === null || replaced.isUnsigned, "only a pixel's conversion makes way");
 			found.set(key, {

@@ -88,8 +88,8 @@ export async function openCrediting(
 			windowDays: CLICK_DAYS,
 		});
 		const { commissionRate, feeRate } = programme.terms;
-		if (credit.partnership_id === null) return { credit, commissionRate: "0", feeRate: "0" };
-		const own = partnerships.find(({ id }) => id === credit.partnership_id)?.rate;
+		if (credit.partnershipId === null) return { credit, commissionRate: "0", feeRate: "0" };
+		const own = partnerships.find(({ id }) => id === credit.partnershipId)?.rate;
 		return { credit, commissionRate: own ?? commissionRate, feeRate };
 	}
 

@@ -1,7 +1,7 @@
 // Conversions, found one by one or many at once, and the moves of one. What changes them is in hot-writes.ts.
 
 import { type Selectable, sql } from "kysely";
-import type { Status } from "../../domain/conversion.ts";
+import { type KnownOrder, reportedOrderId, type Status } from "../../domain/conversion.ts";
 import type { PersonKind } from "../../domain/roles.ts";
 import type { OrderKey } from "../hot-writes.ts";
 import type { Db, Store } from "../store.ts";
@@ -13,6 +13,19 @@ export type { Conversion, NewConversion } from "../tables/conversions.ts";
 export interface HistoryMove extends Selectable<MovesTable> {
 	person_email: string | null;
 	person_kind: PersonKind | null;
+}
+
+export function knownOrderOf({
+	status,
+	source,
+	confirmed_at_ms,
+}: Pick<Conversion, "status" | "source" | "confirmed_at_ms">): KnownOrder {
+	return { status, source, isConfirmed: confirmed_at_ms !== null };
+}
+
+/** Returns the order ID that the shop reported, which may differ from the stored one. */
+export function orderIdOf({ order_id, public_id }: Pick<Conversion, "order_id" | "public_id">): string {
+	return reportedOrderId({ orderId: order_id, publicId: public_id });
 }
 
 export async function findByPublicId(

@@ -2,6 +2,7 @@
 
 import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
+import type { Credit } from "../../domain/credit.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
@@ -11,6 +12,29 @@ import { joinHalves, sumOf } from "./conversion-tally.ts";
 import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
+
+export function creditOf(row: StoredCredit): Credit {
+	return {
+		partnershipId: row.partnership_id,
+		word: row.word,
+		linkId: row.link_id,
+		clickedAtMs: row.clicked_at_ms,
+		subIds: [row.sub_1, row.sub_2, row.sub_3],
+	};
+}
+
+export function rowOfCredit({ partnershipId, word, linkId, clickedAtMs, subIds }: Credit) {
+	const [sub_1, sub_2, sub_3] = subIds;
+	return {
+		partnership_id: partnershipId,
+		word,
+		link_id: linkId,
+		clicked_at_ms: clickedAtMs,
+		sub_1,
+		sub_2,
+		sub_3,
+	};
+}
 
 /** Properties of a sale report that may credit a partner. */
 export interface Signals {

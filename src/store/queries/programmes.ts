@@ -1,6 +1,7 @@
 // Programmes and their Postback URLs.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
+import type { Rates } from "../../domain/credit.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
@@ -38,6 +39,10 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	if (ids.length === 0) return new Map();
 	const rows = await db.selectFrom("programmes").selectAll().where("id", "in", ids).execute();
 	return new Map(rows.map((row) => [row.id, row]));
+}
+
+export function ratesOf({ commission_rate, fee_rate }: Programme): Rates {
+	return { commission: commission_rate, fee: fee_rate };
 }
 
 export async function updateProgramme(

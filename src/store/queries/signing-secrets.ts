@@ -1,7 +1,13 @@
 // A programme's signing secrets, sealed. domain/secret-life says what their times mean.
 
 import type { Insertable, Selectable } from "kysely";
-import { REPLACED_SECRET_GRACE_MS, stateOf } from "../../domain/secret-life.ts";
+import {
+	graceEndsAtMs,
+	REPLACED_SECRET_GRACE_MS,
+	type SecretState,
+	type SecretTimes,
+	stateAt,
+} from "../../domain/secret-life.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { SigningSecretsTable } from "../tables/programmes.ts";
@@ -9,6 +15,19 @@ import type { SigningSecretsTable } from "../tables/programmes.ts";
 export type SigningSecret = Selectable<SigningSecretsTable>;
 
 const SECRETS_AT_ONCE = 1_000;
+
+export function stateOf(secret: SigningSecret, nowMs: number): SecretState {
+	return stateAt(timesOf(secret), nowMs);
+}
+
+/** Returns the time until which a replaced secret is accepted, or null if the secret was not replaced. */
+export function goodUntilMs(secret: SigningSecret): number | null {
+	return graceEndsAtMs(timesOf(secret));
+}
+
+function timesOf({ activated_at_ms, replaced_at_ms, ended_at_ms }: SigningSecret): SecretTimes {
+	return { activatedAtMs: activated_at_ms, replacedAtMs: replaced_at_ms, endedAtMs: ended_at_ms };
+}
 
 export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTable>): Promise<void> {
 	await db.insertInto("signing_secrets").values(secret).execute();

@@ -2,7 +2,7 @@
 
 import type { Generated, Selectable } from "kysely";
 import type { ClickKind } from "../../domain/click.ts";
-import type { Credit } from "../../domain/credit.ts";
+import type { CreditWord } from "../../domain/credit.ts";
 
 /** A company or a person that brings sales. */
 export interface PartnersTable {
@@ -86,7 +86,16 @@ export interface ClickHoursTable {
 }
 
 /** Who a conversion is credited to, and by what: of programmes that credit partners, for what the shop's server reported. */
-export interface CreditsTable extends Credit {
+export interface CreditsTable {
+	/** The partnership that is credited, or null for nobody. */
+	partnership_id: number | null;
+	word: CreditWord;
+	/** The link that was clicked, or null if no click was credited. */
+	link_id: number | null;
+	clicked_at_ms: number | null;
+	sub_1: string;
+	sub_2: string;
+	sub_3: string;
 	conversion_id: number;
 	programme_id: number;
 	/** The conversion's own: fixed from the moment that the shop's server has reported it. */

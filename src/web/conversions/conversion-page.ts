@@ -1,6 +1,6 @@
 // A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
 
-import { announcedBy, reportedOrderId } from "../../domain/conversion.ts";
+import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { assignPartner } from "../../partners/assign.ts";
@@ -10,6 +10,7 @@ import {
 	findManyByPublicId,
 	type HistoryMove,
 	listMoves,
+	orderIdOf,
 } from "../../store/queries/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
 import { findProgrammesById } from "../../store/queries/programmes.ts";
@@ -47,7 +48,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	// The list that it was opened from.
 	const back = ownPath(c.req.query("back")) ?? undefined;
 	const { event, state, attempts, answer, next, when } = deliveryColumns(programmeId, clock.nowMs());
-	const title = `Order ${showOrderId(reportedOrderId(conversion))}`;
+	const title = `Order ${showOrderId(orderIdOf(conversion))}`;
 	return answerPage(c, {
 		title,
 		active: "conversions",
@@ -156,10 +157,7 @@ type Fact = readonly [term: string, value: Content];
 function factsOf(conversion: Conversion): readonly Fact[] {
 	const { currency } = conversion;
 	return [
-		[
-			"Order ID",
-			ui.copyable(reportedOrderId(conversion), "order ID", showOrderId(reportedOrderId(conversion))),
-		],
+		["Order ID", ui.copyable(orderIdOf(conversion), "order ID", showOrderId(orderIdOf(conversion)))],
 		["Conversion ID", ui.copyable(conversion.public_id, "conversion ID")],
 		["Event type", titleCase(conversion.event_type)],
 		["Reported by", SOURCE_WORDS[conversion.source]],
@@ -178,7 +176,7 @@ function confirmation(conversion: Conversion): readonly Fact[] {
 	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
 	const term = "Confirmed by the shop's server";
 	if (confirmedAtMs !== null) return [[term, ui.timeTag(confirmedAtMs)]];
-	if (conversion.order_id !== reportedOrderId(conversion)) {
+	if (conversion.order_id !== orderIdOf(conversion)) {
 		return [[term, "No. The server reported this order later, and that sale is a conversion of its own."]];
 	}
 	if (!isUnconfirmed(conversion)) return [];

@@ -3,7 +3,7 @@
 
 import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord } from "../../domain/credit.ts";
-import type { Conversion } from "../../store/queries/conversions.ts";
+import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findPartnerLink, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
@@ -47,7 +47,7 @@ export async function creditSection(
 			subId === "" ? [] : [[`Sub ID s${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
 	];
-	const isOpen = conversion.status === "RECORDED" && !isByPixelAlone(conversion);
+	const isOpen = conversion.status === "RECORDED" && !isByPixelAlone(knownOrderOf(conversion));
 	const mayAssign = isStaff && isOpen && programme.credits_partners === 1;
 	return ui.section({
 		id: "credit",
@@ -65,7 +65,7 @@ function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
 
 /** No credit is made before the shop's server has spoken, nor for what was there before. */
 function whyNotYet(conversion: Conversion): string {
-	if (isByPixelAlone(conversion))
+	if (isByPixelAlone(knownOrderOf(conversion)))
 		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
 	return conversion.source === "import"
 		? "Imported conversions credit nobody."

@@ -4,7 +4,6 @@ import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
 import { isGoodAnswer } from "../../domain/local-answer.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
-import { stateOf } from "../../domain/secret-life.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { findNewestTest } from "../../store/queries/conversions.ts";
 import { countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
@@ -12,7 +11,7 @@ import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
-import { findUsableSecrets } from "../../store/queries/signing-secrets.ts";
+import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";

@@ -5,7 +5,6 @@ import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
-import { goodUntilMs, stateOf } from "../../domain/secret-life.ts";
 import type { SignedInPerson } from "../../people/actor.ts";
 import { issueKey, revokeKey } from "../../programmes/keys.ts";
 import {
@@ -18,8 +17,10 @@ import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { type ListedKey, listApiKeys } from "../../store/queries/keys.ts";
 import {
 	findUsableSecrets,
+	goodUntilMs,
 	isActiveAccepted,
 	type SigningSecret,
+	stateOf,
 } from "../../store/queries/signing-secrets.ts";
 import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, type ExampleValues, exampleBlock, parseLanguage } from "../examples.ts";
