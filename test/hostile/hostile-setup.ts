@@ -79,7 +79,7 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	};
 }
 
-/** Real time passes by itself, so the clock cannot be moved. */
+/** The real clock. Moving it means waiting. */
 const clock = {
 	...realClock,
 	moveBy: (ms: number) => wait(ms),

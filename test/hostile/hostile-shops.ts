@@ -24,7 +24,7 @@ export async function openHostileShops() {
 	return {
 		/** PEM of the CAs that the service must trust to reach each attack. */
 		trustedCa,
-		/** Port of every shop, in the order of the reports. */
+		/** Requests to all shops, in the order of the reports. */
 		requests,
 		/** Number of connections to the target of the redirects, which must be zero. */
 		get decoyConnections() {

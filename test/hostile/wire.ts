@@ -66,7 +66,7 @@ export function flood(socket: Socket, first: string, piece: string | Buffer): vo
 export function later(socket: Socket, delayMs: number, run: () => void): void {
 	const cancel = () => clearTimeout(timer);
 	const timer = setTimeout(() => {
-		// One listener for all timers, because one per timer would pile up.
+		// Without this, every call would leave a listener on the socket.
 		socket.off("close", cancel);
 		run();
 	}, delayMs);

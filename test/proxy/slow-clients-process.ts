@@ -14,7 +14,7 @@ export interface SlowClientsOrder {
 	 */
 	what: "head" | "body" | "answer";
 	connections: number;
-	/** Number of loopback addresses that the clients use in turn. */
+	/** Loopback addresses that the clients use in turn. */
 	addresses: readonly string[];
 }
 
