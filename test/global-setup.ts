@@ -1,6 +1,6 @@
-// What the whole run shares: `node --test --test-global-setup=test/global-setup.ts`. One PostgreSQL, one folder, one
-// store of compiled sources, databases to copy, one list of what could not be tested; test processes inherit where they
-// are by the environment.
+// Set-up of the whole test run (`node --test --test-global-setup=test/global-setup.ts`). All processes share one
+// PostgreSQL, one folder, one compile cache, template databases, and one list of what could not be tested. They find
+// these through environment variables.
 
 import { join } from "node:path";
 import { COMPILE_CACHE } from "./support/compile-cache.ts";
@@ -27,7 +27,7 @@ export async function globalSetup(): Promise<void> {
 	await bindPackages();
 	openNotRunFile();
 	removeFolder = openRunFolder();
-	// What these tests prove does not include a power cut; those that do start a server of their own.
+	// These tests do not include a power cut. Tests that do start their own server.
 	server = await startPostgres({ settings: { fsync: "off" } });
 	process.env[POSTGRES_URL_VARIABLE] = server.url();
 	await makeMigratedTemplates(server.url());
@@ -39,7 +39,10 @@ export async function globalTeardown(): Promise<void> {
 	for (const reason of closeNotRunFile()) console.error(`NOT TESTED on this machine: ${reason}`);
 }
 
-/** For suites to copy: with this program's schema and nothing in it. They go with the run's folder, and with the server. */
+/**
+ * Creates databases with the current schema and no rows for suites to copy. They are removed with the run's folder
+ * and the server.
+ */
 async function makeMigratedTemplates(adminUrl: string): Promise<void> {
 	const file = join(makeFolder("migrated"), "ringback.db");
 	await migrateEmpty("SQLite", file);

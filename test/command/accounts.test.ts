@@ -1,4 +1,4 @@
-// People, programmes and keys from the command line: what is made, what is refused, and what is printed.
+// People, programmes and keys from the command line: what is created, what is refused, and what is printed.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +14,7 @@ const PROGRAMME = {
 	"--approval-days": "30",
 };
 
-test("README's first steps make a person, a programme and a key, in words", async (t) => {
+test("README's first steps create a person, a programme and a key, and print sentences", async (t) => {
 	const home = openHome(t);
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
@@ -86,7 +86,7 @@ test("with --json each prints one object, and the database holds neither the key
 	);
 });
 
-test("user link makes a new link in place of the old one, with the public address", async (t) => {
+test("user link replaces the old link by a new one with the public address", async (t) => {
 	const home = openHome(t);
 	const settings = { PUBLIC_URL: "https://ringback.example" };
 	const made = onlyJson(await home.runHere([...userArgs("a@shop.example"), "--json"], settings));
@@ -138,13 +138,13 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
 ];
 
-test("a refusal ends with 1, says why in words or as JSON, and makes nothing", async (t) => {
+test("a refusal exits with 1, says why in a sentence or as JSON, and creates nothing", async (t) => {
 	const home = openHome(t);
 	equal((await home.runHere(userArgs("owner@shop.example"))).code, 0);
 	equal((await home.runHere(userArgs("staff@network.example", "staff"))).code, 0);
 	const before = readEverything(home);
 	for (const [index, [title, args, error, detail]] of REFUSALS.entries()) {
-		// One as a process, which has an exit code and a standard error of its own.
+		// One case runs as a process, to check the exit code and standard error.
 		const run = index === 0 ? home.run : home.runHere;
 		await t.test(title, async () => {
 			const [text, json] = [await run(args), await run([...args, "--json"])];

@@ -1,5 +1,5 @@
-// The demo as a stranger would check it: every request it prints is verified here from the printed secret with
-// nothing but node:crypto, and everything it made is gone when it ends.
+// Checks the demo like a stranger. Every printed request is verified with the printed secret and node:crypto alone,
+// and everything that the demo created is gone when it ends.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -33,7 +33,7 @@ describe("npm run demo -- --once --json", () => {
 		printed = await runDemo(openHome({ after }));
 	});
 
-	test("prints the secret, then every request, each signed with it, and ends with 0, though port 8080 is taken", () => {
+	test("prints the secret and then every request, each signed with it, and exits with 0 although port 8080 is taken", () => {
 		const { secret, requests } = printed;
 		ok(requests.length > 0);
 		for (const request of requests) {
@@ -47,7 +47,7 @@ describe("npm run demo -- --once --json", () => {
 		equal(nonces.has(undefined), false);
 	});
 
-	test("the first sale came by a partner's link, and has the partner's commission of ten percent", () => {
+	test("the first sale comes from a partner's link and has the partner's commission of ten percent", () => {
 		const [first = {}] = printed.requests.map(bodyOf);
 		deepEqual([first["orderId"], first["basketValue"], first["commission"]], ["1001", "129.90", "12.99"]);
 	});
@@ -86,7 +86,7 @@ describe("npm run demo -- --once --json", () => {
 });
 
 describe("npm run demo", { concurrency: 2 }, () => {
-	test("tells its story, stays up until Ctrl-C, then ends with 0 and leaves nothing", async (t) => {
+	test("shows its steps, runs until Ctrl-C, then exits with 0 and leaves nothing behind", async (t) => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);
 		const [, path = ""] = await demo.said(/^ {2}(\S+\.db) {3}the database/m);
@@ -106,7 +106,7 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), []);
 	});
 
-	test("cleans up as well when Ctrl-C comes in the middle of the story", async (t) => {
+	test("cleans up after Ctrl-C in the middle of its steps", async (t) => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);
 		await demo.said(/^Order 1001 is sold/m);
@@ -118,7 +118,7 @@ describe("npm run demo", { concurrency: 2 }, () => {
 	});
 });
 
-/** From the click to the sale, as a browser does; the same page sells to visitors whom nobody brought. */
+/** Buys like a browser, from the click to the sale. The same page also sells to visitors without a partner. */
 async function buyByLink(link: string): Promise<void> {
 	const landed = await fetch(link, { headers: { "user-agent": "Mozilla/5.0 Firefox/150.0" } });
 	match(landed.url, /^http:\/\/localhost:\d+\/\?rbclick=[\w-]+$/);
@@ -151,14 +151,14 @@ function bodyOf({ bodyBase64 }: PrintedRequest): EventBody {
 	return JSON.parse(Buffer.from(bodyBase64, "base64").toString("utf8")) as EventBody;
 }
 
-/** Contract section 5, from its words alone. */
+/** Computes the signature from the words of contract section 5 alone. */
 function signatureOf({ method, path, headers, bodyBase64 }: PrintedRequest, secret: string): string {
 	const digest = createHash("sha256").update(Buffer.from(bodyBase64, "base64")).digest("hex");
 	const parts = [method, path, headers["x-service-timestamp"], headers["x-service-nonce"], digest];
 	return createHmac("sha256", secret).update(parts.join("\n")).digest("hex");
 }
 
-/** Contract section 2.1: the headers, and the fourteen fields and no others. */
+/** Checks the headers and exactly the fourteen fields of contract section 2.1. */
 function checkContractShape(request: PrintedRequest): void {
 	const { headers } = request;
 	const body = bodyOf(request);
@@ -189,7 +189,7 @@ function checkContractShape(request: PrintedRequest): void {
 	}
 }
 
-/** Somebody else on the machine may have it already: then it is taken, too. */
+/** Another program may already use the port, which has the same effect. */
 async function takeUsualPort(t: { after(clean: () => unknown): void }): Promise<void> {
 	const server = createServer().listen(8080, "127.0.0.1");
 	t.after(() => server.close());

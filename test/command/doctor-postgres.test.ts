@@ -1,4 +1,4 @@
-// What `ringback doctor` says about PostgreSQL: the server's state, and its clock.
+// The findings of `ringback doctor` about PostgreSQL: the server's state and its clock.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { createTestDatabase } from "../support/test-database.ts";
 import { emptyPostgres, examine, KEY, withNames } from "./doctor-setup.ts";
 
 describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
-	test("looks at what PostgreSQL has for us", async (t) => {
+	test("checks the server and its settings", async (t) => {
 		const home = openHome(t);
 		const database = await createTestDatabase("PostgreSQL");
 		t.after(() => database.remove());
@@ -35,7 +35,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		equal(bad.code, 0, "it works all the same");
 	});
 
-	test("two addresses that lead to different databases are refused, and nothing is built in either", async (t) => {
+	test("two addresses of different databases are refused, and neither is changed", async (t) => {
 		const home = openHome(t);
 		const [queried, direct] = [
 			await createTestDatabase("PostgreSQL"),

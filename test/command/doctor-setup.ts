@@ -1,4 +1,4 @@
-// What the suites about `ringback doctor` share: they run it, and read what it found.
+// Shared by the suites about `ringback doctor`: runs it and reads its findings.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -8,13 +8,13 @@ import { startNameServer } from "../support/zone-server.ts";
 
 /** With PostgreSQL there is no key file. */
 export const KEY = "ab".repeat(32);
-/** In the settings, and never in what is said. */
+/** Part of the settings that must never be printed. */
 export const PASSWORD = "hunter2-do-not-print";
 
 interface Findings {
 	code: number | null;
 	all: readonly { check: string; state: string; detail: string }[];
-	/** State and detail of one check. */
+	/** Returns state and detail of one check. */
 	of(check: string): string;
 }
 

@@ -1,4 +1,4 @@
-// `ringback doctor` before anything exists, when all is well, and with one thing wrong at a time.
+// `ringback doctor` before anything exists, in a healthy installation, and with one fault at a time.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { createTestDatabase, type DatabaseKind } from "../support/test-database.
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
 
 describe("doctor", { concurrency: 2 }, () => {
-	test("before the first start says who makes the database, and makes nothing", async (t) => {
+	test("before the first start it says how the database is created, and creates nothing", async (t) => {
 		const home = openHome(t);
 		const ended = await home.run(["doctor"], await withNames(t, "example.com"));
 		equal(ended.code, 0);
@@ -28,7 +28,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
-		test(`on an empty ${kind} database says how to fill it, and changes nothing`, async (t) => {
+		test(`on an empty ${kind} database it says how to migrate it, and changes nothing`, async (t) => {
 			const home = openHome(t);
 			const settings = await withNames(t, "example.com");
 			if (kind === "SQLite") writeFileSync(home.databasePath, "");
@@ -71,7 +71,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("when all is well says so, and ends with 0", async (t) => {
+	test("in a healthy installation it says so and exits with 0", async (t) => {
 		const home = await openFilledHome(t);
 		nameNetwork(home);
 		const mail = await withMail(t, PASSWORD);
@@ -83,7 +83,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		const expected = ["settings", "database", "network", "clock", "schema", "chores", "queue", "delivery"];
 		deepEqual(
-			// The disk is this machine's.
+			// The disk is that of this machine.
 			states.filter(([check]) => check !== "disk" && check !== "processes"),
 			[...expected, "dns", "mail"].map((check) => [check, "ok"]),
 		);
@@ -130,14 +130,14 @@ describe("doctor", { concurrency: 2 }, () => {
 		);
 	});
 
-	test("remarks when names cannot be looked up: a network may know only its shops' names", async (t) => {
+	test("reports a failed name look-up as a remark, because a network may only resolve its shops' names", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, await withNames(t));
 		equal(findings.code, 0);
 		match(findings.of("dns"), /^warning example\.com .*ENOTFOUND.*their callbacks fail until DNS works$/);
 	});
 
-	test("says whose settings it has looked at", async (t) => {
+	test("says whose settings it has checked", async (t) => {
 		const home = await openFilledHome(t);
 		const names = await withNames(t, "example.com");
 		const findings = await examine(home, names);
@@ -148,7 +148,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(findings.of("mail"), /^warning Mail is off\. .*\(By the settings of this command, see above\.\)$/);
 	});
 
-	test("says when the mail server refuses us, without our password", async (t) => {
+	test("reports a mail server that refuses the login, without the password", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await withMail(t, "another");
 		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
@@ -156,7 +156,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(findings.of("mail"), /^problem the mail server refused: .*535/);
 	});
 
-	test("says when PostgreSQL does not answer, without its password", async (t) => {
+	test("reports a PostgreSQL that does not answer, without its password", async (t) => {
 		const ended = await openHome(t).runHere(["doctor"], {
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
 			RINGBACK_SECRET_KEY: KEY,
@@ -166,7 +166,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(ended.stdout, /^PROBLEM +database +.*ECONNREFUSED.*Check DATABASE_URL/m);
 	});
 
-	test("says when the secret key is another one than the database was sealed with", async (t) => {
+	test("reports a secret key that does not open the database's secrets", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, {
 			...(await withNames(t, "example.com")),
@@ -177,7 +177,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(JSON.stringify(findings.all).includes("DATABASE_URL"), false, "the database is not to blame");
 	});
 
-	test("says when a newer program has changed the schema beyond this one", async (t) => {
+	test("reports a schema of a newer program", async (t) => {
 		const home = await openFilledHome(t);
 		using database = new DatabaseSync(home.databasePath);
 		database.exec("insert into schema_versions values (99, 'from the future', 99, 0)");
@@ -228,7 +228,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	}
 });
 
-/** Migrated, with a signing secret in it that is sealed with the key in the key file. */
+/** Opens a migrated database with a signing secret that is sealed with the key of the key file. */
 async function openFilledHome(t: TestContext): Promise<Home> {
 	const home = openHome(t);
 	await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
@@ -240,7 +240,7 @@ function nameNetwork({ databasePath }: Home): void {
 	database.exec("update network set name = 'Acme Partners'");
 }
 
-/** Takes "me" with `password`; the settings have PASSWORD. */
+/** Starts a mail server that accepts "me" with `password`. The settings have PASSWORD. */
 async function withMail(
 	t: TestContext,
 	password: string,
@@ -251,7 +251,7 @@ async function withMail(
 	return { server, settings: { SMTP_URL: url, MAIL_FROM: "rb@network.example" } };
 }
 
-/** Not migrated yet. */
+/** Opens a database that is not migrated yet. */
 async function openOn(t: TestContext, kind: DatabaseKind) {
 	const database = await createTestDatabase(kind);
 	t.after(() => database.remove());

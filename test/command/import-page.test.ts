@@ -1,5 +1,5 @@
-// The page of imports over real processes: the one that works is killed in the middle, and others go on where it was. On
-// PostgreSQL two of them at once, as on several machines.
+// The imports page over real processes. The process that works on an import is killed in the middle, and others
+// continue it. On PostgreSQL two work at once, as on several machines.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -10,15 +10,15 @@ import { isLong } from "../support/proof.ts";
 import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-/** The one that createTestSite seals with. */
+/** The key that createTestSite seals with. */
 const SECRET_KEY = "07".repeat(32);
 const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 const ROWS = 6_000;
-/** What a killed process leaves behind in SQLite is asked by test/crash, and of imports by src/jobs. */
+/** test/crash proves what a killed process leaves in SQLite, and src/jobs proves it for imports. */
 const KINDS = isLong ? DATABASE_KINDS : (["PostgreSQL"] as const);
 
 for (const kind of KINDS) {
-	test(`killed while it imports, a service goes on where it was (${kind})`, async (t) => {
+	test(`a service that is killed during an import continues it (${kind})`, async (t) => {
 		const database = await createMigratedDatabase(kind);
 		const home = openHome({
 			after: (clean) =>
@@ -68,7 +68,7 @@ for (const kind of KINDS) {
 		};
 		await until(async () => (await job()).state === "previewed");
 		await staff.submit(`${path}/apply`, {});
-		// Looked at and killed while the job is held: however slow this process is, the import gets no further meanwhile.
+		// The kill happens while the job is locked, so that the import makes no progress however slow this process is.
 		const killInTheMiddle = () =>
 			store.transact(async (trx) => {
 				await trx
@@ -86,7 +86,7 @@ for (const kind of KINDS) {
 		ok(stored < ROWS, "killed in the middle");
 		equal(stored % 500, 0, "whole batches");
 		equal((await job()).done_rows, stored, "and it is known how many");
-		// As if half a minute had passed: the claim of the dead lapses.
+		// Simulates that half a minute has passed, so that the dead process's claim expires.
 		await store.db.updateTable("jobs").set({ claim_until_ms: 0 }).execute();
 		const others = kind === "SQLite" ? [serve()] : [serve(), serve()];
 		await until(

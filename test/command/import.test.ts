@@ -1,5 +1,5 @@
-// Moving here from other software, by the real command: the sample files of the operations guide, a process that is
-// killed on the way, and what a result file says.
+// Imports from other software with the real command: the sample files of the operations guide, a process that is
+// killed on the way, and the result file.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ function read<Row>(home: Home, sql: string): Row[] {
 }
 
 describe("ringback import", { concurrency: 2 }, () => {
-	test("the guide's sample files come in, once, and nobody is told", async (t) => {
+	test("the guide's sample files are imported once, and nobody is notified", async (t) => {
 		const home = openHome(t);
 		writeSamples(home);
 		for (const kind of KINDS) {
@@ -56,7 +56,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("the result file has every line with what to do, runs no formula, and comes back corrected", async (t) => {
+	test("the result file has advice for every line and no formula that runs, and can be imported again after corrections", async (t) => {
 		const home = openHome(t);
 		writeSamples(home);
 		await home.runHere(["import", "programmes", join(home.folder, "programmes.csv"), "--yes"]);
@@ -77,7 +77,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 		deepEqual(JSON.parse(fixed.stdout).counts, { import: 1, already: 1, refused: 0 });
 	});
 
-	test("says so when there is no such file", async (t) => {
+	test("reports a missing file", async (t) => {
 		const ended = await openHome(t).runHere(["import", "people", "nowhere.csv"]);
 		deepEqual([ended.code, ended.stderr], [1, "There is no file nowhere.csv. Check the name.\n"]);
 		equal(hasStack(ended), false);

@@ -1,5 +1,5 @@
-// `ringback listen` and `ringback trigger` before something that is no good Ringback: nothing hangs, nothing is obeyed
-// by the terminal, nothing is asked for again and again, and nobody sees a stack.
+// `ringback listen` and `ringback trigger` against a server that misbehaves. Nothing hangs, the terminal obeys
+// nothing that the server sends, requests are not repeated in a loop, and no stack is printed.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { RequestListener, ServerResponse } from "node:http";
@@ -32,8 +32,8 @@ const CONVERSION = {
 };
 const LISTENING = 'event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n';
 
-describe("the shop's commands before an odd service", { concurrency: 2 }, () => {
-	test("a refusal whose body never ends: Ctrl-C ends listen at once", async (t) => {
+describe("the shop's commands against a server that misbehaves", { concurrency: 2 }, () => {
+	test("Ctrl-C ends listen at once during a refusal whose body never ends", async (t) => {
 		let asked = 0;
 		const listening = await startListen(t, (_request, answer) => {
 			asked++;
@@ -43,11 +43,11 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		const pressedAtMs = performance.now();
 		listening.kill("SIGINT");
 		equal((await listening.ended()).code, 0);
-		// Less than the ten seconds that an answer has.
+		// Less than the ten seconds that an answer may take.
 		ok(performance.now() - pressedAtMs < 8_000);
 	});
 
-	test("what a stream says is shown plainly, and what is no event is said and passed over", async (t) => {
+	test("text of a stream is shown without control characters, and a message that is not an event is reported and skipped", async (t) => {
 		const odd = "\u001b[2J\u202e";
 		const listening = await startListen(t, (_request, answer) => {
 			const stream = openStream(answer);
@@ -69,7 +69,7 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		checkPlain(ended);
 	});
 
-	test("streams that end at once are asked for ever more rarely, and that is said once", async (t) => {
+	test("streams that end at once are requested at growing intervals, which is reported once", async (t) => {
 		for (const words of ["", `${LISTENING}id: b\n\n`]) {
 			const askedAtMs: number[] = [];
 			const listening = await startListen(t, (_request, answer) => {
@@ -80,7 +80,8 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 			const saidAfter = askedAtMs.length;
 			await until(() => askedAtMs.length >= saidAfter + 1);
 			const pauses = askedAtMs.slice(1).map((atMs, at) => atMs - (askedAtMs[at] ?? 0));
-			// A timer may be a millisecond early, and a machine late; never much earlier than it was told.
+			// A timer may be a millisecond early and a machine may be late, but a pause is never much shorter than
+			// planned.
 			for (const [at, pauseMs] of pauses.entries()) ok(pauseMs > 240 * 2 ** at, `${pauses}`);
 			equal(listening.isRunning, true);
 			listening.kill("SIGINT");
@@ -89,7 +90,7 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		}
 	});
 
-	test("a refusal behind a stream ends it soon, whatever is still to be told", async (t) => {
+	test("a refusal after a stream ends listen soon, even if reports are still to be sent", async (t) => {
 		let streams = 0;
 		let calls = 0;
 		const listening = await startListen(t, (request, answer) => {
@@ -109,12 +110,12 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		await listening.said(/HTTP 401/);
 		const saidAtMs = performance.now();
 		equal((await listening.ended()).code, 1);
-		// Much less than the minute for which a service that keeps nothing is left alone.
+		// Much less than the minute that listen waits for a service whose streams end at once.
 		ok(performance.now() - saidAtMs < 30_000);
 		ok(calls > 0);
 	});
 
-	test("trigger shows what the service answers plainly", async (t) => {
+	test("trigger shows the service's answer without control characters", async (t) => {
 		const odd = "REC\u001b[31m\u202e";
 		const conversion = { ...CONVERSION, id: `cnv\u001b]0;owned\u0007`, status: odd };
 		const running = await startCommand(
@@ -129,12 +130,12 @@ describe("the shop's commands before an odd service", { concurrency: 2 }, () => 
 		checkPlain(ended);
 	});
 
-	test("trigger goes no further when the recording answers with a real conversion", async (t) => {
+	test("trigger stops if the recording is answered with a real conversion", async (t) => {
 		const asked: string[] = [];
 		const args = ["trigger", "conversion.reversed", "--order", "1001"];
 		const running = await startCommand(t, args, (request, answer) => {
 			asked.push(`${request.method} ${request.url?.replace(/\?.*/, "")}`);
-			// Recorded by somebody else between the look and the recording.
+			// Somebody else recorded the order between the look-up and the recording.
 			const real = { ...CONVERSION, test: false };
 			answerJson(answer, request.method === "GET" ? EMPTY_PAGE : { outcome: "DUPLICATE", conversion: real });
 		});

@@ -1,6 +1,6 @@
-// A real service, a shop's account on it and a receiver on the developer's own machine, which checks every request with
-// the receiver library: what `ringback listen` and `ringback trigger` are tried on. Those are processes; the service is
-// in this one, because starting it takes many times as long, unless it is to be killed.
+// A real service, a shop's account on it, and a receiver on the developer's machine that verifies every request with
+// the receiver library, for tests of `ringback listen` and `ringback trigger`. The commands are processes. The
+// service runs in this process, because starting one takes many times as long, except where it must be killed.
 
 import { createServer, type IncomingMessage } from "node:http";
 import { type Client, createClient, type PostbackEvent, verifyPostback } from "@ringback/receiver";
@@ -15,9 +15,9 @@ import { until } from "../support/until.ts";
 export interface LocalReceiver {
 	readonly url: string;
 	readonly requests: readonly ReceivedRequest[];
-	/** The status to answer with from now on. */
+	/** Status to answer with from now on. */
 	answer: number;
-	/** Orders and statuses in the order they came, each of a request that verified. */
+	/** Events of verified requests, in the order of arrival. */
 	readonly events: readonly PostbackEvent[];
 	close(): Promise<void>;
 }
@@ -26,20 +26,22 @@ export interface ReceivedRequest {
 	path: string;
 	headers: Readonly<Record<string, string | string[] | undefined>>;
 	body: Buffer;
-	/** Why it did not verify. */
+	/** The reason why the request did not verify. */
 	refused: string | null;
 }
 
 export interface ListenSetup {
 	home: Home;
 	account: ShopAccount;
-	/** What the shop's commands read, with its right values. */
+	/** The correct settings of the shop's commands. */
 	shopSettings: Settings;
 	url: string;
 	client: Client;
-	/** `ringback listen` for this account, once it is connected; without an endpoint where that is null. */
+	/**
+	 * Starts `ringback listen` for this account and waits until it is connected; without an endpoint if `to` is null.
+	 */
 	listen(to: string | null, options?: readonly string[], settings?: Settings): Promise<Running>;
-	/** One that ends by itself, in this process: only `listen` is about a process. */
+	/** Runs a command that ends by itself, in this process. Only `listen` needs a process. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	receive(port?: number): Promise<LocalReceiver>;
 }
@@ -50,7 +52,7 @@ interface Cleaning {
 
 export interface SetupOptions extends AccountOptions {
 	settings?: Settings;
-	/** Of an HTTPS shop on this machine, to which callbacks may then go. */
+	/** CA of an HTTPS shop on this machine that callbacks may go to. */
 	shopCaPem?: string;
 }
 
@@ -70,11 +72,11 @@ export async function openListenSetup(
 	return { ...connect(t, home, account, opened.service.url, brand), opened };
 }
 
-/** With a service that is a process, too. */
+/** The same with a service that is a process too. */
 export async function openKillableSetup(t: Cleaning): Promise<
 	ListenSetup & {
 		service: Running;
-		/** On the same port, after it ended. */
+		/** Starts the service again on the same port. */
 		startAgain(): Promise<Running>;
 	}
 > {

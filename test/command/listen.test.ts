@@ -1,4 +1,4 @@
-// `ringback listen` as a developer runs it: a process of its own beside a real service and a real receiver.
+// `ringback listen` as a developer runs it: a process besides a real service and a real receiver.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 import { openKillableSetup, openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {
-	test("forwards each event once, as a callback that verifies, and says how it went; Ctrl-C ends it with a count", async (t) => {
+	test("forwards each event once as a callback that verifies, prints the result, and ends with a count on Ctrl-C", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);
@@ -43,7 +43,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		ok(!ended.stdout.includes(setup.account.secret) && !ended.stdout.includes("\u001b"));
 	});
 
-	test("without --to it checks the service's own signatures; the service is told what came of each, either way", async (t) => {
+	test("without --to it checks the service's own signatures, and in both modes it reports each result to the service", async (t) => {
 		const setup = await openListenSetup(t);
 		const told = async () => {
 			const workplace = await setup.opened.openWorkplace();
@@ -87,7 +87,8 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		const listening = await setup.listen(receiver.url, ["--test-only", "--json", "--print-body"]);
 		match(listening.stderr, /\(test events only\)/);
 		await setup.client.record({ orderId: "real", basketValue: "1.00" });
-		// What a service lets through, and a terminal may show as it likes: a private character, a space that is none.
+		// Characters that the service accepts and a terminal may display in its own way: a private-use character and a
+		// no-break space.
 		const odd = "odd \ue000\u00a0\u{1f600}";
 		for (const end of ["\u009b1m", "\u202e"]) {
 			const refused = await setup.client.record({ orderId: odd + end, basketValue: "1.00", test: true });
@@ -125,7 +126,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match(again.stdout, /^\{"event":"conversion\.approved",/m);
 	});
 
-	test("a service that is killed and comes back: nothing is missed, nothing is forwarded twice", async (t) => {
+	test("no event is missed or forwarded twice if the service is killed and started again", async (t) => {
 		const setup = await openKillableSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);
@@ -165,7 +166,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		equal(listening.isRunning, true);
 	});
 
-	test("a receiver that is down, refuses or fails: the line says what the service would do, and it goes on", async (t) => {
+	test("if the receiver is down, refuses or fails, the line says what the service would do, and listen continues", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);
@@ -198,7 +199,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match((await listening.ended()).stderr, /^Forwarded 5 events, 4 of them without a 2xx\.$/m);
 	});
 
-	test("what cannot work ends with a sentence and no stack: 1 when refused, 2 when something is not set", async (t) => {
+	test("a call that cannot work prints a sentence and no stack, and exits with 1 if it is refused, with 2 if a setting is missing", async (t) => {
 		const setup = await openListenSetup(t);
 		const to = ["--to", "http://localhost:3000/postback"];
 		const cases: readonly [
@@ -249,7 +250,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				await setup.client.reject({ orderId, reason: "FRAUD" });
 			}
 			await until(() => shop.requests.length === before + 4);
-			// In whatever order they came: deliveries of one programme are made side by side.
+			// In any order, because deliveries of one programme are made in parallel.
 			return shop.requests
 				.slice(before)
 				.map(({ path, rawHeaders, body }) => comparable(path, rawHeaders, body))
@@ -269,7 +270,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	});
 });
 
-/** A request without what differs between any two: ids, times, nonce and signature. */
+/** Removes what differs between any two requests: ids, times, nonce and signature. */
 function comparable(path: string, rawHeaders: readonly string[], body: Buffer): string {
 	const headers = rawHeaders.map((text, at) =>
 		/-(?:Timestamp|Nonce|Signature)$/.test(rawHeaders[at - 1] ?? "") ? text.length : text,

@@ -1,4 +1,4 @@
-// `ringback move`: a network that has outgrown its SQLite file goes on with PostgreSQL, and nobody notices.
+// `ringback move` moves an installation that has outgrown its SQLite file to PostgreSQL without a visible difference.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ import { createMigratedDatabase, createTestDatabase } from "../support/test-data
 import { until } from "../support/until.ts";
 
 describe("ringback move", { concurrency: 2 }, () => {
-	test("brings every row of every table, and the service goes on where it was", async (t) => {
+	test("moves every row of every table, and the service continues", async (t) => {
 		const home = openHome(t);
 		const shop = await startShop();
 		t.after(() => shop.close());
@@ -54,7 +54,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 
 		const cursor = await cursorBefore(home.databasePath, "approve");
 		fillEmptyTables(home.databasePath);
-		// As the guide has it, with the address of this test.
+		// The guide's commands with the address of this test.
 		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md");
 		const typed = guide.find(({ text }) => text.startsWith("ringback move postgres://"))?.text ?? "";
 		const words = typed.trim().split(" ").slice(1);
@@ -85,7 +85,8 @@ describe("ringback move", { concurrency: 2 }, () => {
 		equal((await client.post("/v1/conversions", sale("2"))).outcome, "DUPLICATE");
 		equal((await client.post("/v1/conversions", sale("4"))).outcome, "RECORDED");
 		await until(() => shop.requests.length === 5);
-		// A feed withholds what is newer than the oldest transaction of the whole server, other tests' too.
+		// A feed withholds moves that are newer than the oldest transaction of the whole server, including those of
+		// other tests.
 		const feed = () =>
 			readFeed(store, account.programme, cursor, { testOnly: false, nowMs: Date.now() }).then(({ events }) =>
 				events.map(({ event, body }) => `${event} ${JSON.parse(body).orderId}`),
@@ -100,7 +101,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		equal((await now.running.ended()).code, 0);
 	});
 
-	test("killed in the middle leaves the database empty, and the next run does it all; a third says so", async (t) => {
+	test("a kill in the middle leaves the database empty, the next run moves everything, and a third refuses", async (t) => {
 		const home = await openFilledHome(t);
 		const database = await createMigratedDatabase("PostgreSQL");
 		t.after(() => database.remove());
@@ -134,7 +135,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		match(third.stderr, /If an earlier run of this command came to its end there, the move is done\.$/m);
 	});
 
-	test("refuses a database with something in it, of ours or of others, and changes nothing there", async (t) => {
+	test("refuses a database that is not empty, whoever filled it, and changes nothing", async (t) => {
 		const home = await openFilledHome(t);
 		const others = await emptyTarget(t);
 		await sql`create table stock (id integer)`.execute(others.open().db);
@@ -160,7 +161,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		for (const ended of [foreign, used]) equal(hasStack(ended), false);
 	});
 
-	test("refuses a file of another schema, one without its key, and what is no PostgreSQL", async (t) => {
+	test("refuses a file of another schema, a file without its key, and a target that is not PostgreSQL", async (t) => {
 		const { location } = await emptyTarget(t);
 		const newer = openHome(t);
 		const store = openSqlite(newer.databasePath);
@@ -214,7 +215,7 @@ function sale(orderId: string): object {
 	return { orderId, basketValue: "10.00", currency: "EUR" };
 }
 
-/** Where a listener was before this move of the file. */
+/** Returns a listener's position before this move of the file. */
 async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
 	const store = openSqlite(path);
 	try {
@@ -229,7 +230,7 @@ async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
 	}
 }
 
-/** One row in each table that has none, so that none is forgotten, whatever tables there will be. */
+/** Adds one row to each empty table, so that no table is forgotten, including future ones. */
 function fillEmptyTables(path: string): void {
 	using database = new DatabaseSync(path);
 	const moment = new Date(START_MS).toISOString();
@@ -245,7 +246,7 @@ function fillEmptyTables(path: string): void {
 	}
 }
 
-/** Of what is another value there on purpose. */
+/** Columns that differ in the target on purpose. */
 const CHANGED = ["transaction", "claim", "claim_until_ms", "backed_up_at_ms"];
 
 async function compareRows(path: string, { db }: Store): Promise<void> {

@@ -1,5 +1,5 @@
 // The service behind a real PgBouncer in transaction mode: two processes, a sale from its report to its callback, the
-// stream of events, somebody who signs in; and what is said when the settings do not fit.
+// event stream, a sign-in, and the messages if the settings do not fit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -31,7 +31,7 @@ const MISSING =
 if (PROGRAM === "") noteNotRun(MISSING);
 
 describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
-	test("two processes take sales, deliver, stream and let people in", async (t) => {
+	test("two processes accept sales, deliver, stream and let people sign in", async (t) => {
 		const { home, settings } = await openPooledHome(t);
 		const shop = await startShop();
 		t.after(() => shop.close());
@@ -59,7 +59,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		);
 		deepEqual(new Set(recorded.map(({ outcome }) => outcome)), new Set(["RECORDED"]));
 		await Promise.all(orders.map((orderId) => client.post("/v1/approvals", { orderId })));
-		// A poll stands behind the wake-up, so this alone does not show that the worker was told.
+		// A poll backs up the notification, so this alone does not show that the worker was notified.
 		await until(
 			() => shop.requests.length >= 80,
 			() => `${shop.requests.length} callbacks came`,
@@ -78,7 +78,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		}
 	});
 
-	test("a process hears what another one announces", async (t) => {
+	test("a process receives the notifications of another one", async (t) => {
 		const { url, database } = await openPooled(t);
 		const [listener, teller] = [1, 2].map(() => openPostgresAt(url, { directUrl: database.url }));
 		try {
@@ -116,7 +116,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		}
 	});
 
-	test("doctor says whether LISTEN works at the address it would be used at", async (t) => {
+	test("doctor says whether LISTEN works at its configured address", async (t) => {
 		const { home, settings, url } = await openPooledHome(t);
 		const names = await startNameServer();
 		t.after(() => names.close());
@@ -141,7 +141,10 @@ async function openPooled(t: TestContext): Promise<PgBouncer & { database: TestD
 	return { ...pooler, database };
 }
 
-/** Hooks run in the order they were added: processes must be gone before the pooler, and that before the database. */
+/**
+ * Hooks run in the order in which they were added, so the processes must end before the pooler, and the pooler before
+ * the database.
+ */
 async function openPooledHome(t: TestContext): Promise<{ home: Home; settings: Settings; url: string }> {
 	const home = openHome(t);
 	const database = await createTestDatabase("PostgreSQL");
@@ -181,7 +184,7 @@ async function openStream(
 	return { events };
 }
 
-/** Makes the first account, and signs in with it in another browser. */
+/** Creates the first account, and signs in with it in another browser. */
 async function signIn(url: string, link: string): Promise<void> {
 	const request = (path: string, init: RequestInit) => fetch(url + path, { ...init, redirect: "manual" });
 	const email = "first@network.example";
@@ -195,15 +198,15 @@ async function signIn(url: string, link: string): Promise<void> {
 }
 
 interface PgBouncer {
-	/** The same database, through the pooler. */
+	/** The same database through the pooler. */
 	url: string;
 	stop(): Promise<void>;
 }
 
-/** Fewer than one process's pool has. */
+/** Fewer than the pool of one process has. */
 const SERVER_CONNECTIONS = 4;
 
-/** Ends with us, whatever happens to us: the pipe that it reads from closes. */
+/** The process ends with ours in every case, because the pipe that it reads from closes. */
 const KEPT = `"$1" "$2" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
 async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {

@@ -1,5 +1,5 @@
-// The schema changes while a real process of the program of before is at work: what only adds lets it go on, what takes
-// away makes it step aside. And RINGBACK_MIGRATE, with which nothing changes by the way.
+// The schema changes while a real process of the previous program runs. An additive change lets it continue; a
+// removal makes it stop. With RINGBACK_MIGRATE=check no start changes the schema.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -15,7 +15,9 @@ import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, DATABASE_KINDS, type DatabaseKind } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-/** A later program calls `network_fee` by another name. It begins by writing both, and reads the new one where it is there. */
+/**
+ * A later program renames `network_fee`. It begins by writing both columns, and reads the new one if it is filled.
+ */
 const EXPAND: Migration = {
 	name: "conversions have a fee",
 	isBreaking: false,
@@ -25,7 +27,7 @@ const EXPAND: Migration = {
 		"create index conversions_by_fee on conversions (fee)",
 	],
 };
-/** Only when no program is left that does not know the new one. Rows of those before it are filled once more. */
+/** Applied only when no program without the new column is left. Rows of older programs are filled once more. */
 const CONTRACT: Migration = {
 	name: "conversions have no network fee",
 	isBreaking: true,
@@ -36,9 +38,9 @@ const CONTRACT: Migration = {
 };
 const KEY = "ab".repeat(32);
 
-describe("a schema that changes", { concurrency: 2 }, () => {
+describe("a schema change", { concurrency: 2 }, () => {
 	for (const kind of DATABASE_KINDS) {
-		test(`under a process that does not know it (${kind})`, async (t) => {
+		test(`lets an older process continue if it only adds, and stops it if it removes (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const shop = await startShop();
 			t.after(() => shop.close());
@@ -59,7 +61,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 
 			const store = database.open();
 			const now = Date.now();
-			// The old program on the new schema: it records and delivers while it changes, and afterwards.
+			// The old program on the new schema records and delivers during the change and afterwards.
 			const expanding = store.migrate(now, { migrations: [...MIGRATIONS, EXPAND] });
 			await Promise.all([expanding, ...[1, 2, 3].map((n) => record(client, `meanwhile ${n}`))]);
 			await record(client, "after");
@@ -68,7 +70,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 				() => `${shop.requests.length} callbacks came`,
 			);
 			equal((await fetch(`${url}/readyz`)).status, 200);
-			// The new program on the old one's data: what it did not fill is there all the same.
+			// The new program reads rows of the old one, although it did not fill the new column.
 			deepEqual(await readFees("coalesce(fee, network_fee)"), ["0.25"]);
 			const { rows } = await sql`select 1 from conversions where fee is null`.execute(store.db);
 			ok(rows.length > 0, "the old program knows nothing of it");
@@ -76,7 +78,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			await store.migrate(now, { migrations: [...MIGRATIONS, EXPAND, CONTRACT] });
 			deepEqual(await readFees("fee"), ["0.25"]);
 			await checkStepsAside(old, url, metrics);
-			// And nobody starts it again by mistake.
+			// The old program refuses to start again.
 			const again = await home.runHere(["serve"], withShop);
 			equal(again.code, 1);
 			match(again.stderr, /Start a newer Ringback/);
@@ -88,7 +90,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 			}
 		});
 
-		test(`nothing changes it by the way with RINGBACK_MIGRATE=check (${kind})`, async (t) => {
+		test(`does not happen on a start with RINGBACK_MIGRATE=check (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
 			if (kind === "SQLite") writeFileSync(database.location, "");
@@ -121,7 +123,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("whoever is to change nothing makes no SQLite file, and no folder for it", async (t) => {
+	test("does not create a SQLite file or its folder with RINGBACK_MIGRATE=check", async (t) => {
 		const home = openHome(t);
 		const settings = {
 			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
@@ -145,7 +147,7 @@ describe("a schema that changes", { concurrency: 2 }, () => {
 	});
 });
 
-/** First it is not ready any more, with the reason where operators look, and then it stops by itself. */
+/** The process first reports that it is not ready, with the reason for operators, and then stops by itself. */
 async function checkStepsAside(old: Running, url: string, metrics: string): Promise<void> {
 	let details = "";
 	await until(async () => {

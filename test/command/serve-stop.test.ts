@@ -1,5 +1,5 @@
-// Stopping `ringback serve`: what is under way is finished and stored, nothing more is begun, and nobody can
-// hold it up for long.
+// Stopping `ringback serve`. Work in progress is finished and stored, nothing new is begun, and no client can delay
+// the stop for long.
 
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -17,13 +17,13 @@ import { createShopClient, type ShopClient } from "../support/shop-client.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 
-/** Five seconds are promised; the rest is for a machine that runs every other test at the same time. */
+/** Five seconds are promised; the rest is for a machine that runs all other tests at the same time. */
 const STOP_LIMIT_MS = 12_000;
 /** Longer than any test waits. */
 const LONG_DRAIN_SECONDS = "300";
 
 describe("a stop", { concurrency: 3 }, () => {
-	test("finishes and stores the callbacks in flight, hands out nothing more, and ends with 0", async (t) => {
+	test("finishes and stores the callbacks in flight, sends nothing more, and exits with 0", async (t) => {
 		const held: Socket[] = [];
 		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }), {
 			RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: "2",
@@ -31,7 +31,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		const { shop, home, running, url } = await site.start();
 		await sell(site.client(url), 6);
 		await until(() => held.length === 2);
-		// Somebody is still being answered meanwhile: even then nothing more is handed out.
+		// A request is still being answered in the meantime, and even then nothing more is sent.
 		const asking = ask(url, site.account, "never sent").on("error", () => undefined);
 		await once(asking, "continue");
 		running.kill("SIGTERM");
@@ -62,7 +62,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		equal(orders.size, 6, "each once: nothing was sent again");
 	});
 
-	test("answers and stores what a shop has begun to ask, and takes no new request", async (t) => {
+	test("answers and stores a request that a shop has begun, and accepts no new one", async (t) => {
 		const site = await open(t, () => ({ status: 204 }));
 		const { home, running, url } = await site.start();
 		const body = JSON.stringify({ orderId: "late", basketValue: "10.00", currency: "EUR" });
@@ -82,7 +82,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("takes five seconds at most with a shop that never answers and a sender who never ends", async (t) => {
+	test("takes five seconds at most with a shop that never answers and a client that never finishes", async (t) => {
 		const site = await open(t, () => "hang");
 		const { shop, home, running, url } = await site.start();
 		await sell(site.client(url), 1);
@@ -115,7 +115,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		await until(() => shop.requests.length === 1);
 		running.kill("SIGINT");
 		await running.said(/Ctrl-C again to stop at once/);
-		// One that follows within a second is npm's copy of the first.
+		// A signal that follows within a second is npm's copy of the first.
 		await until(() => {
 			running.kill("SIGINT");
 			return !running.isRunning;
@@ -123,7 +123,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		deepEqual((await running.ended()).signal, "SIGINT");
 	});
 
-	test("with a drain says first that it is not ready, and answers everybody until it is over", async (t) => {
+	test("with a drain it first reports that it is not ready, and answers all requests until the drain ends", async (t) => {
 		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: LONG_DRAIN_SECONDS });
 		const { shop, home, running, url } = await site.start();
 		const agent = new Agent({ keepAlive: true });
@@ -135,13 +135,13 @@ describe("a stop", { concurrency: 3 }, () => {
 		deepEqual([status, connection], [503, "close"], "whoever keeps a connection goes elsewhere");
 		match(text, /"detail":"The service is stopping\. /);
 		deepEqual(await look(url, "/healthz", agent), [200, "close", '{"status":"ok"}']);
-		// Others have its lanes by now, and nothing is handed out that it could not finish.
+		// Other engines have its slots by now, and nothing is sent that it could not finish.
 		await until(() => readAll(home, "select * from engines").length === 0);
 		await sell(site.client(url), 3);
 		equal(readAll(home, "select * from conversions").length, 3);
 		equal(shop.requests.length, 0);
 
-		// A person insists: it ends at once, and nothing that was answered is lost.
+		// The second signal ends it at once, and nothing that was answered is lost.
 		await until(() => {
 			running.kill("SIGINT");
 			return !running.isRunning;
@@ -157,7 +157,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		equal(shop.requests.length, 3);
 	});
 
-	test("ends by itself when the drain is over", async (t) => {
+	test("ends by itself after the drain", async (t) => {
 		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: "1" });
 		const { running } = await site.start();
 		running.kill("SIGTERM");
@@ -212,7 +212,7 @@ async function sell(client: ShopClient, orders: number): Promise<void> {
 	}
 }
 
-/** Sends the head of a signed request and waits to be told to continue: the service is then busy with it. */
+/** Sends the head of a signed request and waits for 100 Continue, so that the service is busy with it. */
 function ask(url: string, { apiKey, secret }: ShopAccount, body: string): ClientRequest {
 	const signed = signedRequest(
 		"POST",

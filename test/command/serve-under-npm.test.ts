@@ -1,5 +1,5 @@
-// `npx ringback serve` and `npm start` as people and service managers run and end them: real npm, in the checkout.
-// The service ends in good order and leaves nobody behind.
+// `npx ringback serve` and `npm start` as people and service managers run and end them, with the real npm in the
+// checkout. The service stops cleanly and leaves no process behind.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,9 +16,9 @@ import { watchProcess } from "../support/watched-process.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface UnderNpm {
-	/** To npm and all below it, as terminals and service managers send it. */
+	/** Signals npm and all processes below it, as terminals and service managers do. */
 	signal(signal: NodeJS.Signals): void;
-	/** When everybody who could say something has ended. */
+	/** Resolves when all of these processes have ended. */
 	checkEnded(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const CASES = [
 
 describe("a service that npm started", { concurrency: 2 }, () => {
 	for (const [line, signal] of CASES) {
-		test(`${line}: ends cleanly when ${signal} goes to it and all below it`, async (t) => {
+		test(`${line}: stops cleanly when ${signal} is sent to its process group`, async (t) => {
 			const under = await start(t, line);
 			under.signal(signal);
 			await under.checkEnded();
@@ -58,7 +58,7 @@ async function start(t: TestContext, line: string): Promise<UnderNpm> {
 			PORT: "0",
 		},
 		stdio: ["ignore", "pipe", "pipe"],
-		// A group of its own, as a service manager or a terminal gives it one.
+		// A separate process group, as a service manager or a terminal creates it.
 		detached: true,
 	});
 	const running = watchProcess(child);
@@ -70,7 +70,7 @@ async function start(t: TestContext, line: string): Promise<UnderNpm> {
 	return {
 		signal: (signal) => process.kill(-(child.pid ?? 0), signal),
 		async checkEnded() {
-			// Resolves when the last of them has let go of what they say it on.
+			// Resolves when the last of them has closed its output.
 			const { stdout, stderr } = await running.ended();
 			match(stdout, /^Stopped\.$/m, stderr);
 			equal(existsSync(`${databasePath}-wal`), false, "the database was closed");
@@ -90,7 +90,7 @@ function isGroupGone({ pid = 0 }: ChildProcess): boolean {
 	}
 }
 
-/** Only where a test has failed. */
+/** Needed only if a test has failed. */
 function endGroup(child: ChildProcess): void {
 	if (!isGroupGone(child)) process.kill(-(child.pid ?? 0), "SIGKILL");
 }

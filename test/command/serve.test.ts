@@ -1,4 +1,4 @@
-// `ringback serve`: what it says when it starts, why it refuses to, and what its log must never hold.
+// `ringback serve`: what it prints at the start, why it refuses to start, and what its log must never contain.
 
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";
 
 describe("serve", { concurrency: 2 }, () => {
-	test("says where it listens and, until somebody can sign in, with which link to begin", async (t) => {
+	test("prints its address and, until somebody can sign in, the link to begin with", async (t) => {
 		const home = openHome(t);
 		const first = home.start(["serve"], { PORT: "0" });
 		const [, url = ""] = await first.said(/^Ringback listens on (http:\/\/127\.0\.0\.1:\d+)$/m);
@@ -49,7 +49,7 @@ describe("serve", { concurrency: 2 }, () => {
 	test("runs on PostgreSQL, and shows its address without the password", async (t) => {
 		const database = await createTestDatabase("PostgreSQL");
 		const home = openHome(t);
-		// Behind the home: a database goes only when nobody is connected.
+		// Added after the home, because a database can only be removed when nobody is connected.
 		t.after(() => database.remove());
 		const running = home.start(["serve"], {
 			PORT: "0",
@@ -65,7 +65,7 @@ describe("serve", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), [], "the key stays in the environment");
 	});
 
-	test("has /metrics at its own address and nowhere else, and says where", async (t) => {
+	test("serves /metrics at its own address only, and prints it", async (t) => {
 		const home = openHome(t);
 		const running = home.start(["serve"], {
 			PORT: "0",
@@ -89,7 +89,7 @@ describe("serve", { concurrency: 2 }, () => {
 
 	test("starts without metrics where the default address is taken, and warns", async (t) => {
 		await takePort(t, 9464);
-		// Empty is as if it were not set.
+		// An empty value counts as not set.
 		const running = openHome(t).start(["serve"], { PORT: "0", RINGBACK_METRICS_ADDRESS: "" });
 		const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
 		await running.said(/^ {2}metrics {2}off$/m);
@@ -100,7 +100,7 @@ describe("serve", { concurrency: 2 }, () => {
 		match(ended.stderr, /this process has no \/metrics: .*RINGBACK_METRICS_ADDRESS/);
 	});
 
-	test("warns on the screen and in the log of what its settings leave open, and of nothing else", async (t) => {
+	test("warns of insecure settings on the screen and in the log, and of nothing else", async (t) => {
 		const home = openHome(t);
 		const start = async (settings: Settings): Promise<Ended> => {
 			const running = home.start(["serve"], { PORT: "0", ...settings });
@@ -125,7 +125,7 @@ describe("serve", { concurrency: 2 }, () => {
 		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});
 
-	test("that cannot start says why in a sentence, without the password, and ends with 1", async (t) => {
+	test("says in a sentence why it cannot start, without the password, and exits with 1", async (t) => {
 		const port = await takePort(t);
 		const postgres = (where: string): Settings => ({
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@${where}/ringback`,
@@ -146,7 +146,7 @@ describe("serve", { concurrency: 2 }, () => {
 		];
 		for (const [index, [settings, sentence]] of cases.entries()) {
 			const home = openHome(t);
-			// One as a process, which has an exit code and a standard error of its own.
+			// One case runs as a process, to check the exit code and standard error.
 			const run = index === 0 ? home.run : home.runHere;
 			const ended = await run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...settings });
 			checkRefusal(ended, 1, sentence);
@@ -154,7 +154,7 @@ describe("serve", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("that may not use its port or its folder names which, and what to do", () => {
+	test("names a port or folder that it may not use, and what to do", () => {
 		const port = Object.assign(new Error("listen EACCES"), { syscall: "listen", port: 80 });
 		match(describeNotAllowed(port), /may not listen on port 80\. .*PORT=8090$/);
 		const folder = Object.assign(new Error("mkdir EACCES"), { syscall: "mkdir", path: "/srv/ringback" });
@@ -162,7 +162,7 @@ describe("serve", { concurrency: 2 }, () => {
 		doesNotMatch(describeNotAllowed(folder), /PORT/);
 	});
 
-	test("with another secret key than the database was sealed with says so, and ends with 1", async (t) => {
+	test("reports a secret key that does not open the database's secrets, and exits with 1", async (t) => {
 		const home = openHome(t);
 		await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
 		const ended = await home.runHere(["serve"], { PORT: "0", RINGBACK_SECRET_KEY: KEY });
@@ -170,7 +170,7 @@ describe("serve", { concurrency: 2 }, () => {
 		equal(ended.stderr.includes(KEY), false);
 	});
 
-	test("with wrong settings lists all of them, without the secrets in them, and ends with 2", async (t) => {
+	test("lists all wrong settings, without the secrets in them, and exits with 2", async (t) => {
 		const home = openHome(t);
 		const ended = await home.runHere(["serve"], {
 			PORT: "http",
@@ -187,7 +187,7 @@ describe("serve", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), [], "nothing was begun");
 	});
 
-	test("logs JSON lines that hold neither API keys nor secrets, whatever goes wrong", async (t) => {
+	test("logs JSON lines without API keys or secrets, whatever goes wrong", async (t) => {
 		const home = openHome(t);
 		const shop = await startShop({ answer: () => ({ status: 404 }) });
 		t.after(() => shop.close());
@@ -203,7 +203,7 @@ describe("serve", { concurrency: 2 }, () => {
 			...settings,
 			PORT: "0",
 			LOG_LEVEL: "info",
-			// Nobody listens there: a notice cannot be mailed, and the log says so.
+			// Nothing listens there, so a notice cannot be mailed and the log says so.
 			SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:1`,
 			MAIL_FROM: "rb@network.example",
 		});
@@ -225,7 +225,7 @@ describe("serve", { concurrency: 2 }, () => {
 	});
 });
 
-/** Every line of standard error is a log line, and none holds what it must not. Gives their number. */
+/** Checks that every line of standard error is a log line without forbidden text. Returns the number of lines. */
 function checkLog(ended: Ended, ...forbidden: readonly string[]): number {
 	const lines = ended.stderr.split("\n").filter((line) => line !== "");
 	for (const line of lines) {
@@ -237,7 +237,7 @@ function checkLog(ended: Ended, ...forbidden: readonly string[]): number {
 	return lines.length;
 }
 
-/** A sentence on standard error, and no stack. */
+/** Expects a sentence on standard error and no stack. */
 function checkRefusal(ended: Ended, code: number, sentence: RegExp): void {
 	match(ended.stderr, sentence);
 	deepEqual({ code: ended.code, stdout: ended.stdout }, { code, stdout: "" });
@@ -245,7 +245,7 @@ function checkRefusal(ended: Ended, code: number, sentence: RegExp): void {
 	equal(ended.stderr.includes(PASSWORD), false, ended.stderr);
 }
 
-/** Somebody else on the machine may have a chosen one already: then it is taken, too. */
+/** Another program may already use the chosen port, which has the same effect. */
 async function takePort(t: TestContext, port = 0): Promise<string> {
 	const server = createServer().listen(port, "127.0.0.1");
 	t.after(() => server.close());

@@ -1,4 +1,4 @@
-// What `ringback listen` and `ringback trigger` say when something is wrong, and how `listen` shows what it sent:
+// The messages of `ringback listen` and `ringback trigger` about mistakes, and how `listen` shows what it sent:
 // enough to find the mistake without another page, and never a secret.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
@@ -12,8 +12,8 @@ import { type Cleaning, startHttpServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
 import { openListenSetup, untilReceived } from "./listen-setup.ts";
 
-describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
-	test("the receiver's own reason for a refusal stands on the line, a different one for each mistake", async (t) => {
+describe("the shop's commands point to the mistake", { concurrency: 2 }, () => {
+	test("the line shows the receiver's reason for a refusal, a different one for each mistake", async (t) => {
 		const setup = await openListenSetup(t);
 		const { secret } = setup.account;
 		const silent = { onEvent: () => undefined, onRefused: () => undefined };
@@ -42,7 +42,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("of an answer's text one line is shown, short and plain; one that never ends holds nothing up; a 2xx's is not shown", async (t) => {
+	test("one short line of a refusal's text is shown without control characters, an endless text delays nothing, and the text of a 2xx is not shown", async (t) => {
 		const setup = await openListenSetup(t);
 		const answers = {
 			long: (_, answer) => answer.writeHead(422).end(`\n\u001b[31mno\u202e ${"x".repeat(100_000)}\nsecond`),
@@ -96,7 +96,8 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		ok(verified.ok, "what is printed is all that a check needs");
 		ok(!plain.stdout.includes(secret) && !plain.stdout.includes(setup.account.apiKey));
 
-		// A terminal must not obey what an order id holds: then the text is not the bytes, and says so.
+		// A terminal must not obey control characters in an order ID. The shown text then differs from the bytes, and
+		// the line says so.
 		await setup.client.record({ orderId: "odd \ue000", basketValue: "1.00" });
 		await untilReceived(receiver, 2, plain);
 		await plain.said(
@@ -108,7 +109,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		equal(shownDigest, createHash("sha256").update(sent).digest("hex"));
 	});
 
-	test("a service that is not ready yet was never lost: listen says that it cannot connect yet, and then listens", async (t) => {
+	test("before the service is ready, listen says that it cannot connect yet, and then connects", async (t) => {
 		const setup = await openListenSetup(t);
 		await setup.opened.stop();
 		let asked = 0;
@@ -139,7 +140,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 		["listen", ["listen", "--to", "http://localhost:3000/postback"]],
 		["trigger", ["trigger", "conversion.approved"]],
 	] as const) {
-		test(`${name}: a refusal names the setting behind it, and an address where nothing is, itself`, async (t) => {
+		test(`${name}: a refusal names the setting that caused it, and an unreachable address is named`, async (t) => {
 			const setup = await openListenSetup(t);
 			const other = await serve(t, (_, answer) => answer.end("<html>"));
 			for (const [settings, sentence] of [
@@ -193,7 +194,7 @@ describe("the shop's commands say what to look at", { concurrency: 2 }, () => {
 	});
 });
 
-/** A server of the developer's own; gives the address to forward to. */
+/** Starts a server of the developer. Resolves to the address to forward to. */
 async function serve(t: Cleaning, handler: RequestListener): Promise<string> {
 	return `${await startHttpServer(t, handler)}/postback?shop=1`;
 }

@@ -1,11 +1,11 @@
-// `ringback trigger`: test conversions, walked to each of the four events; nothing real is touched.
+// `ringback trigger` leads test conversions to each of the four events, and touches nothing real.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {
-	test("walks a new test conversion to each event, and whoever listens is told each step", async (t) => {
+	test("leads a new test conversion to each event, and a listener receives each step", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url, ["--test-only"]);
@@ -42,7 +42,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		deepEqual([by("b")?.basketValue, by("c")?.reason, by("d")?.reason], ["49.90", "FRAUD", "RETURN"]);
 	});
 
-	test("without options it makes an order id of its own and shows each step to read", async (t) => {
+	test("without options it creates an order ID and prints each step", async (t) => {
 		const setup = await openListenSetup(t);
 		const { code, stdout } = await setup.run(["trigger", "conversion.approved"]);
 		equal(code, 0);
@@ -81,7 +81,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("a test order that was there before is walked on; a move that is not possible says why", async (t) => {
+	test("an existing test order is continued, and an impossible move says why", async (t) => {
 		const setup = await openListenSetup(t);
 		await setup.run(["trigger", "conversion.recorded", "--order", "mine"]);
 		const approved = await setup.run(["trigger", "conversion.approved", "--order", "mine"]);

@@ -1,4 +1,4 @@
-// A file on its way to a running service, over a real socket, in a form like the one on the page.
+// Uploads a file to a running service over a real socket, in a form like the page's.
 
 import { type ClientRequest, type OutgoingHttpHeaders, request } from "node:http";
 
@@ -9,18 +9,18 @@ export interface Sender {
 	cookies: ReadonlyMap<string, string>;
 }
 
-/** The form's own address. */
+/** Address of the form. */
 export interface UploadAddress {
 	url: string;
 	path: string;
 }
 
 export interface UploadOptions {
-	/** Without a Content-Length: how long it is shows only when it is there. */
+	/** Sends the file without a Content-Length, so that its size is unknown until it has arrived. */
 	isChunked?: boolean;
-	/** Whose cookies; null: nobody's. */
+	/** Sender of the cookies, or null for none. */
 	by: Sender | null;
-	/** Where the browser says that the form comes from, where it is not our own page. */
+	/** Origin that the browser reports, if it is not our own page. */
 	from?: "cross-site";
 }
 
@@ -30,7 +30,7 @@ export interface UploadAnswer {
 	location: string | undefined;
 }
 
-/** As a browser sends it: it reads no answer before everything is sent. */
+/** Uploads like a browser, which reads no answer before everything is sent. */
 export function upload(
 	{ url, path }: UploadAddress,
 	file: Buffer,
@@ -60,7 +60,7 @@ export function upload(
 		});
 		sending.on("error", reject);
 		sending.write(before);
-		// A piece at a time, each when the one before is gone: a file of 14 MiB is not held thirty times.
+		// One piece at a time, so that a file of 14 MiB is not in memory thirty times.
 		let start = 0;
 		const send = () => {
 			while (start < file.length) {
@@ -74,7 +74,7 @@ export function upload(
 	});
 }
 
-/** Only how it begins: the sender stalls then. */
+/** Sends only the beginning and then stalls. */
 export function beginUpload({ url, path }: UploadAddress, options: UploadOptions): ClientRequest {
 	const headers = { ...headersOf(options), "content-length": 1_000_000 };
 	const sending = request(`${url}${path}`, { method: "POST", headers, agent: false });
@@ -100,7 +100,10 @@ const FRAME = {
 
 export const FOURTEEN_MIB = Buffer.alloc(14 * MIB, "x,y\n");
 
-/** 9.9 MB of rows that make sense, and a last line that refuses the file: all of it is read, nothing is stored. */
+/**
+ * 9.9 MB of valid rows with a last line for which the file is refused, so that all of it is read and nothing is
+ * stored.
+ */
 export function makeLongFile(): Buffer {
 	const reason = "x".repeat(200);
 	const rows = Array.from({ length: 39_999 }, (_, index) => `order ${index},reject,${reason}\n`);

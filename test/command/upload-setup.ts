@@ -1,5 +1,4 @@
-// `ringback serve` as a process of its own, people who are signed in to it over real sockets, and what their uploads
-// cost it.
+// `ringback serve` as a process, people who are signed in over real sockets, and the memory that their uploads cost.
 
 import { equal, match } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,9 +8,9 @@ import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
 
-/** The one that createTestSite seals with. */
+/** The key that createTestSite seals with. */
 const SECRET_KEY = "07".repeat(32);
-/** The people were made with it, so that the service has to know it, too. */
+/** The key with which the people were created, which the service needs too. */
 const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 
 export interface UploadSetup {
@@ -59,7 +58,7 @@ async function prepare(databasePath: string, ownerCount: number) {
 	return { programmeId: programme.public_id, emails, staffEmail };
 }
 
-/** By how much the memory of a process grows at the most, in MiB, while something is done to it. */
+/** Returns the maximum growth of a process's memory in MiB while `work` runs. */
 export async function watchGrowth<Done>(
 	running: Running,
 	act: () => Promise<Done>,

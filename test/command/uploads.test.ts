@@ -1,4 +1,4 @@
-// Uploads to the real command over real sockets: what thirty at once cost it, who may send one, and what is left.
+// Uploads to the real command over real sockets: the cost of thirty at once, who may upload, and what is left behind.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 import { beginUpload, FOURTEEN_MIB, makeLongFile, upload } from "./upload-request.ts";
 import { openUploadSetup, type UploadSetup, watchGrowth } from "./upload-setup.ts";
 
-/** Of an idle service, which has given back what it did not need. Thirty files in memory would be 420. */
+/** Limit in MiB for an idle service that has released unused memory. Thirty files in memory would be 420. */
 const MAX_GROWTH_MIB = 100;
 interface UploadKind {
 	file: Buffer;
@@ -19,7 +19,7 @@ interface UploadKind {
 
 const SMALL = Buffer.from("orderId,decision\nA-1,approve\n");
 
-test("uploads to a running service", async (t) => {
+test("thirty uploads at once use little memory, need the right to upload, and leave nothing behind", async (t) => {
 	const setup = await openUploadSetup(t, 8);
 	const [one, other, third] = setup.owners;
 	ok(one !== undefined && other !== undefined && third !== undefined);
@@ -28,7 +28,7 @@ test("uploads to a running service", async (t) => {
 		"what is wrong with a file is said on the page, also when the browser is still sending",
 		async () => {
 			for (const isChunked of [false, true]) {
-				// Two people: of one, only the first is read to its end before it is answered.
+				// Two people, because of one person's uploads only the first is read to its end before it is answered.
 				const answer = await upload(setup, FOURTEEN_MIB, { by: isChunked ? setup.staff : one, isChunked });
 				equal(answer.status, 413);
 				match(answer.text, /The file is larger than 10 MB/);

@@ -1,4 +1,4 @@
-// Help at every level, and what is wrong with a command that cannot be understood.
+// Help at every level, and the messages about a command line that cannot be understood.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -23,11 +23,11 @@ const COMMANDS = [
 	"owed",
 ];
 
-describe("help is on standard output and ends with 0", () => {
+describe("help is printed to standard output and exits with 0", () => {
 	for (const args of [[], ["--help"], ["help"]]) {
 		test(`"${["ringback", ...args].join(" ")}" lists every command`, async (t) => {
 			const home = openHome(t);
-			// One as a process, which has a standard output and an exit code of its own.
+			// One case runs as a process, to check standard output and the exit code.
 			const { code, stdout, stderr } = await (args.length === 0 ? home.run(args) : home.runHere(args));
 			deepEqual({ code, stderr }, { code: 0, stderr: "" });
 			match(stdout, /^Usage: ringback COMMAND \[OPTIONS\]$/m);
@@ -56,7 +56,7 @@ describe("help is on standard output and ends with 0", () => {
 	}
 });
 
-describe("wrong usage says what is wrong and where help is, in few lines, and ends with 2", () => {
+describe("wrong usage prints the mistake and where to find help in a few lines, and exits with 2", () => {
 	const cases: readonly [args: string, problem: RegExp, help: RegExp][] = [
 		["bogus", /^There is no command "bogus"\. /, /See `ringback --help`\.$/m],
 		["listen --json", /^`ringback listen` is a command of the shop's package, .*\/downloads/m, /Integration/],

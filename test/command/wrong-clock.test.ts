@@ -1,5 +1,5 @@
-// Real processes over one PostgreSQL, each with a machine clock of its own (faketime): whatever those clocks show, no
-// callback is refused for its time, nothing is approved early, no replay is taken, and nothing waits for long.
+// Real processes over one PostgreSQL, each with its own machine clock (faketime). Whatever those clocks show, no
+// callback is refused for its time, nothing is approved early, no replay is accepted, and nothing waits for long.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { signedRequest } from "../support/signed-request.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-/** Debian's library, which moves the clock of the process that loads it. */
+/** Debian's library that shifts the clock of the process that loads it. */
 const LIBRARY = ["/usr/lib", "/usr/lib64"]
 	.filter(existsSync)
 	.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name, "faketime/libfaketime.so.1")))
@@ -25,12 +25,12 @@ const SKIP =
 		? reportNotRun("Wrong clocks are not tested: faketime is missing (apt-get install faketime).")
 		: false;
 const KEY = "ab".repeat(32);
-/** Silent after 15 seconds, and noticed within five. */
+/** An engine counts as silent after 15 seconds, and this is noticed within five. */
 const MOST_WAIT_MS = 20_000;
 const PROGRAMMES = 6;
 const ROUNDS = 5;
 
-test("processes whose clocks are far off send, decide and take nothing", { skip: SKIP }, async (t) => {
+test("processes whose clocks are far off send, decide and accept nothing", { skip: SKIP }, async (t) => {
 	const network = await openNetwork(t);
 	const right = await network.start();
 	const wrong = await Promise.all(["+1h", "+31d", "-1h", "+4m"].map((offset) => network.start(offset)));
@@ -46,14 +46,14 @@ test("processes whose clocks are far off send, decide and take nothing", { skip:
 	equal((await send(right.url, taken)).status, 401, "a replay to the one whose clock is right");
 
 	const sold = await network.sell(() => right.url, ROUNDS);
-	// Killed, it leaves nothing that anybody waits for: it had no slot.
+	// Nobody waits for them after the kill, because they owned no slot.
 	for (const { running } of wrong) running.kill("SIGKILL");
 	const later = await network.sell(() => right.url, 1);
 	await network.checkArrived(["taken once", ...sold, ...later]);
 	deepEqual(await network.statuses(), ["RECORDED"]);
 });
 
-test("a process 50 s ahead signs by the database's clock; killed, its shops wait 20 s at most", {
+test("a process whose clock is 50 s ahead signs with the database's time, and after a kill its shops wait 20 s at most", {
 	skip: SKIP,
 }, async (t) => {
 	const network = await openNetwork(t);
@@ -103,13 +103,13 @@ async function openNetwork(t: TestContext) {
 		shop,
 		accounts,
 		async start(offset?: string): Promise<Started> {
-			// Only the clock of the day: a process whose monotonic clock leaps is another test.
+			// Only the wall clock is shifted. A monotonic clock that jumps is another test.
 			const clock = { LD_PRELOAD: LIBRARY ?? "", FAKETIME: offset ?? "", FAKETIME_DONT_FAKE_MONOTONIC: "1" };
 			const running = home.start(["serve"], { ...settings, ...(offset === undefined ? {} : clock) });
 			const [, url = ""] = await running.said(/^Ringback listens on (\S+)$/m);
 			return { url, running };
 		},
-		/** So many of every programme. Resolves to the orders that were taken. */
+		/** Reports `rounds` sales of every programme. Resolves to the accepted orders. */
 		async sell(door: (n: number) => string, rounds: number): Promise<string[]> {
 			const orders: string[] = [];
 			for (let round = 0; round < rounds; round++) {
@@ -161,7 +161,7 @@ function orderOf({ body }: ShopRequest): string {
 	return (JSON.parse(body.toString()) as { orderId: string }).orderId;
 }
 
-/** As the shop sees it, by a clock that is right. */
+/** Verifies like the shop, with a correct clock. */
 async function checkSignature(
 	{ path, rawHeaders, body, arrivedAtMs }: ShopRequest,
 	accounts: readonly ShopAccount[],

@@ -1,10 +1,10 @@
-// Callbacks made by hand, good ones and bad ones, and how they reach a receiver: as a sender of its own making
-// would send them, over a plain socket. Signs with node:crypto alone, and is itself held against the vectors.
+// Callbacks made by hand, valid and invalid, and sent to a receiver over a plain socket. They are signed with
+// node:crypto alone, and this code itself is checked with the shared vectors.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { request } from "node:http";
 
-/** Names with their values; a list is sent as that many headers. */
+/** Names with their values. A list is sent as several headers. */
 type HeaderValues = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Callback {
@@ -12,7 +12,7 @@ export interface Callback {
 	target: string;
 	headers: HeaderValues;
 	body: Buffer;
-	/** In chunks, as a proxy may pass it on; else with its length. */
+	/** Sends the body in chunks, as a proxy may; otherwise with its length. */
 	isChunked?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface CallbackOptions {
 	body?: Buffer | string;
 	timestamp?: string;
 	nonce?: string;
-	/** What is signed as the method; what is sent is always POST. */
+	/** Method in the signed text. The request is always a POST. */
 	signedMethod?: string;
 }
 
@@ -32,12 +32,12 @@ export interface Answered {
 	text: string;
 }
 
-/** No answer takes this long on the slowest machine: the receiver hangs. */
+/** No answer takes this long on the slowest machine, so the receiver hangs. */
 const GIVE_UP_AFTER_MS = 20_000;
 
 let made = 0;
 
-/** The 14 fields, of a conversion that no other call has made. */
+/** Returns the 14 fields of a conversion that no other call has used. */
 export function makeEvent(more: object = {}): Record<string, unknown> {
 	made++;
 	return {
@@ -85,7 +85,7 @@ export function withoutHeader(callback: Callback, name: string): Callback {
 }
 
 export function sign(secret: string, parts: readonly string[]): string {
-	// Header bytes are read as Latin-1 by Node: this gives them back as they were, ASCII unchanged.
+	// Node reads header bytes as Latin-1. This restores them as they were; ASCII stays unchanged.
 	return createHmac("sha256", secret).update(parts.join("\n"), "latin1").digest("hex");
 }
 
@@ -97,12 +97,12 @@ export function secondsFromNow(seconds: number): string {
 	return String(Math.floor(Date.now() / 1000) + seconds);
 }
 
-/** What a header's UTF-8 bytes look like to Node, which sends each character as one byte. */
+/** Returns a header's UTF-8 bytes in the form that Node needs, which sends each character as one byte. */
 export function asHeader(text: string): string {
 	return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** Undefined when the receiver hung up without an answer. */
+/** Resolves to undefined if the receiver closed the connection without an answer. */
 export function send(
 	port: number,
 	{ method, target, headers, body, isChunked = false }: Callback,
@@ -123,7 +123,7 @@ export function send(
 				answer.on("close", () => resolve({ status: answer.statusCode ?? 0, text }));
 			},
 		);
-		// A receiver may refuse and hang up before it has read everything.
+		// A receiver may refuse and close the connection before it has read everything.
 		outgoing.on("error", () => resolve(undefined));
 		outgoing.setTimeout(GIVE_UP_AFTER_MS, () => {
 			outgoing.destroy();

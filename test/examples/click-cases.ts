@@ -1,4 +1,4 @@
-// A shop's page keeps the click id of a partner's link in a cookie of its own, and has it again at the checkout.
+// A shop's page stores the click ID of a partner's link in its own cookie, and reads it at the checkout.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";

@@ -1,5 +1,5 @@
-// A folder of its own for one language's examples, filled in for one brand and built: what is started in it sees
-// nothing of the machine's environment, and has ended before the folder goes.
+// A separate folder for one language's examples, filled in for one brand and built. Programs that run in it see
+// nothing of the machine's environment and end before the folder is removed.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import {
@@ -34,20 +34,20 @@ import { endProcess, type Running, watchProcess } from "../support/watched-proce
 import { makeCallback, send } from "./callback.ts";
 import { TOOLCHAINS } from "./toolchains.ts";
 
-/** Every receiver is started with two, as while the secret is being replaced. */
+/** Every receiver is started with two secrets, as during a replacement. */
 export const OLDER_SECRET = "the-secret-of-before";
 
 export interface RunningReceiver {
 	readonly port: number;
 	readonly process: Running;
-	/** Everything it has printed that names this conversion, a line each. */
+	/** Returns all printed lines that name this conversion. */
 	linesOf(conversionId: string): string[];
 }
 
 export interface StartOptions {
-	/** The open file that it prints to; else what it prints is kept. */
+	/** An open file to print to; by default the output is captured. */
 	stdout?: number;
-	/** It can write no more than 4 KiB to a file, and is told so in the middle, as by a full disk. */
+	/** Limits files to 4 KiB, so that a write fails in the middle as on a full disk. */
 	hasFullDisk?: boolean;
 }
 
@@ -60,7 +60,7 @@ interface ShopPage {
 export type ExampleFolder = Awaited<ReturnType<typeof openExamples>>;
 
 const run = promisify(execFile);
-/** Eight blocks of 512 bytes; the signal that would end it at the ninth is ignored. */
+/** Eight blocks of 512 bytes. The signal that would end the process at the ninth is ignored. */
 const WITH_FULL_DISK = ["sh", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$@"', "sh"] as const;
 const RECEIVER_PACKAGE = fileURLToPath(new URL("../../receiver", import.meta.url));
 
@@ -80,11 +80,11 @@ export async function openExamples(
 		PATH: process.env["PATH"] ?? "",
 		HOME: folder,
 		TMPDIR: folder,
-		// Order ids on the command line are UTF-8: Java and Ruby would take them for ASCII in the C locale.
+		// Order IDs on the command line are UTF-8, which Java and Ruby would read as ASCII in the C locale.
 		LANG: "C.UTF-8",
 		GOCACHE: join(folder, "go-cache"),
 		GOFLAGS: "-mod=mod",
-		// Else each of Node's processes takes the types out of the package's sources again.
+		// Otherwise each Node process would strip the types of the package's sources again.
 		NODE_COMPILE_CACHE: COMPILE_CACHE,
 	};
 	// As in a shop's project that has the package installed.
@@ -114,9 +114,9 @@ export async function openExamples(
 	};
 
 	return {
-		/** Another program listens and hands requests to it. */
+		/** Another program listens and passes requests to the example. */
 		isServedByCommand: toolchain.isServedByCommand ?? false,
-		/** Why nobody can see here that its answer comes before its work; null where it can be seen. */
+		/** Reason why this machine cannot show that the answer comes before the work, or null. */
 		whyNoSlowWork: toolchain.whyNoSlowWork ?? null,
 		async startReceiver(
 			secret: string,
@@ -141,12 +141,12 @@ export async function openExamples(
 						.filter((line) => line.includes(` ${conversionId} `)),
 			};
 		},
-		/** Resolves when it has ended by itself. */
+		/** Resolves when the sender has ended by itself. */
 		runSender: (args: readonly string[], settings: Readonly<Record<string, string>>) => {
 			const [program, ...first] = toolchain.startSender(sources);
 			return start([program, ...first, ...args], settings).ended();
 		},
-		/** A page of a shop that keeps click ids; the shell's is started for each request. */
+		/** Opens a page of a shop that stores click IDs. The shell's example is started for each request. */
 		async openShop(): Promise<(path: string, cookies: string) => Promise<ShopPage>> {
 			const { startClick } = toolchain;
 			if (startClick === null) {
@@ -169,33 +169,34 @@ export async function openExamples(
 			await until(isUp, () => `it does not listen; ${process.stderr}`);
 			return open;
 		},
-		/** Which port it takes is left to it; no secret where that is empty. */
+		/** Starts the receiver without a port setting, and without a secret if it is empty. */
 		startWithoutPort: (secret: string) =>
 			start(toolchain.startReceiver(sources, 0), secret === "" ? {} : { RINGBACK_SIGNING_SECRET: secret }),
-		/** The shell's: checks what is saved in files. */
+		/** Runs the shell's receiver, which checks saved files. */
 		runReceiver: (args: readonly string[], secret: string) => {
 			const [program, ...first] = toolchain.startReceiver(sources, 0);
 			return start([program, ...first, ...args], { RINGBACK_SIGNING_SECRET: secret }).ended();
 		},
 		pathOf: (name: string) => join(folder, name),
-		/** Every path in it and below, but for what a database keeps beside its file. */
+		/** Lists every path in and below the folder, except a database's auxiliary files. */
 		listFiles: () =>
 			readdirSync(folder, { recursive: true, encoding: "utf8" })
 				.filter((name) => !name.startsWith("postbacks.db"))
 				.map((name) => join(folder, name)),
-		/** Where its receiver makes a file of each event; null for one that has a database. */
+		/** Folder in which the receiver stores a file for each event, or null if it uses a database. */
 		storeFolder: toolchain.store?.kind === "folder" ? join(folder, toolchain.store.name) : null,
 		write(name: string, content: string | Uint8Array) {
 			writeFileSync(join(folder, name), content);
 			return join(folder, name);
 		},
-		/** While `during` runs, nothing can be stored. */
+		/** Makes storing impossible while `during` runs. */
 		async withoutStore(during: () => Promise<void>) {
 			if (toolchain.store === null) throw new Error(`${language} stores nothing`);
 			const { name, kind } = toolchain.store;
 			const path = join(folder, name);
 			renameSync(path, `${path}.away`);
-			// Of the other kind, so that it cannot be made anew either; root may write where others may not.
+			// Replaced by the other kind (file or folder), so that it cannot be created again, because root ignores
+			// permissions.
 			if (kind === "folder") writeFileSync(path, "");
 			else mkdirSync(path);
 			try {
@@ -209,7 +210,7 @@ export async function openExamples(
 	};
 }
 
-/** For the instance as it stands in the files: nothing to change. */
+/** Returns the file unchanged, for the default brand. */
 export function asItStands(text: string): string {
 	return text;
 }

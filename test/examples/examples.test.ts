@@ -1,5 +1,5 @@
-// Every example is run as a shop would run it: its receiver against every case of section 4.3 and the shapes of
-// the shared vectors, both directions against a live Ringback, for the default brand and for another.
+// Runs every example like a shop. Its receiver gets every case of section 4.3 and the shapes of the shared vectors,
+// and both directions run against a live Ringback, for the default brand and for another one.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -30,14 +30,14 @@ interface Vector {
 }
 const { vectors: VECTORS }: { vectors: readonly Vector[] } = vectorsJson;
 
-/** In no shell, JSON or URL do all of these stand for themselves; at most 128 characters, as the service has it. */
+/** Characters that need escaping in a shell, in JSON or in a URL; at most 128, as the service allows. */
 const HOSTILE_ORDER_IDS = [
 	`O'Brien & "Söhne" \\ 100% <a>`,
 	"🛒-注文-Ü-\u{1F9FE}",
 	"$(id) `id` %s \\n $HOME ;# {}",
 ];
 
-/** The others wait for compilers and interpreters to start, for minutes. */
+/** The other languages wait minutes for compilers and interpreters. */
 const LANGUAGES = EXAMPLE_LANGUAGES.filter(({ value }) => isLong || value === "node" || value === "shell");
 const ran: string[] = [];
 const missing: string[] = [];
@@ -50,7 +50,7 @@ test("the signer of these tests gives every signature of the vectors", () => {
 	}
 });
 
-// Two at a time, as there are cores: most of it is waiting for compilers and interpreters to start.
+// Two at a time for two cores, because most of the time is spent starting compilers and interpreters.
 describe("examples", { concurrency: 2 }, () => {
 	let ringbacks: readonly { brand: string; ringback: LiveRingback }[] = [];
 	before(async () => {
@@ -68,7 +68,7 @@ describe("examples", { concurrency: 2 }, () => {
 			const tools = await findTools(language);
 			if ("missing" in tools) {
 				missing.push(tools.missing);
-				// Nothing of ours could be wrong, or right, where the language is not there.
+				// If the language is not installed, nothing can be tested.
 				t.skip(tools.missing);
 				return;
 			}
@@ -95,7 +95,7 @@ test("says which examples were run", (t) => {
 	t.diagnostic(`examples run: ${ran.join(", ")}; not run: ${missing.join(", ") || "none"}`);
 	equal(ran.length + missing.length, LANGUAGES.length, "one failed before it came to its end");
 	for (const reason of missing) noteNotRun(`examples in ${reason}`);
-	// Where all tools are meant to be there, one that is missing is a defect.
+	// If all tools must be installed, a missing one is a defect.
 	if (process.env["RINGBACK_EXAMPLES"] === "all") deepEqual(missing, []);
 });
 
@@ -104,7 +104,7 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 		const receiver = await examples.startReceiver(secret);
 		const at = { secret, receiver, folder: examples };
 		if (!receiver.process.isRunning && secret.trim() !== secret) {
-			// The package takes such a secret for a slip in copying, and says so instead of starting.
+			// The package treats white space in a secret as a copying mistake, and says so instead of starting.
 			match(receiver.process.stderr, /white space/);
 			continue;
 		}
@@ -116,7 +116,7 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 				)) {
 					if (method !== "POST") continue;
 					const body = Buffer.from(bodyBase64, "base64");
-					// The vectors' moment is long past: the same path, body and secret, signed now.
+					// The vectors are outdated by now, so the same path, body and secret are signed again.
 					const answered = await send(receiver.port, makeCallback({ secret, target, body }));
 					equal(answered?.status, isEvent(body) ? 204 : 400, name);
 					equal(
@@ -151,7 +151,7 @@ async function checkLive(
 	const settings = {
 		RINGBACK_API_KEY: programme.key,
 		RINGBACK_SIGNING_SECRET: programme.secret,
-		// Filled in, the address stands in the text.
+		// In the filled-in example the address is part of the text.
 		...(isDefault ? { RINGBACK_URL: ringback.url } : {}),
 	};
 	const target = "/postback?shop=1&x=%C3%9C";
@@ -196,7 +196,7 @@ function isEvent(body: Buffer): boolean {
 	try {
 		return typeof JSON.parse(body.toString("utf8")).conversionId === "string";
 	} catch {
-		// Not JSON: no event either.
+		// Text that is not JSON is not an event.
 		return false;
 	}
 }

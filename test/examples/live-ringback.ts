@@ -1,5 +1,5 @@
-// A whole Ringback on the machine's own clock and a real SQLite file, with programmes whose callbacks go through
-// a TLS front to a plain port, as they do at a shop. The front passes bytes on unchanged and keeps a copy.
+// A whole Ringback on the machine's clock and a real SQLite file. The callbacks of its programmes go through a TLS
+// front to a plain port, as at a shop. The front passes bytes on unchanged and keeps a copy.
 
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -32,7 +32,7 @@ async function openProgramme(service: Service) {
 	return {
 		key,
 		secret,
-		/** Order ids as they are stored, the oldest first. */
+		/** Order IDs as stored, the oldest first. */
 		async orderIds() {
 			const rows = db
 				.selectFrom("conversions")
@@ -45,7 +45,7 @@ async function openProgramme(service: Service) {
 			const rows = db.selectFrom("deliveries").select("state").where("programme_id", "=", id).orderBy("id");
 			return (await rows.execute()).map((row) => row.state);
 		},
-		/** From now on callbacks go through a TLS front to this port; resolves to the bytes it passes on. */
+		/** Sends callbacks through a TLS front to this port from now on. Resolves to the bytes that it passes on. */
 		async deliverTo(t: TestContext, port: number, target: string) {
 			const front = await openFront(t, port);
 			expectValue(
@@ -71,7 +71,7 @@ async function openFront(t: TestContext, port: number): Promise<{ port: number; 
 				sockets.delete(one);
 				other.destroy();
 			});
-			// Whoever hangs up first, the other side is told by "close".
+			// If one side disconnects, the "close" event informs the other one.
 			one.on("error", () => undefined);
 			one.pipe(other);
 		}

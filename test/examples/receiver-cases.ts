@@ -1,5 +1,5 @@
-// What a receiver has to do with a callback, section 4.3 of the contract rule by rule, and with requests that no Ringback
-// sends: refuse them, and be none the worse for it. One table for every language.
+// Cases that every receiver must handle: the rules of contract section 4.3 one by one, and requests that no Ringback
+// sends, which it must refuse without harm. All languages share one table.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -26,23 +26,23 @@ export interface ReceiverAtHand {
 }
 
 type Event = Record<string, unknown>;
-/** A good one but for what is given. */
+/** Creates a callback that is valid except for the given options. */
 type Seal = (options?: Partial<CallbackOptions>) => Callback;
 
 const MAX_BODY_BYTES = 65_536;
 /** Enough concurrent requests to collide even on two cores. */
 const AT_ONCE = 16;
-/** More than a pool of threads has, which grows by two a second: the last one would be served after 20 s. */
+/** More than a thread pool has. A pool that grows by two threads a second would serve the last one after 20 s. */
 const STRANGERS = 48;
-/** What the service waits for an answer, contract section 4.1. */
+/** Time that the service waits for an answer (contract section 4.1). */
 const ANSWER_WITHIN_MS = 5_000;
 const TRIO = ["Timestamp", "Nonce", "Signature"] as const;
 
-/** Answered 401, and nothing is done about the event: each made of an event of its own, and of its body. */
+/** Requests that must be answered with 401 and must not be processed, each made from a new event and its body. */
 const REFUSED: Readonly<Record<string, readonly ((seal: Seal, body: string) => Callback)[]>> = {
 	"301 seconds old and more than 300 seconds ahead": [
 		(seal) => seal({ timestamp: secondsFromNow(-301) }),
-		// Ten seconds more than the tolerance: on a slow machine the receiver looks at its clock later.
+		// Ten seconds more than the tolerance, because on a slow machine the receiver reads its clock later.
 		(seal) => seal({ timestamp: secondsFromNow(310) }),
 		(seal) => seal({ timestamp: "0" }),
 	],
@@ -99,7 +99,7 @@ function oddTimestamps(): string[] {
 	const now = secondsFromNow(0);
 	const inDigitsFrom = (zero: number) =>
 		[...now].map((digit) => String.fromCodePoint(zero + Number(digit))).join("");
-	// As bytes, and as the text that a server makes of them: whichever it signs, it is refused.
+	// As bytes, and as the text that a server makes of them. Both must be refused, whichever is signed.
 	const others = [inDigitsFrom(0xff10), inDigitsFrom(0x660), `${now}é`].flatMap((text) => [
 		asHeader(text),
 		asHeader(asHeader(text)),
@@ -175,7 +175,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const callback = sealed(at, { body: JSON.stringify(event) });
 		await expectStatus(at, callback, 204);
 		await expectStatus(at, callback, 401);
-		// Another event, so that it is the nonce that is recognised.
+		// Another event, so that only the nonce is repeated.
 		await expectRefused(at, (seal) => seal({ nonce: String(callback.headers["X-Service-Nonce"]) }));
 		await expectLine(at, event);
 	},
@@ -223,7 +223,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		await expectNoLine(at, event);
 		await expectStatus(at, sealed(at, { body }), 204);
 		await expectLine(at, event);
-		// So far beyond the limit, a receiver may hang up while we still send.
+		// The body is so large that a receiver may close the connection while we still send.
 		const answered = await send(at.receiver.port, sealed(at, { body: " ".repeat(32 * MAX_BODY_BYTES) }));
 		ok(answered === undefined || answered.status === 413, String(answered?.status));
 	},
@@ -249,7 +249,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const paths = [`a/${name}`, `b/${name}`, `../${name}`, `..\\${name}`, at.folder.pathOf(name)];
 		const pairs = [
 			...paths.map((path) => [path, "conversion.approved"] as const),
-			// Joined with a dot, or spelt on a disk that knows no capitals, these two pairs are one.
+			// These two pairs are equal if they are joined with a dot or written to a disk that ignores case.
 			[`${name}.conversion`, "approved.x"],
 			[name, "conversion.approved.x"],
 			[name.toUpperCase(), "conversion.approved.x"],
@@ -294,10 +294,10 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 	},
 };
 
-/** Its head and two bytes of its body are on the way; the rest never comes. */
+/** Sends the head and two bytes of the body; the rest never comes. */
 async function startBody(port: number): Promise<Socket> {
 	const socket = connect(port, "127.0.0.1");
-	// It may be hung up on, which is as good.
+	// The receiver may close the connection, which is fine too.
 	socket.on("error", () => undefined);
 	await once(socket, "connect");
 	const head = `POST /postback HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 1000\r\n\r\n`;
@@ -325,7 +325,7 @@ async function expectRefused(
 	await expectNoLine(at, event);
 }
 
-/** Exactly one, though the work comes after the answer. */
+/** Expects exactly one line, although the work comes after the answer. */
 export async function expectLine(at: ReceiverAtHand, event: Event): Promise<void> {
 	const lines = () => at.receiver.linesOf(String(event["conversionId"]));
 	await until(
@@ -334,7 +334,7 @@ export async function expectLine(at: ReceiverAtHand, event: Event): Promise<void
 	);
 	await expectSettled(at);
 	const wanted = `${event["event"]} ${event["conversionId"]} ${event["orderId"]} ${event["status"]}`;
-	// PHP's log puts a time before it.
+	// PHP's log puts a time before the line.
 	deepEqual(
 		lines().map((line) => line.slice(-wanted.length)),
 		[wanted],
@@ -346,11 +346,11 @@ export async function expectNoLine(at: ReceiverAtHand, event: Event): Promise<vo
 	deepEqual(at.receiver.linesOf(String(event["conversionId"])), []);
 }
 
-/** Whatever it was going to print for earlier requests, it has printed: a later one's line is there. */
+/** Waits until everything for earlier requests has been printed, by waiting for the line of a later one. */
 async function expectSettled(at: ReceiverAtHand): Promise<void> {
 	const marker = makeEvent();
 	const answered = await send(at.receiver.port, sealed(at, { body: JSON.stringify(marker) }));
-	// While its store is away nothing is worked on, and no line can come.
+	// Without its store the receiver processes nothing, so no line can come.
 	if (answered?.status === 503) return;
 	equal(answered?.status, 204, "it no longer takes good callbacks");
 	await until(() => at.receiver.linesOf(String(marker["conversionId"])).length > 0);

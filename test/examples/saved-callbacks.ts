@@ -1,4 +1,4 @@
-// The shell has no server: its receiver looks at one callback that was saved, and says what is wrong with it.
+// The shell has no server. Its receiver checks one saved callback and says what is wrong with it.
 
 import { equal, match, notEqual } from "node:assert/strict";
 import type { TestContext } from "node:test";

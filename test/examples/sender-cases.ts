@@ -1,5 +1,5 @@
-// What a sender may not take for a recorded sale: an answer that is not the service's. It asks nobody else either,
-// because whoever it asks is told the API key.
+// Answers that a sender must not take for a recorded sale, because they are not the service's. It must not follow a
+// redirect either, because it would send the API key to another server.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -17,7 +17,7 @@ interface FalseAnswer {
 const PAGE = { type: "text/html; charset=utf-8", body: "<!doctype html><title>Welcome</title>" };
 const RECORD = { type: "application/json", body: '{"outcome":"RECORDED","conversion":{}}' };
 
-/** Clients differ in which of the redirects they follow, with which method and with which headers. */
+/** Clients differ in which redirects they follow, with which method and with which headers. */
 const FALSE_ANSWERS: readonly FalseAnswer[] = [
 	...[302, 307].map((status) => ({
 		title: `a ${status} to another host`,

@@ -1,5 +1,5 @@
-// How a receiver starts: with its secret or with a sentence, at the port that is documented, and after a restart
-// with what it had stored before; and that its answer goes out before its work, however long that takes.
+// How a receiver starts: with its secret or with an error message, at the documented port, and after a restart with
+// what it had stored. Its answer must also be sent before its work, however long that takes.
 
 import { match, notEqual, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -14,7 +14,7 @@ import { expectLine, expectNoLine, expectStatus, sealed } from "./receiver-cases
 
 const SECRET = "a-secret";
 const DEFAULT_PORT = 3000;
-/** What Linux writes to a pipe as one piece; then byte by byte, until none goes in. */
+/** Bytes that Linux writes to a pipe in one piece; then single bytes, until the pipe is full. */
 const PIECES_BYTES = [4_096, 1];
 
 export async function checkStart(t: TestContext, examples: ExampleFolder): Promise<void> {
@@ -35,7 +35,7 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 	);
 
 	await t.test("what a full disk let it store by half is worked on when it comes again", async () => {
-		// More than fits; with 16 KiB PHP would need the disk to read it, too.
+		// More than fits. With 16 KiB, PHP would need the disk to read it too.
 		const event = makeEvent({ reason: "x".repeat(12_000) });
 		const body = JSON.stringify(event);
 		const full = await examples.startReceiver(SECRET, { hasFullDisk: true });
@@ -51,7 +51,7 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 
 	await t.test("takes nothing when it has no secret, and says so", async () => {
 		if (examples.isServedByCommand) {
-			// The command serves whatever the file is.
+			// The command serves the file whatever it contains.
 			const receiver = await examples.startReceiver("");
 			const answered = await send(receiver.port, makeCallback({ secret: "" }));
 			ok(answered === undefined || answered.status >= 500, `answered ${answered?.status}`);
@@ -65,11 +65,11 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 
 	await t.test("listens on 3000 when no port is set", async (t) => {
 		if (examples.isServedByCommand) {
-			// It never reads PORT.
+			// The receiver does not read PORT.
 			t.skip("its port is in the command that serves it");
 			return;
 		}
-		// Of its own, so that nobody else who has the port could answer 204.
+		// A random secret, so that another program at that port could not answer 204.
 		const secret = randomBytes(16).toString("hex");
 		const receiver = examples.startWithoutPort(secret);
 		const isOurs = async () => (await send(DEFAULT_PORT, makeCallback({ secret })))?.status === 204;
@@ -78,16 +78,16 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 			() => `it is not there; ${receiver.stderr}`,
 		);
 		if (receiver.isRunning) return;
-		// Somebody else has the port: it complains of no other.
+		// Another program uses the port, and the message names this port.
 		match((await receiver.ended()).stderr, /address already in use/i);
 	});
 }
 
-/** All its work is a line that it prints: into a pipe that is full it waits, as it would for a slow shop. */
+/** The receiver's only work is to print a line. If the pipe is full it blocks, as with slow work in a shop. */
 export async function checkSlowWork(t: TestContext, examples: ExampleFolder): Promise<void> {
 	await t.test("204 goes out while the work still waits", async (t) => {
 		if (examples.whyNoSlowWork !== null) {
-			// A check that could not fail would be worse than none.
+			// A check that cannot fail would be worse than none.
 			t.skip(examples.whyNoSlowWork);
 			return;
 		}
@@ -109,21 +109,21 @@ export async function checkSlowWork(t: TestContext, examples: ExampleFolder): Pr
 async function openPipe(t: TestContext, path: string) {
 	await promisify(execFile)("mkfifo", [path]);
 	const ours = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-	// Opened apart from ours: this one waits when there is no room.
+	// Opened separately from ours, because this end blocks if there is no room.
 	const writeEnd = openSync(path, constants.O_WRONLY);
 	t.after(() => {
 		closeSync(writeEnd);
 		closeSync(ours);
 	});
 	return {
-		/** What a process is given to print into. */
+		/** File descriptor for the output of a process. */
 		writeEnd,
 		fill() {
 			for (const bytes of PIECES_BYTES) {
 				while (attempt(() => writeSync(ours, Buffer.alloc(bytes, "."))) > 0);
 			}
 		},
-		/** Everything that was in it, which makes room again. */
+		/** Reads everything from the pipe, which makes room again. */
 		empty() {
 			const buffer = Buffer.alloc(65_536);
 			let text = "";
@@ -136,7 +136,7 @@ async function openPipe(t: TestContext, path: string) {
 	};
 }
 
-/** Zero where it would have to wait. */
+/** Returns zero if the call would block. */
 function attempt(act: () => number): number {
 	try {
 		return act();

@@ -1,5 +1,5 @@
-// How each language's examples are found, built and started on this machine, and from which Debian packages
-// its tools come. Nothing is ever written beside the sources: everything goes to the folder given.
+// Finds, builds and starts each language's examples on this machine, and names the Debian packages of its tools.
+// Nothing is written beside the sources; everything goes to the given folder.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { ExampleLanguage } from "../../src/web/examples.ts";
 
 type Command = readonly [program: string, ...args: string[]];
 
-/** The source files, as they lie in the folder that everything built goes to. */
+/** Source files in the folder that also gets the build results. */
 export interface ExampleSources {
 	folder: string;
 	receiver: string;
@@ -17,20 +17,20 @@ export interface ExampleSources {
 }
 
 export interface Toolchain {
-	/** Commands that print a version: all must work, and the first says which version ran. */
+	/** Commands that print a version. All must work, and the first one shows which version runs. */
 	needs: readonly Command[];
 	packages: string;
-	/** Where it keeps what it stored, in the folder it runs in; null for one that stores nothing. */
+	/** Name of its store in its working folder, or null if it stores nothing. */
 	store: { name: string; kind: "folder" | "file" } | null;
-	/** Another program listens, at the port in its command, and hands requests to it. */
+	/** True if another program listens, at the port in its command, and passes requests to the example. */
 	isServedByCommand?: boolean;
-	/** Why nobody can see here that its answer comes before its work. */
+	/** Reason why this machine cannot show that the answer comes before the work. */
 	whyNoSlowWork?: string;
-	/** One after the other. */
+	/** Build commands, run one after the other. */
 	build?: (sources: ExampleSources) => readonly Command[];
 	startReceiver: (sources: ExampleSources, port: number) => Command;
 	startSender: (sources: ExampleSources) => Command;
-	/** Null for the shell's, which a web server starts for each request. */
+	/** Null for the shell's example, which a web server starts for each request. */
 	startClick: ((sources: ExampleSources, port: number) => Command) | null;
 }
 
@@ -38,7 +38,7 @@ const run = promisify(execFile);
 const FOLDER_STORE = { name: "postbacks", kind: "folder" } as const;
 const FILE_STORE = { name: "postbacks.db", kind: "file" } as const;
 const PYTHON = "/usr/bin/python3";
-/** They run for a second or two: half of that would go into optimising them. */
+/** The programs run for a second or two, half of which would go into optimisation. */
 const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] as const;
 const JAVA = ["java", ...SHORT_LIVED] as const;
 const JAVAC = ["javac", ...SHORT_LIVED.map((option) => `-J${option}`)] as const;
@@ -141,7 +141,7 @@ export const TOOLCHAINS: Readonly<Record<ExampleLanguage, Toolchain>> = {
 	},
 };
 
-/** The version that would run, or what is missing and where it comes from. */
+/** Returns the version that would run, or what is missing and which package has it. */
 export async function findTools(
 	language: ExampleLanguage,
 ): Promise<{ version: string } | { missing: string }> {
