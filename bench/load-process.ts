@@ -27,8 +27,13 @@ export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 }
 
 /** Reports sales, and fails unless every report is a new sale. */
-export async function reportSales(url: string, shopsFile: string, requests: number): Promise<LoadAnswer> {
-	const args = [url, shopsFile, String(requests), String(CONNECTIONS), `ORDER-${++runs}-`];
+export async function reportSales(
+	url: string,
+	shopsFile: string,
+	requests: number,
+	connections: number = CONNECTIONS,
+): Promise<LoadAnswer> {
+	const args = [url, shopsFile, String(requests), String(connections), `RUN-${++runs}-`];
 	const answer = await runChild<LoadAnswer>("load-generator.ts", args);
 	if (answer.statuses["201"] !== requests) {
 		throw new Error(`${requests} reports were answered ${JSON.stringify(answer.statuses)}`);

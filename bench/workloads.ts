@@ -15,6 +15,7 @@ import { w10DueRows } from "./w10-due-rows.ts";
 import { w11Windows } from "./w11-windows.ts";
 import { w12Cost } from "./w12-cost.ts";
 import { w13LowLoad } from "./w13-low-load.ts";
+import { w14Readers } from "./w14-readers.ts";
 import type { Workload } from "./workload.ts";
 
 export const WORKLOADS: readonly Workload[] = [
@@ -31,6 +32,7 @@ export const WORKLOADS: readonly Workload[] = [
 	w11Windows,
 	w12Cost,
 	w13LowLoad,
+	w14Readers,
 	l1Lists,
 	c1Clicks,
 ];
