@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { interruptAfter } from "../../test/support/between-statements.ts";
 import { createClock, type MovableClock, START_MS } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { untilOnClock } from "../../test/support/until.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { realClock } from "../outside/clock.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { createTallies } from "./tally.ts";
@@ -44,7 +46,7 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 	assert.deepEqual(tally?.days.get(TODAY - 1), new Map([["APPROVED", 1]]));
 });
 
-test("more than one slice is counted once each", async (t) => {
+test("a programme with more than one slice of conversions counts each of them once", async (t) => {
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	await fill(store, id, 4_001);
@@ -53,14 +55,15 @@ test("more than one slice is counted once each", async (t) => {
 	assert.equal(tally?.totals.get("RECORDED")?.basketMinor, 4_001n * 10_000n);
 });
 
-test("a reader waits for 30 ms and no longer: a large programme is counted beside them", {
+test("a page waits for a count for at most 30 ms, and a large programme is counted in the background", {
 	timeout: 20_000,
 }, async (t) => {
 	const { store, deps, clock } = await open(t);
 	const { id } = await addProgramme(store);
 	await fill(store, id, 2_001);
 	const gate = createGate();
-	const tallies = createTallies({ ...deps, clock: { ...clock, yieldLoop: () => gate.passed } });
+	const reader = interruptAfter(store.reader, 1, () => gate.passed);
+	const tallies = createTallies({ ...deps, store: { ...store, reader } });
 	const first = tallies.look(id);
 	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
 	await clock.moveBy(30);
@@ -71,18 +74,17 @@ test("a reader waits for 30 ms and no longer: a large programme is counted besid
 	assert.equal(clock.waitingTimers, 0);
 });
 
-test("a count that took long is kept for twenty times as long, then made anew", async (t) => {
+test("a count stays fresh for twenty times as long as it took", async (t) => {
 	const { store, deps, clock } = await open(t);
 	const { id } = await addProgramme(store);
 	await addConversion(store, id);
 	const startMs = clock.nowMs();
-	let yields = 0;
-	const slow = {
-		...clock,
-		nowMs: () => clock.nowMs() + yields * 1_000,
-		yieldLoop: async () => void yields++,
-	};
-	const tallies = createTallies({ ...deps, clock: slow });
+	let tookMs = 0;
+	const slow = { ...clock, nowMs: () => clock.nowMs() + tookMs };
+	const reader = interruptAfter(store.reader, 1, async () => {
+		tookMs = 1_000;
+	});
+	const tallies = createTallies({ ...deps, clock: slow, store: { ...store, reader } });
 	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 1);
 	await addConversion(store, id);
 	await clock.moveTo(startMs + 18_999);
@@ -91,15 +93,15 @@ test("a count that took long is kept for twenty times as long, then made anew", 
 	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 2);
 });
 
-test("a count that fails is logged, and the next look tries again", async (t) => {
+test("a count that fails is logged, and the next request tries again", async (t) => {
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	let isBroken = true;
 	const flaky = {
 		...store,
-		get db() {
+		get reader() {
 			if (isBroken) throw new Error("gone for a moment");
-			return store.db;
+			return store.reader;
 		},
 	};
 	const log = createLog();
@@ -110,19 +112,19 @@ test("a count that fails is logged, and the next look tries again", async (t) =>
 	assert.notEqual((await tallies.look(id)).count, null);
 });
 
-test("a stop ends the count under way, and no other begins", async (t) => {
+test("when the service stops, the count in progress ends and no other begins", async (t) => {
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	await addConversion(store, id);
 	const stopping = new AbortController();
-	const clock = { ...deps.clock, yieldLoop: async () => stopping.abort() };
-	const tallies = createTallies({ ...deps, clock, stopSignal: stopping.signal });
+	const reader = interruptAfter(store.reader, 1, async () => stopping.abort());
+	const tallies = createTallies({ ...deps, store: { ...store, reader }, stopSignal: stopping.signal });
 	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
 	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
 });
 
 async function open(t: TestContext) {
-	const store = openSqlite(":memory:");
+	const store = openSqlite(":memory:", realClock);
 	t.after(() => store.close());
 	await store.migrate(START_MS);
 	const clock: MovableClock = createClock();

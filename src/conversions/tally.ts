@@ -1,7 +1,7 @@
-// A programme's totals: a million conversions take two seconds to add up, which is too long for a page and too much for
-// every status change to keep in step. So they are made beside everything else, kept, and made anew when somebody looks
-// and the last count is old. A page shows the last count and when it was made; what is counted quickly, the reader waits
-// for. The network's totals over the last days are made the same way, and what partners earned.
+// Totals of a programme, of the network and of partners. Adding up a million conversions takes two seconds, which is too
+// long for a page and too much to keep up to date with every status change. Totals are therefore counted in the background
+// when somebody opens a page and the last count is old. The page shows the last count with its time. If counting is quick,
+// the page waits for it.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -18,107 +18,101 @@ export type StatusTotal = Pick<TallyGroup, "count" | "basketMinor" | "commission
 export interface Tally {
 	countedAtMs: number;
 	totals: ReadonlyMap<Status, StatusTotal>;
-	/** How many tests there are besides, of each status that some have. */
+	/** Number of test conversions by status. The totals do not include them. */
 	tests: ReadonlyMap<Status, number>;
-	/** Conversions by the day they came in (days since 1970-01-01, UTC) and their status now. */
+	/** Number of conversions by the day on which they were recorded (days since 1970-01-01, UTC) and present status. */
 	days: DayCounts;
 }
 
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-/** By the number of the programme. */
-export type Tallies = KeptCounts<number, Tally>;
+/** The key is the programme's id. */
+export type Tallies = CachedCounts<number, Tally>;
 
 interface TalliesDeps extends CountDeps {
 	store: Store;
 }
 
 export interface CountLook<Count> {
-	/** Null while the first one is under way. */
+	/** The last count, or null until the first one is complete. */
 	count: Count | null;
-	/** A newer one is being made. */
+	/** True while a newer count is being made. */
 	isCounting: boolean;
 }
 
-export interface KeptCounts<Key, Count> {
+export interface CachedCounts<Key, Count> {
 	look(key: Key): Promise<CountLook<Count>>;
 }
 
 export interface CountDeps {
 	clock: Clock;
 	log: Log;
-	/** Aborted when the service stops: a count under way ends after its slice. */
+	/** Aborted when the service stops. A count in progress then ends after its current slice. */
 	stopSignal?: AbortSignal | undefined;
 }
 
 export interface NetworkTally {
 	countedAtMs: number;
-	/** By currency; only statuses that some conversion has. */
+	/** Totals by currency, only of statuses that occur. */
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>;
 	days: DayCounts;
-	/** Attempts by day, those without any left out. */
+	/** Callback attempts by day, without days on which there were none. */
 	callbacks: ReadonlyMap<number, CallbackTotals>;
 }
 
-/** By how many days back: today (UTC) is one. */
-export type NetworkTallies = KeptCounts<number, NetworkTally>;
+/** The key is the number of days, counted back from today (UTC) inclusive. */
+export type NetworkTallies = CachedCounts<number, NetworkTally>;
 
 export interface Earned {
 	countedAtMs: number;
 	totals: readonly PartnershipTotal[];
-	/** By partnership. */
+	/** Number of clicks by partnership. */
 	clicks: ReadonlyMap<number, number>;
 }
 
-export type EarnedTallies = KeptCounts<EarnedSpan, Earned>;
+export type EarnedTallies = CachedCounts<EarnedSpan, Earned>;
 
 export function createTallies(deps: TalliesDeps): Tallies {
-	return keepCounts(deps, (programmeId: number, isStopping) => countProgramme(deps, programmeId, isStopping));
+	return cacheCounts(deps, (programmeId: number, isStopping) =>
+		countProgramme(deps, programmeId, isStopping),
+	);
 }
 
 export function createNetworkTallies(deps: TalliesDeps): NetworkTallies {
-	return keepCounts(deps, (days: number, isStopping) => countNetwork(deps, days, isStopping));
+	return cacheCounts(deps, (days: number, isStopping) => countNetwork(deps, days, isStopping));
 }
 
 export function createEarnedTallies(deps: TalliesDeps): EarnedTallies {
-	const { db } = deps.store;
-	const count = async (key: string, isStopping: () => boolean): Promise<Earned | null> => {
+	const { store, clock } = deps;
+	const counts = cacheCounts(deps, async (key: string, isStopping): Promise<Earned | null> => {
 		const span: EarnedSpan = JSON.parse(key);
-		const countedAtMs = deps.clock.nowMs();
-		const clicks = await sumPartnershipClicks(db, span);
-		const totals = await sumByPartnership(db, deps.clock, span, isStopping);
+		const countedAtMs = clock.nowMs();
+		const clicks = await sumPartnershipClicks(store.reader, span);
+		const totals = await sumByPartnership(store.reader, countedAtMs, span, isStopping);
 		return isStopping() ? null : { countedAtMs, totals, clicks };
-	};
-	// One at a time: readers choose the days, and signed reports need the database, too.
-	let last: Promise<unknown> = Promise.resolve();
-	const kept = keepCounts(deps, (key: string, isStopping) => {
-		const counted = last.then(() => count(key, isStopping));
-		last = counted.catch(() => undefined);
-		return counted;
 	});
-	return { look: (span) => kept.look(JSON.stringify(span)) };
+	return { look: (span) => counts.look(JSON.stringify(span)) };
 }
 
-/** Three milliseconds of SQLite: others are served in between. */
+/** Number of rows in one statement, which takes three milliseconds on SQLite. Pages are read in between. */
 const SLICE_ROWS = 2_000;
 
-/** Ends early when it is stopped. */
+/** Yields the sums of one slice after the other. Ends early if the service stops. */
 async function* readSlices(
-	{ store, clock }: TalliesDeps,
+	{ store }: TalliesDeps,
 	{ programmeId, afterId: firstAfterId }: { programmeId?: number; afterId: number },
 	isStopping: () => boolean,
 ): AsyncGenerator<TallySlice> {
 	for (let afterId = firstAfterId; !isStopping(); ) {
-		const slice = await tallySlice(store.db, { programmeId, afterId, limit: SLICE_ROWS });
+		const slice = await tallySlice(store.reader, { programmeId, afterId, limit: SLICE_ROWS });
 		if (slice.lastId === null) return;
 		yield slice;
 		afterId = slice.lastId;
-		await clock.yieldLoop();
 	}
 }
 
 /**
- * Null when it was stopped. A conversion that moves meanwhile is counted before or after it. One that expired and is
- * recorded anew gets a new number, and may be counted as both until the next count.
+ * Returns null if the service stops. A conversion that changes its status during the count is counted with the old or the
+ * new status. A conversion that expired and is recorded again gets a new id, so one count may include both.
  */
 async function countProgramme(
 	deps: TalliesDeps,
@@ -139,7 +133,7 @@ async function countProgramme(
 	return isStopping() ? null : { countedAtMs, totals, tests, days };
 }
 
-/** Only what was recorded in the period is read, along the primary key. Null when it was stopped. */
+/** Reads only conversions that were recorded in the period, in the order of their ids. Returns null if the service stops. */
 async function countNetwork(
 	deps: TalliesDeps,
 	dayCount: number,
@@ -148,12 +142,12 @@ async function countNetwork(
 	const { clock, store } = deps;
 	const countedAtMs = clock.nowMs();
 	const firstDay = Math.floor(countedAtMs / DAY_MS) - dayCount + 1;
-	const { low } = await findStretch(store.db, { fromMs: firstDay * DAY_MS });
+	const { low } = await findStretch(store.reader, { fromMs: firstDay * DAY_MS });
 	const currencies = new Map<string, Map<Status, StatusTotal>>();
 	const days = new Map<number, Map<Status, number>>();
 	for await (const { groups } of readSlices(deps, { afterId: low.id }, isStopping)) {
 		for (const group of groups) {
-			// Ids follow the time of recording, but for a minute: see conversion-buckets.
+			// The order of ids may differ from the order of recording by a minute. See conversion-buckets.ts.
 			if (group.day < firstDay) continue;
 			const totals = currencies.get(group.currency) ?? new Map<Status, StatusTotal>();
 			const total = totals.get(group.status) ?? emptyTotal();
@@ -164,9 +158,8 @@ async function countNetwork(
 	}
 	const callbacks = new Map<number, CallbackTotals>();
 	for (let day = firstDay; day < firstDay + dayCount && !isStopping(); day++) {
-		const total = await sumCallbacks(store.db, day * DAY_MS, (day + 1) * DAY_MS);
+		const total = await sumCallbacks(store.reader, day * DAY_MS, (day + 1) * DAY_MS);
 		if (total.delivered + total.failed > 0) callbacks.set(day, total);
-		await clock.yieldLoop();
 	}
 	return isStopping() ? null : { countedAtMs, currencies, days, callbacks };
 }
@@ -183,31 +176,31 @@ function addTo(total: StatusTotal, group: TallyGroup): void {
 }
 
 function countDay(days: Map<number, Map<Status, number>>, { day, status, count }: TallyGroup): void {
-	const ofDay = days.get(day) ?? new Map<Status, number>();
-	ofDay.set(status, (ofDay.get(status) ?? 0) + count);
-	days.set(day, ofDay);
+	const counts = days.get(day) ?? new Map<Status, number>();
+	counts.set(status, (counts.get(status) ?? 0) + count);
+	days.set(day, counts);
 }
 
-/** So long after a count has begun readers wait for it; a page has 100 ms in all. */
+/** Time for which a page waits for a count. A page may take 100 ms in all. */
 const PATIENCE_MS = 30;
-/** A count that took two seconds is good for forty: at most a twentieth of the time goes into counting. */
-const REST_PER_COUNT = 20;
-/** Looked at lately. A count is some kilobytes. */
-const MAX_KEPT = 500;
+/** A count stays fresh for this many times as long as it took, so that counting takes at most a twentieth of the time. */
+const FRESHNESS_FACTOR = 20;
+/** Maximum number of cached counts. Each takes some kilobytes. */
+const MAX_CACHED = 500;
 
 interface Entry<Count> {
 	count: Count | null;
 	tookMs: number;
 	counting: Promise<void> | null;
-	/** Ends with the count, or when it takes longer than a reader waits. */
+	/** Resolves when the count is complete, or after `PATIENCE_MS`. */
 	patience: Promise<void>;
 }
 
-/** `countAll` resolves to null when it was stopped. */
-function keepCounts<Key, Count extends { countedAtMs: number }>(
+/** Caches the results of `countAll`, which resolves to null if the service stops. */
+function cacheCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
-): KeptCounts<Key, Count> {
+): CachedCounts<Key, Count> {
 	const entries = new Map<Key, Entry<Count>>();
 	const isStopping = () => stopSignal?.aborted === true;
 
@@ -217,7 +210,7 @@ function keepCounts<Key, Count extends { countedAtMs: number }>(
 			const count = await countAll(key, isStopping);
 			if (count !== null) entry.count = count;
 		} catch (error) {
-			log.warn({ err: error, key }, "totals could not be counted; the next look tries again");
+			log.warn({ err: error, key }, "totals could not be counted; the next request tries again");
 		}
 		entry.tookMs = clock.nowMs() - startedAtMs;
 		entry.counting = null;
@@ -233,11 +226,11 @@ function keepCounts<Key, Count extends { countedAtMs: number }>(
 			};
 			remember(entries, key, entry);
 			const isFresh =
-				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * REST_PER_COUNT;
+				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * FRESHNESS_FACTOR;
 			if (!isFresh && !isStopping()) {
 				if (entry.counting === null) {
 					entry.counting = countInto(key, entry);
-					entry.patience = firstOf(clock, entry.counting, PATIENCE_MS);
+					entry.patience = waitAtMost(clock, entry.counting, PATIENCE_MS);
 				}
 				await entry.patience;
 			}
@@ -246,17 +239,18 @@ function keepCounts<Key, Count extends { countedAtMs: number }>(
 	};
 }
 
-/** Put last; what was not looked at for the longest time goes, unless it is being counted. */
+/** Marks the entry as used last, and removes entries that were not used for the longest time. Counts in progress stay. */
 function remember<Key, Count>(entries: Map<Key, Entry<Count>>, key: Key, entry: Entry<Count>): void {
 	entries.delete(key);
 	entries.set(key, entry);
 	for (const [oldKey, old] of entries) {
-		if (entries.size <= MAX_KEPT) return;
+		if (entries.size <= MAX_CACHED) return;
 		if (old.counting === null && oldKey !== key) entries.delete(oldKey);
 	}
 }
 
-async function firstOf(clock: Clock, work: Promise<void>, patienceMs: number): Promise<void> {
+/** Resolves when the work is done, or after the given time. */
+async function waitAtMost(clock: Clock, work: Promise<void>, patienceMs: number): Promise<void> {
 	const { promise: patience, resolve } = Promise.withResolvers<void>();
 	const cancel = clock.after(patienceMs, resolve);
 	await Promise.race([work, patience]);

@@ -103,7 +103,7 @@ export async function backUpSqlite(
 
 /** For staff's pages and `ringback doctor`, which warn when the last one is old. */
 async function noteIn(databasePath: string, atMs: number): Promise<void> {
-	const store = openSqlite(databasePath);
+	const store = openSqlite(databasePath, realClock);
 	try {
 		await noteBackup(store.db, atMs);
 	} finally {

@@ -31,7 +31,7 @@ export async function moveToPostgres(
 	tell: Tell,
 ): Promise<MoveReport> {
 	using from = openSource(path, tell);
-	const broken = await checkSource(createSqliteStore(from), findKeyFor(path, config), path, tell);
+	const broken = await checkSource(createSqliteStore(from, realClock), findKeyFor(path, config), path, tell);
 	const counts = countCarried(from);
 	const { log } = createLog("silent", { instance: "", role: "command", version: "" });
 	const setting = { kind: "postgres", url, ...POSTGRES_DEFAULTS } as const;

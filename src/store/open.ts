@@ -17,7 +17,7 @@ import type { Store } from "./store.ts";
 export type DatabaseSetting = { kind: "sqlite"; path: string } | PostgresSetting;
 
 export function openStore(database: DatabaseSetting, deps: PostgresDeps): Store {
-	return database.kind === "sqlite" ? openSqlite(database.path) : openPostgres(database, deps);
+	return database.kind === "sqlite" ? openSqlite(database.path, deps.clock) : openPostgres(database, deps);
 }
 
 /** "inspect" leaves the schema as it is, and only says which one it is; "check" refuses one that is not the program's. */

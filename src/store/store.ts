@@ -13,6 +13,11 @@ export interface Store {
 	/** For libraries that bring their own queries and have to know. */
 	kind: "sqlite" | "postgres";
 	db: Db;
+	/**
+	 * Runs lists, searches, sums and exports. On a SQLite file it is a thread with a read-only connection, so that these reads
+	 * do not block the event loop; otherwise it is `db`. It sees everything that was committed before, and has no transactions.
+	 */
+	reader: Db;
 	/** Brings the schema up to date; safe when several processes do it at once, and after one that was broken off. */
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
 	/** All or nothing, durable once it resolves. */

@@ -30,6 +30,9 @@ const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
 /** The upper bits of a SQLite result code say more about the same thing. */
 const SQLITE_PRIMARY_CODE = 0xff;
 
+/** Code of a read whose thread has ended. The next read starts another thread. */
+export const READER_ENDED = "ERR_READER_ENDED";
+
 /** Several transactions were in each other's way, and the database ended this one: trying again at once helps. */
 export function wasEndedForOthers(error: unknown): boolean {
 	return error instanceof Error && "code" in error && DEADLOCK.includes(error.code);
@@ -49,5 +52,5 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 			SQLITE_CODES.includes(error.errcode & SQLITE_PRIMARY_CODE)
 		);
 	}
-	return CONNECTION_CODES.has(error.code) || SQLSTATE.test(error.code);
+	return error.code === READER_ENDED || CONNECTION_CODES.has(error.code) || SQLSTATE.test(error.code);
 }

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { sql } from "kysely";
+import { realClock } from "../../src/outside/clock.ts";
 import { readKeyFile } from "../../src/outside/key-file.ts";
 import { type BackupReport, type BackupRequest, backUpSqlite } from "../../src/service/backup.ts";
 import { type RestoreReport, type RestoreRequest, restoreSqlite } from "../../src/service/restore.ts";
@@ -52,7 +53,7 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 	};
 	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
-	const store = openSqlite(databasePath);
+	const store = openSqlite(databasePath, realClock);
 	for (let n = 0; n < owed; n++) await addOwedConversion(store, account.programme);
 	await store.close();
 	const path = (name: string) => join(folder, name);
@@ -63,7 +64,7 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 		folder,
 		account,
 		key,
-		open: () => openSqlite(databasePath),
+		open: () => openSqlite(databasePath, realClock),
 		backUp: (change) =>
 			backUpSqlite(
 				{ secretKey: null, databasePath },

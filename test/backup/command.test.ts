@@ -17,6 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
+import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
 import { COMPILE_CACHE } from "../support/compile-cache.ts";
@@ -98,7 +99,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 
 	test("with --keep removes nothing while the ledger does not balance", async (t) => {
 		const home = await openFilledHome(t, 0);
-		const store = openSqlite(home.databasePath);
+		const store = openSqlite(home.databasePath, realClock);
 		await sql`delete from queue where id = (select min(id) from queue)`.execute(store.db);
 		await store.close();
 		const folder = join(home.folder, "backups");
@@ -147,7 +148,7 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 			const home = await openFilledHome(t, 0);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
 			equal((await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase])).code, 0);
-			const store = openSqlite(home.databasePath);
+			const store = openSqlite(home.databasePath, realClock);
 			await sql`insert into audit_entries (at_ms, action) values (1, 'after the backup')`.execute(store.db);
 			await store.close();
 			const ended = await home.run(["restore", "one.backup", "--force", ...passphrase], {
@@ -229,7 +230,7 @@ async function openFilledHome(t: TestContext, megabytes: number): Promise<Home> 
 		RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8",
 	};
 	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
-	const store = openSqlite(home.databasePath);
+	const store = openSqlite(home.databasePath, realClock);
 	await addOwedConversion(store, account.programme);
 	if (megabytes > 0) await enlarge(store, megabytes);
 	await store.close();

@@ -8,6 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import { countCarried } from "../../src/store/move.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
@@ -164,7 +165,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 	test("refuses a file of another schema, a file without its key, and a target that is not PostgreSQL", async (t) => {
 		const { location } = await emptyTarget(t);
 		const newer = openHome(t);
-		const store = openSqlite(newer.databasePath);
+		const store = openSqlite(newer.databasePath, realClock);
 		await store.migrate(START_MS, { migrations: WITH_MADE_UP });
 		await store.close();
 		match(
@@ -199,7 +200,7 @@ async function openFilledHome(t: TestContext): Promise<Home> {
 		{ DATABASE_URL: `sqlite:${home.databasePath}`, RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" },
 		{ postbackUrl: "https://127.0.0.1:9/postback" },
 	);
-	const store = openSqlite(home.databasePath);
+	const store = openSqlite(home.databasePath, realClock);
 	for (let n = 0; n < 3; n++) await addOwedConversion(store, account.programme);
 	await store.close();
 	return home;
@@ -217,7 +218,7 @@ function sale(orderId: string): object {
 
 /** Returns a listener's position before this move of the file. */
 async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
-	const store = openSqlite(path);
+	const store = openSqlite(path, realClock);
 	try {
 		const { id } = await store.db
 			.selectFrom("moves")

@@ -4,6 +4,7 @@ import { equal, match } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
+import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
@@ -47,7 +48,7 @@ export async function openUploadSetup(t: TestContext, ownerCount: number): Promi
 }
 
 async function prepare(databasePath: string, ownerCount: number) {
-	const store = openSqlite(databasePath);
+	const store = openSqlite(databasePath, realClock);
 	await store.migrate(START_MS);
 	const site = createTestSite(store);
 	const programme = await site.addProgramme();

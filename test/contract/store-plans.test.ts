@@ -343,7 +343,7 @@ const READS: readonly Read[] = [
 		"what partners earned in a few days",
 		["credits_by_sale"],
 		(db) =>
-			sumByPartnership(db, createClock(), {
+			sumByPartnership(db, START_MS, {
 				fromMs: START_MS - DAY_MS,
 				beforeMs: START_MS,
 				partnershipIds: [2, 3, 4],

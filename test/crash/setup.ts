@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { sql } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -127,8 +128,8 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 		doors: processes.doors,
 		disk,
 		readLedger: () =>
-			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path), readLedger),
-		...readersOf((question) => withStore(openSqlite(path), question)),
+			processes.isDown ? readCopy(path, home.folder) : withStore(openSqlite(path, realClock), readLedger),
+		...readersOf((question) => withStore(openSqlite(path, realClock), question)),
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		untilForgotten: async () => undefined,
 		async remove() {
@@ -146,7 +147,7 @@ async function readCopy(path: string, folder: string): Promise<Ledger> {
 			if (existsSync(`${path}${suffix}`))
 				copyFileSync(`${path}${suffix}`, join(copyFolder, `copy.db${suffix}`));
 		}
-		return await withStore(openSqlite(join(copyFolder, "copy.db")), readLedger);
+		return await withStore(openSqlite(join(copyFolder, "copy.db"), realClock), readLedger);
 	} finally {
 		rmSync(copyFolder, { recursive: true });
 	}

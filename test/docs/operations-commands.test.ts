@@ -10,6 +10,7 @@ import { test } from "node:test";
 import pg from "pg";
 import { readConfig } from "../../src/config.ts";
 import { CHORES } from "../../src/domain/chore.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { type Home, hasStack, openHome, type Settings } from "../support/command-home.ts";
 import { blocksToRun, blockToRun, GUIDE_BLOCKS, readSettings, runInShell } from "../support/guide-blocks.ts";
@@ -156,7 +157,7 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 		PORT: "0",
 	};
 	const account = await prepareDatabase(settings, { postbackUrl: "https://127.0.0.1:9/postback" });
-	const store = openSqlite(databasePath);
+	const store = openSqlite(databasePath, realClock);
 	await addOwedConversion(store, account.programme);
 	await store.close();
 	writeFileSync(join(folder, "passphrase"), "correct horse battery staple\n", { mode: 0o600 });

@@ -7,6 +7,7 @@ import type { AppDeps } from "../../src/api/deps.ts";
 import { makeShop } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
 import { httpStatusOf } from "../../src/domain/fault.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
@@ -50,7 +51,7 @@ export async function openFuzzService(
 	seed: number,
 	shop: { parksPixels?: boolean; currency?: string } = {},
 ): Promise<FuzzService> {
-	const store = openSqlite(":memory:");
+	const store = openSqlite(":memory:", realClock);
 	await store.migrate(START_MS);
 	const clock = createClock(START_MS);
 	let nowMs = START_MS;

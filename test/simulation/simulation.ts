@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { verifyPostback } from "@ringback/receiver";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
+import { realClock } from "../../src/outside/clock.ts";
 import { createSqliteStore } from "../../src/store/sqlite/store.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
@@ -73,7 +74,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const holds = holdRandom.chance(0.4) ? holdRandom.between(1, 2) : 0;
 	const plan = { ...drawPlan(random), holds };
 	const timeline = new Timeline(START_MS);
-	const store = createSqliteStore(database);
+	const store = createSqliteStore(database, realClock);
 	await store.migrate(START_MS);
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
 	const programmes = await openProgrammes(store, plan, fork(), START_MS);

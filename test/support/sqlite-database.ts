@@ -4,6 +4,7 @@
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
@@ -28,7 +29,7 @@ export interface TestDatabase {
 export async function createMigratedSqlite(): Promise<TestDatabase> {
 	const database = createSqliteDatabase();
 	const made = process.env[MIGRATED_FILE_VARIABLE];
-	if (made === undefined) await migrateStore(openSqlite(database.location));
+	if (made === undefined) await migrateStore(openSqlite(database.location, realClock));
 	else copyFileSync(made, database.location);
 	return database;
 }
@@ -48,7 +49,7 @@ export function createSqliteDatabase(): TestDatabase {
 		kind: "SQLite",
 		location,
 		url: `sqlite:${location}`,
-		openStore: () => openSqlite(location),
+		openStore: () => openSqlite(location, realClock),
 		drop: async () => removeFile(location),
 	});
 }

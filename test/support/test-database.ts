@@ -1,6 +1,7 @@
 // A real database of either kind for a test, removed at the end. Removing it proves that everything was closed. It
 // uses no hooks of a test file, because proofs and child processes use it too.
 
+import { realClock } from "../../src/outside/clock.ts";
 import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "../../src/store/postgres/store.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
@@ -27,7 +28,7 @@ export type DatabaseKind = (typeof DATABASE_KINDS)[number];
 
 /** `location` is the path of a file or a URL. */
 export function openStore(kind: DatabaseKind, location: string): Store {
-	return kind === "SQLite" ? openSqlite(location) : openPostgresAt(location);
+	return kind === "SQLite" ? openSqlite(location, realClock) : openPostgresAt(location);
 }
 
 /** Opens a store with default settings where they are not the subject of the test. */

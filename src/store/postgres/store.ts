@@ -79,6 +79,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	return {
 		kind: "postgres",
 		db,
+		reader: db,
 		migrate: (nowMs, options = {}) =>
 			migratePostgres(
 				{

@@ -147,19 +147,17 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	};
 }
 
-/** By halving: some twenty looks at the primary key for a million rows. */
+/** Finds the first id that was recorded at that time or later by halving the range of ids, in one statement. */
 async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
-	const ends = await sql<{ first: number | null; last: number | null }>`
-		select (select min(id) from conversions) as first, (select max(id) from conversions) as last`.execute(db);
-	let low = ends.rows[0]?.first ?? 0;
-	let high = (ends.rows[0]?.last ?? 0) + 1;
-	while (low < high) {
-		const middle = Math.floor((low + high) / 2);
-		const next = await sql<{ id: number; created_at_ms: number }>`select id, created_at_ms from conversions
-			where id >= ${middle} order by id limit 1`.execute(db);
-		const [row] = next.rows;
-		if (row === undefined || row.id >= high || row.created_at_ms >= atMs) high = middle;
-		else low = row.id + 1;
-	}
-	return low;
+	const { rows } = await sql<{ id: number }>`
+		with recursive span(low, high) as (
+			select coalesce((select min(id) from conversions), 0), coalesce((select max(id) from conversions), 0) + 1
+			union all
+			select case when middle.id < high and middle.created_at_ms < ${atMs} then middle.id + 1 else low end,
+				case when middle.id < high and middle.created_at_ms < ${atMs} then high else (low + high) / 2 end
+			from span join conversions middle
+				on middle.id = (select min(id) from conversions where id >= (low + high) / 2)
+			where low < high)
+		select low as id from span where low >= high`.execute(db);
+	return rows[0]?.id ?? 0;
 }

@@ -4,7 +4,6 @@ import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import type { Credit } from "../../domain/credit.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import type { Clock } from "../../ports.ts";
 import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
 import type { StoredCredit } from "../tables/partners.ts";
@@ -132,23 +131,23 @@ export interface EarnedSpan {
 	partnershipIds: readonly number[];
 }
 
-/** Some ten milliseconds of SQLite: others are served in between. */
+/** Maximum number of sales in one statement, which takes some ten milliseconds. Other reads are served in between. */
 const MOST_AT_ONCE = 5_000;
 
 /**
- * Sold in the span, tests left out: what each partnership earned, by status. A span with too many sales is halved: each is
- * in one part, with the status that it has then. Ends early when it is stopped.
+ * Returns what each partnership earned in the span, by status and currency, without tests. A span with too many sales is
+ * halved until each part is small enough. Ends early if the service stops.
  */
 export async function sumByPartnership(
 	db: Db,
-	clock: Pick<Clock, "nowMs" | "yieldLoop">,
+	nowMs: number,
 	span: EarnedSpan,
 	isStopping: () => boolean = () => false,
 ): Promise<PartnershipTotal[]> {
 	const totals = new Map<string, PartnershipTotal>();
 	const inAll = db.selectFrom("credits").where("partnership_id", "in", [NO_ID, ...span.partnershipIds]);
-	// Nothing is sold later than tomorrow.
-	const parts = [{ fromMs: span.fromMs, beforeMs: Math.min(span.beforeMs, clock.nowMs() + DAY_MS) }];
+	// No sale can be dated later than tomorrow.
+	const parts = [{ fromMs: span.fromMs, beforeMs: Math.min(span.beforeMs, nowMs + DAY_MS) }];
 	for (let part = parts.pop(); part !== undefined && !isStopping(); part = parts.pop()) {
 		const { fromMs, beforeMs } = part;
 		const middleMs = Math.floor((fromMs + beforeMs) / 2);
@@ -176,7 +175,6 @@ export async function sumByPartnership(
 					joinHalves(sums.commission_high, sums.commission_low) + (before?.commissionMinor ?? 0n),
 			});
 		}
-		await clock.yieldLoop();
 	}
 	return [...totals.values()];
 }

@@ -1,44 +1,51 @@
-// A Kysely driver over node:sqlite: one connection, one user of it at a time. SQLite has one writer
-// anyway; waiting in line here, instead of inside SQLite, never blocks the event loop.
+// A Kysely driver over node:sqlite with one connection, which one caller uses at a time. SQLite has one writer anyway.
+// Callers wait in a queue here instead of inside SQLite, because waiting inside SQLite would block the event loop.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import type { Clock } from "../../ports.ts";
+import { isBusy } from "./errors.ts";
+import { MAX_CACHED_STATEMENTS, toRecords } from "./rows.ts";
 
-/** Kysely compiles a handful of shapes per use case; far fewer than this are ever live. */
-const MAX_CACHED_STATEMENTS = 500;
+/** Time for which SQLite itself waits while another process writes to the file. The event loop stands still meanwhile. */
+export const BUSY_TIMEOUT_MS = 5;
+/** Together they last about five seconds. Then the caller is told that the database is unavailable. */
+const MAX_TRIES = 1_000;
 
 export class SqliteDriver implements Driver {
 	readonly #database: DatabaseSync;
 	readonly #connection: SqliteConnection;
-	readonly #line = new WaitingLine();
+	readonly #queue = new WaitingQueue();
+	readonly #clock: Pick<Clock, "yieldLoop">;
 
-	constructor(database: DatabaseSync) {
+	constructor(database: DatabaseSync, clock: Pick<Clock, "yieldLoop">) {
 		this.#database = database;
-		this.#connection = new SqliteConnection(database);
+		this.#connection = new SqliteConnection(database, clock);
+		this.#clock = clock;
 	}
 
-	/** Who has the connection and who waits for it. */
-	get line(): { inUse: number; idle: number; waiting: number } {
-		return this.#line.figures;
+	/** How many callers use the connection and how many wait for it. */
+	get usage(): { inUse: number; idle: number; waiting: number } {
+		return this.#queue.usage;
 	}
 
 	async init(): Promise<void> {
-		// The database is opened by whoever makes the driver, so that a wrong path fails before anything starts.
+		// The database is opened before the driver is created, so that a wrong path fails before anything starts.
 	}
 
 	async acquireConnection(): Promise<DatabaseConnection> {
-		await this.#line.enter();
+		await this.#queue.enter();
 		return this.#connection;
 	}
 
 	async releaseConnection(): Promise<void> {
-		this.#line.leave();
+		this.#queue.leave();
 	}
 
 	async beginTransaction(): Promise<void> {
-		// Immediate: a transaction that reads first and writes later could otherwise find the file changed
-		// by another process in between, and fail where it cannot be retried.
-		this.#database.exec("begin immediate");
+		// "Immediate" takes the write lock at once. Otherwise a transaction that reads first and writes later could find that
+		// another process has changed the file in between, and fail at a point where it cannot be retried.
+		await retryWhileBusy(this.#clock, () => this.#database.exec("begin immediate"));
 	}
 
 	async commitTransaction(): Promise<void> {
@@ -46,62 +53,86 @@ export class SqliteDriver implements Driver {
 	}
 
 	async rollbackTransaction(): Promise<void> {
-		// SQLite has already rolled back by itself after a full disk or an I/O error.
+		// After a full disk or an I/O error SQLite has already rolled back by itself.
 		if (this.#database.isTransaction) this.#database.exec("rollback");
 	}
 
 	async destroy(): Promise<void> {
-		await this.#line.enter();
+		await this.#queue.enter();
 		this.#database.close();
-		// Whoever still waits in line is let in to be told that it is closed, instead of waiting for ever.
-		this.#line.leave();
+		// Callers that still wait get the connection, so that they fail instead of waiting for ever.
+		this.#queue.leave();
 	}
 }
 
 interface Prepared {
 	statement: StatementSync;
-	/** Asked once: for a wide table it costs as much as the query. */
-	returnsRows: boolean;
+	/** Names of the columns; empty if the statement returns no rows. Reading them costs as much as a small query. */
+	columns: readonly string[];
 }
 
 class SqliteConnection implements DatabaseConnection {
 	readonly #database: DatabaseSync;
+	readonly #clock: Pick<Clock, "yieldLoop">;
 	readonly #prepared = new Map<string, Prepared>();
 
-	constructor(database: DatabaseSync) {
+	constructor(database: DatabaseSync, clock: Pick<Clock, "yieldLoop">) {
 		this.#database = database;
+		this.#clock = clock;
 	}
 
 	async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-		const { statement, returnsRows } = this.#prepare(query.sql);
-		// Kysely types parameters as unknown; what our code passes is what SQLite stores.
+		// A transaction has the write lock already. Repeating one of its statements would not be safe.
+		if (this.#database.isTransaction) return this.#execute(query);
+		return retryWhileBusy(this.#clock, () => this.#execute<Row>(query));
+	}
+
+	streamQuery(): never {
+		throw new Error("streaming is not supported");
+	}
+
+	#execute<Row>(query: CompiledQuery): QueryResult<Row> {
+		const { statement, columns } = this.#prepare(query.sql);
+		// Kysely types parameters as unknown. Our code passes only values that SQLite can store.
 		const parameters = query.parameters as SQLInputValue[];
-		if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
+		if (columns.length > 0) {
+			const rows = statement.all(...parameters) as unknown as unknown[][];
+			return { rows: toRecords(columns, rows) as Row[] };
+		}
 		const { changes, lastInsertRowid } = statement.run(...parameters);
 		return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
 	}
 
-	streamQuery(): never {
-		throw new Error("no query of ours is read through a cursor");
-	}
-
 	#prepare(sqlText: string): Prepared {
-		const known = this.#prepared.get(sqlText);
-		if (known !== undefined) return known;
+		const existing = this.#prepared.get(sqlText);
+		if (existing !== undefined) return existing;
 		if (this.#prepared.size >= MAX_CACHED_STATEMENTS) this.#prepared.clear();
 		const statement = this.#database.prepare(sqlText);
-		const prepared = { statement, returnsRows: statement.columns().length > 0 };
+		statement.setReturnArrays(true);
+		const prepared = { statement, columns: statement.columns().map(({ name }) => name) };
 		this.#prepared.set(sqlText, prepared);
 		return prepared;
 	}
 }
 
-/** First come, first served. */
-class WaitingLine {
+/** Runs the work again while another process holds the write lock. The event loop goes round between two tries. */
+async function retryWhileBusy<Value>(clock: Pick<Clock, "yieldLoop">, work: () => Value): Promise<Value> {
+	for (let tries = 1; ; tries++) {
+		try {
+			return work();
+		} catch (error) {
+			if (!isBusy(error) || tries === MAX_TRIES) throw error;
+			await clock.yieldLoop();
+		}
+	}
+}
+
+/** Serves callers in the order in which they came. */
+class WaitingQueue {
 	#isTaken = false;
 	readonly #waiting: (() => void)[] = [];
 
-	get figures(): { inUse: number; idle: number; waiting: number } {
+	get usage(): { inUse: number; idle: number; waiting: number } {
 		const inUse = this.#isTaken ? 1 : 0;
 		return { inUse, idle: 1 - inUse, waiting: this.#waiting.length };
 	}

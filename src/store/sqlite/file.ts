@@ -3,6 +3,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
+import { isBusy, isSqliteError } from "./errors.ts";
 
 /** What SQLite keeps beside a file, and takes for a part of it. */
 export const LOG_SUFFIXES: readonly string[] = ["-wal", "-shm", "-journal"];
@@ -12,9 +13,6 @@ const TIMEOUT_MS = 5_000;
 const IN_USE_TIMEOUT_MS = 500;
 /** The first few say enough. */
 const DAMAGES_TOLD = 5;
-const SQLITE_BUSY = 5;
-/** The upper bits of a result code say more about the same thing. */
-const PRIMARY_CODE = 0xff;
 
 /** Of the pages that hold something: what a copy takes. */
 export function readUsedBytes(path: string): number {
@@ -60,16 +58,6 @@ export function openAlone(path: string): DatabaseSync | null {
 	// In this mode the lock stays when the transaction ends.
 	database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
 	return database;
-}
-
-type SqliteError = Error & { errcode: number };
-
-function isSqliteError(error: unknown): error is SqliteError {
-	return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
-}
-
-function isBusy({ errcode }: SqliteError): boolean {
-	return (errcode & PRIMARY_CODE) === SQLITE_BUSY;
 }
 
 /** Another process may be opening or closing the file just now. */

@@ -5,16 +5,19 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Driver, Kysely, SqliteAdapter, SqliteIntrospector, sql } from "kysely";
+import type { Clock } from "../../ports.ts";
 import { applyMigrations } from "../schema/migrations.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, type Store, type StoreSize } from "../store.ts";
-import { SqliteDriver } from "./driver.ts";
+import { BUSY_TIMEOUT_MS, SqliteDriver } from "./driver.ts";
+import { isBusy } from "./errors.ts";
 import { LocklessQueryCompiler } from "./query-compiler.ts";
 import { createSqliteQueue } from "./queue.ts";
+import { ReaderDriver, ReaderThread } from "./reader.ts";
 import { createSqliteWrites } from "./writes.ts";
 
-/** How long another process (a command beside the service) may hold the file before we give up. */
-const BUSY_TIMEOUT_MS = 5_000;
+/** Time for which opening the file waits for another process, such as a command beside the service. */
+const OPEN_TIMEOUT_MS = 5_000;
 
 /**
  * How long the log grows before it is copied into the file: 16 MB. A batch of sales writes some pages of every shop, the
@@ -25,52 +28,59 @@ const CHECKPOINT_PAGES = 4_000;
 
 /** Of processes that open a new file at once, each round lets one through. */
 const WAL_TRIES = 20;
-const SQLITE_BUSY = 5;
 /** What `pragma auto_vacuum` says for it. */
 const INCREMENTAL = 2;
 
-/** `path` is a file, or ":memory:". Its folder is made when missing. */
-export function openSqlite(path: string): Store {
-	if (path !== ":memory:") {
+/** `path` is a file, or ":memory:". The file's folder is created if it is missing. */
+export function openSqlite(path: string, clock: StoreClock): Store {
+	const isFile = path !== ":memory:";
+	if (isFile) {
 		mkdirSync(dirname(path), { recursive: true });
-		// Made before SQLite does, because it would let everybody on the machine read it.
+		// SQLite would create a file that everybody on the machine can read.
 		closeSync(openSync(path, "a", 0o600));
 	}
-	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-	// Before anything is in the file, or it has no effect: removed rows then leave pages that can be given back. Later it
-	// would only write the file's header again, which a full disk does not take.
+	const database = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
+	// Pages of removed rows can then be returned to the disk. This has an effect only before the first table is created.
+	// Later it would only rewrite the file's header, which fails on a full disk.
 	if (database.prepare("pragma page_count").get()?.["page_count"] === 0)
 		database.exec("pragma auto_vacuum = incremental");
-	turnToWal(database);
-	return createSqliteStore(database);
+	switchToWal(database);
+	return createSqliteStore(database, clock, isFile ? new ReaderThread(path, clock) : null);
 }
 
-/** For whoever only looks. Not read-only: such a connection leaves the files of the log behind. */
+/**
+ * Opens a file for a caller that only reads. The connection is not read-only, because such a connection would leave the
+ * files of the write-ahead log behind.
+ */
 export function openSqliteToRead(path: string): Store {
-	const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+	const database = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
 	database.exec("pragma query_only = on");
-	return createSqliteStore(database);
+	return createSqliteStore(database, WITHOUT_EVENT_LOOP);
 }
 
-/** A store over a database that is open already; it closes with the store. */
-export function createSqliteStore(database: DatabaseSync): Store {
+type StoreClock = Pick<Clock, "yieldLoop">;
+
+/** For a command that only reads and has nothing else to do while it waits. */
+const WITHOUT_EVENT_LOOP: StoreClock = { yieldLoop: async () => undefined };
+
+/** Creates a store over an open database, which closes with the store. Without a thread, all reads use this connection. */
+export function createSqliteStore(
+	database: DatabaseSync,
+	clock: StoreClock,
+	readerThread: ReaderThread | null = null,
+): Store {
 	database.exec(
-		`pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+		`pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
+			pragma busy_timeout = ${BUSY_TIMEOUT_MS}`,
 	);
-	const driver = new SqliteDriver(database);
-	const db = new Kysely<Schema>({
-		dialect: {
-			createDriver: (): Driver => driver,
-			createQueryCompiler: () => new LocklessQueryCompiler(),
-			createAdapter: () => new SqliteAdapter(),
-			createIntrospector: (kysely) => new SqliteIntrospector(kysely),
-		},
-	});
+	const driver = new SqliteDriver(database, clock);
+	const db = createDb(driver);
 	const listeners = new DueListeners();
 	const changes = new Set<(programmeId: number) => void>();
 	return {
 		kind: "sqlite",
 		db,
+		reader: readerThread === null ? db : createDb(new ReaderDriver(readerThread)),
 		// `begin immediate` is the lock: whoever comes second sees what the first has done, and goes on from there.
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
@@ -85,7 +95,7 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
 		readTime: null,
-		connections: () => ({ limit: 1, ...driver.line }),
+		connections: () => ({ limit: 1, ...driver.usage }),
 		measureSize: () => measureSize(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
 		// Engines of other processes look for themselves: see hasChangedElsewhere.
@@ -98,11 +108,24 @@ export function createSqliteStore(database: DatabaseSync): Store {
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {
+			// The last connection to close removes the write-ahead log, and a read-only one cannot.
+			await readerThread?.close();
 			await db.destroy();
 			// Kysely does not destroy a driver that was never used.
 			if (database.isOpen) database.close();
 		},
 	};
+}
+
+function createDb(driver: Driver): Kysely<Schema> {
+	return new Kysely<Schema>({
+		dialect: {
+			createDriver: () => driver,
+			createQueryCompiler: () => new LocklessQueryCompiler(),
+			createAdapter: () => new SqliteAdapter(),
+			createIntrospector: (kysely) => new SqliteIntrospector(kysely),
+		},
+	});
 }
 
 /** SQLite counts the pages of the smallest index without reading its entries: a million take some milliseconds. */
@@ -140,14 +163,13 @@ function giveBackPages(database: DatabaseSync): boolean {
 }
 
 /** Switching a new file to WAL needs an exclusive lock. SQLite does not wait for it, so we retry. */
-function turnToWal(database: DatabaseSync): void {
+function switchToWal(database: DatabaseSync): void {
 	for (let tried = 1; ; tried++) {
 		try {
 			database.exec("pragma journal_mode = wal");
 			return;
 		} catch (error) {
-			const isBusy = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
-			if (!isBusy || tried === WAL_TRIES) throw error;
+			if (!isBusy(error) || tried === WAL_TRIES) throw error;
 			// For a transaction SQLite does wait.
 			database.exec("begin immediate; commit");
 		}

@@ -1,4 +1,4 @@
-// A CSV file as an answer: sent as it is made, and made no faster than it is taken.
+// Answers with a CSV file that is written while it is sent, and no faster than the client reads it.
 
 import type { Admission } from "../../concurrency/admission.ts";
 import type { CsvSeparator } from "../../conversions/csv-file.ts";
@@ -8,10 +8,10 @@ import { answerError } from "../error-page.ts";
 import { hasDecimalComma } from "../numbers.ts";
 import { viewerOf, type WebContext } from "../page.ts";
 
-/** Time after which a reader that takes nothing is disconnected, because it holds a place that others could use. */
+/** Time after which a client that reads nothing is cut off, because it occupies a place that others need. */
 const MAX_STALL_MS = 2 * MINUTE_MS;
 
-type StreamClock = Pick<Clock, "yieldLoop" | "after">;
+type StreamClock = Pick<Clock, "after">;
 
 export async function answerCsv(
 	c: WebContext,
@@ -23,7 +23,7 @@ export async function answerCsv(
 		"content-type": "text/csv; charset=utf-8",
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
-	// Hono answers HEAD as GET and drops the body: a file that nobody reads would keep its place.
+	// Hono answers HEAD like GET and drops the body. An export without a reader would occupy its place for ever.
 	if (c.req.method !== "GET") return c.body(null, 200, headers);
 	const leave = await admission.admit("exports", viewerOf(c).personId);
 	if (leave === undefined) return answerError(c, "too_many_exports");
@@ -31,12 +31,12 @@ export async function answerCsv(
 	return c.body(streamText(lines, clock, leave), 200, headers);
 }
 
-/** In the account's language: spreadsheets expect semicolons where decimals have a comma. */
+/** Returns the separator for the account's language. Spreadsheets expect a semicolon if decimals have a comma. */
 export function separatorFor(): CsvSeparator {
 	return hasDecimalComma() ? ";" : ",";
 }
 
-/** Between two pieces everybody else is served: reading rows never waits, and would keep them out. */
+/** Sends the parts as a stream. A part is made only when the client has taken the one before. */
 export function streamText(
 	parts: AsyncGenerator<string>,
 	clock: StreamClock,
@@ -51,8 +51,8 @@ export function streamText(
 	};
 	const waitForReader = (controller: ReadableStreamDefaultController) => {
 		cancelWait = clock.after(MAX_STALL_MS, () => {
-			// Not closed: what was cut off must not look like a whole file.
-			controller.error(new Error("the reader of a file has stopped reading"));
+			// An error instead of a normal end, so that a part of a file does not look like the whole file.
+			controller.error(new Error("the client has stopped reading the file"));
 			void end();
 		});
 	};
@@ -62,7 +62,6 @@ export function streamText(
 			async pull(controller) {
 				cancelWait();
 				try {
-					await clock.yieldLoop();
 					const { value, done } = await parts.next();
 					if (done === true) {
 						controller.close();
@@ -78,7 +77,7 @@ export function streamText(
 			},
 			cancel: end,
 		},
-		// Nothing ahead of what was asked for.
+		// Nothing is made before it is asked for.
 		{ highWaterMark: 0 },
 	);
 }

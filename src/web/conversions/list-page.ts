@@ -44,7 +44,7 @@ export async function showExport(c: WebContext, deps: PageDeps): Promise<Respons
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
 	const namesPartners = programme.credits_partners === 1;
-	const lines = exportConversions(store.db, filter, sortOf(query), separatorFor(), namesPartners);
+	const lines = exportConversions(store.reader, filter, sortOf(query), separatorFor(), namesPartners);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
 }
 
@@ -112,7 +112,7 @@ function sortLink(
 async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): Promise<Html> {
 	const { query, filter } = list.filters;
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = await listConversions(deps.store.db, { ...filter, sort: sortOf(query), ...request });
+	const page = await listConversions(deps.store.reader, { ...filter, sort: sortOf(query), ...request });
 	const shown = page.isPartial
 		? `${page.rows.length} found so far. Go on to look further.`
 		: `${page.rows.length} on this page`;

@@ -207,7 +207,7 @@ export async function readTotals(
 	if (shown.isAll) return sumOf(shown.rows);
 	const known = programme === null ? null : await readTally(tallies, filter, programme);
 	if (known !== null) return known;
-	const { rows, count } = await collectMatches(store.db, filter);
+	const { rows, count } = await collectMatches(store.reader, filter);
 	if (rows !== null) return sumOf(rows);
 	return { count: Math.max(count, shown.rows.length), isAll: false, tests: 0, sums: [] };
 }

@@ -132,6 +132,6 @@ async function readDeliveries(
 	const { order, state, event } = query;
 	const search = order === undefined ? undefined : readOrderSearch(order);
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = await listDeliveries(deps.store.db, { programmeId, state, event, search, ...request });
+	const page = await listDeliveries(deps.store.reader, { programmeId, state, event, search, ...request });
 	return { page, pages: pagesOf(deps, list, page) };
 }

@@ -51,7 +51,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 		after: cursorOf(deps, list),
 		limit: PAGE_ROWS,
 	};
-	const page = isUnderstood ? await listInboundCalls(deps.store.db, request) : null;
+	const page = isUnderstood ? await listInboundCalls(deps.store.reader, request) : null;
 	return answerTab(c, {
 		tab: "inbound",
 		hint: "Every signed request and pixel call for this programme, including refused ones, with the reason. When very many pixel calls come in at once, those that were not accepted are counted in one row per minute.",

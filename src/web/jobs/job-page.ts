@@ -384,7 +384,7 @@ export function showResultFile(isOfProblems: boolean): Answer {
 		const job = await jobOf(c, deps);
 		if (job === undefined || hasWork(job) || job.lines !== "kept") return answerError(c, "not_found");
 		const name = `${isOfProblems ? "needs-fixing" : "result"}-${job.public_id}.csv`;
-		return answerCsv(c, deps, name, jobResult(deps.store.db, job, isOfProblems));
+		return answerCsv(c, deps, name, jobResult(deps.store.reader, job, isOfProblems));
 	};
 }
 

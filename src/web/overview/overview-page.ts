@@ -87,7 +87,7 @@ function firstStep(c: WebContext): Html {
 async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): Promise<Content> {
 	const { id, public_id: programmeId, currency } = programmeOf(c);
 	const look = await tallies.look(id);
-	const oldest = await listConversions(store.db, {
+	const oldest = await listConversions(store.reader, {
 		programmeId: id,
 		status: "RECORDED",
 		isTest: false,

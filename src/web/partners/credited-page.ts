@@ -69,7 +69,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 	const { path, query } = list;
 	const { cursor: _, ...set } = query;
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = isUnderstood ? await listCredited(deps.store.db, filter, request) : null;
+	const page = isUnderstood ? await listCredited(deps.store.reader, filter, request) : null;
 	const isFiltered = page === null || Object.keys(set).some((name) => name !== "zone");
 	const exported = ui.linkButton({ label: "Export", href: withQuery(`${path}/export.csv`, set) });
 	return answerPage(c, {
@@ -151,7 +151,7 @@ export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Res
 	const { isUnderstood, filter } = await readList(c, deps);
 	// The page that says which filter is not understood: a file of everything would be taken for the answer.
 	if (!isUnderstood) return showCredited(c, deps);
-	const batches = readAllCredited(deps.store.db, filter, CSV_BATCH_ROWS);
+	const batches = readAllCredited(deps.store.reader, filter, CSV_BATCH_ROWS);
 	const name = `conversions-${partnerOf(c).public_id}-${utcDay(deps.clock.nowMs())}.csv`;
 	return answerCsv(c, deps, name, csvFile(CSV_COLUMNS, batches, separatorFor()));
 }

@@ -79,7 +79,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 
 type Total = NamedPartnership & PartnershipTotal;
 
-async function readPage({ store: { db } }: PageDeps, request: Parameters<typeof listPartners>[1]) {
+async function readPage({ store: { reader: db } }: PageDeps, request: Parameters<typeof listPartners>[1]) {
 	const page = await listPartners(db, request);
 	const partnerIds = page.rows.map(({ id }) => id);
 	const partnerships = await listPartnerships(db, "partner_id", partnerIds);
@@ -153,7 +153,7 @@ async function* readLines(deps: PageDeps, { query: { search }, span }: ReturnTyp
 	let after: Cursor | undefined;
 	do {
 		const { partnershipIds, next, linesOf } = await readPage(deps, { search, after, limit: PAGE_ROWS });
-		yield linesOf(await sumByPartnership(store.db, clock, { ...span, partnershipIds }));
+		yield linesOf(await sumByPartnership(store.reader, clock.nowMs(), { ...span, partnershipIds }));
 		after = next ?? undefined;
 	} while (after !== undefined);
 }

@@ -57,7 +57,7 @@ export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Resp
 }
 
 async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
-	const { shops, more } = await listFailingShops(store.db, MOST_FAILING, clock.nowMs());
+	const { shops, more } = await listFailingShops(store.reader, MOST_FAILING, clock.nowMs());
 	if (shops.length === 0) return null;
 	const rest =
 		more === 0 ? "" : ` ${ui.countOf(more, "shop")} more ${more === 1 ? "is" : "are"} not shown here.`;

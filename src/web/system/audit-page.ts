@@ -75,7 +75,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 	const page =
 		filter === null
 			? null
-			: await listAudit(deps.store.db, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+			: await listAudit(deps.store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const { after: _, ...shown } = query;
 	const isFiltered = Object.keys(filters.typed).some((name) => name !== "zone");
 	return answerPage(c, {
@@ -109,7 +109,7 @@ export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Respon
 	const { filter } = await readAuditFilters(c, deps);
 	if (filter === null) return showAudit(c, deps);
 	const { store, clock } = deps;
-	const lines = csvFile(COLUMNS, readAllAudit(store.db, filter, CSV_BATCH_ROWS));
+	const lines = csvFile(COLUMNS, readAllAudit(store.reader, filter, CSV_BATCH_ROWS));
 	return answerCsv(c, deps, `audit-${utcDay(clock.nowMs())}.csv`, lines);
 }
 

@@ -68,7 +68,7 @@ async function find({ store }: WebDeps, { from, to, zone, programme }: Typed, no
 	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);
 	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
-	return { span, found: await listFailedProgrammes(store.db, span, programme.trim() || undefined) };
+	return { span, found: await listFailedProgrammes(store.reader, span, programme.trim() || undefined) };
 }
 
 function countFailed(programmes: readonly FailedProgramme[]): number {

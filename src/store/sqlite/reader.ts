@@ -1,0 +1,223 @@
+// Reads for pages, searches, sums and exports, on a thread with a read-only connection of its own. SQLite runs each
+// statement on the thread that calls it, so a page that reads a large table would otherwise keep every signed sale
+// waiting. A statement sees everything that was committed before it was sent, because it starts a new read of the
+// write-ahead log.
+
+import type { SQLInputValue } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import type { DatabaseConnection, Driver, QueryResult } from "kysely";
+import type { Clock } from "../../ports.ts";
+import { READER_ENDED } from "../unavailable.ts";
+import { MAX_CACHED_STATEMENTS, toRecords } from "./rows.ts";
+
+/** Time for which a statement waits for a lock on the file. Readers need one only while the log is recovered. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/**
+ * Maximum number of answers passed to their callers in one round of the event loop. Each may start a few milliseconds of
+ * rendering. Signed requests are read from their sockets between two rounds.
+ */
+export const ANSWERS_PER_ROUND = 4;
+
+interface ReadRequest {
+	id: number;
+	sql: string;
+	parameters: readonly SQLInputValue[];
+}
+
+type ReadAnswer =
+	| { id: number; columns: readonly string[]; rows: readonly (readonly unknown[])[] }
+	| { id: number; failure: { message: string; code: string; errcode: number } };
+
+/** Sends each query to the thread. The thread runs queries in the order in which they were sent. */
+export class ReaderDriver implements Driver {
+	readonly #thread: ReaderThread;
+
+	constructor(thread: ReaderThread) {
+		this.#thread = thread;
+	}
+
+	async init(): Promise<void> {
+		// The thread starts with the first query, because most commands read no lists.
+	}
+
+	async acquireConnection(): Promise<DatabaseConnection> {
+		const thread = this.#thread;
+		return {
+			async executeQuery<Row>({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) {
+				const rows = await thread.read(sql, parameters as readonly SQLInputValue[]);
+				return { rows: rows as Row[] } satisfies QueryResult<Row>;
+			},
+			streamQuery(): never {
+				throw new Error("streaming is not supported");
+			},
+		};
+	}
+
+	async releaseConnection(): Promise<void> {
+		// All queries share the thread.
+	}
+
+	async beginTransaction(): Promise<never> {
+		throw new Error("the reader has no transactions");
+	}
+
+	async commitTransaction(): Promise<never> {
+		throw new Error("the reader has no transactions");
+	}
+
+	async rollbackTransaction(): Promise<never> {
+		throw new Error("the reader has no transactions");
+	}
+
+	async destroy(): Promise<void> {
+		await this.#thread.close();
+	}
+}
+
+/** Starts the thread when it is first needed, and again after it has ended unexpectedly. */
+export class ReaderThread {
+	readonly #path: string;
+	readonly #clock: Pick<Clock, "yieldLoop">;
+	readonly #pending = new Map<number, PromiseWithResolvers<readonly object[]>>();
+	/** Answers that have arrived and are not yet passed on. */
+	readonly #answers: ReadAnswer[] = [];
+	#worker: Worker | null = null;
+	#isPassingOn = false;
+	#isClosed = false;
+	#lastId = 0;
+
+	constructor(path: string, clock: Pick<Clock, "yieldLoop">) {
+		this.#path = path;
+		this.#clock = clock;
+	}
+
+	get pendingReads(): number {
+		return this.#pending.size;
+	}
+
+	read(sql: string, parameters: readonly SQLInputValue[]): Promise<readonly object[]> {
+		if (this.#isClosed) return Promise.reject(new Error("the store is closed"));
+		this.#worker ??= this.#start();
+		const request: ReadRequest = { id: ++this.#lastId, sql, parameters };
+		const answered = Promise.withResolvers<readonly object[]>();
+		this.#pending.set(request.id, answered);
+		// A process that has nothing else to do must wait for the answer.
+		this.#worker.ref();
+		this.#worker.postMessage(request);
+		return answered.promise;
+	}
+
+	/** Lets the queries that were sent finish, closes the connection and ends the thread. */
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
+		const worker = this.#worker;
+		if (worker === null) return;
+		const ended = new Promise((resolve) => worker.once("exit", resolve));
+		worker.ref();
+		worker.postMessage(null);
+		await ended;
+	}
+
+	#start(): Worker {
+		const worker = new Worker(`(${serveReads.toString()})()`, {
+			eval: true,
+			name: "sqlite-reader",
+			// Options of this process, such as hooks for loading modules, would only delay the thread's start.
+			execArgv: [],
+			workerData: {
+				path: this.#path,
+				timeout: LOCK_TIMEOUT_MS,
+				maxStatements: MAX_CACHED_STATEMENTS,
+			} satisfies ReaderSettings,
+		});
+		worker.on("message", (answer: ReadAnswer) => {
+			this.#answers.push(answer);
+			void this.#passOn();
+		});
+		worker.once("error", (error) => this.#failAll(worker, error));
+		worker.once("exit", () => this.#failAll(worker, undefined));
+		return worker;
+	}
+
+	async #passOn(): Promise<void> {
+		if (this.#isPassingOn) return;
+		this.#isPassingOn = true;
+		while (this.#answers.length > 0) {
+			for (const answer of this.#answers.splice(0, ANSWERS_PER_ROUND)) this.#settle(answer);
+			await this.#clock.yieldLoop();
+		}
+		this.#isPassingOn = false;
+	}
+
+	#settle(answer: ReadAnswer): void {
+		const answered = this.#pending.get(answer.id);
+		this.#pending.delete(answer.id);
+		if (this.#pending.size === 0) this.#worker?.unref();
+		if ("failure" in answer)
+			answered?.reject(Object.assign(new Error(answer.failure.message), answer.failure));
+		else answered?.resolve(toRecords(answer.columns, answer.rows));
+	}
+
+	/** The thread's connection writes nothing, so its callers may simply ask again. */
+	#failAll(worker: Worker, cause: unknown): void {
+		if (this.#worker !== worker) return;
+		this.#worker = null;
+		for (const { reject } of this.#pending.values()) {
+			reject(
+				Object.assign(new Error("the thread that reads the database has ended", { cause }), {
+					code: READER_ENDED,
+				}),
+			);
+		}
+		this.#pending.clear();
+	}
+}
+
+interface ReaderSettings {
+	path: string;
+	timeout: number;
+	maxStatements: number;
+}
+
+/**
+ * Runs in the thread. It is passed as text, because the program may be a single file with no other file to start a thread
+ * from. It must therefore use nothing from outside its own body.
+ */
+function serveReads(): void {
+	const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");
+	const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+	const { path, timeout, maxStatements }: ReaderSettings = workerData;
+	const database = new DatabaseSync(path, { readOnly: true, timeout });
+	const prepare = (sql: string) => {
+		const statement = database.prepare(sql);
+		statement.setReturnArrays(true);
+		return { statement, columns: statement.columns().map(({ name }) => name) };
+	};
+	const statements = new Map<string, ReturnType<typeof prepare>>();
+
+	const answer = ({ id, sql, parameters }: ReadRequest): unknown => {
+		try {
+			let prepared = statements.get(sql);
+			if (prepared === undefined) {
+				if (statements.size >= maxStatements) statements.clear();
+				prepared = prepare(sql);
+				statements.set(sql, prepared);
+			}
+			return { id, columns: prepared.columns, rows: prepared.statement.all(...parameters) };
+		} catch (error) {
+			const { message, code, errcode } = error as Error & { code: string; errcode: number };
+			return { id, failure: { message, code, errcode } };
+		}
+	};
+
+	parentPort?.on("message", (request: ReadRequest | null) => {
+		if (request === null) {
+			database.close();
+			parentPort.close();
+		} else {
+			parentPort.postMessage(answer(request));
+		}
+	});
+}
