@@ -2,7 +2,7 @@
 // Tests bring a clock that they can move.
 
 import type { AddressRange } from "./domain/address.ts";
-import type { KeptAnswer } from "./domain/kept-answer.ts";
+import type { AnswerExcerpt } from "./domain/answer-excerpt.ts";
 import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
@@ -95,7 +95,7 @@ export interface PostbackAnswer {
 	 * of the body has arrived, at most half a second later and never after the attempt's deadline. Never
 	 * rejects.
 	 */
-	kept: Promise<KeptAnswer> | null;
+	excerpt: Promise<AnswerExcerpt> | null;
 }
 
 export interface Transport {

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { dueDelivery } from "../../test/support/rows.ts";
-import { readKeptAnswer } from "../domain/kept-answer.ts";
+import { readExcerpt } from "../domain/answer-excerpt.ts";
 import { signingKey, wireNames } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
@@ -74,7 +74,7 @@ for (const [outcome, state, httpStatus, detail] of CASES) {
 test("the stored part of an answer is added to the attempt, and changes nothing else", () => {
 	const prepared = prepare();
 	const answer = { outcome: { kind: "answered", status: 302 }, timings: TIMINGS } as const;
-	const kept = {
+	const excerpt = {
 		location: "/de",
 		contentType: null,
 		server: null,
@@ -83,9 +83,9 @@ test("the stored part of an answer is added to the attempt, and changes nothing 
 		isCut: false,
 	};
 	const without = settleAnswer(DELIVERY, prepared, answer, null, NOW_MS);
-	const settlement = settleAnswer(DELIVERY, prepared, answer, kept, NOW_MS);
+	const settlement = settleAnswer(DELIVERY, prepared, answer, excerpt, NOW_MS);
 	if (without?.kind !== "finished" || settlement?.kind !== "finished") throw new Error("a redirect is final");
-	deepEqual(readKeptAnswer(settlement.attempt.answer), kept);
+	deepEqual(readExcerpt(settlement.attempt.answer), excerpt);
 	deepEqual(settlement, {
 		...without,
 		attempt: { ...without.attempt, answer: settlement.attempt.answer },

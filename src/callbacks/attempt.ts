@@ -1,9 +1,9 @@
 // One attempt: the signed request, and the record of its outcome. Each attempt is signed anew, over exactly the bytes and the
 // request target that are sent (contract section 5).
 
+import { type AnswerExcerpt, writeExcerpt } from "../domain/answer-excerpt.ts";
 import { concludeAttempt } from "../domain/delivery.ts";
 import { bodySentAt } from "../domain/event.ts";
-import { type KeptAnswer, writeKeptAnswer } from "../domain/kept-answer.ts";
 import { canonicalString, sha256Hex, sign, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
@@ -50,8 +50,8 @@ export function settleAnswer(
 	delivery: DueDelivery,
 	prepared: PreparedAttempt,
 	{ outcome, timings }: Pick<PostbackAnswer, "outcome" | "timings">,
-	/** The value of `answer.kept`. */
-	kept: KeptAnswer | null,
+	/** The value of `answer.excerpt`. */
+	excerpt: AnswerExcerpt | null,
 	endedAtMs: number,
 ): Settlement | null {
 	if (isOurTrouble(outcome)) return null;
@@ -70,7 +70,7 @@ export function settleAnswer(
 		endpointId: prepared.endpointId,
 		nonce: prepared.nonce,
 		signature: prepared.signature,
-		answer: kept === null ? null : writeKeptAnswer(kept),
+		answer: excerpt === null ? null : writeExcerpt(excerpt),
 	};
 	return conclusion.state === "pending"
 		? { kind: "retry", delivery, dueAtMs: conclusion.dueAtMs, verdict, attempt, endedAtMs }

@@ -27,12 +27,12 @@ function setUp() {
 			dueAtMs > afterDueAtMs || (dueAtMs === afterDueAtMs && id > afterId);
 		const found = rows.filter((row) => row.dueAtMs <= nowMs && isBehind(row)).slice(0, limit);
 		const next = rows.find(({ dueAtMs }) => dueAtMs > nowMs)?.dueAtMs ?? null;
-		const taken = dueTimes.finishRead(request, found, found.length < limit ? next : null, nowMs);
-		for (const row of taken) {
-			equal(inProgress(programmeId).has(row.id), false, "no delivery is taken twice");
+		const deliveries = dueTimes.finishRead(request, found, found.length < limit ? next : null, nowMs);
+		for (const row of deliveries) {
+			equal(inProgress(programmeId).has(row.id), false, "no delivery is deliveries twice");
 			inProgress(programmeId).set(row.id, row);
 		}
-		return taken.map(({ dueAtMs }) => dueAtMs);
+		return deliveries.map(({ dueAtMs }) => dueAtMs);
 	};
 	return {
 		dueTimes,

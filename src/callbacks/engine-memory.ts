@@ -7,7 +7,7 @@ import type { Moment, ReadLimit } from "./decide.ts";
 import { DueTimes, type ProgrammeRead } from "./due-times.ts";
 import { type Caps, SendBuffer } from "./send-buffer.ts";
 import { findIdleSlots, Slots } from "./slots.ts";
-import type { KnownTarget, OpenTarget } from "./targets.ts";
+import type { OpenTarget, TargetReading } from "./targets.ts";
 
 /** How long a backlog is reused. Counting 20,000 programmes takes a millisecond or two. */
 const BACKLOG_REUSED_MS = 100;
@@ -144,7 +144,7 @@ export class EngineMemory {
 			nextDue: readonly { programmeId: number; dueAtMs: number | null }[];
 			targets: readonly CallbackTarget[];
 		},
-		when: Pick<KnownTarget, "readAtMs" | "learnedAtMs">,
+		when: Pick<TargetReading, "readAtMs" | "learnedAtMs">,
 		nowMs: number,
 	): void {
 		const rowsOf = Map.groupBy(read.deliveries, ({ programmeId }) => programmeId);

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { removeUrl, setUrl } from "../../test/support/change-rows.ts";
 import { START_MS } from "../../test/support/clock.ts";
 import { addEngine } from "../../test/support/queue-rows.ts";
-import { type KeptAnswer, keepAnswer, readKeptAnswer } from "../domain/kept-answer.ts";
+import { type AnswerExcerpt, excerptAnswer, readExcerpt } from "../domain/answer-excerpt.ts";
 import { slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { SILENT_MS } from "../store/queries/queue.ts";
@@ -244,18 +244,18 @@ describe("a change of the URL or the secret", () => {
 
 test("an attempt ends with the headers, but it counts as in flight until the stored part of the body has arrived", async (t) => {
 	const { engine, store, clock, world, sell } = await startEngine(t);
-	const { promise, resolve } = Promise.withResolvers<KeptAnswer>();
-	world.answer = { ...ANSWER, outcome: { kind: "answered", status: 500 }, kept: promise };
+	const { promise, resolve } = Promise.withResolvers<AnswerExcerpt>();
+	world.answer = { ...ANSWER, outcome: { kind: "answered", status: 500 }, excerpt: promise };
 	const soldAtMs = clock.nowMs();
 	await sell();
 	await clock.moveBy(400);
 	const read = () => store.db.selectFrom("attempts").selectAll().execute();
 	deepEqual([await read(), engine.counters.inFlight], [[], 1]);
-	const kept = keepAnswer({}, Buffer.from("Fatal error"), true);
-	resolve(kept);
+	const excerpt = excerptAnswer({}, Buffer.from("Fatal error"), true);
+	resolve(excerpt);
 	await clock.moveBy(200);
 	const [attempt] = await read();
-	deepEqual(readKeptAnswer(attempt?.answer ?? null), kept);
+	deepEqual(readExcerpt(attempt?.answer ?? null), excerpt);
 	deepEqual([attempt?.started_at_ms, attempt?.took_ms], [soldAtMs, 0]);
 	const queued = await store.db.selectFrom("queue").select("due_at_ms").executeTakeFirst();
 	deepEqual([queued?.due_at_ms, engine.counters.inFlight], [soldAtMs + MINUTE_MS, 0]);

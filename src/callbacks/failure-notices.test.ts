@@ -180,13 +180,13 @@ test("a success ends a published notice and publishes that callbacks work again"
 		recovered: [programmeId],
 		hasNews: true,
 	});
-	const told = [
+	const published = [
 		["callbacks_failing", 1, 1, 50, 0, 900, 0],
 		["callbacks_working_again", 0, 0, 900, 900, null, 900],
 	];
-	deepEqual(await notices(), told);
+	deepEqual(await notices(), published);
 	await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 950);
-	deepEqual(await notices(), told, "told once, also when the engine has not heard of it yet");
+	deepEqual(await notices(), published, "published once, even if the engine does not know of it yet");
 });
 
 test("a shop with a final failure and a success within one pass counts as failing", async (t) => {

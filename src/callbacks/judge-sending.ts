@@ -1,7 +1,7 @@
 // Whether a delivery may be sent now, and where to. This function is pure.
 
 import type { DueDelivery } from "../store/queries/queue.ts";
-import type { KnownTarget, Target } from "./targets.ts";
+import type { Target, TargetReading } from "./targets.ts";
 
 export type SendJudgement =
 	| { kind: "send"; target: Target }
@@ -15,12 +15,12 @@ const NO_TARGET_RETRY_MS = 5_000;
 
 /** `maySend` says whether both the engine's lease and the target are fresh enough for an attempt. */
 export function judgeSending(
-	known: KnownTarget | null,
+	reading: TargetReading | null,
 	delivery: DueDelivery,
 	nowMs: number,
 	maySend: boolean,
 ): SendJudgement {
-	const { target = null, endpointEpoch = 0 } = known ?? {};
+	const { target = null, endpointEpoch = 0 } = reading ?? {};
 	if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };
 	// The next pass renews the lease and reads the target.
 	if (!maySend) return { kind: "later", atMs: nowMs };

@@ -5,7 +5,7 @@ import { slotOf } from "../domain/slot.ts";
 import type { DueDelivery } from "../store/queries/queue.ts";
 import { type Caps, SendBuffer } from "./send-buffer.ts";
 import { findIdleSlots } from "./slots.ts";
-import type { KnownTarget } from "./targets.ts";
+import type { TargetReading } from "./targets.ts";
 
 const CAPS: Caps = { perProgramme: 2, overall: 100 };
 const FAST_MS = 10;
@@ -134,35 +134,35 @@ describe("the number of deliveries to read", () => {
 });
 
 describe("a sale straight from its transaction", () => {
-	const known = (readAtMs: number): KnownTarget => {
+	const readingAt = (readAtMs: number): TargetReading => {
 		return { endpointEpoch: 0, target: null, readAtMs, learnedAtMs: readAtMs };
 	};
 
 	test("is added if there is room and its programme was not read since, and never twice", () => {
 		const buffer = new SendBuffer({ perProgramme: 2, overall: 1 });
 		const delivery = dueDelivery();
-		equal(buffer.addUnread(delivery, known(500)), true);
+		equal(buffer.addUnread(delivery, readingAt(500)), true);
 		equal(buffer.targetOf(1)?.readAtMs, 500);
-		equal(buffer.addUnread(delivery, known(501)), false, "it is in progress");
+		equal(buffer.addUnread(delivery, readingAt(501)), false, "it is in progress");
 		buffer.noteRead(1, 600);
 		deepEqual(
-			[600, 601].map((atMs) => buffer.addUnread(dueDelivery(), known(atMs))),
+			[600, 601].map((atMs) => buffer.addUnread(dueDelivery(), readingAt(atMs))),
 			[false, true],
 		);
-		equal(buffer.addUnread(dueDelivery(), known(700)), false, "the programme's queue is full");
+		equal(buffer.addUnread(dueDelivery(), readingAt(700)), false, "the programme's queue is full");
 		endRequests(buffer, send(buffer), FAST_MS);
-		equal(buffer.addUnread(dueDelivery(), known(700)), true);
+		equal(buffer.addUnread(dueDelivery(), readingAt(700)), true);
 		fill(buffer, 2, 8_190);
-		equal(buffer.addUnread(dueDelivery({ programmeId: 3 }), known(700)), false, "the buffer is full");
+		equal(buffer.addUnread(dueDelivery({ programmeId: 3 }), readingAt(700)), false, "the buffer is full");
 	});
 
 	test("is not added if its target has changed since, and the old target is forgotten", () => {
 		const buffer = new SendBuffer(CAPS);
-		buffer.setTarget(1, known(100));
+		buffer.setTarget(1, readingAt(100));
 		buffer.dropTarget(1, 200);
 		equal(buffer.targetOf(1), null);
 		deepEqual(
-			[200, 201].map((atMs) => buffer.addUnread(dueDelivery(), known(atMs))),
+			[200, 201].map((atMs) => buffer.addUnread(dueDelivery(), readingAt(atMs))),
 			[false, true],
 		);
 	});

@@ -6,7 +6,7 @@ import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { DeliveryInProgress, DueDelivery } from "../store/queries/queue.ts";
 import type { ReadLimit } from "./decide.ts";
-import type { KnownTarget } from "./targets.ts";
+import type { TargetReading } from "./targets.ts";
 
 export interface Caps {
 	/** Maximum number of requests in flight to one programme's shop. */
@@ -28,7 +28,7 @@ interface ProgrammeQueue {
 	/** Whether this queue is in the round-robin list. It is there at most once, so that all programmes take turns. */
 	isReady: boolean;
 	/** URL and key as last read, or null if they were not read yet or have changed since. */
-	target: KnownTarget | null;
+	target: TargetReading | null;
 	/** Monotonic time at which the database was last read for this programme, or its target last changed. */
 	updatedAtMs: number;
 }
@@ -85,7 +85,7 @@ export class SendBuffer {
 	}
 
 	/** Sets the target, unless a sale has brought a newer one since this one was read. */
-	setTarget(programmeId: number, target: KnownTarget): void {
+	setTarget(programmeId: number, target: TargetReading): void {
 		const queue = this.#queueOf(programmeId);
 		if (queue.target === null || queue.target.readAtMs < target.readAtMs) queue.target = target;
 	}
@@ -97,7 +97,7 @@ export class SendBuffer {
 		queue.updatedAtMs = monotonicMs;
 	}
 
-	targetOf(programmeId: number): KnownTarget | null {
+	targetOf(programmeId: number): TargetReading | null {
 		return this.#queues.get(programmeId)?.target ?? null;
 	}
 
@@ -130,7 +130,7 @@ export class SendBuffer {
 	 * this programme since that transaction began, because the delivery may then have been read and sent already. It also
 	 * returns false if the target has changed since.
 	 */
-	addUnread(delivery: DueDelivery, target: KnownTarget): boolean {
+	addUnread(delivery: DueDelivery, target: TargetReading): boolean {
 		const queue = this.#queueOf(delivery.programmeId);
 		const isFull =
 			queue.waiting.length + queue.inFlight >= this.#capacityOf(queue) ||

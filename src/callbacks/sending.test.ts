@@ -5,7 +5,7 @@ import { dueDelivery } from "../../test/support/rows.ts";
 import { signingKey } from "../domain/signature.ts";
 import { judgeSending } from "./judge-sending.ts";
 import { createForbiddenAddressLog } from "./sending.ts";
-import type { KnownTarget, Target } from "./targets.ts";
+import type { Target, TargetReading } from "./targets.ts";
 
 const NOW_MS = 1_000_000;
 
@@ -18,9 +18,12 @@ const TARGET: Target = {
 };
 
 /** Returns the URL, "cancel", or the delay after which the delivery may be tried again. */
-function judge(known: Partial<KnownTarget> | null, { maySend = true, dueInMs = 0 } = {}): string | number {
+function judge(
+	reading: Partial<TargetReading> | null,
+	{ maySend = true, dueInMs = 0 } = {},
+): string | number {
 	const fresh = { target: TARGET, endpointEpoch: 3, readAtMs: 5, learnedAtMs: 5 };
-	const present = known === null ? null : { ...fresh, ...known };
+	const present = reading === null ? null : { ...fresh, ...reading };
 	const delivery = dueDelivery({ endpointEpoch: 3, dueAtMs: NOW_MS + dueInMs });
 	const judged = judgeSending(present, delivery, NOW_MS, maySend);
 	if (judged.kind === "later") return judged.atMs - NOW_MS;

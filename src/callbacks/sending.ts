@@ -1,7 +1,7 @@
 // Sends the deliveries in the buffer, as many at once as the caps and the pace allow. Each delivery gets a result, or is
 // released because there was a reason to send nothing.
 
-import type { KeptAnswer } from "../domain/kept-answer.ts";
+import type { AnswerExcerpt } from "../domain/answer-excerpt.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { Outcome } from "../domain/verdict.ts";
 import type { Clock, Load, Log, PostbackAnswer, Random, Transport } from "../ports.ts";
@@ -61,9 +61,9 @@ export function createSending(
 
 	function send(delivery: DueDelivery): void {
 		const startedAtMs = clock.nowMs();
-		const known = buffer.targetOf(delivery.programmeId);
-		const maySend = known !== null && isFresh(known, clock.monotonicMs()) && deps.maySend();
-		const judged = judgeSending(known, delivery, startedAtMs, maySend);
+		const reading = buffer.targetOf(delivery.programmeId);
+		const maySend = reading !== null && isFresh(reading, clock.monotonicMs()) && deps.maySend();
+		const judged = judgeSending(reading, delivery, startedAtMs, maySend);
 		if (judged.kind === "cancel") {
 			// A removed URL may leave thousands of deliveries. The shop counts as fast, so that many of them are read at once.
 			buffer.endRequest(delivery, 0);
@@ -99,16 +99,16 @@ export function createSending(
 		if (answer.outcome.kind === "answered" && delivery.seq === 0)
 			counters.firstAnswers.observe((endedAtMs - delivery.dueAtMs) / SECOND_MS);
 		logForbiddenAddress(prepared.request.url, answer.outcome);
-		const settle = (kept: KeptAnswer | null): void => {
+		const settle = (excerpt: AnswerExcerpt | null): void => {
 			buffer.endRequest(delivery, tookMs);
-			const settlement = settleAnswer(delivery, prepared, answer, kept, endedAtMs);
+			const settlement = settleAnswer(delivery, prepared, answer, excerpt, endedAtMs);
 			if (settlement === null) onUnsent(delivery, endedAtMs + OUR_TROUBLE_RETRY_MS);
 			else onSettled(settlement);
 			sendReady();
 		};
 		// The attempt has ended. Only its result waits until the part of the answer has arrived that is stored with it.
-		if (answer.kept === null) settle(null);
-		else void answer.kept.then(settle);
+		if (answer.excerpt === null) settle(null);
+		else void answer.excerpt.then(settle);
 	}
 
 	return { sendReady, stop: () => pace.stop() };

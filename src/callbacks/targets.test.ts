@@ -4,7 +4,7 @@ import { createLog } from "../../test/support/log.ts";
 import { sealSecret } from "../domain/sealing.ts";
 import { canonicalString, sign, signingKey } from "../domain/signature.ts";
 import type { CallbackTarget } from "../store/queries/queue.ts";
-import { createTargetOpener, isFresh, type KnownTarget } from "./targets.ts";
+import { createTargetOpener, isFresh, type TargetReading } from "./targets.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const OTHER_KEY = new Uint8Array(32).fill(8);
@@ -30,14 +30,14 @@ function setUp(key = KEY) {
 	const log = createLog();
 	const open = createTargetOpener(key, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
-	return { log, read: (change: Partial<CallbackTarget> = {}): KnownTarget => open(found(change), when) };
+	return { log, read: (change: Partial<CallbackTarget> = {}): TargetReading => open(found(change), when) };
 }
 
 test("a target has the URL, its path and query, and the key of the current secret", () => {
-	const known = setUp().read({ endpointEpoch: 3 });
-	const { target } = known;
+	const reading = setUp().read({ endpointEpoch: 3 });
+	const { target } = reading;
 	deepEqual([target?.url, target?.pathAndQuery], ["https://shop.example/postback?a=b", "/postback?a=b"]);
-	equal(known.endpointEpoch, 3);
+	equal(reading.endpointEpoch, 3);
 	const canonical = canonicalString("POST", "/postback?a=b", "1", "n", "d");
 	equal(target === null ? "" : sign(target.key, canonical), sign(signingKey("rbs_one"), canonical));
 });
@@ -52,9 +52,9 @@ test("a URL and a secret are opened once, and again if one of them changes", () 
 });
 
 test("a target is fresh for a second, unless it took long to be read", () => {
-	const known = { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 100 };
-	deepEqual([isFresh(known, 1_099), isFresh(known, 1_100)], [true, false]);
-	const slow = { ...known, learnedAtMs: 4_500 };
+	const reading = { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 100 };
+	deepEqual([isFresh(reading, 1_099), isFresh(reading, 1_100)], [true, false]);
+	const slow = { ...reading, learnedAtMs: 4_500 };
 	deepEqual([isFresh(slow, 4_999), isFresh(slow, 5_000)], [true, false]);
 });
 

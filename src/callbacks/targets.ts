@@ -17,7 +17,7 @@ export interface Target {
 	key: SigningKey;
 }
 
-export interface KnownTarget {
+export interface TargetReading {
 	/** Deliveries of an older epoch were created for a URL that has been removed since. */
 	endpointEpoch: number;
 	/** Null if there is no URL, or no secret that can be opened. */
@@ -30,8 +30,8 @@ export interface KnownTarget {
 
 export type OpenTarget = (
 	found: CallbackTarget,
-	when: Pick<KnownTarget, "readAtMs" | "learnedAtMs">,
-) => KnownTarget;
+	when: Pick<TargetReading, "readAtMs" | "learnedAtMs">,
+) => TargetReading;
 
 const FRESH_MS = SECOND_MS;
 /** Age at which a pass reads the target of a waiting delivery again, so that the delivery seldom has to be released. */
@@ -42,7 +42,7 @@ const SENDABLE_MS = 5 * SECOND_MS;
 /** Maximum number of opened secrets in memory, which is more than one process has busy at once. Beyond it the oldest is dropped. */
 const MAX_OPENED = 10_000;
 
-export function isFresh({ readAtMs, learnedAtMs }: KnownTarget, monotonicMs: number): boolean {
+export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: number): boolean {
 	return monotonicMs - learnedAtMs < FRESH_MS && monotonicMs - readAtMs < SENDABLE_MS;
 }
 

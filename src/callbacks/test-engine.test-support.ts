@@ -22,7 +22,7 @@ const SEALING_KEY = new Uint8Array(SEALING_KEY_BYTES).fill(7);
 export const ANSWER: PostbackAnswer = {
 	outcome: { kind: "answered", status: 204 },
 	timings: { lookUpMs: null, connectMs: null, tlsMs: null, answerMs: 1 },
-	kept: null,
+	excerpt: null,
 };
 
 export interface TestEngineOptions {

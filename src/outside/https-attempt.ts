@@ -8,17 +8,17 @@
 //
 // Any step may settle the attempt early, by its own failure or by the deadline. The first outcome counts. The
 // deadline also ends the reading of the body, whose beginning is stored if the answer is not 2xx
-// (https-kept-answer.ts).
+// (https-answer-excerpt.ts).
 
 import type { Dispatcher } from "undici";
-import type { AnswerHeaders, KeptAnswer } from "../domain/kept-answer.ts";
+import type { AnswerExcerpt, AnswerHeaders } from "../domain/answer-excerpt.ts";
 import { type AttemptTimings, isSuccess, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest } from "../ports.ts";
 import { readErrorCode } from "./error-code.ts";
+import { type ExcerptReader, startExcerpt } from "./https-answer-excerpt.ts";
 import type { Connection } from "./https-connection.ts";
 import type { Expiring } from "./https-deadlines.ts";
 import type { Cancel } from "./https-dial.ts";
-import { type AnswerKeeper, keepBeginning } from "./https-kept-answer.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
@@ -62,7 +62,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	#isReused = false;
 	#isSent = false;
 	#isAnswerBegun = false;
-	#keeper: AnswerKeeper | undefined;
+	#excerptReader: ExcerptReader | undefined;
 
 	constructor(owner: AttemptOwner, request: PostbackRequest, resolve: (answer: PostbackAnswer) => void) {
 		this.#owner = owner;
@@ -104,11 +104,11 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/** Settles the attempt. An unfinished step counts with the time it took so far. */
-	settle(outcome: Outcome, wasReached = true, kept: Promise<KeptAnswer> | null = null): void {
+	settle(outcome: Outcome, wasReached = true, excerpt: Promise<AnswerExcerpt> | null = null): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
 		if (wasReached) this.#timings[this.#step] = roundMs(performance.now() - this.#stepStartedMs);
-		this.#resolve({ outcome, timings: this.#timings, kept });
+		this.#resolve({ outcome, timings: this.#timings, excerpt });
 	}
 
 	fail(code: string, wasReached = true): void {
@@ -144,19 +144,19 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
 		// 1xx answers precede the real one (RFC 9110 section 15.2).
 		if (status < 200) return;
-		if (!isSuccess(status)) this.#keeper = keepBeginning(headers);
-		this.settle({ kind: "answered", status }, true, this.#keeper?.kept ?? null);
+		if (!isSuccess(status)) this.#excerptReader = startExcerpt(headers);
+		this.settle({ kind: "answered", status }, true, this.#excerptReader?.excerpt ?? null);
 		this.#owner.onAnswer(this);
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
 		// Bytes beyond those that are stored are discarded. The connection limits their number and the deadline
 		// their time.
-		this.#keeper?.take(piece);
+		this.#excerptReader?.take(piece);
 	}
 
 	onResponseEnd(): void {
-		this.#keeper?.end(true);
+		this.#excerptReader?.end(true);
 		const connection = this.#connection;
 		this.#connection = undefined;
 		if (connection !== undefined) this.#owner.onEnd(this, connection);
@@ -164,7 +164,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	/** Is also called after `abandon` has closed the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
-		this.#keeper?.end(false);
+		this.#excerptReader?.end(false);
 		this.#connection?.socket.destroy();
 		if (this.isSettled) this.#owner.onOver(this);
 		else if (this.#isReused && !this.#isSent) this.#owner.onUnsent(this);

@@ -120,9 +120,9 @@ export function isLasting({ kind }: Warning): boolean {
 function findPause({ pause }: WatchedState): Found {
 	if (pause === null) return null;
 	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
-	const by = pause.heldBy ?? "`ringback hold`";
+	const heldBy = pause.heldBy ?? "`ringback hold`";
 	return {
-		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${by}, and ${waiting}`,
+		title: `All callbacks have been held since ${utcMinute(pause.sinceMs)} by ${heldBy}, and ${waiting}`,
 		text: "Conversions and decisions are accepted, but no callback is sent. `ringback owed` lists the callbacks that wait. Release them on System or with `ringback release`.",
 	};
 }

@@ -1,7 +1,7 @@
 // What a shop answered to the callbacks of a history: mostly at once, through an outage only later, some never.
 
+import { EXCERPT_BODY_BYTES, excerptAnswer, writeExcerpt } from "../../src/domain/answer-excerpt.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
-import { KEPT_BODY_BYTES, keepAnswer, writeKeptAnswer } from "../../src/domain/kept-answer.ts";
 import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
@@ -155,7 +155,7 @@ function answerOf(outcome: Outcome): string | null {
 	if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
 	const [contentType, body] = BODIES.get(outcome.status) ?? ["text/html", "<h1>Error</h1>\n"];
 	const headers = { "content-type": contentType, server: "nginx/1.26.2" };
-	return writeKeptAnswer(keepAnswer(headers, Buffer.from(body), body.length > KEPT_BODY_BYTES));
+	return writeExcerpt(excerptAnswer(headers, Buffer.from(body), body.length > EXCERPT_BODY_BYTES));
 }
 
 const BODIES: ReadonlyMap<number, readonly [contentType: string, body: string]> = new Map([

@@ -2,7 +2,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { readKeptAnswer } from "../../src/domain/kept-answer.ts";
+import { readExcerpt } from "../../src/domain/answer-excerpt.ts";
 import { slotOf } from "../../src/domain/slot.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
@@ -129,9 +129,9 @@ eachService("section 4, endpoints", (running) => {
 		);
 		const [attempt] = await programme.attempts();
 		equal(await programme.nextDueAtMs(), (attempt?.started_at_ms ?? 0) + (attempt?.took_ms ?? 0) + 60_000);
-		const kept = readKeptAnswer(attempt?.answer ?? null);
-		deepEqual([kept?.server, kept?.isCut], ["drip", true]);
-		match(kept?.body ?? "", /^Fatal \.*$/);
+		const excerpt = readExcerpt(attempt?.answer ?? null);
+		deepEqual([excerpt?.server, excerpt?.isCut], ["drip", true]);
+		match(excerpt?.body ?? "", /^Fatal \.*$/);
 		programme.answer = () => ({ status: 204 });
 		await programme.retryNow();
 		equal((await programme.deliveries())[0]?.state, "delivered");

@@ -2,9 +2,9 @@
 // never come. Addresses are judged by the real code (outside/https-target). Addresses that it accepts are dialled,
 // and the auditor sees each of them.
 
-import { type KeptAnswer, keepAnswer } from "../../src/domain/kept-answer.ts";
+import { type AnswerExcerpt, excerptAnswer } from "../../src/domain/answer-excerpt.ts";
 import { isSuccess, type Outcome } from "../../src/domain/verdict.ts";
-import { KEEP_MS } from "../../src/outside/https-kept-answer.ts";
+import { EXCERPT_WAIT_MS } from "../../src/outside/https-answer-excerpt.ts";
 import { createTargets, type Targets } from "../../src/outside/https-target.ts";
 import type { LookUp, PostbackAnswer, PostbackRequest } from "../../src/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -115,7 +115,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 						resolve({
 							outcome,
 							timings: { lookUpMs: 1, connectMs: 1, tlsMs: 1, answerMs: tookMs },
-							kept: keepBeginning(from, request, outcome, startedMs, tookMs),
+							excerpt: startExcerpt(from, request, outcome, startedMs, tookMs),
 						});
 					},
 					from,
@@ -146,22 +146,22 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 	}
 
 	/** The body follows its headers by up to half a second, within the deadline. It contains the request's nonce. */
-	function keepBeginning(
+	function startExcerpt(
 		from: ServiceProcess,
 		request: PostbackRequest,
 		outcome: Outcome,
 		startedMs: number,
 		tookMs: number,
-	): Promise<KeptAnswer> | null {
+	): Promise<AnswerExcerpt> | null {
 		if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
 		// Derived from an earlier draw, because a new draw would change the history of every seed.
-		const keptAfterMs = Math.min(tookMs + ((tookMs * 13) % (KEEP_MS + 1)), DEADLINE_MS);
+		const excerptAtMs = Math.min(tookMs + ((tookMs * 13) % (EXCERPT_WAIT_MS + 1)), DEADLINE_MS);
 		const nonceAt = request.headers.findIndex((name) => name.endsWith("-Nonce"));
 		const body = Buffer.from(`no: ${request.headers[nonceAt + 1]}`);
 		return new Promise((resolve) => {
 			timeline.setOccasion(
-				startedMs + keptAfterMs,
-				() => resolve(keepAnswer({ server: "simulated" }, body, false)),
+				startedMs + excerptAtMs,
+				() => resolve(excerptAnswer({ server: "simulated" }, body, false)),
 				from,
 			);
 		});

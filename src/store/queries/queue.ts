@@ -86,7 +86,7 @@ export interface AttemptRecord extends AttemptTimings {
 	endpointId: number;
 	nonce: string;
 	signature: string;
-	/** The stored part of an answer that is not 2xx (domain/kept-answer). */
+	/** The stored part of an answer that is not 2xx (domain/answer-excerpt). */
 	answer: string | null;
 }
 

@@ -76,7 +76,7 @@ export interface AttemptsTable {
 	endpoint_id: number | null;
 	nonce: string | null;
 	signature: string | null;
-	/** What is kept of an answer that is not 2xx (domain/kept-answer). */
+	/** The stored part of an answer that is not 2xx (domain/answer-excerpt). */
 	answer: string | null;
 }
 

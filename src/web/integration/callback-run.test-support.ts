@@ -4,7 +4,7 @@
 import { addEngine, passInput, takeDue } from "../../../test/support/queue-rows.ts";
 import { createPreparer, settleAnswer } from "../../callbacks/attempt.ts";
 import { createPass } from "../../callbacks/pass.ts";
-import type { KeptAnswer } from "../../domain/kept-answer.ts";
+import type { AnswerExcerpt } from "../../domain/answer-excerpt.ts";
 import { parsePostbackUrl } from "../../domain/postback-url.ts";
 import { openSecret } from "../../domain/sealing.ts";
 import { signingKey, wireNames } from "../../domain/signature.ts";
@@ -18,7 +18,7 @@ export async function runCallbacks(
 	{ deps }: TestSite,
 	programme: Programme,
 	outcome: Outcome,
-	kept: KeptAnswer | null = null,
+	excerpt: AnswerExcerpt | null = null,
 ): Promise<PostbackRequest[]> {
 	const { store, random, clock, network, sealingKey } = deps;
 	const pass = createPass(store, random);
@@ -40,7 +40,7 @@ export async function runCallbacks(
 	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
 	const settlements = sent.flatMap(
 		({ delivery, prepared }) =>
-			settleAnswer(delivery, prepared, { outcome, timings }, kept, nowMs + 65) ?? [],
+			settleAnswer(delivery, prepared, { outcome, timings }, excerpt, nowMs + 65) ?? [],
 	);
 	const engineId = await addEngine(store, nowMs);
 	await pass.run(passInput(engineId, nowMs + 65, { settlements }));

@@ -3,7 +3,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, type TestContext, test } from "node:test";
-import { type KeptAnswer, keepAnswer } from "../../domain/kept-answer.ts";
+import { type AnswerExcerpt, excerptAnswer } from "../../domain/answer-excerpt.ts";
 import { rebuildRequest } from "../../domain/sent-request.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
@@ -12,13 +12,13 @@ import { curlCommand, type DeliveryFate, describeNext, requestText } from "./del
 import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
-const ANSWER: KeptAnswer = keepAnswer({}, Buffer.from(""), false);
+const ANSWER: AnswerExcerpt = excerptAnswer({}, Buffer.from(""), false);
 const REFUSED: Outcome = { kind: "network-error", stage: "connect", code: "ECONNREFUSED" };
 const answered = (status: number): Outcome => ({ kind: "answered", status });
 
 interface Sent extends Shop {
 	/** What comes back to what is due now. */
-	send(outcome: Outcome, kept?: KeptAnswer | null): Promise<void>;
+	send(outcome: Outcome, excerpt?: AnswerExcerpt | null): Promise<void>;
 	page(): Promise<string>;
 	/** The row of the list. */
 	row(): Promise<string>;
@@ -34,8 +34,8 @@ async function openSent(t: TestContext): Promise<Sent> {
 	const open = async (address: string) => (await browser.open(address)).text;
 	return {
 		...shop,
-		async send(outcome, kept = null) {
-			equal((await runCallbacks(site, programme, outcome, kept)).length, 1);
+		async send(outcome, excerpt = null) {
+			equal((await runCallbacks(site, programme, outcome, excerpt)).length, 1);
 		},
 		page: () => open(`/programmes/${programme.public_id}/deliveries/${delivery.public_id}`),
 		async row() {
@@ -53,10 +53,10 @@ test("a failed attempt shows what the shop answered, and nothing of it as markup
 		"retry-after": '120" onload="x',
 	};
 	const body = Buffer.from('<script>alert("1")</script>\n\u202eFatal error\u0000');
-	await send(answered(503), keepAnswer(headers, body, true));
+	await send(answered(503), excerptAnswer(headers, body, true));
 	const text = await page();
 	match(text, /Your server says that it is not available/);
-	match(text, /What your server answered \(at most the first 2 KB are kept\)/);
+	match(text, /What your server answered \(at most the first 2 KB are stored\)/);
 	match(text, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;\n\\xe2\\x80\\xaeFatal error\\x00/);
 	match(text, /<dt>Content-Type<\/dt><dd><span class="mono">text\/html</);
 	match(text, /<dt>Server<\/dt><dd><span class="mono">&lt;b&gt;nginx&lt;\/b&gt;</);

@@ -1,8 +1,8 @@
 // A delivery's own page: how it stands, and every attempt.
 
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
+import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
-import { KEPT_BODY_BYTES, type KeptAnswer, readKeptAnswer } from "../../domain/kept-answer.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
 import { isSuccess, type Verdict } from "../../domain/verdict.ts";
@@ -169,7 +169,7 @@ function attemptSection(shown: ShownAttempt): Html {
 	const { attempt, number } = shown;
 	const { title, meaning, advice } = explainAttempt(attempt);
 	const tone = attempt.result === "answered" && isSuccess(attempt.http_status ?? 0) ? "good" : "bad";
-	const answer = readKeptAnswer(attempt.answer);
+	const answer = readExcerpt(attempt.answer);
 	const detail = technicalDetail(attempt);
 	return ui.section({
 		id: `attempt-${attempt.seq}`,
@@ -195,7 +195,7 @@ function attemptSection(shown: ShownAttempt): Html {
 }
 
 /** In the answer's own names. */
-function headersOf(answer: KeptAnswer): (readonly [term: string, value: Content])[] {
+function headersOf(answer: AnswerExcerpt): (readonly [term: string, value: Content])[] {
 	const headers = [
 		["Location", answer.location],
 		["Content-Type", answer.contentType],
@@ -207,12 +207,12 @@ function headersOf(answer: KeptAnswer): (readonly [term: string, value: Content]
 	);
 }
 
-function bodyOf({ body, isCut }: KeptAnswer, label: string): Html {
+function bodyOf({ body, isCut }: AnswerExcerpt, label: string): Html {
 	if (body === "") {
 		return html`<p class="small soft">${isCut ? "The body of the answer did not arrive in time." : "The answer had no body."}</p>`;
 	}
 	const hint = isCut
-		? `What your server answered (at most the first ${KEPT_BODY_BYTES / 1_024} KB are kept):`
+		? `What your server answered (at most the first ${EXCERPT_BODY_BYTES / 1_024} KB are stored):`
 		: "What your server answered:";
 	return html`<p class="small soft">${hint}</p><div class="quoted">${ui.codeBlock(body, label)}</div>`;
 }

@@ -4,9 +4,9 @@
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
 import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
 import { sendTestConversion, type TestSent, walkTestConversion } from "../../conversions/send-test.ts";
+import { firstLineOf } from "../../domain/answer-excerpt.ts";
 import { judgeMove } from "../../domain/conversion.ts";
 import type { Result } from "../../domain/fault.ts";
-import { firstLineOf } from "../../domain/kept-answer.ts";
 import { isGoodAnswer, type LocalOutcome } from "../../domain/local-answer.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
-import { keepAnswer } from "../../domain/kept-answer.ts";
+import { excerptAnswer } from "../../domain/answer-excerpt.ts";
 import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -176,8 +176,12 @@ test("what failed for good stays in sight, on the badge and the overview, until 
 test("a failed test shows beside the test and in the list, and raises no alarm anywhere else", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	await browser.submit(`${path}/integration/test`, {});
-	const kept = keepAnswer({}, Buffer.from("The timestamp is 600 s behind this clock\nat line 1"), false);
-	await runCallbacks(site, programme, { kind: "answered", status: 401 }, kept);
+	const excerpt = excerptAnswer(
+		{},
+		Buffer.from("The timestamp is 600 s behind this clock\nat line 1"),
+		false,
+	);
+	await runCallbacks(site, programme, { kind: "answered", status: 401 }, excerpt);
 	const integration = (await browser.open(`${path}/integration?state=failed`)).text;
 	assert.match(
 		integration,

@@ -28,8 +28,8 @@ suite("of an answer that is not 2xx", () => {
 			"retry-after": "120",
 			"set-cookie": "session=secret",
 		};
-		const kept = await answer({ status: 302, headers, body: "<h1>Moved</h1>\r\n" });
-		deepEqual(kept, {
+		const excerpt = await answer({ status: 302, headers, body: "<h1>Moved</h1>\r\n" });
+		deepEqual(excerpt, {
 			location: shop.url("/elsewhere"),
 			contentType: "text/html",
 			server: "Apache/2.4",
@@ -42,8 +42,8 @@ suite("of an answer that is not 2xx", () => {
 	test("an empty body is recorded as empty, and of a 2xx answer nothing is stored", async (t) => {
 		const { answer } = await open(t);
 		for (const status of [301, 304, 400, 401, 404, 408, 429, 500, 503, 599]) {
-			const kept = await answer({ status });
-			deepEqual([kept?.body, kept?.isCut], ["", false], String(status));
+			const excerpt = await answer({ status });
+			deepEqual([excerpt?.body, excerpt?.isCut], ["", false], String(status));
 		}
 		for (const status of [200, 202, 204, 299]) {
 			const body = status === 204 ? {} : { body: "OK" };
@@ -55,17 +55,17 @@ suite("of an answer that is not 2xx", () => {
 suite("the first 2 KB are stored", () => {
 	test("of 60 KB", async (t) => {
 		const { answer } = await open(t);
-		const kept = await answer({ status: 500, body: `begin${"x".repeat(60_000)}` });
-		deepEqual([kept?.body.slice(0, 6), kept?.body.length, kept?.isCut], ["beginx", 2_048, true]);
+		const excerpt = await answer({ status: 500, body: `begin${"x".repeat(60_000)}` });
+		deepEqual([excerpt?.body.slice(0, 6), excerpt?.body.length, excerpt?.isCut], ["beginx", 2_048, true]);
 	});
 
 	test("of an endless body, as soon as they have arrived", async (t) => {
 		const { answer } = await open(t);
 		const startedMs = performance.now();
-		const kept = await answer({
+		const excerpt = await answer({
 			raw: (socket) => pour(t, socket, "HTTP/1.1 500 E\r\ntransfer-encoding: chunked\r\n\r\n"),
 		});
-		deepEqual([kept?.body, kept?.isCut], ["x".repeat(2_048), true]);
+		deepEqual([excerpt?.body, excerpt?.isCut], ["x".repeat(2_048), true]);
 		ok(performance.now() - startedMs < SOON_MS);
 	});
 });
@@ -77,10 +77,10 @@ suite("a slow body", () => {
 		const { shop, post } = await open(t);
 		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
 		const startedMs = performance.now();
-		const { outcome, timings, kept } = await post();
+		const { outcome, timings, excerpt } = await post();
 		deepEqual(outcome, { kind: "answered", status: 500 });
 		const answerMs = timings.answerMs;
-		const answer = await kept;
+		const answer = await excerpt;
 		match(answer?.body ?? "", /^begin\.*$/);
 		equal(answer?.isCut, true);
 		const tookMs = performance.now() - startedMs;
@@ -101,7 +101,7 @@ suite("a slow body", () => {
 		let answer = await post();
 		// On a busy machine a handshake may take longer than that. The next one resumes its session.
 		for (let tries = 0; answer.outcome.kind === "timeout" && tries < 20; tries++) answer = await post();
-		void answer.kept?.then(() => {
+		void answer.excerpt?.then(() => {
 			isKept = true;
 		});
 		deepEqual(answer.outcome, { kind: "answered", status: 500 });
@@ -111,15 +111,15 @@ suite("a slow body", () => {
 	test("does not delay the closing of the transport", async (t) => {
 		const { shop, post, transport } = await open(t);
 		shop.answer = () => ({ raw: (socket) => drip(t, socket, HEAD) });
-		const { kept } = await post();
+		const { excerpt } = await post();
 		await transport.close();
-		equal((await kept)?.isCut, true);
+		equal((await excerpt)?.isCut, true);
 	});
 
 	test("that breaks off leaves the bytes that arrived", async (t) => {
 		const { answer } = await open(t);
-		const kept = await answer({ raw: (socket) => socket.end(HEAD) });
-		deepEqual([kept?.body, kept?.isCut], ["begin", true]);
+		const excerpt = await answer({ raw: (socket) => socket.end(HEAD) });
+		deepEqual([excerpt?.body, excerpt?.isCut], ["begin", true]);
 	});
 });
 
@@ -128,7 +128,7 @@ interface Opened {
 	transport: Transport;
 	post: () => Promise<PostbackAnswer>;
 	/** Returns what is stored of the answer. */
-	answer: (answer: ShopAnswer) => Promise<Awaited<PostbackAnswer["kept"]>>;
+	answer: (answer: ShopAnswer) => Promise<Awaited<PostbackAnswer["excerpt"]>>;
 }
 
 async function open(t: TestContext, deadlineMs = PATIENT_DEADLINE_MS): Promise<Opened> {
@@ -145,7 +145,7 @@ async function open(t: TestContext, deadlineMs = PATIENT_DEADLINE_MS): Promise<O
 	const post = () => transport.post({ url: shop.url(), headers: [], body: "{}" });
 	const answer: Opened["answer"] = async (given) => {
 		shop.answer = () => given;
-		return (await post()).kept;
+		return (await post()).excerpt;
 	};
 	return { shop, transport, post, answer };
 }

@@ -9,38 +9,38 @@ import { showBytes } from "./visible-text.ts";
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Maximum number of stored bytes of a body. It is enough for the message of an error page. */
-export const KEPT_BODY_BYTES = 2_048;
+export const EXCERPT_BODY_BYTES = 2_048;
 /** Maximum number of stored characters of a header. A Location may be long, but nobody reads more than this. */
-const KEPT_HEADER_CHARACTERS = 1_000;
+const EXCERPT_HEADER_CHARACTERS = 1_000;
 
-export function keepAnswer(headers: AnswerHeaders, body: Uint8Array, isCut: boolean): KeptAnswer {
+export function excerptAnswer(headers: AnswerHeaders, body: Uint8Array, isCut: boolean): AnswerExcerpt {
 	return {
-		location: keepHeader(headers["location"]),
-		contentType: keepHeader(headers["content-type"]),
-		server: keepHeader(headers["server"]),
-		retryAfter: keepHeader(headers["retry-after"]),
-		body: showBytes(body.subarray(0, KEPT_BODY_BYTES), isCut),
+		location: excerptHeader(headers["location"]),
+		contentType: excerptHeader(headers["content-type"]),
+		server: excerptHeader(headers["server"]),
+		retryAfter: excerptHeader(headers["retry-after"]),
+		body: showBytes(body.subarray(0, EXCERPT_BODY_BYTES), isCut),
 		isCut,
 	};
 }
 
-function keepHeader(value: string | readonly string[] | undefined): string | null {
+function excerptHeader(value: string | readonly string[] | undefined): string | null {
 	if (value === undefined) return null;
 	const joined = typeof value === "string" ? value : value.join(", ");
-	const isCut = joined.length > KEPT_HEADER_CHARACTERS;
-	const shown = showBytes(Buffer.from(joined.slice(0, KEPT_HEADER_CHARACTERS), "latin1"), isCut);
-	return isCut || shown.length > KEPT_HEADER_CHARACTERS
-		? `${shown.slice(0, KEPT_HEADER_CHARACTERS)}…`
+	const isCut = joined.length > EXCERPT_HEADER_CHARACTERS;
+	const shown = showBytes(Buffer.from(joined.slice(0, EXCERPT_HEADER_CHARACTERS), "latin1"), isCut);
+	return isCut || shown.length > EXCERPT_HEADER_CHARACTERS
+		? `${shown.slice(0, EXCERPT_HEADER_CHARACTERS)}…`
 		: shown;
 }
 
 /** Returns the answer as it is stored. The text contains no NUL, which PostgreSQL would refuse. */
-export function writeKeptAnswer(answer: KeptAnswer): string {
+export function writeExcerpt(answer: AnswerExcerpt): string {
 	return JSON.stringify(answer);
 }
 
 /** `isCut` says that the body was longer than the stored part. */
-const KEPT = z.object({
+const EXCERPT = z.object({
 	location: z.string().nullable().catch(null),
 	contentType: z.string().nullable().catch(null),
 	server: z.string().nullable().catch(null),
@@ -49,18 +49,18 @@ const KEPT = z.object({
 	isCut: z.boolean().catch(false),
 });
 
-export type KeptAnswer = z.infer<typeof KEPT>;
+export type AnswerExcerpt = z.infer<typeof EXCERPT>;
 
 /** Returns null if nothing was stored, or if it cannot be read. */
-export function readKeptAnswer(stored: string | null): KeptAnswer | null {
-	return KEPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
+export function readExcerpt(stored: string | null): AnswerExcerpt | null {
+	return EXCERPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
 }
 
 const LINE_CHARACTERS = 200;
 
 /** Returns the first line of the body, or null if the body is empty or an HTML page. */
 export function firstLineOf(stored: string | null): string | null {
-	const line = readKeptAnswer(stored)?.body.trimStart().split("\n", 1)[0]?.trim() ?? "";
+	const line = readExcerpt(stored)?.body.trimStart().split("\n", 1)[0]?.trim() ?? "";
 	if (line === "" || line.startsWith("<")) return null;
 	return line.length > LINE_CHARACTERS ? `${line.slice(0, LINE_CHARACTERS)}…` : line;
 }

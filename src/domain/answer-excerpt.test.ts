@@ -1,6 +1,12 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { firstLineOf, KEPT_BODY_BYTES, keepAnswer, readKeptAnswer, writeKeptAnswer } from "./kept-answer.ts";
+import {
+	EXCERPT_BODY_BYTES,
+	excerptAnswer,
+	firstLineOf,
+	readExcerpt,
+	writeExcerpt,
+} from "./answer-excerpt.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -13,7 +19,7 @@ test("only four headers are stored, with the body as text", () => {
 		"set-cookie": ["session=secret"],
 		"x-powered-by": "PHP/8",
 	};
-	deepEqual(keepAnswer(headers, Buffer.from("<h1>Umgezogen</h1>"), false), {
+	deepEqual(excerptAnswer(headers, Buffer.from("<h1>Umgezogen</h1>"), false), {
 		location: "https://shop.example/neu/",
 		contentType: "text/html; charset=utf-8",
 		server: "nginx",
@@ -24,8 +30,8 @@ test("only four headers are stored, with the body as text", () => {
 });
 
 test("a missing header is null, and a header that came twice is stored with both values", () => {
-	const kept = keepAnswer({ location: ["/a", "/b"] }, NOTHING, true);
-	deepEqual(kept, {
+	const excerpt = excerptAnswer({ location: ["/a", "/b"] }, NOTHING, true);
+	deepEqual(excerpt, {
 		location: "/a, /b",
 		contentType: null,
 		server: null,
@@ -36,7 +42,7 @@ test("a missing header is null, and a header that came twice is stored with both
 });
 
 test("a long header is cut, and characters that cannot be shown are escaped", () => {
-	const keep = (server: string) => keepAnswer({ server }, NOTHING, false).server ?? "";
+	const keep = (server: string) => excerptAnswer({ server }, NOTHING, false).server ?? "";
 	equal(keep("x".repeat(1_000)), "x".repeat(1_000));
 	equal(keep("x".repeat(16_000)), `${"x".repeat(1_000)}…`);
 	equal(keep("\u00ff".repeat(16_000)).length, 1_001);
@@ -45,27 +51,27 @@ test("a long header is cut, and characters that cannot be shown are escaped", ()
 });
 
 test("at most two kilobytes of the body are stored", () => {
-	const { body } = keepAnswer({}, Buffer.alloc(9_000, "a"), true);
-	equal(body, "a".repeat(KEPT_BODY_BYTES));
-	ok(keepAnswer({}, Buffer.alloc(9_000), true).body.length <= 4 * KEPT_BODY_BYTES);
+	const { body } = excerptAnswer({}, Buffer.alloc(9_000, "a"), true);
+	equal(body, "a".repeat(EXCERPT_BODY_BYTES));
+	ok(excerptAnswer({}, Buffer.alloc(9_000), true).body.length <= 4 * EXCERPT_BODY_BYTES);
 });
 
 test("a stored answer reads back unchanged, and contains no NUL whatever the shop sent", () => {
 	const hostile = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 	for (const body of [hostile, NOTHING, Buffer.from('"\\u0000" \\ \n\t Größe 😀 </script>')]) {
-		const kept = keepAnswer({ location: "/\u0000", server: "" }, body, false);
-		const stored = writeKeptAnswer(kept);
-		deepEqual(readKeptAnswer(stored), kept);
+		const excerpt = excerptAnswer({ location: "/\u0000", server: "" }, body, false);
+		const stored = writeExcerpt(excerpt);
+		deepEqual(readExcerpt(stored), excerpt);
 		ok(!stored.includes("\0"));
 	}
 });
 
 test("an answer that was not stored or cannot be read is null", () => {
-	for (const stored of [null, "", "x", "null", "7"]) equal(readKeptAnswer(stored), null);
+	for (const stored of [null, "", "x", "null", "7"]) equal(readExcerpt(stored), null);
 });
 
 test("the first line of an answer is returned, unless the answer is an HTML page", () => {
-	const lineOf = (body: string) => firstLineOf(writeKeptAnswer(keepAnswer({}, Buffer.from(body), false)));
+	const lineOf = (body: string) => firstLineOf(writeExcerpt(excerptAnswer({}, Buffer.from(body), false)));
 	const words = "The timestamp is 600 s behind this clock";
 	deepEqual(["", " \n", "<html>", `\n${words}\nmore`, "x".repeat(300)].map(lineOf), [
 		null,
