@@ -1,5 +1,5 @@
-// Every route of a process that answers shops and people, in one place. Tested in process: a request goes in, an answer
-// comes out, and no socket is opened. A worker never loads it: pages and sign-in are most of what there is to load.
+// Every route of a process that serves shops and people, in one place. Tests call it in process, without a socket. A
+// worker process never loads it, because pages and sign-in are most of the code.
 
 import { Hono } from "hono";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
@@ -24,7 +24,7 @@ import { recordOf } from "./request-notes.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
-/** As it is counted: the programme in it is the caller's own. */
+/** Route pattern in metrics and logs. It does not contain the programme, because callers choose that part. */
 const PIXEL_ROUTE = "/pixel/:programme.gif";
 
 const TOO_MANY_WAIT = fault(
@@ -32,7 +32,7 @@ const TOO_MANY_WAIT = fault(
 	"More requests wait than we can answer at the moment. Ask again in a few seconds.",
 );
 
-/** By path, then by method. */
+/** Returns the endpoints of the signed API by path and method. */
 function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string, Endpoint>>> {
 	const posts = createPosts(deps);
 	return {
@@ -56,19 +56,20 @@ export type AllDeps = AppDeps & Omit<WebDeps, "auth" | "admission">;
 export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtOnce"> {
 	const refusals = createRefusalLog(deps);
 	const admission = createAdmission(deps);
-	const ways = {
+	const shared = {
 		callers: createCallers(deps, deps.network.wire),
 		intake: createIntake(deps),
 		refusals,
 		admission,
 	};
-	const signedCalls = createSignedCalls(deps, ways);
-	// These by themselves: they come thousands of times a second, and Hono finds one of a few paths sooner than one of all.
+	const signedCalls = createSignedCalls(deps, shared);
+	// Calls and clicks come thousands of times a second. They have an app of their own, because Hono finds one of a few
+	// paths faster than one of all.
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl));
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
-		// Chosen by the request's own method: Hono routes HEAD as GET, but a signed HEAD means nothing here.
+		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
 			const endpoint = endpoints.get(c.req.method);
@@ -76,8 +77,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
 		});
 	}
-	const answerPixel = createPixel(deps, ways);
-	// HEAD is refused: it reports nothing, and an image without a record would say the opposite.
+	const answerPixel = createPixel(deps, shared);
+	// HEAD is refused, because it reports nothing and an image would suggest that it did.
 	app.all("/pixel/*", (c: AppContext) => {
 		noteRoute(c, PIXEL_ROUTE);
 		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
@@ -100,12 +101,12 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
 	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission }));
-	// For whoever asks which there are: tests do.
+	// Tests ask for the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
 }
 
-/** Known without asking for it: these come thousands of times a second. */
+/** Records the route without asking Hono for it, which would cost too much for requests that come this often. */
 function noteRoute(c: AppContext, route: string): void {
 	const record = recordOf(c);
 	if (record !== undefined) record.route = route;

@@ -1,10 +1,10 @@
-// The access log: one line for each request, when it is over. The route and not the path, because paths hold tokens; no
-// query, no cookie, no body.
+// The access log. Each request gets one line when it has been answered. The line has the route and not the path, because
+// paths may contain tokens. It has no query, no cookie and no body.
 
 import type { AnsweredRequest, Log } from "../ports.ts";
 import { idsOf } from "../request-notes.ts";
 
-/** Asked every few seconds by machines, and counted all the same: while they are well, nobody reads of them. */
+/** Routes that machines request every few seconds. Successful answers are counted but not logged. */
 const HEALTH_ROUTES: ReadonlySet<string | null> = new Set(["/healthz", "/readyz"]);
 
 export function writeAccess(log: Log, request: AnsweredRequest): void {

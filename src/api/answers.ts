@@ -1,7 +1,6 @@
-// This room is what programs call: the signed API with its stream, the pixel, health and metrics. Here is what it
-// answers, each answer once, as a zod schema: the type of what handlers return, the schema in /openapi.json and what
-// test/openapi holds real answers against come from it. While the service runs no answer is parsed: the compiler has
-// checked it. Strict on purpose, so that no answer changes unnoticed; shops get an open form (openapi/document.ts).
+// The answers of the API, each defined once as a zod schema. The types of handlers, the schemas in /openapi.json and the
+// checks of test/openapi come from them. The running service does not parse its answers, because the compiler has checked
+// them. The schemas are strict, so that no answer changes unnoticed. Shops get an open form of them (openapi/document.ts).
 
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
@@ -23,22 +22,22 @@ import {
 	EXAMPLE_PROGRAM_ID,
 } from "./sale-fields.ts";
 
-/** What an endpoint says of a call that it took. */
+/** An endpoint's answer to a call that it accepted. */
 export interface Answer {
-	/** For the inbound log and the metrics. */
+	/** Outcome word for the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
 	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | AnswersKeptBody | null;
 	conversionId: string | null;
-	/** Where the call itself does not name it. */
+	/** Order id for the inbound log, if the call itself does not name it. */
 	orderId?: string;
-	/** For the inbound log, beside the outcome. */
+	/** Details for the inbound log, in addition to the outcome. */
 	detail?: string;
-	/** Of a batch: each has a row of the inbound log, so that people find why an order is not there. */
+	/** Refused items of a batch. Each gets a row of the inbound log, so that people find out why an order is missing. */
 	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
-	/** Of `ringback listen`, on whatever machine: it says nothing about the shop's server. */
+	/** True for calls of `ringback listen`, which may run on any machine and say nothing about the shop's server. */
 	isOfListener?: true;
-	/** Instead of the body: what goes on after the transaction. Undefined where there is no room for it any more. */
+	/** Opens a stream after the transaction, instead of `body`. Returns undefined if there is no room for another stream. */
 	openStream?: () => Response | undefined;
 }
 
@@ -49,7 +48,7 @@ const AMOUNT = z
 	.regex(new RegExp(AMOUNT_PATTERN))
 	.meta({ examples: ["129.90"] });
 
-/** As Date.prototype.toISOString writes it. */
+/** The format of Date.prototype.toISOString. */
 export const UTC_TIME = z
 	.string()
 	.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -60,11 +59,11 @@ export const CONVERSION_ID = idOf("cnv").meta({
 	examples: [EXAMPLE_CONVERSION_ID],
 });
 
-/** What a conversion and the callback's body have in common, each field described once. */
+/** Fields that a conversion and the body of a callback have in common. */
 export const SUBJECT_FIELDS = {
 	orderId: z.string().meta({ description: "The shop's own order ID.", examples: [EXAMPLE_ORDER_ID] }),
 	programId: idOf("prg").meta({
-		description: "The programme it belongs to.",
+		description: "The programme that the conversion belongs to.",
 		examples: [EXAMPLE_PROGRAM_ID],
 	}),
 	eventType: z.enum(EVENT_TYPES).describe("The kind of conversion."),
@@ -89,7 +88,7 @@ const CONVERSION = z
 		status: z
 			.enum(STATUSES)
 			.describe(
-				"Where it stands. `PARKED` (a browser's report that waits for the shop's server) and `EXPIRED` (not confirmed in time) are in no callback.",
+				"The current status. `PARKED` (reported by a browser, and waiting for the shop's server) and `EXPIRED` (not confirmed in time) never appear in a callback.",
 			),
 		eventType,
 		...amounts,
@@ -98,24 +97,28 @@ const CONVERSION = z
 		source: z
 			.enum(SOURCES)
 			.describe(
-				"Who reported the sale. `postback`: the shop's server, by its own signed request to us. `pixel`: a browser. `test`: a test conversion. `import`: it was decided in other software before, and no callback told of it.",
+				"Who reported the sale. `postback`: the shop's server, by its own signed request to us. `pixel`: a browser. `test`: a test conversion. `import`: it was decided in other software before, and no callback announced it.",
 			),
 		pixelBasketValue: AMOUNT.nullable().meta({
-			description: "What the browser's pixel had claimed; null when there was none.",
+			description: "The value that the browser's pixel reported, or null if there was no pixel call.",
 			examples: [null],
 		}),
 		decidedBy: z
 			.enum(DECIDERS)
 			.nullable()
 			.describe(
-				"Who approved, rejected or reversed it: the shop, the review team, or the approval window; null before, and for what was decided in other software.",
+				"Who approved, rejected or reversed the conversion: the shop, the review team, or the approval window. Null before that, and if it was decided in other software.",
 			),
 		occurredAt,
-		createdAt: UTC_TIME.describe("When it was recorded, or first reported by a pixel."),
-		approvesAt: UTC_TIME.nullable().describe(
-			"While `RECORDED`: when it is approved by itself; null otherwise, and while only a pixel has reported it.",
+		createdAt: UTC_TIME.describe(
+			"The time at which the conversion was recorded, or first reported by a pixel.",
 		),
-		expiresAt: UTC_TIME.nullable().describe("While `PARKED`: when it expires unconfirmed; null otherwise."),
+		approvesAt: UTC_TIME.nullable().describe(
+			"The time at which a `RECORDED` conversion is approved automatically. Null otherwise, and while only a pixel has reported it.",
+		),
+		expiresAt: UTC_TIME.nullable().describe(
+			"The time at which a `PARKED` conversion expires. Null otherwise.",
+		),
 	})
 	.meta({ id: "Conversion", description: "A conversion as it is now." });
 export type ConversionBody = z.output<typeof CONVERSION>;
@@ -127,7 +130,7 @@ export const CONVERSION_PAGE = z
 			.string()
 			.nullable()
 			.meta({
-				description: "To be sent as `cursor` for the next page; null on the last.",
+				description: "Send it as `cursor` to get the next page. Null on the last page.",
 				examples: [EXAMPLE_CURSOR],
 			}),
 	})
@@ -139,14 +142,14 @@ export const ONE_CONVERSION = z
 	.meta({ id: "OneConversion", description: "One conversion." });
 type OneConversion = z.output<typeof ONE_CONVERSION>;
 
-/** Of one operation: the outcome words it answers, and the conversion. */
+/** Returns the schema of an operation's answer: one of its outcome words, and the conversion. */
 export function outcomeAnswer(outcomes: readonly Outcome[], description: string) {
 	return z
 		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })
 		.meta({ description });
 }
 
-/** Where the order may have been reported before. */
+/** Field of answers to a report whose order may have been reported before. */
 export const DIFFERS = {
 	differs: z
 		.array(z.enum(DIFFERING_FIELDS))
@@ -154,50 +157,55 @@ export const DIFFERS = {
 		.optional()
 		.meta({
 			description:
-				"Of a `DUPLICATE`: the fields in which the request differs from the conversion on record, which stays as it is. Not there when nothing differs.",
+				"With `DUPLICATE`: the fields in which the request differs from the conversion on record, which does not change. Missing if nothing differs.",
 			examples: [["basketValue"]],
 		}),
 };
 
-/** Of a programme that credits partners, or one that does not and was sent a field about them. */
+/** Field of answers if the programme credits partners, or if it does not and the report named one. */
 export const CREDIT = {
 	credit: z
 		.enum([...CREDIT_WORDS, NOT_CREDITING])
 		.optional()
 		.meta({
 			description:
-				"Where the programme credits partners: what the sale was credited by (`CODE`, `CLICK`), or why nobody was. Of a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, by the best of its reports; one without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, and the programme does not credit partners.",
+				"If the programme credits partners: why a partner was credited (`CODE`, `CLICK`), or why nobody was. With a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, from the best of its reports. A `DUPLICATE` without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, but the programme does not credit partners.",
 			examples: ["CLICK"],
 		}),
 };
 export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
 	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>>;
 
-/** OpenAPI 3.1 has no place for what a stream is made of: this one is named in the answer's description. */
+/** OpenAPI 3.1 cannot describe the messages of a stream, so the answer's description names this schema. */
 export const LISTENING = z
 	.strictObject({
-		programId: z.string().meta({ description: "Whose events will come.", examples: [EXAMPLE_PROGRAM_ID] }),
-		testOnly: z.boolean().describe("Only those of test conversions."),
+		programId: z
+			.string()
+			.meta({ description: "The programme whose events are sent.", examples: [EXAMPLE_PROGRAM_ID] }),
+		testOnly: z.boolean().describe("True if only events of test conversions are sent."),
 		hasPostbackUrl: z
 			.boolean()
-			.describe("Whether a Postback URL is saved: then the same events go there as callbacks, too."),
+			.describe("True if a Postback URL is saved. The same events are then sent there as callbacks."),
 	})
 	.meta({ id: "Listening", description: "The first message of a stream." });
 export type Listening = z.output<typeof LISTENING>;
 
 export const SIGNED_EVENT = z
 	.strictObject({
-		path: z
-			.string()
-			.meta({ description: "Stands in for the path of a Postback URL.", examples: ["/postback"] }),
-		timestamp: z.string().regex(/^\d+$/).describe("As in the header of a callback."),
-		nonce: z.string().describe("As in the header of a callback."),
+		path: z.string().meta({
+			description: "Path that is signed instead of the path of a Postback URL.",
+			examples: ["/postback"],
+		}),
+		timestamp: z.string().regex(/^\d+$/).describe("The same as in a callback's header."),
+		nonce: z.string().describe("The same as in a callback's header."),
 		signature: z
 			.string()
 			.regex(/^[\da-f]{64}$/)
-			.describe("Of a POST to `path` with `data` as its body, by the programme's active secret."),
+			.describe(
+				"Signature of a POST to `path` with `data` as its body, made with the programme's active secret.",
+			),
 	})
-	.meta({ id: "SignedEvent", description: "How a message of a stream is signed." });
+	.meta({ id: "SignedEvent", description: "The signature of a stream's message." });
 export type SignedEvent = z.output<typeof SIGNED_EVENT>;
 
 export const ANSWERS_KEPT_BODY = z
@@ -206,15 +214,15 @@ export const ANSWERS_KEPT_BODY = z
 			.int()
 			.min(0)
 			.describe(
-				"How many of them the Integration page can show: of this programme's own events, while a stream is open or was minutes ago, and no more than a person would look at.",
+				"Number of answers that were stored for the Integration page. Answers are stored only for the programme's own events, while a stream is open or was open minutes ago, and no more than a person would read.",
 			),
 	})
-	.meta({ description: "What was kept." });
+	.meta({ description: "The number of stored answers." });
 type AnswersKeptBody = z.output<typeof ANSWERS_KEPT_BODY>;
 
-export const ALIVE = statusAnswer("ok", "It lives.");
+export const ALIVE = statusAnswer("ok", "The process is alive.");
 export type Alive = z.output<typeof ALIVE>;
-export const READY = statusAnswer("ready", "It can.");
+export const READY = statusAnswer("ready", "The service is ready.");
 export type Ready = z.output<typeof READY>;
 
 export const PROBLEM = z
@@ -225,11 +233,11 @@ export const PROBLEM = z
 		detail: z.string().min(1).describe("What is wrong with this request, and what to do next."),
 		code: z.enum(API_FAULT_CODES).meta({
 			id: "ProblemCode",
-			description: "Stable: codes are added, never renamed, and never change their meaning.",
+			description: "Stable. Codes may be added, but they are never renamed and never change their meaning.",
 		}),
-		field: z.string().optional().describe("The field at fault, where there is one."),
+		field: z.string().optional().describe("The field that caused the problem, if there is one."),
 	})
-	.meta({ id: "Problem", description: "A refusal, as RFC 9457 has it." });
+	.meta({ id: "Problem", description: "A refusal in the format of RFC 9457." });
 
 const BATCH_ITEM = z.union([
 	z.strictObject({
@@ -248,9 +256,11 @@ export const BATCH_BODY = z
 	.strictObject({
 		results: z
 			.array(BATCH_ITEM)
-			.describe("One for each item, in their order: its `outcome` and `conversion`, or its `problem`."),
+			.describe(
+				"One result for each item, in the order of the items: its `outcome` and `conversion`, or its `problem`.",
+			),
 	})
-	.meta({ id: "Batch", description: "What became of each item." });
+	.meta({ id: "Batch", description: "The result of each item." });
 type BatchBody = z.output<typeof BATCH_BODY>;
 
 function idOf(prefix: string) {
@@ -261,7 +271,7 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
 }
 
-/** `couponCode`: as the shop sent it, for the log. */
+/** `couponCode` is for the log, as the shop sent it. */
 export function decidedAnswer(
 	decided: Decided<Outcome>,
 	programme: Pick<Programme, "public_id">,
@@ -294,17 +304,20 @@ export function outcomeBody(
 	return differs.length === 0 ? body : { ...body, differs: [...differs] };
 }
 
-/** Amounts are strings, times ISO 8601 in UTC with milliseconds, as in the callback's body (contract section 2.1). */
+/**
+ * Returns a conversion as the API shows it. Amounts are strings and times are ISO 8601 in UTC with milliseconds, the same
+ * as in the body of a callback (contract section 2.1).
+ */
 export function conversionBody(
 	conversion: Conversion,
 	programme: Pick<Programme, "public_id">,
 ): ConversionBody {
 	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;
 	const windowEndsAt = windowEndsAtMs === null ? null : isoTime(windowEndsAtMs);
-	const { conversionId, occurredAtMs, ...told } = subjectOf(conversion, programme.public_id);
+	const { conversionId, occurredAtMs, ...fields } = subjectOf(conversion, programme.public_id);
 	return {
 		id: conversionId,
-		...told,
+		...fields,
 		source: conversion.source,
 		pixelBasketValue: conversion.pixel_basket_value,
 		decidedBy: conversion.decided_by,

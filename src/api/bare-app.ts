@@ -1,5 +1,5 @@
-// What every app of the service has, whoever it answers: safe headers, a sentence for what fails or is not there, and how
-// the process is. And the apps that answer nobody but the operator's own programs.
+// The base of every app of the service: safe headers, answers for failures and unknown addresses, and health checks. The
+// apps that only the operator's own programs use are here, too.
 
 import { Hono } from "hono";
 import { fault, faultOf } from "../domain/fault.ts";
@@ -26,7 +26,7 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 			signedCalls === null
 				? fault("not_found", "There is nothing at this address.")
 				: faultOf("not_found", {});
-		// Others are scanners, who would only fill the log.
+		// Requests to other paths come from scanners and would only fill the log.
 		const isOurs = c.req.path.startsWith("/v1/");
 		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
 		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
@@ -49,7 +49,7 @@ export function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
 	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
 }
 
-/** To be called after the paths' own handlers: it takes what they leave. */
+/** Refuses methods that the paths do not have. Must be called after the handlers of these paths. */
 export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
 	for (const path of paths) {
 		app.all(path, (c) => {
@@ -59,14 +59,17 @@ export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: read
 	}
 }
 
-/** For a process that only delivers callbacks: it tells load balancers and supervisors how it is, and takes nothing. */
+/** Creates the app of a process that only delivers callbacks. It answers health checks and nothing else. */
 export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
 	const app = createBareApp(deps, null);
 	mountHealth(app, deps);
 	return app;
 }
 
-/** For the operator, on an address of its own: numbers tell how much is sold, and details what to attack. */
+/**
+ * Creates the app for the operator. It has an address of its own, because metrics reveal how much is sold and details
+ * help an attacker.
+ */
 export function createMetricsApp(deps: AppDeps, about: ProcessDetails): Hono<AppEnv> {
 	const app = createBareApp(deps, null);
 	const health = createHealth(deps);

@@ -1,4 +1,4 @@
-// What the HTTP side of the house needs from whoever wires it up.
+// Dependencies of the HTTP interface, which service.ts provides.
 
 import type { Context } from "hono";
 import type { ClickCounts } from "../clicks/counts.ts";
@@ -11,55 +11,55 @@ import type { Metrics } from "../watch/metrics.ts";
 
 export interface AppDeps extends AccountsDeps {
 	log: Log;
-	/** Its brand names the signature headers: X-<brand>-Signature. */
+	/** The network's settings. Its brand is part of the signature headers, X-<brand>-Signature. */
 	network: KnownNetwork;
-	/** The address people open, without a slash at its end. Problem types are addresses below it. */
+	/** Address that people open, without a slash at its end. Problem types are addresses below it. */
 	publicUrl: string;
-	/** Notices how shops reach the service. */
+	/** Watches how requests reach the service, to warn about wrong proxies. */
 	installation: InstallationWatch;
-	/** Counts calls here; read on the metrics address, which is another app. */
+	/** Counts calls. The metrics address, which is another app, shows the counts. */
 	metrics: Metrics;
-	/** Counts the pixel calls that were not taken; whoever stops the service has it write them down. */
+	/** Counts refused pixel calls. The service stores the counts when it stops. */
 	limitedCalls: LimitedCalls;
-	/** Clicks on partners' links; whoever stops the service has it write them down. */
+	/** Counts clicks on partners' links. The service stores the counts when it stops. */
 	clickCounts: ClickCounts;
-	/** Whose X-Forwarded-For says who is calling. */
+	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Hears how it went whenever calls were stored. */
+	/** Is notified whenever calls were stored or could not be stored. */
 	storing?: StoringWatch;
-	/** What /readyz asks besides the database: null while the service can work. */
+	/** Returns why the service is not ready, or null if it is. /readyz asks it in addition to the database. */
 	unready?: () => Unready | null;
-	/** Aborted when the service stops: whoever is only listening is not waited for. */
+	/** Aborted when the service stops, which does not wait for readers of streams. */
 	stopSignal?: AbortSignal | undefined;
 }
 
-/** Why a service takes no more: somebody stops it, or for a reason that is the operator's alone to read. */
+/** Why a service is not ready: it is being stopped, or for a reason that only the operator may read. */
 export type Unready = "stopping" | { reason: string };
 
 export interface StoringWatch {
-	/** The error, or null when they are stored. */
+	/** Notes the error of an attempt to store calls, or null if it succeeded. */
 	note(error: unknown): void;
 	isFailing(): boolean;
 }
 
 export interface LimitedCalls {
-	/** `programmeId` is what the address names. */
+	/** Counts a refused call. `programmeId` is the programme in the address, which may not exist. */
 	note(programmeId: string, block: string | null): void;
-	/** Resolves once everything counted is stored; to be called when no more calls come, and before the store closes. */
+	/** Stores the counts. Called when no more calls come and before the store is closed. */
 	stop(): Promise<void>;
 }
 
-/** Both are there behind @hono/node-server and missing when a request is made in process. */
+/** Both fields are set by @hono/node-server. They are missing for a request that was made in process. */
 export interface AppEnv {
 	Bindings: {
 		incoming?: {
 			url?: string | undefined;
 			headers?: Readonly<Record<string, string | string[] | undefined>>;
 			socket?: { remoteAddress?: string | undefined } | undefined;
-			/** Where requests are counted and logged: see outside/request-records. */
+			/** Record for metrics and logs (outside/request-records.ts). */
 			record?: RequestRecord;
 		};
-		/** What takes long tells the listener so (outside/connection-guard). */
+		/** A long answer emits "takesLong", so that its connection is not closed too early (outside/connection-guard.ts). */
 		outgoing?: { destroy(): unknown; emit?(event: "takesLong"): unknown };
 	};
 }

@@ -1,64 +1,64 @@
-// Streams of server-sent events: bounded in number, in age, and in what waits for a reader. Whoever is cut off
-// comes back by itself, as such clients do.
+// Streams of server-sent events. Their number, their lifetime and the data that waits for a reader are bounded. Clients of
+// such streams reconnect by themselves when a stream ends.
 
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AppDeps } from "./deps.ts";
 
 export interface StreamSource {
-	/** The first words: sent at once, so that headers go out and a proxy sees that something comes. */
+	/** First message. It is sent at once, so that the headers go out and a proxy sees data. */
 	opening: string;
-	/** Null while nothing is new. Cheap, because it is asked again and again. */
+	/** Resolves to null if nothing is new. It must be cheap, because it is called twice a second. */
 	look(): Promise<News | null>;
-	/** Asked before anything is sent: whoever has lost the right to it sees nothing more. */
+	/** Returns whether the reader still has the right to read. Called before anything is sent. */
 	isAllowed(): Promise<boolean>;
-	/** Told whenever it is allowed to go on: with whatever is sent, and at least as often as a heartbeat. */
+	/** Called before each message and each heartbeat. */
 	onAlive(): Promise<void>;
-	/** Told when the reader has hung up. */
+	/** Called when the reader has closed the connection. */
 	onHungUp(): Promise<void>;
-	/** What a stream says that has been silent for long. */
+	/** Returns the message of a stream that has been silent for a while. */
 	heartbeat(): string;
-	/** Closes the connection of a reader who takes nothing. */
+	/** Closes the connection of a reader that stopped reading. */
 	hangUp(): void;
 }
 
 export interface News {
-	/** May be empty, where there is nothing to say of it. */
+	/** Returns the text to send. It may be empty. */
 	compose(): Promise<string>;
-	/** There is more behind it: looked for as soon as this much was taken. */
+	/** True if more is available, which is read as soon as this message was taken. */
 	hasMore: boolean;
 }
 
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
-/** For developers, of whom a shop has few; each stream costs a query every half second. */
+/** Streams are for developers, of whom a shop has few. Each stream costs a query every half second. */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_PROGRAMME = 5;
-/** Between two looks at what is new. */
+/** Time between two checks for news. */
 const LOOK_MS = 500;
-/** Proxies close what is silent for half a minute or more. */
+/** Proxies close connections that are silent for half a minute or more. */
 const HEARTBEAT_MS = 15 * SECOND_MS;
-/** Then the client comes back with a new request, and whatever has changed about its rights is seen. */
+/** Maximum lifetime. The client then sends a new request, and changes of its rights take effect. */
 const LIFETIME_MS = 15 * MINUTE_MS;
-/** All streams together take a quarter of the time at most: looking must not slow the callbacks down. */
+/** A check is followed by a pause of this many times its duration, so that all streams take at most a quarter of the time. */
 const REST_FACTOR = 3;
-/** How long one message may wait for its reader. Nothing is read from the database meanwhile. */
+/** Maximum time that a message waits for its reader. Nothing is read from the database meanwhile. */
 const STALL_MS = 30 * SECOND_MS;
 
 const STREAM_HEADERS = {
 	"content-type": "text/event-stream; charset=utf-8",
 	"cache-control": "no-store",
-	// nginx would otherwise collect the events.
+	// Without this header nginx would buffer the events.
 	"x-accel-buffering": "no",
 };
 
 export class EventStreams {
 	readonly #deps: StreamDeps;
-	/** Whose each is: a programme's. */
+	/** Programme of each open stream. */
 	readonly #open = new Map<OpenStream, number>();
 
 	constructor(deps: StreamDeps) {
 		this.#deps = deps;
-		// A clean stop waits for nobody who is only watching.
+		// A stop does not wait for readers of streams.
 		deps.stopSignal?.addEventListener("abort", () => {
 			for (const stream of [...this.#open.keys()]) stream.end();
 		});
@@ -78,7 +78,7 @@ export class EventStreams {
 		return [...this.#open.values()].filter((id) => id === programmeId).length;
 	}
 
-	/** Undefined where there is no room. */
+	/** Returns undefined if there is no room for another stream. */
 	answer(programmeId: number, source: StreamSource): Response | undefined {
 		if (!this.hasRoom(programmeId)) return undefined;
 		const stream = openStream(this.#deps, source, {
@@ -92,7 +92,7 @@ export class EventStreams {
 
 interface OpenStream {
 	body: ReadableStream<Uint8Array>;
-	/** The client comes back by itself. */
+	/** Ends the stream. The client reconnects by itself. */
 	end(): void;
 }
 
@@ -106,7 +106,7 @@ function openStream(
 	let sentAtMs = clock.nowMs();
 	let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 	let cancelTimer = (): void => undefined;
-	let isHeldUp = false;
+	let isWaitingForReader = false;
 	let hasEnded = false;
 
 	function close(): void {
@@ -120,7 +120,7 @@ function openStream(
 		try {
 			await source.onHungUp();
 		} catch (error) {
-			log.warn({ err: error }, "the end of a stream of events could not be noted");
+			log.warn({ err: error }, "the end of an event stream could not be stored");
 		}
 	}
 
@@ -148,8 +148,8 @@ function openStream(
 		try {
 			hasMore = await sendNews();
 		} catch (error) {
-			// The database may be away: the client comes back, and finds it or not.
-			log.warn({ err: error }, "a stream of events could not be read");
+			// The database may be out of reach. The client reconnects and tries again.
+			log.warn({ err: error }, "events for a stream could not be read");
 			return end();
 		}
 		const restMs = (clock.nowMs() - startedAtMs) * openCount() * REST_FACTOR;
@@ -161,7 +161,7 @@ function openStream(
 		const isSilentForLong = clock.nowMs() - sentAtMs >= HEARTBEAT_MS;
 		if (news === null && !isSilentForLong) return false;
 		if (!(await source.isAllowed())) {
-			// Whoever comes back with a revoked key or an ended secret, or while nobody is sure of the time, is told so.
+			// The reason (a revoked key, an ended secret, an uncertain clock) is in the answer when the client reconnects.
 			end();
 			return false;
 		}
@@ -171,21 +171,21 @@ function openStream(
 		return news?.hasMore ?? false;
 	}
 
-	/** What it would be sent is still there when it has taken this: a slow reader costs one message of memory. */
+	/** Waits until the reader has taken the last message. Later events stay in the database, so a slow reader costs one message. */
 	function waitForReader(nowMs: number): void {
-		const letGoAtMs = sentAtMs + STALL_MS;
-		if (nowMs >= letGoAtMs) {
+		const deadlineMs = sentAtMs + STALL_MS;
+		if (nowMs >= deadlineMs) {
 			end();
 			source.hangUp();
 			return;
 		}
-		isHeldUp = true;
-		lookLater(Math.min(letGoAtMs, endsAtMs) - nowMs);
+		isWaitingForReader = true;
+		lookLater(Math.min(deadlineMs, endsAtMs) - nowMs);
 	}
 
-	function goOn(): void {
-		if (!isHeldUp) return;
-		isHeldUp = false;
+	function resume(): void {
+		if (!isWaitingForReader) return;
+		isWaitingForReader = false;
 		cancelTimer();
 		lookLater(0);
 	}
@@ -196,7 +196,7 @@ function openStream(
 			send(source.opening);
 			lookLater(0);
 		},
-		pull: goOn,
+		pull: resume,
 		cancel: hangUp,
 	});
 	return { body, end };

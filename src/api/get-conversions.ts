@@ -1,5 +1,5 @@
-// GET /v1/conversions and GET /v1/conversions/{id}: the shop looks, a page at a time, the newest first; asked for the
-// time of the sale, by that.
+// GET /v1/conversions and GET /v1/conversions/{id}. The list has pages and starts with the newest conversion. If it is
+// filtered by the time of the sale, it is also sorted by it.
 
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
@@ -14,25 +14,25 @@ import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } 
 import { type Endpoint, refusedPlan } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
-/** About 100 KB of JSON: a page that a shop's server reads in one piece. */
+/** About 100 KB of JSON, which a shop's server can read at once. */
 const MAX_PAGE_ROWS = 200;
 
-/** Ours are shorter. Others are not looked for: a database may choke on what a stranger puts in a path. */
+/** Other ids are not looked up, because a stranger may put text into a path that a database refuses. */
 const PUBLIC_ID = /^[0-9A-Za-z_]{1,64}$/;
 
 export const CONVERSIONS_QUERY = z.strictObject({
 	status: z
 		.string()
-		.meta({ enum: STATUSES, description: "Only those that have this status now.", examples: ["RECORDED"] })
+		.meta({ enum: STATUSES, description: "Only conversions with this status now.", examples: ["RECORDED"] })
 		.optional(),
 	orderId: ORDER_ID.optional(),
-	recordedFrom: momentField("Only those recorded at this moment or later.").optional(),
-	recordedBefore: momentField("Only those recorded before this moment.").optional(),
+	recordedFrom: momentField("Only conversions that were recorded at this time or later.").optional(),
+	recordedBefore: momentField("Only conversions that were recorded before this time.").optional(),
 	occurredFrom: momentField(
-		"Only sales at this moment or later, by their `occurredAt`. The list is then in the order of the sales.",
+		"Only sales at this time or later, by their `occurredAt`. The list is then in the order of the sales.",
 	).optional(),
 	occurredBefore: momentField(
-		"Only sales before this moment, by their `occurredAt`. The list is then in the order of the sales.",
+		"Only sales before this time, by their `occurredAt`. The list is then in the order of the sales.",
 	).optional(),
 	limit: z
 		.string()
@@ -41,7 +41,7 @@ export const CONVERSIONS_QUERY = z.strictObject({
 			minimum: 1,
 			maximum: MAX_PAGE_ROWS,
 			default: DEFAULT_PAGE_ROWS,
-			description: "How many to a page.",
+			description: "Maximum number of conversions on a page.",
 			examples: [DEFAULT_PAGE_ROWS],
 		})
 		.optional(),
@@ -49,7 +49,7 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.string()
 		.meta({
 			description:
-				"`nextCursor` of the page before, as it is, with the same filters; left out for the newest page.",
+				"The unchanged `nextCursor` of the previous page, with the same filters. Left out for the first page.",
 			examples: [EXAMPLE_CURSOR],
 		})
 		.optional(),
@@ -134,7 +134,7 @@ function given<Value>(
 }
 
 function parseStatus(text: string): Result<Status> {
-	const status = STATUSES.find((known) => known === text);
+	const status = STATUSES.find((one) => one === text);
 	if (status !== undefined) return succeed(status);
 	return refuse("invalid_field", `status must be one of ${STATUSES.join(", ")}.`, "status");
 }

@@ -21,7 +21,7 @@ import { revokeKey } from "../programmes/keys.ts";
 import { endReplacedSecrets } from "../programmes/signing-secret.ts";
 import { readIntegrationChecks } from "../store/queries/first-times.ts";
 import { MAX_STREAMS, MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
-import { ANSWER_BUDGET, MAX_ANSWERS } from "./post-event-answers.ts";
+import { ANSWER_RATE, MAX_ANSWERS } from "./post-event-answers.ts";
 import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
 const LOOK_MS = 500;
@@ -161,7 +161,7 @@ test("what a listener tells is kept: of its own programme's events, while it lis
 	for (let n = 0; n < 6; n++) {
 		more += Number(await tell(...Array.from({ length: MAX_ANSWERS }, () => heard(own))));
 	}
-	assert.ok(more >= ANSWER_BUDGET.burst && more < ANSWER_BUDGET.burst + 20, `${more} were kept`);
+	assert.ok(more >= ANSWER_RATE.burst && more < ANSWER_RATE.burst + 20, `${more} were kept`);
 	await clock.moveBy(20_000);
 	assert.equal(await tell(...[1, 2, 3, 4].map((tookMs) => heard(own, { tookMs }))), 2);
 	const newest = await shop.store.db.selectFrom("local_answers").select("took_ms").orderBy("id").execute();

@@ -1,5 +1,5 @@
-// GET /v1/events: the programme's events as they happen, as server-sent events, for `ringback listen`. It reads and
-// notes that somebody listens: no delivery is made, changed, delayed or cancelled by it.
+// GET /v1/events: the programme's events as they happen, as server-sent events, for `ringback listen`. It only reads, and
+// notes that somebody listens. It does not affect any delivery.
 
 import * as z from "zod";
 import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
@@ -21,7 +21,7 @@ import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
 
-/** How often it is noted that a stream is open: no more often than a silent one says that it is there. */
+/** Minimum time between two notes that a stream is open. It is shorter than the time between two heartbeats. */
 const NOTE_MS = 10 * SECOND_MS;
 
 export const EVENTS_QUERY = z.strictObject({
@@ -29,13 +29,17 @@ export const EVENTS_QUERY = z.strictObject({
 		.string()
 		.meta({
 			description:
-				"The `id` of an event received before: the stream goes on behind it, and nothing that happened meanwhile is missing. Without it, from now on.",
+				"The `id` of an event that was received before. The stream continues after it, and nothing that happened meanwhile is missing. Without it, the stream starts with the next event.",
 			examples: ["q5mYV0Yb3O6kZyXo0l9kVYVnA2fPjX0p6N7Qb2Zr"],
 		})
 		.optional(),
 	test: z
 		.string()
-		.meta({ enum: ["true", "false"], default: "false", description: "`true`: only test conversions." })
+		.meta({
+			enum: ["true", "false"],
+			default: "false",
+			description: "`true` for events of test conversions only.",
+		})
 		.optional(),
 });
 
@@ -50,12 +54,12 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
 		const answer: CallPlan["answer"] = async (_, trx) => {
-			const asked = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
-			if (!asked.ok) return asked;
+			const request = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
+			if (!request.ok) return request;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);
 			if (!streams.hasRoom(programme.id)) return refusalOf("too_many_streams", {});
 			const source: StreamSource = {
-				...createSource(deps, call, asked.value),
+				...createSource(deps, call, request.value),
 				async onHungUp() {
 					if (streams.countOf(programme.id) > 0) return;
 					await noteListenerGone(deps.store.db, programme.id, deps.clock.nowMs());
@@ -110,8 +114,8 @@ function createSource(
 	const { store, clock, random, sealingKey } = deps;
 	let position = start;
 	let notedAtMs = openedAtMs;
-	const idLine = (at: Cursor): string =>
-		`id: ${writeCursor({ sealingKey, random }, listOf(programme), at)}\n`;
+	const idLine = (cursor: Cursor): string =>
+		`id: ${writeCursor({ sealingKey, random }, listOf(programme), cursor)}\n`;
 	const greeting: Listening = {
 		programId: programme.public_id,
 		testOnly,
@@ -130,11 +134,11 @@ function createSource(
 				async compose() {
 					position = batch.position;
 					const sign = batch.events.length === 0 ? null : await findEventSigner(deps, programme);
-					const messages = batch.events.map(({ event, body, position: behind }) => {
+					const messages = batch.events.map(({ event, body, position: after }) => {
 						const signed = sign === null ? "" : `signed: ${JSON.stringify(sign(body))}\n`;
-						return `event: ${event}\n${idLine(behind)}${signed}data: ${body}\n\n`;
+						return `event: ${event}\n${idLine(after)}${signed}data: ${body}\n\n`;
 					});
-					// Empty for a batch of other shops' moves: any output would show how much they sell.
+					// Empty for a batch of other shops' moves, because any output would reveal how much they sell.
 					return messages.join("");
 				},
 			};
@@ -152,7 +156,7 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// With the position reached, so that whoever comes back need not go through everybody else's events again.
+		// With the current position, so that a reader that reconnects does not go through all other events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,
 	};
@@ -162,13 +166,13 @@ function listOf({ public_id }: Programme): string {
 	return `events of ${public_id}`;
 }
 
-/** There is no Postback URL in it: the path that every example has. */
+/** Path that is signed instead of that of a Postback URL. It is the path of all examples. */
 const SIGNED_PATH = "/postback";
 const NONCE_BYTES = 16;
 
 /**
- * An event of the stream, signed as its callback would be: so a listener without an endpoint of its own can check that
- * the secret it has is the one that callbacks are signed with. Null while no secret is active, or it cannot be opened.
+ * Returns a function that signs an event like its callback, so that a listener without an endpoint can check that its
+ * secret is the one that callbacks are signed with. Returns null if no secret is active, or if it cannot be opened.
  */
 async function findEventSigner(
 	{ store, clock, random, sealingKey }: AppDeps,

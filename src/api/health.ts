@@ -1,5 +1,5 @@
-// Does the process live, and can it work: what a supervisor and a load balancer ask. Strangers can ask it too, so it
-// says no more than yes or no; what is missing stands on the metrics address.
+// Health checks for supervisors and load balancers: whether the process is alive, and whether it is ready. Strangers can
+// request them, so the answer is only yes or no. Details are on the metrics address.
 
 import type { EngineCounters } from "../callbacks/counters.ts";
 import { fault } from "../domain/fault.ts";
@@ -16,34 +16,37 @@ export interface ProcessDetails {
 	role: string;
 	schemaVersion: number;
 	startedAtMs: number;
-	/** Null in a process that has no callback engine. */
+	/** Null if the process has no callback engine. */
 	engineCounters: (() => EngineCounters) | null;
 	state: () => WatchedState;
 }
 
 export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "network" | "publicUrl" | "unready">;
 
-/** Load balancers wait a few seconds; a database that needs longer is not ready. */
+/** Time after which the database counts as not ready. Load balancers wait a few seconds. */
 const READY_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Everybody may know it: they are about to notice. */
+/** Strangers may know this, because they are about to notice it. */
 export const STOPPING =
 	"The service is stopping. Send requests to another process, or come back in a moment.";
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
-/** Of batches of calls, one after the other: a connection that broke once is no reason. */
+/** Number of batches in a row that must fail before the process is not ready. One broken connection is no reason. */
 const FAILED_BATCHES = 3;
-/** Whoever is sent no more calls would never hear that they can be stored again: so long after the last, it is tried. */
+/**
+ * Time after the last failure at which the process is ready again. Without calls it would never learn that they can be
+ * stored again.
+ */
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
-/** Whether what is taken can be stored: a database server whose disk is full still answers what it is asked. */
+/** Watches whether calls can be stored. A database server with a full disk still answers the check of `/readyz`. */
 export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 	let [failed, failedAtMs] = [0, 0];
 	return {
 		note(error) {
 			if (error === null) failed = 0;
-			// A row that somebody holds is the trouble of its own programme.
+			// A locked row is a problem of its programme and not of the database.
 			if (!isDatabaseUnavailable(error) || waitedForLock(error) || wasEndedForOthers(error)) return;
 			failed++;
 			failedAtMs = clock.nowMs();
@@ -53,15 +56,15 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 }
 
 export function createHealth(deps: HealthDeps) {
-	let underWay: Promise<boolean> | null = null;
-	/** However many ask at once, the database is asked once. */
+	let checking: Promise<boolean> | null = null;
+	/** Concurrent requests share one check. */
 	const checkDatabase = (): Promise<boolean> => {
-		underWay ??= inTime(deps, databaseAnswers(deps)).finally(() => {
-			underWay = null;
+		checking ??= inTime(deps, databaseAnswers(deps)).finally(() => {
+			checking = null;
 		});
-		return underWay;
+		return checking;
 	};
-	// Asked for after the database has answered: it may have been told to stop meanwhile.
+	// Called after the check, because the process may have been asked to stop meanwhile.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
@@ -71,7 +74,7 @@ export function createHealth(deps: HealthDeps) {
 			if (answers && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
-		/** For the operator alone. */
+		/** Answers with details. Only for the operator. */
 		async answerDetails(about: ProcessDetails): Promise<Response> {
 			const answers = await checkDatabase();
 			const why = unready();
@@ -87,8 +90,8 @@ export function createHealth(deps: HealthDeps) {
 				schemaVersion,
 				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
-				// None of them makes a process unready: whatever asks is answered all the same, and a load balancer that took
-				// the process away would only add to the trouble.
+				// No warning makes a process unready. It still answers requests, and a load balancer that removed it would make
+				// matters worse.
 				warnings: findWarnings(about.state()),
 			});
 		},

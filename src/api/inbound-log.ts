@@ -1,5 +1,5 @@
-// A call as it came in, and the inbound log: a row for every call, so that "why is order 1234 not here?" has an answer.
-// Accepted calls write theirs in their own transaction; refusals that have none share an insert with those beside them.
+// The inbound log. Every call gets a row, so that people can find out why an order is missing. Calls that are stored write
+// their rows in their own transaction. Refused calls without a transaction share an insert with others.
 
 import { createBatcher } from "../concurrency/batching.ts";
 import { createRateLimiter, type Rate } from "../concurrency/rate-limit.ts";
@@ -9,29 +9,29 @@ import type { NewInboundCall } from "../store/hot-writes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
-/** A pixel call with every field of ours has 150 characters, with a shop's own beside them seldom 300; the rest is cut. */
+/** Maximum length of a stored target. A pixel call with all fields has 150 characters, and seldom 300 with the shop's own. */
 export const MAX_TARGET_LENGTH = 512;
-/** Our own sentences have at most half of it. */
+/** Our own sentences have at most half of this length. */
 const MAX_DETAIL_LENGTH = 600;
 const MAX_METHOD_LENGTH = 20;
-/** A flood beyond this, while one insert runs, is counted and not kept: memory and the disk stay ours. */
+/** Maximum number of refusals that wait for an insert. Further ones are counted and not stored, to bound memory. */
 export const MAX_REFUSALS_WAITING = 500;
 
 /**
- * How many refusals are kept, each about half a kilobyte: a stranger must not be able to fill the disk. First by the
- * caller's block of addresses, so that one who sends garbage leaves room for the refusals of others; then by the
- * programme they name. Somebody who looks for a mistake in a shop's integration needs a few.
+ * Rate at which refusals are stored, about half a kilobyte each, so that a stranger cannot fill the disk. The address
+ * block's rate is checked first, so that one client who sends garbage leaves room for the refusals of others. People who
+ * look for a mistake in a shop's integration need only a few.
  */
 export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
-/** Of calls that name no programme, or none that there is. */
+/** Rate for all calls together that name no programme, or one that does not exist. */
 export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
 
 export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
-	/** The addresses it comes from, for budgets; null where all callers look the same. Found only when it is asked for. */
+	/** Returns the caller's address block for rate limits, or null for a private address. Computed only when it is needed. */
 	findBlock(): string | null;
 }
 
@@ -48,14 +48,14 @@ export function readInboundCall(
 	};
 }
 
-/** Reads what Node parsed: making the web's headers of it costs more than all the rest of a call that is not taken. */
+/** Reads the headers that Node parsed, because a Headers object costs more than all the rest of a call that is refused. */
 export function callerBlock(
 	c: AppContext,
 	{ trustedProxies }: Pick<AppDeps, "trustedProxies">,
 ): string | null {
 	const { socket, headers } = incomingOf(c) ?? {};
 	const forwardedFor = headers?.["x-forwarded-for"];
-	// Node joins a header that is there twice, but its type allows for a list.
+	// Node joins a repeated header, but its type also allows a list.
 	const forwarded = Array.isArray(forwardedFor) ? forwardedFor.join(",") : forwardedFor;
 	return blockOf(findClientAddress(socket?.remoteAddress, forwarded, trustedProxies));
 }
@@ -66,13 +66,13 @@ export function targetQuery(target: string): URLSearchParams {
 }
 
 /**
- * As the caller wrote and signed it. The URL of the Request object will not do: building it resolves dots and
- * re-encodes characters, and a signature over the other spelling would not match.
+ * Returns the target as the caller wrote and signed it. The URL of the Request object is not usable, because it resolves
+ * dots and encodes characters again, so the signature would not match.
  */
 export function requestTarget(c: AppContext): string {
-	const onTheWire = incomingOf(c)?.url;
-	// A proxy may send the absolute form (RFC 9112, section 3.2.2); what is signed is path and query alone.
-	if (onTheWire !== undefined) return onTheWire.replace(/^https?:\/\/[^/?]*/i, "");
+	const received = incomingOf(c)?.url;
+	// A proxy may send the absolute form (RFC 9112, section 3.2.2). The signature covers only path and query.
+	if (received !== undefined) return received.replace(/^https?:\/\/[^/?]*/i, "");
 	const { pathname, search } = new URL(c.req.url);
 	return pathname + search;
 }
@@ -82,7 +82,7 @@ function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
 	return bindings?.incoming;
 }
 
-/** What a row tells besides the call itself. The outcome is an outcome word, or the code of a fault. */
+/** Columns about the result of a call. The outcome is an outcome word, or the code of a fault. */
 type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms">;
 
 export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): NewInboundCall {
@@ -99,7 +99,7 @@ export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): Ne
 export interface RefusedAbout {
 	programmeId?: number | null;
 	orderId?: string | null;
-	/** What the caller was told, where that is not the fault's own. */
+	/** Status that the caller got, if it is not the fault's own. */
 	httpStatus?: number | undefined;
 }
 
@@ -118,14 +118,14 @@ export function refusedRow(
 	});
 }
 
-/** What is left out is said, so that nobody takes the rest for the whole. */
+/** Cuts a long target and says so, so that nobody takes it for complete. */
 function cut(target: string): string {
 	if (target.length <= MAX_TARGET_LENGTH) return storable(target, MAX_TARGET_LENGTH);
 	const mark = `… (cut: ${target.length} characters)`;
 	return `${storable(target, MAX_TARGET_LENGTH - mark.length)}${mark}`;
 }
 
-/** PostgreSQL takes no NUL in text, neither database half a surrogate pair; a stranger may send both. */
+/** Replaces characters that a database refuses: NUL characters, and halves of surrogate pairs. A stranger may send both. */
 function storable(text: string, maxLength: number): string {
 	return text
 		.slice(0, maxLength)
@@ -144,7 +144,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 	const batcher = createBatcher<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
 
-	/** Resolves once the row is stored, or once it is sure that it cannot be: the caller is answered either way. */
+	/** Resolves when the row is stored or dropped. The caller is answered in both cases. */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
 		const isFull = batcher.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();
@@ -153,10 +153,10 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		else await batcher.add(refusedRow(call, found, atMs, about));
 	}
 
-	/** Never rejects. */
+	/** Stores rows. Never rejects. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
 		if (dropped > 0) {
-			log.warn({ dropped }, "too many refused calls at once: some are not in the log");
+			log.warn({ dropped }, "some refused calls are not in the inbound log, because there were too many");
 			dropped = 0;
 		}
 		try {

@@ -6,7 +6,7 @@ import { MINUTE_MS } from "../domain/time.ts";
 import { createLimitedCalls } from "./limited-pixel-calls.ts";
 import { makeShop, openTestShop } from "./test-shop.test-support.ts";
 
-test("a flood that names thousands of programmes from thousands of networks leaves a row for those that there are", async (t) => {
+test("a flood for thousands of programmes from thousands of address blocks leaves a row for each existing programme", async (t) => {
 	const shop = await openTestShop(t);
 	const { programme: other } = await makeShop(shop.deps);
 	const clock = createClock(shop.deps.clock.nowMs());
@@ -18,7 +18,7 @@ test("a flood that names thousands of programmes from thousands of networks leav
 		limited.note(`prg_${call}`, "5.6.7");
 	}
 	await clock.moveBy(MINUTE_MS);
-	// Written in one statement, in whatever order.
+	// One statement writes them, in no particular order.
 	const rows = (await shop.inbound()).sort((one, two) => (one.programme_id ?? 0) - (two.programme_id ?? 0));
 	assert.deepEqual(
 		rows.map(({ programme_id, outcome }) => [programme_id, outcome]),
@@ -28,9 +28,12 @@ test("a flood that names thousands of programmes from thousands of networks leav
 		],
 	);
 	const [flooded, once] = rows.map(({ detail }) => detail ?? "");
-	assert.match(flooded ?? "", /^5,000 pixel calls were not taken .* came from 1,000 networks or more\./);
+	assert.match(
+		flooded ?? "",
+		/^5,000 pixel calls were not taken .* came from 1,000 address blocks or more\./,
+	);
 	assert.match(once ?? "", /^1 pixel call was not taken /);
-	assert.doesNotMatch(once ?? "", /network[s.]/, "behind a proxy nobody knows from where");
+	assert.doesNotMatch(once ?? "", /address block/, "the address of an unknown proxy says nothing");
 	assert.deepEqual(log.lines[0]?.fields, { calls: 10_001, programmes: 100 });
 	assert.equal(clock.waitingTimers, 0);
 });

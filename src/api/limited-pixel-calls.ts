@@ -1,6 +1,7 @@
 // Pixel calls that were refused because of their limits (concurrency/admission.ts), counted for the inbound log. One row
 // for each call would store the flood itself, so there is one row for each programme and minute with the number of calls.
 
+import { createSingleFlight } from "../concurrency/single-flight.ts";
 import { groupDigits } from "../domain/bytes.ts";
 import { type Fault, faultOf } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -15,15 +16,11 @@ interface Tally {
 	blocks: Set<string>;
 }
 
-/** A flood that names more programmes in a minute is in the service's log alone. */
+/** Maximum number of programmes that are counted in a minute. Calls for more programmes are only in the service's log. */
 const MAX_TALLIES = 100;
-/** More are counted as so many or more. */
+/** Maximum number of address blocks that are counted for a programme. The sentence then says "or more". */
 const MAX_COUNTED_BLOCKS = 1_000;
 
-/**
- * Calls that were not taken, in the inbound log: a row for each would be the flood again, so that there is one for each
- * programme and minute, which says how many there were.
- */
 export function createLimitedCalls({
 	store,
 	clock,
@@ -36,11 +33,14 @@ export function createLimitedCalls({
 	let tallies = new Map<string, Tally>();
 	let total = 0;
 	let cancel = (): void => undefined;
-	/** One after the other, and whoever stops waits for the last. */
-	let written: Promise<void> = Promise.resolve();
+	const writing = createSingleFlight({
+		run: write,
+		onError: (error) => log.error({ err: error }, "limited pixel calls could not be logged"),
+	});
 
 	function note(programmeId: string, block: string | null): void {
-		if (total++ === 0) cancel = clock.after(MINUTE_MS, () => void writeNext());
+		if (total === 0) cancel = clock.after(MINUTE_MS, writing.request);
+		total++;
 		let tally = tallies.get(programmeId);
 		if (tally === undefined) {
 			if (tallies.size >= MAX_TALLIES) return;
@@ -51,32 +51,30 @@ export function createLimitedCalls({
 		if (block !== null && tally.blocks.size < MAX_COUNTED_BLOCKS) tally.blocks.add(block);
 	}
 
-	function writeNext(): Promise<void> {
-		written = written.then(write);
-		return written;
-	}
-
-	/** Never rejects: it is nobody's answer. */
 	async function write(): Promise<void> {
 		cancel();
 		if (total === 0) return;
-		const [counted, calls, nowMs] = [tallies, total, clock.nowMs()];
+		const counted = tallies;
+		const calls = total;
+		const nowMs = clock.nowMs();
 		tallies = new Map();
 		total = 0;
-		log.warn({ calls, programmes: counted.size }, "more pixel calls came than their limits let through");
-		try {
-			const known = await findProgrammesByPublicId(store.db, [...counted.keys()]);
-			const rows = known.flatMap(({ id, public_id }) => {
-				const tally = counted.get(public_id);
-				return tally === undefined ? [] : [rowOf(public_id, id, tally, nowMs)];
-			});
-			await store.writes.insertInboundCalls(store.db, rows);
-		} catch (error) {
-			log.error({ err: error, calls }, "limited pixel calls could not be logged");
-		}
+		log.warn({ calls, programmes: counted.size }, "pixel calls were refused because of their limits");
+		const programmes = await findProgrammesByPublicId(store.db, [...counted.keys()]);
+		const rows = programmes.flatMap(({ id, public_id }) => {
+			const tally = counted.get(public_id);
+			return tally === undefined ? [] : [rowOf(public_id, id, tally, nowMs)];
+		});
+		await store.writes.insertInboundCalls(store.db, rows);
 	}
 
-	return { note, stop: writeNext };
+	return {
+		note,
+		stop() {
+			writing.request();
+			return writing.whenIdle();
+		},
+	};
 }
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
@@ -85,11 +83,11 @@ function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: numbe
 	return refusedRow(call, describe(tally), nowMs, { programmeId, httpStatus: 200 });
 }
 
-/** For the shop's people: what happened, what it means for them, and what to do. */
+/** Says to the shop's people what happened, what it means for them, and what they can do. */
 function describe({ calls, blocks }: Tally): Fault {
 	const counted = calls === 1 ? "1 pixel call was" : `${groupDigits(calls)} pixel calls were`;
-	const where = blocks.size === 1 ? "1 network" : `${groupDigits(blocks.size)} networks`;
-	const from =
-		blocks.size === 0 ? "" : ` They came from ${where}${blocks.size < MAX_COUNTED_BLOCKS ? "" : " or more"}.`;
+	const where = blocks.size === 1 ? "1 address block" : `${groupDigits(blocks.size)} address blocks`;
+	const orMore = blocks.size < MAX_COUNTED_BLOCKS ? "" : " or more";
+	const from = blocks.size === 0 ? "" : ` They came from ${where}${orMore}.`;
 	return faultOf("pixel_limited", { calls: counted, from });
 }

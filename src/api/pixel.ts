@@ -1,7 +1,7 @@
-// The pixel: a browser reports a sale, unsigned. It always gets its image; what was done or refused, and why,
-// is in the inbound log, where the shop's people look.
+// The pixel, with which a browser reports a sale without a signature. The browser always gets its image. The inbound log
+// says to the shop's people what was done or why a call was refused.
 //
-//   limits ─▶ programme found, report read ─▶ stored with the signed calls that wait, see intake.ts ─▶ image
+//   admitted ─▶ programme found ─▶ report parsed ─▶ stored with the signed calls that wait (intake.ts) ─▶ image
 
 import * as z from "zod";
 import type { Admission } from "../concurrency/admission.ts";
@@ -25,19 +25,19 @@ import { ourFault, SAFE_HEADERS } from "./problem.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { mentionedOrderId, parseSale, SALE } from "./sale-fields.ts";
 
-/** One transparent point, 43 bytes: the smallest image every browser draws. */
+/** One transparent pixel in 43 bytes, the smallest image that every browser draws. */
 const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
 const PATH = /^\/pixel\/([0-9A-Za-z_]{1,64})\.gif$/;
 
-/** Whatever happened, this is what the browser is told. */
+/** Status of every answer, whatever happened. */
 const HTTP_STATUS = 200;
 
 const IMAGE_HEADERS = { "content-type": "image/gif", "cache-control": "no-store", ...SAFE_HEADERS };
 
 const LIMITED: FaultCode = "pixel_limited";
 
-/** Other names are left alone: shops add their own against caches. */
+/** Other names are ignored, because shops add their own to defeat caches. */
 export const PIXEL_QUERY = z.object(SALE);
 
 export function createPixel(
@@ -71,7 +71,7 @@ export function createPixel(
 		return takeReport(readInboundCall(c, deps, "pixel"), programmeId).finally(leave);
 	}
 
-	/** Resolves to the outcome word or the fault's code; never rejects. */
+	/** Resolves to the outcome word or the fault's code. Never rejects. */
 	async function takeReport(call: InboundCall, publicId: string): Promise<string> {
 		const query = targetQuery(call.target);
 		const refuse = async (found: Fault, programmeId: number | null): Promise<string> => {
@@ -95,7 +95,7 @@ export function createPixel(
 		}
 	}
 
-	/** With the signed calls that wait. */
+	/** Stores the report together with signed calls that wait. */
 	function record(
 		call: InboundCall,
 		programme: Programme,
@@ -115,13 +115,13 @@ export function createPixel(
 }
 
 function parseReport(query: URLSearchParams, programme: Programme): Result<Report> {
-	const ours = new URLSearchParams([...query].filter(([name]) => Object.hasOwn(SALE, name)));
-	const values = parseQuery(ours);
+	const ourFields = new URLSearchParams([...query].filter(([name]) => Object.hasOwn(SALE, name)));
+	const values = parseQuery(ourFields);
 	if (!values.ok) return values;
 	const fields = checkFields(PIXEL_QUERY, values.value);
 	if (!fields.ok) return fields;
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
-	// The browser's clock is anybody's guess: ours counts.
+	// The browser's clock may be wrong, so our own time counts.
 	return succeed({ source: "pixel", ...sale.value, occurredAtMs: null, isTest: false });
 }

@@ -1,7 +1,7 @@
-// What a shop's server asks for by POST: /v1/conversions reports a sale, or confirms what a pixel reported;
-// /v1/approvals, /v1/rejections and /v1/reversals decide, by the shop's own order id. And up to 500 sales or decisions in
-// one signed call (/v1/conversions/batch, /v1/decisions/batch), each with an outcome or a problem of its own, in the
-// order in which they were sent: beside the contract, for shops that catch up.
+// The POST endpoints for a shop's server. /v1/conversions reports a sale, or confirms a pixel's report. /v1/approvals,
+// /v1/rejections and /v1/reversals decide, by the shop's own order id. The batch endpoints take up to 500 sales or
+// decisions in one signed call and answer an outcome or a problem for each, in the order of the items. They are an
+// addition to the contract, for shops that have many to report at once.
 
 import * as z from "zod";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
@@ -32,9 +32,9 @@ import {
 } from "./sale-fields.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
-/** As many as other work takes in one transaction. */
+/** Maximum number of items in a batch; the same as for other work in one transaction. */
 export const MAX_ITEMS = BATCH_ROWS;
-/** 500 bytes for each: a sale with every field has 250, and order ids may be long. */
+/** 500 bytes for each item. A sale with every field has 250, and order ids may be long. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
 export const SALE_BODY = z.strictObject({
@@ -45,31 +45,31 @@ export const SALE_BODY = z.strictObject({
 	couponCode: COUPON_CODE.optional(),
 });
 export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
-/** Optional here because a missing reason has a code of its own. */
+/** The reason is optional here, because a missing reason has a fault code of its own. */
 export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
-/** Of a batch, where each item says which decision it is. */
+/** Item of a batch of decisions. Each item names its decision. */
 export const DECISION_ITEM = REASONED_BODY.extend({
 	decision: z.string().meta({
 		enum: DECISION_MOVES,
-		description: "What to do. `reject` and `reverse` need a `reason`, `approve` takes none.",
+		description: "The decision. `reject` and `reverse` need a `reason`, and `approve` has none.",
 		examples: ["approve"],
 	}),
 });
-/** What is checked of the body as a whole; each item is checked by itself. */
+/** Schema of a batch as a whole. Each item is checked by itself. */
 const BATCH_BODY = z.strictObject({ items: z.array(z.unknown()) });
 
-/** For the reference. */
+/** Returns the schema of a batch for the reference. */
 export function batchBody(item: z.ZodObject) {
 	return z.strictObject({
 		items: z
 			.array(item)
 			.min(1)
 			.max(MAX_ITEMS)
-			.describe("In the order in which they are to be taken; several may be about the same order."),
+			.describe("The items in the order in which they are handled. Several may be about the same order."),
 	});
 }
 
-/** A JSON object as a request about an order. */
+/** Turns a JSON object into a request about an order. */
 type Parse = (json: unknown, call: SignedCall) => Result<OrderRequest<Decided<Outcome>>>;
 
 export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "sealingKey">) {
@@ -101,7 +101,7 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
-	// A bad click id never refuses a sale: the answer's word says what was wrong with it.
+	// A sale is never refused because of a bad click ID. The word in the answer says what was wrong with it.
 	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
 	return succeed({
 		source: "postback",
@@ -126,11 +126,11 @@ function parseDecision(
 	const decision = judgeDecision("shop", move, fields.value.reason);
 	if (!decision.ok) return decision;
 	const request = decisionRequest(programme, order.value, decision.value);
-	return succeed(mayDecide || move === "reverse" ? request : onTestsAlone(request));
+	return succeed(mayDecide || move === "reverse" ? request : forTestsOnly(request));
 }
 
-/** For a key that reports: no money hangs on a test conversion, so those it walks through every step. */
-function onTestsAlone<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
+/** Limits a request to test conversions, about which a key that may only report can also decide. */
+function forTestsOnly<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 	return {
 		...request,
 		judge: (present, about) =>
@@ -143,13 +143,13 @@ function onTestsAlone<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
 	const fields = checkFields(DECISION_ITEM, json);
 	if (!fields.ok) return fields;
-	const { decision: word, ...body } = fields.value;
-	const move = DECISION_MOVES.find((known) => known === word);
+	const { decision, ...body } = fields.value;
+	const move = DECISION_MOVES.find((one) => one === decision);
 	if (move !== undefined) return parseDecision(body, call, move);
 	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
 }
 
-/** One request, which is answered with a conversion. */
+/** Creates an endpoint for one request, which is answered with its conversion. */
 function single(parse: Parse): Endpoint {
 	return (call) => {
 		const json = parseJson(call);
@@ -168,25 +168,29 @@ function single(parse: Parse): Endpoint {
 	};
 }
 
+/** Creates an endpoint for many requests. */
 function batch(deps: Pick<AppDeps, "publicUrl">, parse: Parse): Endpoint {
-	const understand: Endpoint = (call) => {
+	const plan: Endpoint = (call) => {
 		const items = parseItems(call);
 		if (!items.ok) return refusedPlan(items);
-		const read = items.value.map((item) => ({ orderId: mentionedOrderId(item), request: parse(item, call) }));
+		const parsed = items.value.map((item) => ({
+			orderId: mentionedOrderId(item),
+			request: parse(item, call),
+		}));
 		return {
 			orderId: null,
-			size: read.length,
-			requests: read.flatMap(({ request }) => (request.ok ? [request.value] : [])),
+			size: parsed.length,
+			requests: parsed.flatMap(({ request }) => (request.ok ? [request.value] : [])),
 			answer(results) {
 				const next = results.values();
-				const done = read.map(({ orderId, request }) => {
+				const done = parsed.map(({ orderId, request }) => {
 					return { orderId, result: request.ok ? (next.next().value ?? refuseBusy()) : request };
 				});
 				return succeed(batchAnswer(deps, call.programme, done));
 			},
 		};
 	};
-	return Object.assign(understand, { maxBodyBytes: MAX_BATCH_BYTES });
+	return Object.assign(plan, { maxBodyBytes: MAX_BATCH_BYTES });
 }
 
 function parseItems(call: SignedCall): Result<readonly unknown[]> {
@@ -196,10 +200,11 @@ function parseItems(call: SignedCall): Result<readonly unknown[]> {
 	if (!fields.ok) return fields;
 	const { items } = fields.value;
 	if (items.length >= 1 && items.length <= MAX_ITEMS) return succeed(items);
-	const cure = items.length === 0 ? "Send at least one." : "Nothing was taken: send them in several calls.";
+	const advice =
+		items.length === 0 ? "Send at least one." : "Nothing was recorded. Send them in several calls.";
 	return refuse(
 		"invalid_field",
-		`items must have 1 to ${MAX_ITEMS} entries, and there are ${items.length}. ${cure}`,
+		`items must have 1 to ${MAX_ITEMS} entries, and there are ${items.length}. ${advice}`,
 		"items",
 	);
 }
@@ -228,7 +233,7 @@ function batchAnswer(
 	};
 }
 
-/** "3 items: 2 RECORDED, 1 DUPLICATE. Differs from the conversion on record: A-1 (basketValue)". */
+/** Returns a text such as "3 items: 2 RECORDED, 1 DUPLICATE. Differs from the conversion on record: A-1 (basketValue)". */
 function summarize(items: readonly DoneItem[]): string {
 	const counts = Map.groupBy(items, ({ result }) => (result.ok ? result.value.outcome : "refused"));
 	const words = [...counts].map(([word, { length }]) => `${length} ${word}`);

@@ -1,5 +1,5 @@
-// POST /v1/events/answers: `ringback listen` tells what came of events on the developer's machine, so that the
-// Integration page can show it. It changes nothing of any delivery, and more of it than a person can look at is not kept.
+// POST /v1/events/answers: `ringback listen` reports how the developer's machine answered events, so that the Integration
+// page can show it. It does not affect any delivery, and no more answers are stored than a person can read.
 
 import * as z from "zod";
 import { createTokenBuckets, type Rate } from "../concurrency/rate-limit.ts";
@@ -18,24 +18,24 @@ import type { CallPlan } from "./call-plan.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
-/** As many as one call may tell of; a listener gathers them, and some 35 KB are well within a body. */
+/** Maximum number of answers in a call. A listener gathers them, and 35 KB are well within the limit of a body. */
 export const MAX_ANSWERS = 200;
-/** A developer tries a handful; a listener on a busy shop goes on forwarding, and the page shows some of it. */
-export const ANSWER_BUDGET: Rate = { burst: 200, perSecond: 0.1 };
-/** A stream is noted when it opens and every quarter of a minute: this spans a restart of either side. */
+/** Rate at which answers are stored. A developer needs a handful; for a busy shop the page shows some of them. */
+export const ANSWER_RATE: Rate = { burst: 200, perSecond: 0.1 };
+/** A stream is noted when it opens and every 15 seconds, so this time spans a restart of either side. */
 const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
-/** A day: a longer time is a clock that jumped. */
+/** One day. A longer time means that a clock jumped. */
 const MAX_TOOK_MS = 86_400_000;
 
 const OF_EVENT = z.strictObject({
 	conversionId: CONVERSION_ID,
-	event: z.enum(EVENT_NAMES).describe("Which of its events."),
+	event: z.enum(EVENT_NAMES).describe("The event of the conversion."),
 	code: z
 		.string()
 		.regex(/^\w{1,40}$/)
-		.meta({ description: "Why there is none, in a word.", examples: ["ECONNREFUSED"] })
+		.meta({ description: "Error code, if there was no answer.", examples: ["ECONNREFUSED"] })
 		.optional(),
-	tookMs: z.int().min(0).max(MAX_TOOK_MS).optional().describe("How long it took, in milliseconds."),
+	tookMs: z.int().min(0).max(MAX_TOOK_MS).optional().describe("Duration in milliseconds."),
 });
 
 const ANSWER = z.discriminatedUnion("outcome", [
@@ -48,39 +48,39 @@ const ANSWER = z.discriminatedUnion("outcome", [
 			.enum(LOCAL_OUTCOMES)
 			.exclude(["answered"])
 			.describe(
-				"`timeout`, `no_connection`: your endpoint did not answer. `verified`, `not_verified`: there is no endpoint, and the listener checked the signature itself.",
+				"`timeout`, `no_connection`: your endpoint did not answer. `verified`, `not_verified`: there is no endpoint, and the listener verified the signature itself.",
 			),
 	}),
 ]);
 
 export const ANSWERS_BODY = z.strictObject({
-	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("In the order in which the events came."),
+	answers: z.array(ANSWER).min(1).max(MAX_ANSWERS).describe("The answers in the order of the events."),
 });
 
 export function createPostEventAnswers(): Endpoint {
-	const budgets = createTokenBuckets(ANSWER_BUDGET);
+	const rates = createTokenBuckets(ANSWER_RATE);
 	return (call) => {
-		const told = parseAnswers(call);
-		if (!told.ok) return refusedPlan(told);
+		const answers = parseAnswers(call);
+		if (!answers.ok) return refusedPlan(answers);
 		const { programme, nowMs } = call;
 		const answer: CallPlan["answer"] = async (_, trx) => {
 			const listener = await findListener(trx, programme.id);
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
-			const ids = [...new Set(told.value.map(({ conversionId }) => conversionId))];
+			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];
 			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
-			// Where there is room for some, for the newest: they are what somebody looks for.
-			const kept = told.value
+			// If only some can be stored, these are the newest, because people look for them.
+			const stored = answers.value
 				.toReversed()
 				.filter(
 					({ conversionId, event }) =>
-						announced.has(`${conversionId} ${event}`) && budgets.take(programme.id, nowMs),
+						announced.has(`${conversionId} ${event}`) && rates.take(programme.id, nowMs),
 				)
 				.toReversed();
-			await insertLocalAnswers(trx, programme.id, kept, nowMs);
+			await insertLocalAnswers(trx, programme.id, stored, nowMs);
 			return succeed({
 				outcome: "HEARD",
 				httpStatus: 200,
-				body: { kept: kept.length },
+				body: { kept: stored.length },
 				conversionId: null,
 				isOfListener: true,
 			});
@@ -95,13 +95,13 @@ function parseAnswers(call: SignedCall): Result<readonly ToldAnswer[]> {
 	const fields = checkFields(ANSWERS_BODY, json.value);
 	if (!fields.ok) return fields;
 	return succeed(
-		fields.value.answers.map((told) => ({
-			conversionId: told.conversionId,
-			event: told.event,
-			outcome: told.outcome,
-			httpStatus: told.outcome === "answered" ? told.status : null,
-			code: told.code ?? null,
-			tookMs: told.tookMs ?? null,
+		fields.value.answers.map((answer) => ({
+			conversionId: answer.conversionId,
+			event: answer.event,
+			outcome: answer.outcome,
+			httpStatus: answer.outcome === "answered" ? answer.status : null,
+			code: answer.code ?? null,
+			tookMs: answer.tookMs ?? null,
 		})),
 	);
 }

@@ -1,12 +1,12 @@
-// A fault as an answer: RFC 9457, with the fault's stable code beside the standard's members.
+// Answers with a fault in the format of RFC 9457. The fault's stable code is an additional member.
 
 import { type Fault, faultOf, problemBody } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { AppDeps } from "./deps.ts";
 
 /**
- * On every answer that has none of its own, also on JSON and the pixel: a browser that is led to one must not make more
- * of it. Pages have their own: web/access.ts.
+ * Headers of every answer that does not have its own, also of JSON and the pixel, because somebody may lead a browser to
+ * them. Pages have other headers (web/access.ts).
  */
 export const SAFE_HEADERS = {
 	"content-security-policy":
@@ -15,14 +15,14 @@ export const SAFE_HEADERS = {
 	"referrer-policy": "no-referrer",
 };
 
-/** For answers that were made without them. What is answered thousands of times a second brings them along instead. */
+/** Adds the headers to an answer that was created without them. Frequent answers are created with them, which is faster. */
 export function addSafeHeaders({ headers }: Response): void {
 	for (const [name, value] of Object.entries(SAFE_HEADERS)) {
 		if (!headers.has(name)) headers.set(name, value);
 	}
 }
 
-/** A database that restarts is back within seconds; asking sooner helps nobody. */
+/** A database that restarts is back within seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
 export function problemAnswer(
@@ -37,7 +37,7 @@ export function problemAnswer(
 			"content-type": "application/problem+json",
 			"cache-control": "no-store",
 			...SAFE_HEADERS,
-			// RFC 9110 demands it with every 401.
+			// RFC 9110 requires this header with every 401.
 			...(httpStatus === 401 ? { "www-authenticate": `Bearer realm="${brandOf(deps)}"` } : {}),
 			...(httpStatus === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {}),
 			...headers,
@@ -49,7 +49,7 @@ function brandOf({ network }: Pick<AppDeps, "network">): string {
 	return (network.wire.names ?? network.face).brand;
 }
 
-/** Says nothing of what was or was not stored: when the connection breaks during the commit, nobody knows. */
+/** Returns a fault that does not say whether anything was stored, because nobody knows that after a failed commit. */
 export function ourFault(error: unknown): Fault {
 	return faultOf(isDatabaseUnavailable(error) ? "unavailable" : "internal", {});
 }

@@ -1,16 +1,16 @@
-// What a caller sent, from its bytes to its fields: never more bytes than the limit, every field known, every type
-// right. The first thing wrong becomes the fault, and names its field.
+// Reads a request from its bytes to its fields. It never reads more bytes than the limit, and it checks that every field is
+// known and has the right type. The first problem becomes the fault, which names its field.
 
 import type * as z from "zod";
 import { type Fault, fault, faultOf, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { findRepeatedKey } from "../domain/json.ts";
 
-/** The largest sensible report is under 1 KiB; this leaves room and still costs an unknown caller's flood little. */
+/** The largest sensible report is below 1 KiB. This leaves room, and a flood of unknown callers still costs little. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A JSON number for these has a code of its own: by the time we read it, its cents may be gone. */
+/** A JSON number in these fields has a fault code of its own, because parsing it may already have lost its cents. */
 const AMOUNT_FIELDS: readonly string[] = ["basketValue"];
 
 const MAX_SHOWN_NAME_LENGTH = 40;
@@ -21,21 +21,21 @@ export interface RawBody {
 	body: Uint8Array;
 }
 
-/** The signature is over these bytes, so they are read before anybody is known. */
+/** Reads the bytes of the body. The signature covers them, so they are read before the caller is verified. */
 export async function readBody(request: Request, maxBytes = MAX_BODY_BYTES): Promise<Result<Uint8Array>> {
-	// RFC 9110: a body sent with GET has no meaning. The adapter does not hand it on either.
+	// A body of a GET request has no meaning (RFC 9110), and the adapter does not pass it on.
 	if (request.method === "GET") return succeed(new Uint8Array());
 	const declaredBytes = Number(request.headers.get("content-length") ?? Number.NaN);
 	if (declaredBytes > maxBytes) return tooLarge(maxBytes);
 	try {
-		// The HTTP parser hands on no more bytes than were declared. Without a declaration they must be counted,
-		// which is slower: the adapter then builds a web stream.
+		// The HTTP parser passes on no more bytes than were declared. Without a declared length they are counted, which is
+		// slower, because the adapter then builds a web stream.
 		const bytes = Number.isNaN(declaredBytes)
 			? await readCounted(request.body, maxBytes)
 			: new Uint8Array(await request.arrayBuffer());
 		return bytes === undefined || bytes.length > maxBytes ? tooLarge(maxBytes) : succeed(bytes);
 	} catch {
-		// Nothing but the caller's connection can fail here, so it is told to the inbound log and not to ours.
+		// Only the caller's connection can fail here, so this goes into the inbound log and not into our own.
 		return refuse("malformed_json", "The body broke off before its end. Send the request again.");
 	}
 }
@@ -44,7 +44,7 @@ async function readCounted(stream: Request["body"], maxBytes: number): Promise<U
 	if (stream === null) return new Uint8Array();
 	const chunks: Uint8Array[] = [];
 	let count = 0;
-	// Leaving the loop cancels the stream: the rest is not read.
+	// Leaving the loop cancels the stream, so that the rest is not read.
 	for await (const chunk of stream) {
 		count += chunk.length;
 		if (count > maxBytes) return undefined;
@@ -71,7 +71,7 @@ export function parseJson(call: RawBody): Result<unknown> {
 	return repeated === undefined ? succeed(json.value) : refuseRepeated(repeated);
 }
 
-/** Undefined for what is not valid JSON in UTF-8. */
+/** Returns undefined if the bytes are not valid JSON in UTF-8. */
 function decodeJson(bytes: Uint8Array): { text: string; value: unknown } | undefined {
 	try {
 		const text = UTF8.decode(bytes);
@@ -81,13 +81,13 @@ function decodeJson(bytes: Uint8Array): { text: string; value: unknown } | undef
 	}
 }
 
-/** In a body or a query: which one was meant is a guess. */
+/** Refuses a repeated name in a body or a query, because nobody knows which value was meant. */
 function refuseRepeated(name: string): ReturnType<typeof refuse> {
 	const shown = name.slice(0, MAX_SHOWN_NAME_LENGTH);
 	return refuse("invalid_field", `${shown} is there more than once. Send it once.`, shown);
 }
 
-/** The values of a query by name. A name that comes twice is refused. */
+/** Returns the values of a query by name. A repeated name is refused. */
 export function parseQuery(query: URLSearchParams): Result<Record<string, string>> {
 	const values = new Map<string, string>();
 	for (const [name, value] of query) {
@@ -104,17 +104,17 @@ export function checkFields<Shape extends z.ZodRawShape, Config extends z.core.$
 	const checked = schema.safeParse(input, { reportInput: true });
 	if (checked.success) return succeed(checked.data);
 	const { issues } = checked.error;
-	// An unknown field first: a misspelt name is also a missing one, and this is the sentence that helps.
+	// An unknown field comes first, because a misspelt name is also a missing one and this sentence helps more.
 	const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
 	return { ok: false, fault: describeIssue(issue, Object.keys(schema.shape)) };
 }
 
-function describeIssue(issue: z.core.$ZodIssue | undefined, known: readonly string[]): Fault {
-	// Of something inside a field, as answers.0.status: the field itself may be as it should.
+function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly string[]): Fault {
+	// The path may lead inside a field, such as answers.0.status.
 	const field = issue?.path.join(".") ?? "";
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);
-		const where = field === "" ? `here. Known are ${known.join(", ")}` : `of ${field}`;
+		const where = field === "" ? `here. Known are ${fields.join(", ")}` : `of ${field}`;
 		return faultOf("unknown_field", { field: name, where });
 	}
 	if (field === "") return fault("malformed_json", "Send a JSON object here: { … }.");

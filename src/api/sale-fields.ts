@@ -1,5 +1,6 @@
-// The fields of a sale, the same for the signed API and the pixel: what the handlers check types with, what the
-// reference says of each, and the rules that no schema can hold, each with a fault code of its own.
+// The fields of a sale, which the signed API and the pixel share. Handlers check types with these schemas, the reference
+// takes its descriptions from them, and the functions below check rules that no schema can express, each with its own
+// fault code.
 
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
@@ -11,18 +12,18 @@ import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
-/** RFC 3339 with seconds and an offset. Hour 24 is not the standard's, though Date.parse makes the next day of it. */
+/** RFC 3339 with seconds and an offset. Hour 24 is not in the standard, although Date.parse accepts it as the next day. */
 const TIME_PATTERN =
 	"^(\\d{4}-\\d\\d-\\d\\d)T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$";
 const TIME = new RegExp(TIME_PATTERN);
 
-/** Of the one order that every example tells of. */
+/** Values of the one order that all examples use. */
 export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_ORDER_ID = "ORDER-1001";
 export const EXAMPLE_CURSOR = "mJx0Yw9Vq3bT5kL1ZrE8Sg";
 
-/** Written with \x, which the regular expressions of every language know. */
+/** Uses \x escapes, which the regular expressions of every language understand. */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
 const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
@@ -31,7 +32,7 @@ export const ORDER_ID = z.string().meta({
 	maxLength: MAX_ORDER_ID_CHARACTERS,
 	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
 	description:
-		"The shop's own name for the order: any text that does not start or end with white space and holds no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
+		"The shop's own name for the order: any text that does not start or end with white space and contains no control characters, no line breaks and no characters that cannot be seen, such as zero-width spaces, direction marks and variation selectors. It is compared as it is and nothing is trimmed, so spell it the same everywhere.",
 	examples: [EXAMPLE_ORDER_ID],
 });
 
@@ -41,7 +42,7 @@ const EVENT_TYPE = z.string().meta({
 	examples: ["SALE"],
 });
 
-/** In either direction; how many decimals there may be depends on the currency. */
+/** Pattern for amounts in requests and answers. The number of decimals depends on the currency. */
 export const AMOUNT_PATTERN = `^(0|[1-9][0-9]{0,${MAX_WHOLE_DIGITS - 1}})(\\.[0-9]{1,${MAX_CURRENCY_DIGITS}})?$`;
 
 const BASKET_VALUE = z.string().meta({
@@ -55,7 +56,7 @@ export const CURRENCY_PATTERN = "^[A-Z]{3}$";
 
 const CURRENCY = z.string().meta({
 	pattern: CURRENCY_PATTERN,
-	description: "ISO 4217 code. It must be the programme's own, which is also what is meant without it.",
+	description: "ISO 4217 code. It must be the programme's currency, which is also the default.",
 	examples: ["EUR"],
 });
 
@@ -63,11 +64,11 @@ export const OCCURRED_AT = z.string().meta({
 	format: "date-time",
 	pattern: TIME_PATTERN,
 	description:
-		"The time of the sale: RFC 3339 with seconds and an offset or `Z`, not before the year 2000 and at most five minutes in the future. Without it, now.",
+		"The time of the sale: RFC 3339 with seconds and an offset or `Z`, not before the year 2000 and at most five minutes in the future. The default is now.",
 	examples: ["2026-03-01T12:30:00+01:00"],
 });
 
-/** In a query. */
+/** Returns the schema of a time in a query. */
 export function momentField(description: string) {
 	return z.string().meta({
 		description: `${description} RFC 3339 with seconds and an offset or \`Z\`, or a day, which begins at midnight UTC.`,
@@ -77,47 +78,50 @@ export function momentField(description: string) {
 
 export const TEST = z.boolean().meta({
 	description:
-		"A test conversion: it obeys every rule, its events carry `test: true`, and no total counts it.",
+		"True for a test conversion. It follows every rule, its events have `test: true`, and no total counts it.",
 	examples: [false],
 });
 
 export const CLICK_ID = z.unknown().meta({
 	type: ["string", "null"],
-	description: `Who brought the customer: the value of the parameter \`rbclick\` with which they last came to the shop's page from a partner's link, or the last two, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters; \`null\`, \`false\` and an empty text are as none. One that cannot be read, of whatever type, never refuses a sale: \`credit\` in the answer says why nobody was credited.`,
+	description: `Names the partner who brought the customer: the value of the parameter \`rbclick\` with which the customer last came to the shop's page from a partner's link, or the last two values, joined by a dot. At most ${MAX_CLICK_ID_CHARACTERS} characters. \`null\`, \`false\` and an empty text mean none. A sale is never refused because of a click ID that cannot be read, whatever its type; \`credit\` in the answer says why nobody was credited.`,
 	examples: ["AVBSq0m0Yw9Vq3bT5kL1ZrE8SgW2c4"],
 });
 
 export const COUPON_CODE = z.unknown().meta({
 	type: ["string", "null"],
-	description: `A coupon code that the customer used. It is compared without case and without white space around it, and has at most ${MAX_COUPON_CODE_CHARACTERS} characters; \`null\`, \`false\` and an empty text are as none, and a number is taken as its text. One that nobody has never refuses a sale.`,
+	description: `A coupon code that the customer used. Case and surrounding white space do not matter. At most ${MAX_COUPON_CODE_CHARACTERS} characters. \`null\`, \`false\` and an empty text mean none, and a number counts as its text. A sale is never refused because of an unknown code.`,
 	examples: ["SUMMER10"],
 });
 
-/** Neither refuses a sale, of whatever type: shops send null, false or "" for none, and a code of digits as a number. */
+/**
+ * Returns the text of a click ID or a coupon code. No value refuses a sale. Shops send null, false or "" for none, and a
+ * code of digits as a number.
+ */
 export function signalText(value: unknown): string | undefined {
 	const isNone = value === undefined || value === null || value === false;
 	const text = typeof value === "string" ? value : isNone ? "" : JSON.stringify(value);
-	// PostgreSQL has no text with a NUL in it.
+	// PostgreSQL cannot store text with a NUL character.
 	return text.replaceAll("\0", "").trim() || undefined;
 }
 
 export const REASON = z.string().meta({
 	enum: REASONS,
-	description: "Why. The shop's records and the service's show the same word.",
+	description: "The reason. The shop's records and the service's show the same word.",
 	examples: ["RETURN"],
 });
 
-/** By which an order is named. */
+/** The fields that identify an order. */
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
-/** The coupon code, for the inbound log; no longer than one can be. */
+/** Returns the coupon code for the inbound log, cut to the maximum length of a code. */
 export function mentionedCode(input: unknown): string | undefined {
 	if (typeof input !== "object" || input === null || !("couponCode" in input)) return undefined;
 	return signalText(input.couponCode)?.slice(0, MAX_COUPON_CODE_CHARACTERS);
 }
 
-/** The order a call speaks of, for the inbound log: found also in a call that is refused for something else. */
+/** Returns the order of a call for the inbound log. It is also found in a call that is refused for another reason. */
 export function mentionedOrderId(input: unknown): string | null {
 	if (typeof input !== "object" || input === null || !("orderId" in input)) return null;
 	if (typeof input.orderId !== "string") return null;
@@ -143,15 +147,15 @@ export function parseSale(
 	});
 }
 
-/** The amount in canonical form, in the programme's currency. */
+/** Returns the amount in canonical form, in the programme's currency. */
 function parseBasket(
 	programme: Pick<Programme, "currency">,
 	basketValue: string,
 	currency: string | undefined,
 ): Result<string> {
 	if (currency !== undefined) {
-		const known = currencyDigits(currency);
-		if (!known.ok) return known;
+		const digits = currencyDigits(currency);
+		if (!digits.ok) return digits;
 		if (currency !== programme.currency) {
 			return refusalOf("wrong_currency", { currency: programme.currency });
 		}
@@ -159,7 +163,7 @@ function parseBasket(
 	return parseAmount(basketValue, programme.currency, "basketValue");
 }
 
-/** In milliseconds. */
+/** Returns the time in milliseconds. */
 export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	const atMs = readRfc3339(text);
 	if (atMs === undefined) {
@@ -169,7 +173,7 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	return problem === null ? succeed(atMs) : invalidTime(`${problem} Check the clock.`);
 }
 
-/** A moment to list from or up to: a time, or a day, which begins at midnight UTC. In milliseconds. */
+/** Parses a limit of a list, which is a time or a day that begins at midnight UTC. Returns milliseconds. */
 export function parseMoment(name: string, text: string): Result<number> {
 	const atMs = readRfc3339(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
 	if (atMs !== undefined && atMs >= 0) return succeed(atMs);
@@ -184,7 +188,7 @@ function readRfc3339(text: string): number | undefined {
 	const match = TIME.exec(text);
 	const atMs = Date.parse(text);
 	if (match === null || Number.isNaN(atMs)) return undefined;
-	// Date.parse makes the second of March out of the thirtieth of February.
+	// Date.parse accepts 30 February as 2 March.
 	const midnight = new Date(`${match[1]}T00:00:00Z`);
 	return midnight.toISOString().startsWith(`${match[1]}T`) ? atMs : undefined;
 }

@@ -1,9 +1,9 @@
-// One signed call from its first byte to its answer:
+// Handles a signed call from its first byte to its answer.
 //
-//   key known ─▶ bytes ─▶ caller verified ─▶ call understood (the endpoint) ─▶ stored, see intake.ts ─▶ answer
+//   key found ─▶ body read ─▶ signature verified ─▶ call parsed by its endpoint ─▶ stored (intake.ts) ─▶ answer
 //
-// A refusal after the caller is verified commits the nonce and the log row and nothing else. If our side fails, the
-// nonce is not spent.
+// If a call is refused after its signature was verified, only the nonce and the log row are stored. If our side fails,
+// the nonce is not spent.
 
 import type { Admission } from "../concurrency/admission.ts";
 import { type Fault, fault, faultOf, type Result } from "../domain/fault.ts";
@@ -18,23 +18,23 @@ import { type Intake, tooManyWaiting } from "./intake.ts";
 import { addSafeHeaders, ourFault, problemAnswer, SAFE_HEADERS } from "./problem.ts";
 import { MAX_BODY_BYTES, type RawBody, readBody } from "./read-request.ts";
 
-/** A call whose signature is good; its nonce is yet to be accepted, inside the transaction. */
+/** A call with a valid signature. Its nonce is checked later, in the transaction. */
 export interface SignedCall extends RawBody, Pick<Caller, "programme" | "keyId" | "mayDecide" | "secretId"> {
 	nowMs: number;
 	query: URLSearchParams;
-	/** The `:id` of the path; empty where the path has none. */
+	/** The `:id` of the path, or an empty text if the path has none. */
 	id: string;
-	/** Closes the caller's connection; does nothing for a request made in process. */
+	/** Closes the caller's connection. Does nothing for a request that was made in process. */
 	hangUp(): void;
 }
 
-/** Reads a call without the database, and says what to do inside a transaction: so what several ask for shares one. */
+/** Parses a call without the database and returns a plan, so that several calls can share a transaction. */
 export type Endpoint = ((call: SignedCall) => CallPlan) & {
-	/** MAX_BODY_BYTES unless told. */
+	/** MAX_BODY_BYTES by default. */
 	maxBodyBytes?: number;
 };
 
-/** Of a call that is refused for what it says. */
+/** Returns the plan of a call that is refused for its content. */
 export function refusedPlan(refusal: Result<never>, orderId: string | null = null): CallPlan {
 	return { orderId, requests: [], answer: () => refusal };
 }
@@ -163,7 +163,7 @@ export function createSignedCalls(
 		return stream;
 	}
 
-	/** A call that comes to no transaction; also for what no endpoint takes: a wrong method, a wrong path. */
+	/** Refuses a call that gets no transaction of its own, such as one with an unknown path, method or key. */
 	async function refuse(
 		call: InboundCall,
 		found: Fault,
@@ -191,7 +191,7 @@ export function createSignedCalls(
 	};
 }
 
-/** None where a request is made in process. */
+/** Returns undefined for a request that was made in process. */
 function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
 	return c.env;
 }

@@ -256,7 +256,7 @@ export const FAULTS_BY_KIND = {
 			status: 429,
 			meaning: "More pixel calls came than the limits allow, and some were not taken.",
 			detail:
-				"{calls:12 pixel calls were} not taken in the minute before this entry, because more came than the limits allow.{from: They came from 1 network.} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.",
+				"{calls:12 pixel calls were} not taken in the minute before this entry, because more came than the limits allow.{from: They came from 1 address block.} Your server's signed requests are not affected. If these were your customers, report their orders with POST /v1/conversions and tell the network's staff.",
 		},
 	},
 } as const satisfies Readonly<Record<string, Readonly<Record<string, ExplainedFault>>>>;

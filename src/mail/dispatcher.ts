@@ -1,13 +1,13 @@
-// The one queue of mails and the one that sends them. A mail is a row before it is sent, in the transaction of what it
-// tells of: a page answers at once, in the same time whether or not a mail goes out, and a restart loses none. Each row
-// has one reader, so that an address which the server refuses holds up nobody else.
+// The queue of mails, and the code that sends them. A mail is stored in the transaction of the event that it reports, and
+// sent afterwards. So a page answers in the same time whether or not it causes a mail, and a restart loses no mail. Each
+// row has one recipient, so that an address which the server refuses delays nobody else.
 //
-//   waiting ──the server takes it──▶ sent
-//   waiting ──the server itself fails──▶ waiting, for a minute, as often as it takes
+//   waiting ──the server accepts it──▶ sent
+//   waiting ──the server itself fails──▶ waiting, for a minute, any number of times
 //   waiting ──the server refuses this mail──▶ waiting, for the next of seven delays
-//   waiting ──refused after the last delay; no news any more──▶ given up
+//   waiting ──refused after the last delay, or expired──▶ given up
 //
-// What was refused or given up is listed on System, for staff.
+// Staff see refused mails and those that were given up on the System page.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import { programmeOfTopic } from "../domain/notice.ts";
@@ -27,33 +27,33 @@ import { noteMailRefused } from "../store/queries/notices.ts";
 import type { Db, Store } from "../store/store.ts";
 import { sayMailError } from "./network-mailer.ts";
 
-/** Written for one reader. */
+/** A mail to one recipient. */
 export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
-	/** After this it is of no use: a link in it has ended, or it is no news. */
+	/** Time after which the mail is useless, because its link has expired or it is no longer news. */
 	goodForMs: number;
-	/** Where more of the same would be a flood; left out for a mail that somebody asked for. */
+	/** Topic by which mails about the same subject are limited; left out for a mail that somebody requested. */
 	topic?: string;
-	/** Otherwise now. What goes to several readers has one time, by which it is known as one piece of news. */
+	/** Time of writing; now by default. Mails about one event to several recipients share it and are recognized by it. */
 	writtenAtMs?: number;
-	/** Written like any other, so that the time it takes tells nothing, and never sent. */
+	/** True for a mail that is stored but never sent, so that the time of the answer does not reveal whether one is sent. */
 	isWithheld?: boolean;
 }
 
 export interface MailDispatcher {
-	/** False without SMTP_URL: links then have to be handed over by people. */
+	/** False if SMTP_URL is not set. People must then pass links on themselves. */
 	isOn: boolean;
-	/** In the transaction of what it tells of. To be followed by `wake` when that has ended well. */
+	/** Stores a mail in the caller's transaction. The caller calls `wake` after the commit. */
 	enqueue(trx: Db, mail: WrittenMail): Promise<void>;
 	/**
-	 * In a transaction of its own, once the answer is out, and a restart may lose it: for what a stranger asks for, whom
-	 * the time of the answer must not tell whether there is anybody to mail.
+	 * Stores a mail in a transaction of its own after the answer was sent. A restart may lose it. It is for requests of
+	 * strangers, because the time of the answer must not reveal whether an account exists.
 	 */
 	later(write: (trx: Db) => Promise<WrittenMail | null>): void;
-	/** Sends what is due now, once the answer to whoever asked is on its way. */
+	/** Sends the mails that are due, after the answer to the current request was sent. */
 	wake(): void;
-	/** Resolves when nothing is under way. */
+	/** Resolves when no mail is being written or sent. */
 	settled(): Promise<void>;
-	/** Finishes the mail under way and leaves the others to the next start. */
+	/** Finishes the mail that is being sent and leaves the others to the next start. */
 	stop(): Promise<void>;
 }
 
@@ -66,19 +66,19 @@ export interface MailDispatcherDeps {
 	log: Log;
 }
 
-/** While a mail is under way; should this process die, another takes it up after this. */
+/** Time for which a mail belongs to the process that sends it. If that process dies, another one takes it afterwards. */
 const CLAIM_MS = 2 * MINUTE_MS;
-/** For news: the server may have taken it before the process died, and nobody gets two within fifteen minutes. */
+/** The same for mails with a topic. The server may have accepted one before the process died, and nobody gets two in 15 minutes. */
 const NEWS_CLAIM_MS = 15 * MINUTE_MS;
-/** Per round; the next one takes the rest. */
+/** Maximum number of mails in one round. The next round sends the rest. */
 const MAX_MAILS_A_ROUND = 100;
-/** How often the event loop is let run first: by then the answer to whoever asked is on its way. */
+/** Rounds of the event loop before work starts. By then the answer to the current request has been sent. */
 const YIELDS_BEFORE_WORK = 3;
-/** While the server itself fails. */
+/** Delay after a failure of the server itself. */
 const SERVER_RETRY_MS = MINUTE_MS;
-/** From then on a mail says that it is late. */
+/** Age from which a mail says that it is late. */
 const LATE_MS = 10 * MINUTE_MS;
-/** When the server refuses a mail: eight tries, the first one included, over about a day. */
+/** Delays after the server refused a mail. With the first one, these are eight tries in about a day. */
 const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes * MINUTE_MS);
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
@@ -160,9 +160,9 @@ async function writeMail(
 
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
-/** Ends when the server itself fails: the next mail would wait for it in vain. */
+/** Sends mails until none is due or the server itself fails, because the next mail would fail, too. */
 async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
-	// By a wrong time a mail could be too late, and given up.
+	// With a wrong clock, a mail could look expired and be given up.
 	for (let sent = 0; sent < limit() && deps.clock.isSure(); sent++) {
 		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
 		if (mail === undefined) return;
@@ -172,7 +172,7 @@ async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	}
 }
 
-/** False when the server failed. */
+/** Returns false if the server itself failed. */
 async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	const { store, clock, log, mailer, sealingKey } = deps;
 	const { id, subject, good_until_ms: goodUntilMs } = mail;
@@ -182,32 +182,32 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 		await giveUp(deps, mail, { reason });
 		return true;
 	}
-	const lateness = clock.nowMs() - mail.created_at_ms < LATE_MS ? "" : sayLate(mail);
+	const lateness = clock.nowMs() - mail.created_at_ms < LATE_MS ? "" : describeLateness(mail);
 	const failure = await trySending(mailer, { to: mail.to_address, subject, text: `${lateness}${text}` });
 	if (failure === null) {
 		await finishMail(store.db, id, { sent_at_ms: clock.nowMs() });
 		return true;
 	}
-	const { reason: refusal, isServers } = failure;
-	const delayMs = isServers ? SERVER_RETRY_MS : RETRY_DELAYS_MS[mail.tries];
-	// Also after a 5xx: the fault may be in our settings, and be put right within the day.
+	const { reason: refusal, isServerFailure } = failure;
+	const delayMs = isServerFailure ? SERVER_RETRY_MS : RETRY_DELAYS_MS[mail.tries];
+	// A 5xx is retried, too, because its cause may be in our settings and be corrected within the day.
 	const nowMs = clock.nowMs();
 	if (delayMs === undefined || nowMs + delayMs >= goodUntilMs) {
 		await giveUp(deps, mail, failure);
 	} else {
 		log.warn({ ...failure, subject, nextAtMs: nowMs + delayMs }, "a mail could not be sent; trying again");
-		const tries = isServers ? mail.tries : mail.tries + 1;
+		const tries = isServerFailure ? mail.tries : mail.tries + 1;
 		await postponeMail(store.db, id, { due_at_ms: nowMs + delayMs, tries, refusal });
 	}
-	return !isServers;
+	return !isServerFailure;
 }
 
-/** What it says was so when it was written, and its header has the time at which it is sent. */
-function sayLate({ created_at_ms: writtenAtMs }: QueuedMail): string {
+/** Returns a first paragraph with the time of writing, because the mail's own header has the time of sending. */
+function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail): string {
 	return `This mail was written at ${minuteIn(writtenAtMs, null)} and could not be sent earlier.\n\n`;
 }
 
-/** The address is nobody's business: staff see it on System, its programme's people on the notice, and it is not logged. */
+/** Gives a mail up. Its address is private: staff see it on the System page and the programme's people on the notice, and it is not logged. */
 async function giveUp(
 	{ store, clock, log }: SendingDeps,
 	{ id, topic, subject, created_at_ms: writtenAtMs, to_address: to }: QueuedMail,
@@ -223,16 +223,16 @@ async function giveUp(
 
 interface Failure {
 	reason: string;
-	/** The server itself failed: it would take no other mail either. */
-	isServers: boolean;
+	/** True if the server itself failed and would accept no other mail either. */
+	isServerFailure: boolean;
 	err?: unknown;
 }
 
 async function trySending(mailer: Mailer, mail: Mail): Promise<Failure | null> {
 	try {
 		const refusal = await mailer.send(mail);
-		return refusal === null ? null : { ...refusal, isServers: false };
+		return refusal === null ? null : { ...refusal, isServerFailure: false };
 	} catch (err) {
-		return { err, reason: sayMailError(err), isServers: true };
+		return { err, reason: sayMailError(err), isServerFailure: true };
 	}
 }

@@ -118,7 +118,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		);
 		match(
 			rows[0]?.detail ?? "",
-			/^200 pixel calls were not taken .* from 1 network\. .*POST \/v1\/conversions/,
+			/^200 pixel calls were not taken .* from 1 address block\. .*POST \/v1\/conversions/,
 		);
 		match(await setup.open("?result=refused"), /200 pixel calls were not taken/);
 		match(

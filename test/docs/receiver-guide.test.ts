@@ -231,8 +231,8 @@ describe("the limits", () => {
 		const facts: Readonly<Record<string, readonly [pattern: RegExp, numbers: readonly number[]]>> = {
 			"takeover of a dead engine": [/again within (\d+) seconds/, [(SILENT_MS + RENEW_EVERY_MS) / SECOND_MS]],
 			"days that a pixel's order waits": [/in time: (\d+) days/, [DEFAULT_PARKED_DAYS]],
-			"pixel calls from one network": [
-				/(\d+) calls a second and (\d+) at once from one network/,
+			"pixel calls from one address block": [
+				/(\d+) calls a second and (\d+) at once from one address block/,
 				[PIXEL_RATES.addressBlock.perSecond, PIXEL_RATES.addressBlock.burst],
 			],
 			"pixel calls for one programme": [

@@ -185,5 +185,5 @@ test("what is said of each answer of a shop is what the engine does with it", ()
 		}
 	}
 	const { description = "" } = document.webhooks["conversion.recorded"]?.post.responses["5XX"] ?? {};
-	equal(description, "Tried again, up to 7 attempts in all: after 1 min, 5 min, 30 min, 2 h, 6 h and 24 h.");
+	equal(description, "Retried, with up to 7 attempts in all: after 1 min, 5 min, 30 min, 2 h, 6 h and 24 h.");
 });

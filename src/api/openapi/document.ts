@@ -1,5 +1,5 @@
-// The API and its callbacks as an OpenAPI 3.1 document, written for this instance: its brand in the names of the
-// headers, its address as the server.
+// The API and its callbacks as an OpenAPI 3.1 document for this installation, with its brand in the header names and its
+// address as the server.
 
 import { networkName } from "../../domain/network.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
@@ -17,10 +17,10 @@ const TAGS: OpenApiDocument["tags"] = [
 		description: "The shop's server reports its sales and reads their status.",
 	},
 	{ name: "Decisions", description: "The shop's server decides, by its own order ID." },
-	{ name: "Events", description: "The status changes as a stream, for developers." },
+	{ name: "Events", description: "A stream of the status changes, for developers." },
 	{
 		name: "Callbacks",
-		description: "What the service sends to the shop's Postback URL, once for each status change.",
+		description: "The service sends one callback to the shop's Postback URL for each status change.",
 	},
 	{ name: "Pixel", description: "The customer's browser reports a sale; the shop's server confirms it." },
 	{ name: "Operators", description: "For the operator of the service." },
@@ -31,9 +31,9 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		openapi: "3.1.1",
 		info: {
 			title: instance.name ?? "Ringback",
-			// Of the API, as in its paths: the software's own version changes more often.
+			// The version of the API, as in its paths. The version of the software changes more often.
 			version: "1",
-			summary: "Conversions of affiliate programmes, and the signed callbacks that tell shops of them",
+			summary: "Conversions of affiliate programmes, and the signed callbacks that announce them to shops",
 			description: explainSigning(instance),
 		},
 		servers: [{ url: instance.publicUrl, description: "This service" }],
@@ -57,41 +57,41 @@ function namedSchemas(): Record<string, JsonSchema> {
 		LISTENING,
 		SIGNED_EVENT,
 	]);
-	// Added here: the example has the schema's type, so the schema cannot refer to it.
+	// Added here, because the example has the schema's type and the schema cannot refer to it.
 	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
 	return { ...schemas, Conversion: conversion };
 }
 
-/** As long as an upgrade may take to show. */
+/** Time after which clients see a new document after an upgrade. */
 const CACHE_SECONDS = 300;
 
-/** As it stands now: made anew when the network has changed its brand or its name. */
+/** Returns a function for the current document, which is made again if the network has changed its brand or name. */
 export function createApiDocument({
 	network,
 	publicUrl,
 }: Pick<AppDeps, "network" | "publicUrl">): () => OpenApiDocument {
-	let known: { face: NetworkFace; document: OpenApiDocument } | null = null;
+	let cached: { face: NetworkFace; document: OpenApiDocument } | null = null;
 	return () => {
 		const { face } = network;
-		if (known?.face !== face) {
-			known = { face, document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }) };
+		if (cached?.face !== face) {
+			cached = { face, document: describeApi({ brand: face.brand, name: networkName(face), publicUrl }) };
 		}
-		return known.document;
+		return cached.document;
 	};
 }
 
 const DOCUMENT_HEADERS = {
 	"content-type": "application/json",
 	"cache-control": `public, max-age=${CACHE_SECONDS}`,
-	// Open to scripts of other sites: tools that show or try an API load it so.
+	// Open to scripts of other sites, because tools that show an API load it from the browser.
 	"access-control-allow-origin": "*",
 };
 
 const UTF8 = new TextEncoder();
 
-/** The answer to GET /openapi.json. */
+/** Returns a function that answers GET /openapi.json. */
 export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
-	/** Sent to everybody from one place in memory: whoever reads slowly holds no copy. */
+	/** All answers share one copy, so that slow readers take no memory. */
 	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
 	return () => {
 		const document = apiDocument();
@@ -102,20 +102,20 @@ export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => 
 }
 
 /**
- * The document as shops get it. Ours is strict, so that no answer changes unnoticed; theirs must go on holding when
- * an answer gains a field or a word: a shop that checks or generates by it would break on that day. Requests stay
- * strict: what we take is exactly what is said.
+ * Makes the schemas of answers open for shops. Ours are strict, so that no answer changes unnoticed. A shop that validates
+ * answers or generates code from the document must not break when an answer gets another field or word. Requests stay
+ * strict, because we accept exactly what the document says.
  */
 function openAnswers(key: string, value: unknown): unknown {
 	return key === "responses" || key === "schemas" ? openAll(value) : value;
 }
 
-/** Every schema in it. What is known today stays, for people and for generators. */
+/** Opens every schema inside. Today's words stay in it for people and code generators. */
 function openAll(part: unknown): unknown {
 	return JSON.parse(JSON.stringify(part), (key, value) => {
 		if (key === "additionalProperties") return undefined;
 		if (!Array.isArray(value?.enum)) return value;
-		const { enum: known, type = "string", ...rest } = value;
-		return { ...rest, anyOf: [{ enum: known }, { type }] };
+		const { enum: words, type = "string", ...rest } = value;
+		return { ...rest, anyOf: [{ enum: words }, { type }] };
 	});
 }

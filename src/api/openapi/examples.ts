@@ -1,5 +1,5 @@
-// How requests are signed, in the words of the reference; and the one order that every example tells the story of, from
-// its sale to its return. Its requests are signed, so that a client's author can compare byte by byte.
+// Explains how requests are signed, and has the example order that all examples use, from its sale to its return. The
+// example requests are signed, so that the author of a client can compare them byte by byte.
 
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
@@ -19,12 +19,12 @@ import type { HttpMethod, Operation, SecurityScheme } from "./specification.ts";
 
 export interface Instance {
 	brand: string;
-	/** What the network calls itself, if anything. */
+	/** Name of the network, if it has one. */
 	name?: string | null;
 	publicUrl: string;
 }
 
-/** Of nobody: they sign the examples and open nothing. */
+/** Placeholder credentials for the documentation. They give access to nothing. */
 const EXAMPLE_KEY = "rbk_example";
 export const EXAMPLE_SECRET = "rbs_example";
 export const EXAMPLE_NONCE = "93d7ed751b4e096b2ab6fad00798af7d";
@@ -40,7 +40,7 @@ export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 		apiKey: {
 			type: "http",
 			scheme: "bearer",
-			description: "The programme's API key, from its Integration page: it names the programme.",
+			description: "The programme's API key, from its Integration page. It identifies the programme.",
 		},
 		timestamp: header(
 			names.timestamp,
@@ -48,7 +48,7 @@ export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 		),
 		nonce: header(
 			names.nonce,
-			"New for every request: 8 to 128 letters, digits, `-` or `_`, best 32 random hex digits. Each is accepted once.",
+			"A new value for every request: 8 to 128 letters, digits, `-` or `_`, preferably 32 random hex digits. Each value is accepted once.",
 		),
 		signature: header(
 			names.signature,
@@ -57,7 +57,7 @@ export function securitySchemes(brand: string): Record<string, SecurityScheme> {
 	};
 }
 
-/** For the document's introduction, with one request worked out. */
+/** Returns the introduction of the document, with one worked example. */
 export function explainSigning(instance: Instance): string {
 	const names = headerNames(instance.brand);
 	const { canonical, signature } = signExample("POST", "/v1/approvals", EXAMPLE_APPROVAL);
@@ -66,12 +66,12 @@ export function explainSigning(instance: Instance): string {
 The canonical string is five parts, joined by single line feeds:
 
 1. the method in capitals
-2. the path with its query, exactly as it goes over the wire
+2. the path with its query, exactly as it is sent
 3. the value of \`${names.timestamp}\`
 4. the value of \`${names.nonce}\`
-5. the lower-case hex SHA-256 of the body bytes (of no bytes, for GET)
+5. the lower-case hex SHA-256 of the body bytes (for GET, of zero bytes)
 
-\`${names.signature}\` is the hex HMAC-SHA256 of that string, with the signing secret as the key. Sign and send the same bytes: a body that is serialised again has another digest.
+\`${names.signature}\` is the hex HMAC-SHA256 of that string, with the signing secret as the key. Sign and send the same bytes, because a body that is serialised again may have another digest.
 
 With the secret \`${EXAMPLE_SECRET}\`, the body \`${EXAMPLE_APPROVAL}\` and this canonical string:
 
@@ -81,12 +81,12 @@ ${canonical}
 
 the signature is \`${signature}\`. The example requests below are signed with the same secret, so that you can compare your own step by step.
 
-A prepared secret is good for requests at once. After it was activated in place of another, the old one is good for requests for another 24 hours, unless it is ended before.`;
+Requests may be signed with a prepared secret at once. After it was activated in place of another one, requests may be signed with the old secret for 24 more hours, unless it is ended before.`;
 }
 
 const EXAMPLE_APPROVAL = '{"orderId":"ORDER-1001"}';
 
-/** A request that is complete, as a command line. */
+/** Returns a complete request as a curl command. */
 export function sampleRequest(
 	{ brand, publicUrl }: Instance,
 	method: HttpMethod,
@@ -118,18 +118,18 @@ export function signExample(
 }
 
 const SOLD_AT_MS = Date.UTC(2026, 2, 1, 11, 30);
-/** The moment every example request is signed at. */
+/** Time at which every example request is signed. */
 const EXAMPLE_NOW_MS = SOLD_AT_MS + 1_000;
 const APPROVAL_DAYS = 30;
 
 interface ExampleState {
 	status: Status;
 	reason: Reason | null;
-	/** Days after the sale. */
+	/** Number of days after the sale. */
 	day: number;
 }
 
-/** Every conversion has this status at the event; which reason, where there is one, is the example's own. */
+/** Status and reason of the example at each event. */
 export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 	"conversion.recorded": { status: "RECORDED", reason: null, day: 0 },
 	"conversion.approved": { status: "APPROVED", reason: null, day: APPROVAL_DAYS },
@@ -140,7 +140,7 @@ export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 const AMOUNTS = { basketValue: "129.90", commission: "10.39", networkFee: "3.25", currency: "EUR" };
 const NAMES = { orderId: EXAMPLE_ORDER_ID, programId: EXAMPLE_PROGRAM_ID };
 
-/** The conversion as the API shows it after the event. */
+/** Returns the conversion as the API shows it after the event. */
 export function exampleConversion(event: EventName): ConversionBody {
 	const { status, reason } = STATE_BY_EVENT[event];
 	return {
@@ -161,7 +161,7 @@ export function exampleConversion(event: EventName): ConversionBody {
 	};
 }
 
-/** The bytes of the callback, put together by what puts the real ones together. */
+/** Returns the body of a callback, made by the same code that makes the real ones. */
 export function exampleCallback(event: EventName): string {
 	const { status, reason } = STATE_BY_EVENT[event];
 	const composed = composeEvent(event, {

@@ -1,6 +1,6 @@
-// The calls of the API: what is particular about each stands in a list, and what they have in common (who may call, how
-// they are refused, an example request) is added here. What checks requests and gives answers their types describes them,
-// too.
+// The operations of the API in the OpenAPI document. A list has the properties of each signed call. The properties that
+// all of them share (security, refusals, an example request) are added here. The schemas are those that check requests
+// and give answers their types.
 
 import type * as z from "zod";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
@@ -62,42 +62,42 @@ interface SignedCall extends Pick<Operation, "operationId" | "summary" | "descri
 	tag: string;
 	query?: z.ZodObject;
 	parameters?: readonly Parameter[];
-	/** Of a POST, with what the example request sends. */
+	/** Body of a POST, with the body of the example request. */
 	body?: { schema: z.ZodObject; sample: object };
-	/** Of the faults that it can answer, besides those of every signed call. */
+	/** Kinds of faults that the call can answer, in addition to those of every signed call. */
 	faults: readonly Exclude<FaultKind, "inbound log">[];
-	/** Where the path alone would be no example. */
+	/** Target of the example request; the path by default. */
 	sampleTarget?: string;
 }
 
 const SALE = { orderId: EXAMPLE_ORDER_ID, basketValue: "129.90" };
 
-const REPEATED = "Repeating it answers as before, changes nothing and sends nothing.";
-const TAKEN = `Up to ${MAX_ITEMS} of them, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are taken in their order, also several about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one does not affect the others. The call may be repeated after a lost answer, signed anew: nothing is done twice.`;
+const IF_REPEATED = "If it is repeated, the answer is the same, nothing changes and nothing is sent.";
+const ABOUT_ITEMS = `A call may have up to ${MAX_ITEMS} items, in a body of at most ${MAX_BATCH_BYTES / 1_024} KiB. They are handled in their order, also if several are about one order, and \`results\` has the outcome or the problem of each at the same place. A problem with one item does not affect the others. After a lost answer the call may be repeated, signed again. Nothing is done twice.`;
 
-/** By method and path. Made when the document is: no other part of a process needs it. */
+/** Returns the signed calls by method and path. */
 function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCall>> {
 	const recorded = exampleConversion("conversion.recorded");
 	const approved = exampleConversion("conversion.approved");
 	return {
 		"post /v1/conversions": {
 			operationId: "recordConversion",
-			summary: "Report a sale, or confirm what a pixel reported",
+			summary: "Report a sale, or confirm a pixel's report",
 			description:
-				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and it is parked or not decided yet, it is confirmed with the amount and time sent here, and no event is sent: this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or it was approved, nothing changes and the existing conversion is answered; only a better `clickId` or `couponCode` is taken until it is decided. So the call may be repeated after a lost answer, signed anew.",
+				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and its conversion is parked or not decided yet, the conversion is confirmed with the amount and time sent here. No event is sent for that, because this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or if it was approved, nothing changes and the answer has the existing conversion. Only a better `clickId` or `couponCode` still counts until the conversion is decided. So the call may be repeated after a lost answer, signed again.",
 			tag: "Conversions",
 			body: { schema: SALE_BODY, sample: SALE },
 			responses: {
 				"201": jsonAnswer(
-					"`RECORDED`: it is new.",
-					outcomeAnswer(["RECORDED"], "It is new.").extend(CREDIT),
+					"`RECORDED`: the conversion is new.",
+					outcomeAnswer(["RECORDED"], "The conversion is new.").extend(CREDIT),
 					{
 						outcome: "RECORDED",
 						conversion: recorded,
 					},
 				),
 				"200": jsonAnswer(
-					"`CONFIRMED`: a pixel had reported it; the amount and time sent here count now. `DUPLICATE`: it was there already, and its amount and time did not change; `differs` names what the request says otherwise.",
+					"`CONFIRMED`: a pixel had reported the order, and the amount and time sent here count now. `DUPLICATE`: the conversion existed, and its amount and time did not change. `differs` names the fields in which the request differs.",
 					outcomeAnswer(["CONFIRMED", "DUPLICATE"], "Nothing new was recorded.").extend({
 						...DIFFERS,
 						...CREDIT,
@@ -111,7 +111,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "listConversions",
 			summary: "List conversions, the newest first",
 			description:
-				"A page at a time: send `nextCursor` back as `cursor`, with the same filters, until it is null; a page may hold fewer than `limit` before that. Conversions that come in meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in that of their recording.",
+				"Answers one page. Send `nextCursor` back as `cursor`, with the same filters, until it is null. A page may have fewer conversions than `limit` before that. Conversions that are recorded meanwhile do not shift the pages. With `occurredFrom` or `occurredBefore` the list is in the order of the sales, otherwise in the order in which they were recorded.",
 			tag: "Conversions",
 			query: CONVERSIONS_QUERY,
 			responses: ok("The page.", CONVERSION_PAGE, { conversions: [recorded], nextCursor: null }),
@@ -121,10 +121,10 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 		"post /v1/conversions/batch": {
 			operationId: "recordConversions",
 			summary: "Report many sales in one call",
-			description: `Each item is what \`POST /v1/conversions\` takes, and does what it does. ${TAKEN}`,
+			description: `Each item has the fields of \`POST /v1/conversions\` and the same effect. ${ABOUT_ITEMS}`,
 			tag: "Conversions",
 			body: { schema: batchBody(SALE_BODY), sample: { items: [SALE] } },
-			responses: ok("What became of each.", BATCH_BODY, {
+			responses: ok("The result of each item.", BATCH_BODY, {
 				results: [{ outcome: "RECORDED", conversion: recorded }],
 			}),
 			faults: ["fields"],
@@ -132,7 +132,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 		"get /v1/conversions/{id}": {
 			operationId: "showConversion",
 			summary: "Show one conversion",
-			description: "By our id of it. To look by order, list with `orderId`.",
+			description: "Finds the conversion by our ID. To find it by your order ID, list with `orderId`.",
 			tag: "Conversions",
 			parameters: [pathParameter("id", "The conversion's ID.", EXAMPLE_CONVERSION_ID)],
 			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved }),
@@ -143,7 +143,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "approveConversion",
 			summary: "Approve a conversion",
 			description:
-				"For one that is `RECORDED`, before its approval window ends. Announced with `conversion.approved`. A key that only reports may do it with test conversions alone.",
+				"Approves a `RECORDED` conversion before its approval window ends, and announces it with `conversion.approved`. A key that may only report can approve test conversions only.",
 			event: "conversion.approved",
 			outcome: "APPROVED",
 		}),
@@ -151,7 +151,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "rejectConversion",
 			summary: "Reject a conversion",
 			description:
-				"For one that is `RECORDED`. Announced with `conversion.rejected`, and final. A key that only reports may do it with test conversions alone.",
+				"Rejects a `RECORDED` conversion, and announces it with `conversion.rejected`. A rejection is final. A key that may only report can reject test conversions only.",
 			event: "conversion.rejected",
 			outcome: "REJECTED",
 		}),
@@ -159,20 +159,20 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "reverseConversion",
 			summary: "Report a reversal",
 			description:
-				"For one that is `RECORDED` or `APPROVED`: the goods came back, the payment failed. Announced with `conversion.reversed`, and final.",
+				"Reverses a `RECORDED` or `APPROVED` conversion, for example because the goods were returned or the payment failed, and announces it with `conversion.reversed`. A reversal is final.",
 			event: "conversion.reversed",
 			outcome: "REVERSED",
 		}),
 		"post /v1/decisions/batch": {
 			operationId: "decideConversions",
 			summary: "Decide about many conversions in one call",
-			description: `Each item is a decision, its order and, to reject or reverse, the reason. ${TAKEN} Of several decisions about one order the earlier are then refused with \`move_not_allowed\`. With a key that only reports, approvals and rejections of real conversions are refused with \`key_may_not_decide\`.`,
+			description: `Each item has a decision, its order and, for a rejection or a reversal, the reason. ${ABOUT_ITEMS} If a repeated call has several decisions about one order, the earlier ones are refused with \`move_not_allowed\`. With a key that may only report, approvals and rejections of real conversions are refused with \`key_may_not_decide\`.`,
 			tag: "Decisions",
 			body: {
 				schema: batchBody(DECISION_ITEM),
 				sample: { items: [{ decision: "approve", orderId: EXAMPLE_ORDER_ID }] },
 			},
-			responses: ok("What became of each.", BATCH_BODY, {
+			responses: ok("The result of each item.", BATCH_BODY, {
 				results: [{ outcome: "APPROVED", conversion: approved }],
 			}),
 			faults: ["fields"],
@@ -181,13 +181,13 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "streamEvents",
 			summary: "Follow the programme's events as they happen",
 			description:
-				"Server-sent events, whether or not a Postback URL is saved: what `ringback listen` reads. It changes nothing of what is delivered to the saved URL. The stream ends after a while, and when the service stops: come back with `after`, signed anew.",
+				"Answers server-sent events, whether or not a Postback URL is saved. `ringback listen` reads this stream. It does not affect the callbacks to the saved URL. The stream ends after a while, and when the service stops. Then request it again with `after`, signed again.",
 			tag: "Events",
 			query: EVENTS_QUERY,
 			responses: {
 				"200": {
 					description:
-						"First a message `listening` whose `data` says what is listened to (schema `Listening`); then a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which it can be checked as a callback is. Lines that begin with a colon, and messages without `data`, only keep the connection and the cursor.",
+						"The first message is `listening`, and its `data` describes the stream (schema `Listening`). Then comes a message for each event, with `event` (its name), `id` (a cursor for `after`), `data` (the body of its callback, schema `Event`) and, while a secret is active, `signed` (schema `SignedEvent`), with which the event can be verified like a callback. Lines that begin with a colon, and messages without `data`, only keep the connection open and the cursor up to date.",
 					content: { "text/event-stream": media({ type: "string" }, exampleStream()) },
 				},
 			},
@@ -196,11 +196,11 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 		},
 		"post /v1/events/answers": {
 			operationId: "tellAnswers",
-			summary: "Tell what came of events on your machine",
-			description: `What \`ringback listen\` sends while it forwards events, so that the Integration page shows it: up to ${MAX_ANSWERS} answers in a call. It changes nothing of what is delivered to a saved Postback URL.`,
+			summary: "Report the results of events on your machine",
+			description: `\`ringback listen\` sends these answers while it forwards events, so that the Integration page can show them. A call may have up to ${MAX_ANSWERS} answers. It does not affect the callbacks to a saved Postback URL.`,
 			tag: "Events",
 			body: { schema: ANSWERS_BODY, sample: { answers: [EXAMPLE_ANSWER] } },
-			responses: ok("How many were kept.", ANSWERS_KEPT_BODY, { kept: 1 }),
+			responses: ok("The number of stored answers.", ANSWERS_KEPT_BODY, { kept: 1 }),
 			faults: ["fields"],
 		},
 	};
@@ -219,22 +219,26 @@ interface DecisionWords extends Pick<SignedCall, "operationId" | "summary" | "de
 	outcome: DecisionOutcome;
 }
 
-function decisionCall({ event, outcome, description, ...own }: DecisionWords): SignedCall {
+function decisionCall({ event, outcome, description, ...names }: DecisionWords): SignedCall {
 	const conversion = exampleConversion(event);
 	const { orderId, reason } = conversion;
-	const done = "It is done, now or before.";
+	const done = "The decision was made now, or had been made before.";
 	return {
-		...own,
-		description: `${description} ${REPEATED}`,
+		...names,
+		description: `${description} ${IF_REPEATED}`,
 		tag: "Decisions",
 		body:
 			reason === null
 				? { schema: APPROVAL_BODY, sample: { orderId } }
 				: { schema: REASONED_BODY.required({ reason: true }), sample: { orderId, reason } },
-		responses: ok(`\`${outcome}\`: it is done, now or before.`, outcomeAnswer([outcome], done), {
-			outcome,
-			conversion,
-		}),
+		responses: ok(
+			`\`${outcome}\`: the decision was made now, or had been made before.`,
+			outcomeAnswer([outcome], done),
+			{
+				outcome,
+				conversion,
+			},
+		),
 		faults: [
 			...(outcome === "REVERSED" ? [] : (["key's right"] as const)),
 			...(["decision", "fields", "event type"] as const),
@@ -278,7 +282,7 @@ function signedOperation(instance: Instance, method: HttpMethod, path: string, c
 	};
 }
 
-/** As a caller may send it: what has a default may be left out. */
+/** Describes the body as a caller may send it. Fields with a default may be left out. */
 function requestBody({ schema, sample }: NonNullable<SignedCall["body"]>) {
 	const content = { "application/json": media(jsonSchema(schema, "input"), sample) };
 	return { required: true as const, content };
@@ -304,7 +308,7 @@ function pathParameter(name: string, description: string, example: string): Para
 	return { name, in: "path", required: true, description, schema: { type: "string" }, example };
 }
 
-/** The example is one that the schema's own type allows. */
+/** Describes a JSON answer. The type makes sure that the example fits the schema. */
 function jsonAnswer<Schema extends z.ZodType>(
 	description: string,
 	schema: Schema,
@@ -317,7 +321,7 @@ function ok<Schema extends z.ZodType>(description: string, schema: Schema, examp
 	return { "200": jsonAnswer(description, schema, example) };
 }
 
-/** One response a status, with exactly the codes that this operation can answer. */
+/** Returns one response for each status, with exactly the codes that the operation can answer. */
 function problemAnswers(instance: Instance, codes: readonly ApiFaultCode[]): Record<string, ApiResponse> {
 	const byStatus = [...Map.groupBy(codes, (code) => explainFault(code).status)];
 	return Object.fromEntries(
@@ -339,7 +343,7 @@ function problemAnswer(instance: Instance, status: number, codes: readonly ApiFa
 }
 
 const HEADERS_BY_STATUS: Readonly<Record<number, NonNullable<ApiResponse["headers"]>>> = {
-	401: { "WWW-Authenticate": header("Names the scheme: Bearer.") },
+	401: { "WWW-Authenticate": header("The authentication scheme, Bearer.") },
 	503: { "Retry-After": header("Seconds to wait before the request is sent again.", "^[0-9]+$") },
 };
 
@@ -347,7 +351,7 @@ function header(description: string, pattern = "^.+$") {
 	return { description, required: true, schema: { type: "string", pattern } };
 }
 
-/** The pixel for browsers, health for load balancers and supervisors. */
+/** Describes the pixel and the health checks. */
 function unsignedPaths(instance: Instance): Record<string, PathItem> {
 	const operators = { tags: ["Operators"], security: UNSIGNED };
 	return {
@@ -355,20 +359,21 @@ function unsignedPaths(instance: Instance): Record<string, PathItem> {
 		"/healthz": {
 			get: {
 				operationId: "checkAlive",
-				summary: "Does the process live",
-				description: "For a supervisor: it answers as long as the process does.",
+				summary: "Check whether the process is alive",
+				description: "For a supervisor. It answers as long as the process runs.",
 				...operators,
-				responses: ok("It lives.", ALIVE, { status: "ok" }),
+				responses: ok("The process is alive.", ALIVE, { status: "ok" }),
 			},
 		},
 		"/readyz": {
 			get: {
 				operationId: "checkReady",
-				summary: "Can it work",
-				description: "For a load balancer: not while it starts, stops, or is without its database.",
+				summary: "Check whether the service is ready",
+				description:
+					"For a load balancer. The service is not ready while it starts or stops, and while its database is out of reach.",
 				...operators,
 				responses: {
-					...ok("It can.", READY, { status: "ready" }),
+					...ok("The service is ready.", READY, { status: "ready" }),
 					...problemAnswers(instance, ["unavailable"]),
 				},
 			},
@@ -382,14 +387,14 @@ function loadPixel({ publicUrl }: Instance): Operation {
 		operationId: "loadPixel",
 		summary: "Report a sale from the customer's browser",
 		description:
-			"For the shop's thank-you page, with each order's own id and amount in place of `ORDER_ID` and `AMOUNT`. It always answers with the image, also when the report is refused: the inbound log on the Integration page says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`; programmes that do not park record it at once. Anyone can call it, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. What the shop's server reports always counts, whichever comes first. Calls beyond the limits are not taken; the inbound log says how many there were. Other names in the query are ignored.",
+			"For the shop's thank-you page, with the order's ID and amount in place of `ORDER_ID` and `AMOUNT`. The answer is always the image, also if the report is refused; the inbound log on the Integration page then says why. The conversion is parked until the shop's server confirms the order with `POST /v1/conversions`. Programmes that do not park pixel reports record it at once. Anybody can call the pixel, so a pixel call by itself proves nothing: confirm every order from the shop's server, or review pixel conversions before they are approved. The report of the shop's server always counts, whichever comes first. Calls beyond the limits are refused, and the inbound log says how many there were. Other names in the query are ignored.",
 		tags: ["Pixel"],
 		security: UNSIGNED,
 		parameters: [
 			pathParameter("programId", "The programme's ID.", EXAMPLE_PROGRAM_ID),
 			...queryParameters(PIXEL_QUERY),
 		],
-		responses: { "200": { description: "A transparent point.", content: { "image/gif": {} } } },
+		responses: { "200": { description: "A transparent image of one pixel.", content: { "image/gif": {} } } },
 		"x-codeSamples": [
 			{ lang: "HTML", label: "HTML", source: `<img src="${src}" width="1" height="1" alt="">` },
 		],

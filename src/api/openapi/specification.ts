@@ -21,12 +21,12 @@ export interface Operation {
 	summary: string;
 	description: string;
 	tags: readonly string[];
-	/** Empty: everybody may call it. */
+	/** Empty if everybody may call the operation. */
 	security: readonly Readonly<Record<string, readonly string[]>>[];
 	parameters?: readonly Parameter[];
 	requestBody?: { required: true; description?: string; content: Readonly<Record<string, MediaType>> };
 	responses: Readonly<Record<string, ApiResponse>>;
-	/** A request that is complete, signature included, to compare one's own with. */
+	/** A complete request with its signature, which authors of clients can compare with their own. */
 	"x-codeSamples"?: readonly { lang: string; label: string; source: string }[];
 }
 
@@ -50,7 +50,7 @@ export interface MediaType {
 	examples?: Readonly<Record<string, { summary?: string; value: unknown }>>;
 }
 
-/** JSON Schema 2020-12. Named is what is read here or in tests. */
+/** JSON Schema 2020-12. Only the keywords that this code or its tests read are named. */
 export interface JsonSchema {
 	readonly [keyword: string]: unknown;
 	$ref?: string;

@@ -1,4 +1,4 @@
-// The callback: what the service sends to the shop's Postback URL, and what it makes of each answer.
+// The callbacks to the shop's Postback URL in the OpenAPI document, and what the service does with each answer.
 
 import * as z from "zod";
 import { REASONS } from "../../domain/conversion.ts";
@@ -20,18 +20,18 @@ import {
 import { jsonSchema } from "./json-schema.ts";
 import type { ApiResponse, JsonSchema, Operation, Parameter } from "./specification.ts";
 
-/** Where the examples are sent to: what is signed is the path and query of the saved URL. */
+/** Path of the Postback URL in the examples. The signature covers the path and query of the saved URL. */
 const EXAMPLE_PATH = "/postback";
 
 const DESCRIPTIONS: Readonly<Record<EventName, string>> = {
 	"conversion.recorded":
-		"By the shop's own report, by the pixel of a programme that does not park, or as a test. Not sent when a report confirms what a pixel reported: the answer to that report says it.",
-	"conversion.approved": "By the end of the approval window, or by the shop before.",
-	"conversion.rejected": "By the shop, or by the service's review team.",
+		"The shop's server reported the sale, or the pixel of a programme that does not park, or somebody sent a test. It is not sent if a report confirms a pixel's report, because the answer to that report says it.",
+	"conversion.approved": "The approval window ended, or the shop approved it before.",
+	"conversion.rejected": "The shop or the service's review team rejected it.",
 	"conversion.reversed": "The shop reported a reversal.",
 };
 
-/** conversion.approved is the operation conversionApproved: "A conversion was approved". */
+/** Returns the names of an event's operation. conversion.approved is conversionApproved, "A conversion was approved". */
 function namesOf(event: EventName): { operationId: string; schema: string; summary: string } {
 	const [, done = ""] = event.split(".");
 	const name = `onversion${done.charAt(0).toUpperCase()}${done.slice(1)}`;
@@ -58,7 +58,7 @@ const CALLBACK_BODY = z
 	})
 	.meta({ id: "CallbackBody", description: "The 14 fields of every callback." });
 
-/** Once for each event: an approval has no reason, a rejection never lacks one. */
+/** One schema for each event, because an approval never has a reason and a rejection always has one. */
 const CALLBACKS = EVENT_NAMES.map((event) => {
 	const { schema: id, summary } = namesOf(event);
 	const { status, reason } = STATE_BY_EVENT[event];
@@ -97,7 +97,7 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 		requestBody: {
 			required: true,
 			description:
-				"The signature covers these bytes as they came; a body that is parsed and serialised again has others.",
+				"The signature covers these bytes as they were received. A body that was parsed and serialised again has other bytes.",
 			content: { "application/json": { schema, examples } },
 		},
 		responses: answersOfTheShop(),
@@ -120,14 +120,14 @@ function headerParameters(brand: string, event: EventName): Parameter[] {
 		header(names.event, "The same as the body's `event`.", { const: event }, event),
 		header(
 			names.timestamp,
-			`Unix time in seconds. Refuse with 401 what is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from your clock.`,
+			`Unix time in seconds. Refuse a callback with 401 if it is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from your clock.`,
 			{ pattern: "^[0-9]+$" },
 			timestamp,
 		),
 		header(names.nonce, "New for every attempt.", { pattern: "^[0-9a-f]{16,}$" }, EXAMPLE_NONCE),
 		header(
 			names.signature,
-			`Hex HMAC-SHA256 of the canonical string with the signing secret. In it: \`POST\`, and the path with the query of the URL as you entered it (here \`${EXAMPLE_PATH}\`).`,
+			`Hex HMAC-SHA256 of the canonical string with the signing secret. The method is \`POST\`, and the path with its query is that of the URL as you entered it (here \`${EXAMPLE_PATH}\`).`,
 			{ pattern: "^[0-9a-f]{64}$" },
 			signature,
 		),
@@ -135,23 +135,23 @@ function headerParameters(brand: string, event: EventName): Parameter[] {
 	];
 }
 
-/** A status of each kind that the verdict tells apart: what is said of the kind is what is done with it. */
+/** One status for each kind of answer that the verdict distinguishes, so that the description is what the service does. */
 const SAMPLE_STATUSES: readonly (readonly [range: string, status: number, advice: string])[] = [
-	["2XX", 204, "Answer so as soon as the event is stored, before slow work. The body is not read."],
+	["2XX", 204, "Answer like this as soon as the event is stored, before slow work. The body is not read."],
 	["3XX", 302, "Enter the final URL."],
 	["401", 401, "For a stale timestamp or a signature that does not match."],
 	["408", 408, ""],
 	["429", 429, ""],
-	["4XX", 404, "Answer 5xx, not 4xx, when the trouble will pass."],
+	["4XX", 404, "If the problem is temporary, answer 5xx and not 4xx."],
 	["5XX", 500, ""],
 ];
 
 const MEANING_BY_VERDICT: Readonly<Record<Verdict, string>> = {
 	delivered: "Delivered.",
-	retry: `Tried again, up to ${MAX_ATTEMPTS} attempts in all: after ${retryDelays()}.`,
-	refused: "Taken as a deliberate refusal: it ends at once, and the owner is told.",
-	redirect: "Not followed: it ends at once, and the owner is told.",
-	"forbidden address": "Nothing is sent: it ends at once, and the owner is told.",
+	retry: `Retried, with up to ${MAX_ATTEMPTS} attempts in all: after ${retryDelays()}.`,
+	refused: "A deliberate refusal. The delivery ends at once, and the owner is notified.",
+	redirect: "Redirects are not followed. The delivery ends at once, and the owner is notified.",
+	"forbidden address": "Nothing is sent. The delivery ends at once, and the owner is notified.",
 };
 
 function answersOfTheShop(): Record<string, ApiResponse> {
