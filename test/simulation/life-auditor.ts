@@ -3,6 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
+import type { Credit } from "../../src/domain/credit.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, type LifeState, type OwedBody, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
@@ -105,10 +106,28 @@ function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly 
 function isCreditedAs(state: LifeState, { row, credit }: Stored, terms: Terms): boolean {
 	if (row === undefined) return true;
 	const { commission, networkFee } = amountsOf(state, terms);
-	const names = { conversion_id: row.id, programme_id: row.programme_id, sold_at_ms: row.occurred_at_ms };
-	const signed = state.brought === null ? undefined : { ...state.brought.credit, ...names };
+	const signed = state.brought === null ? undefined : storedCredit(state.brought.credit, row);
 	const isDue = row.commission === commission && row.network_fee === networkFee;
 	return isDue && isDeepStrictEqual(credit, signed);
+}
+
+/** Returns the row that a credit must have, written independently of the product's mapping. */
+function storedCredit(
+	{ partnershipId, word, linkId, clickedAtMs, subIds }: Credit,
+	conversion: ConversionRow,
+): Record<string, unknown> {
+	return {
+		conversion_id: conversion.id,
+		programme_id: conversion.programme_id,
+		partnership_id: partnershipId,
+		word,
+		sold_at_ms: conversion.occurred_at_ms,
+		link_id: linkId,
+		clicked_at_ms: clickedAtMs,
+		sub_1: subIds[0],
+		sub_2: subIds[1],
+		sub_3: subIds[2],
+	};
 }
 
 function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
