@@ -24,7 +24,7 @@ export interface Situation {
 	results: {
 		/** Number of results that wait to be stored. */
 		count: number;
-		/** Number of results that is worth a pass. */
+		/** Number of waiting results that makes a pass worthwhile. */
 		storeAtCount: number;
 		/** Time by which the oldest result must be stored. */
 		storeAtMs: number;

@@ -37,7 +37,7 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 }
 
 export interface PassOutput {
-	/** Results whose delivery was in the queue as it was read. The others changed nothing. */
+	/** Results that were stored. The others changed nothing, because the queue had no row with the due time that was read. */
 	settled: ReadonlySet<Settlement>;
 	/** Null if the pass was no renewal. */
 	slots: SlotsFound | null;

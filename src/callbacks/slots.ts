@@ -14,7 +14,10 @@ import type { SlotOverview } from "../store/queries/queue.ts";
 export const RENEW_EVERY_MS: number = 5 * SECOND_MS;
 /** Time within which every engine is back after an outage: the longest back-off and one renewal. */
 export const PATIENT_FOR_MS: number = 2 * RENEW_EVERY_MS;
-/** Least time between two looks. A silent engine whose row is locked by its own last transaction cannot be removed yet. */
+/**
+ * Least time between two looks at the slots. A silent engine whose row is locked by its own last transaction cannot be removed
+ * yet, and without this limit the engine would try all the time.
+ */
 const MIN_LOOK_GAP_MS = 100;
 
 /** Returns when to look at the slots again: at the next renewal, or when another engine can be removed as silent. */

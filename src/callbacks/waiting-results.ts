@@ -5,7 +5,7 @@ import type { Settlement } from "../store/queries/queue.ts";
 
 /** Number of results that starts a pass in any case. Beyond it, a larger batch hardly makes a result cheaper. */
 const MAX_WAITING = 2_048;
-/** Longest time that a result waits, so that the page shows it at once. */
+/** Longest time that a result waits. It is short, so that the page shows the result at once. */
 export const MAX_WAIT_MS = 100;
 
 export class WaitingResults {
@@ -17,7 +17,7 @@ export class WaitingResults {
 		return this.#settlements.length;
 	}
 
-	/** Number of results that is worth a pass. */
+	/** Number of waiting results that makes a pass worthwhile. */
 	get storeAtCount(): number {
 		return this.#storeAtCount;
 	}

@@ -23,7 +23,7 @@ function setUp(
 	return { clock, runs, failures, loop };
 }
 
-test("it runs at the start and then at its interval, and a stop leaves no timer behind", async () => {
+test("a loop runs at the start and then at its interval, and a stop leaves no timer behind", async () => {
 	const { clock, runs, loop } = setUp();
 	await clock.moveBy(0);
 	await clock.moveBy(9_999);
@@ -37,7 +37,7 @@ test("it runs at the start and then at its interval, and a stop leaves no timer 
 	equal(runs.length, 2);
 });
 
-test("it can be told to wait before the first run, and to try again sooner after a failure", async () => {
+test("a loop can wait before its first run, and can retry sooner after a failure", async () => {
 	let isFailing = true;
 	const fail = async () => {
 		if (isFailing) throw new Error("no room");
@@ -55,7 +55,7 @@ test("it can be told to wait before the first run, and to try again sooner after
 	await loop.stop();
 });
 
-test("however often it is asked for while it runs, it runs once more afterwards, and never twice at once", async () => {
+test("a loop that is asked to run while it runs does so once more afterwards, and never twice at once", async () => {
 	const gate = Promise.withResolvers<void>();
 	const { clock, runs, loop } = setUp(() => gate.promise);
 	await clock.moveBy(0);
@@ -68,7 +68,7 @@ test("however often it is asked for while it runs, it runs once more afterwards,
 	await loop.stop();
 });
 
-test("a stop waits for the run under way, which is told of it", async () => {
+test("a stop waits for the present run, which can see that the loop is stopping", async () => {
 	const gate = Promise.withResolvers<void>();
 	const seen: boolean[] = [];
 	const { clock, loop } = setUp(async (isStopping) => {

@@ -115,7 +115,7 @@ export function settledValues(settlement: Settlement) {
 		newSeq,
 		httpStatus: attempt?.httpStatus ?? null,
 		startedAtMs: attempt?.startedAtMs ?? null,
-		/** In the order of ATTEMPT_COLUMNS. */
+		/** Values of the attempt's columns, in the order of ATTEMPT_COLUMNS. */
 		attempt: [
 			delivery.id,
 			newSeq,
