@@ -1,5 +1,5 @@
-// The benchmark itself: its pieces, and the smallest form of workloads that together touch the receiver, the service
-// process, both databases and the chores. How fast anything is, is not asked here.
+// The benchmark itself: its parts, and the smallest form of workloads that together use the receiver, the
+// service process, both databases and the chores. It checks no speed.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -11,11 +11,11 @@ import { isReached } from "../../bench/workload.ts";
 import { WORKLOADS } from "../../bench/workloads.ts";
 import { isLong } from "../support/proof.ts";
 
-/** Few processes to start: all of them take minutes on a busy machine. */
+/** A few workloads only, because all of them take minutes on a busy machine. */
 const SMOKE = isLong ? ["W1", "W11", "C1"] : [];
 
 for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(workload.name))) {
-	test(`${name} runs in its smallest form and gives its figures`, async () => {
+	test(`${name} runs in its smallest form and returns its figures`, async () => {
 		const tools = openTools(() => undefined);
 		try {
 			const figures = await run("smoke", tools);
@@ -31,7 +31,7 @@ for (const { name, run } of WORKLOADS.filter((workload) => SMOKE.includes(worklo
 	});
 }
 
-test("a goal that nothing was counted for is neither reached nor missed", () => {
+test("a goal without a measurement is neither reached nor missed", () => {
 	const figure = { what: "", unit: "" } as const;
 	equal(isReached({ ...figure, value: Number.NaN, goal: { atMost: 0 } }), null);
 	equal(isReached({ ...figure, value: 0, goal: { atMost: 0 } }), true);
@@ -39,7 +39,7 @@ test("a goal that nothing was counted for is neither reached nor missed", () => 
 	equal(isReached({ ...figure, value: 1, goal: null }), null);
 });
 
-test("a message ends where its length says, in requests and answers, whole or in pieces", () => {
+test("a message ends where its length says, in requests and answers, whole or in chunks", () => {
 	const request = "POST / HTTP/1.1\r\nContent-Type: text/plain\r\ncontent-length: 5\r\n\r\nhello";
 	for (const [text, end] of [
 		[request, request.length],
@@ -52,7 +52,7 @@ test("a message ends where its length says, in requests and answers, whole or in
 	}
 });
 
-test("a percentile is a value that so many do not exceed", () => {
+test("a percentile is a value that this share does not exceed", () => {
 	const values = Array.from({ length: 100 }, (_, at) => 100 - at);
 	deepEqual([percentile(values, 0.5), percentile(values, 0.99), percentile([7], 0.99)], [50, 99, 7]);
 });

@@ -1,12 +1,13 @@
-// Every clause of the contract's sections 1 to 9, in its order. A test names the clauses it proves at the start
-// of its title ("contract 7 timeout, 8 five seconds: …"); this one sees to it that none is missing.
+// Lists every clause of the contract's sections 1 to 9 in order (docs/contract.md). A test names the clauses
+// that it proves at the start of its title ("contract 7 timeout, 8 five seconds: …"), and this file checks
+// that none is missing.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** By clause: what the contract says there, in short. */
+/** What the contract says in each clause, in short. */
 const CLAUSES: Readonly<Record<string, string>> = {
 	"1 one POST per change": "one signed POST is sent per status change",
 	"1 optional": "the callback is optional, the integration works without it",
@@ -103,7 +104,10 @@ const CLAUSES: Readonly<Record<string, string>> = {
 	"9 only marker": "the trailing /1 is the only version marker in the delivery",
 };
 
-/** What only a receiver can do is proven where the receiver is: the file, and how a test in it begins. */
+/**
+ * Clauses that only a receiver can fulfil, with the library's test file and the beginning of the test's
+ * title.
+ */
 const RECEIVER_CLAUSES: Readonly<Record<string, readonly [name: string, title: string]>> = {
 	"4.3 rule 1, a timestamp that is not digits or stale": ["verify", "the first thing wrong is the reason"],
 	"4.3 rule 2, the signature over the raw body": ["tampering", "any one bit flipped in the body is refused"],
@@ -122,12 +126,12 @@ test("every clause of the contract that concerns the service has a test that nam
 	deepEqual(missing, []);
 });
 
-test("every test of these suites names a clause that there is", () => {
+test("every test of these suites names an existing clause", () => {
 	const unknown = readNamedClauses().filter((clause) => !(clause in CLAUSES));
 	deepEqual(unknown, []);
 });
 
-test("what concerns the receiver alone points to a test of the receiver's library", () => {
+test("every clause that concerns the receiver alone points to a test of the library", () => {
 	for (const [clause, [name, title]] of Object.entries(RECEIVER_CLAUSES)) {
 		const source = readFileSync(join(ROOT, `receiver/src/${name}.test.ts`), "utf8");
 		ok(source.includes(`test("${title}`), clause);

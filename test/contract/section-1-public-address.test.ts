@@ -1,5 +1,6 @@
-// Contract section 1, rule 2: the URL must point to a public address, when it is saved and at every delivery.
-// A name server of the test's own lets a name change its mind in between. What is refused when it is saved: test/addresses.
+// Contract section 1, rule 2: the URL must point to a public address, when it is saved and at every attempt.
+// The test's own name server changes the address of a name in between. test/addresses covers what is refused
+// when a URL is saved.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,8 +12,8 @@ import { startNameServer } from "../support/zone-server.ts";
 const names = await startNameServer();
 after(() => names.close());
 
-// Answers are reused for a second of real time; it passes when a test says so. Never taken back, because both
-// databases' tests run side by side in this process.
+// Name server answers are cached for a second of real time, which passes when a test says so. It is never
+// reset, because the tests of both databases run side by side in this process.
 let passedMs = 0;
 const now = performance.now.bind(performance);
 performance.now = () => now() + passedMs;
@@ -23,7 +24,7 @@ function forgetNames(): void {
 eachService(
 	"section 1 rule 2, a public address",
 	(running) => {
-		test("contract 1 rule 2, 7 private address: a name that turns private after it was saved gets no byte, and its delivery fails at once", async () => {
+		test("contract 1 rule 2, 7 private address: a name that becomes private after it was saved gets no byte, and its delivery fails at once", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			names.records.set(name, ["127.0.0.1"]);
 			const programme = await running.openProgramme({ url: running.shop.url("/postback", name) });
@@ -44,7 +45,7 @@ eachService(
 			equal((await programme.notices())[0]?.last_verdict, "forbidden address");
 		});
 
-		test("contract 1 rule 2: each delivery is judged by itself, so a retry is refused too", async () => {
+		test("contract 1 rule 2: each attempt is checked by itself, so a retry is refused too", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			names.records.set(name, ["127.0.0.1"]);
 			const programme = await running.openProgramme({ url: running.shop.url("/postback", name) });

@@ -12,7 +12,7 @@ import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
 eachService("section 1, what the service does", (running) => {
-	/** The fault's code, or "saved". */
+	/** Returns the fault's code, or "saved". */
 	const trySaving = async ({ programId }: ShopProgramme, url: string) => {
 		const saved = await savePostbackUrl(running.service, programId, url, COMMAND_LINE);
 		return saved.ok ? "saved" : saved.fault.code;
@@ -35,7 +35,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved", "conversion.reversed"]);
 	});
 
-	test("contract 1 optional: without a URL every move is possible and nothing is kept for sending", async () => {
+	test("contract 1 optional: without a URL every move is possible and nothing is stored for sending", async () => {
 		const programme = await running.openProgramme({ url: null });
 		equal((await programme.record("A-1")).outcome, "RECORDED");
 		equal((await programme.approve("A-1")).outcome, "APPROVED");
@@ -57,7 +57,7 @@ eachService("section 1, what the service does", (running) => {
 		);
 	});
 
-	test("contract 1 rule 1: a URL without HTTPS is refused, and the one saved before stays", async () => {
+	test("contract 1 rule 1: a URL without HTTPS is refused, and the previous one stays", async () => {
 		const programme = await running.openProgramme();
 		const before = await presentUrl(running.service.store.db, programme.id);
 		equal(await trySaving(programme, `http://127.0.0.1:${running.shop.port}/`), "postback_url_not_https");
@@ -66,7 +66,7 @@ eachService("section 1, what the service does", (running) => {
 		equal(await presentUrl(running.service.store.db, programme.id), before);
 	});
 
-	test("contract 1 rule 1: nothing goes to a URL without HTTPS, however it came into the database", async () => {
+	test("contract 1 rule 1: nothing is sent to a URL without HTTPS, even if it is in the database", async () => {
 		const programme = await running.openProgramme({ url: null });
 		const { service, clock, shop } = running;
 		await setUrl(service.store.db, programme.id, `http://127.0.0.1:${shop.port}/`, clock.nowMs());
@@ -78,7 +78,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual([attempt?.result, attempt?.detail, others], ["network-error", "INVALID_URL (look-up)", []]);
 	});
 
-	test("contract 1 rule 4, 5 no secret: without a signing secret nothing is sent, also not once there is one", async () => {
+	test("contract 1 rule 4, 5 no secret: without a signing secret nothing is sent, also not after one was issued", async () => {
 		const programme = await running.openProgramme({ hasKey: false, parksPixels: false });
 		await programme.pixel("A-1");
 		deepEqual(await programme.deliveries(), []);
@@ -88,7 +88,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual(programme.events, ["conversion.approved"]);
 	});
 
-	test("contract 1 rule 5: what happened before the URL was saved is never delivered", async () => {
+	test("contract 1 rule 5: a change before the URL was saved is never delivered", async () => {
 		const programme = await running.openProgramme({ url: null });
 		await programme.record("A-1");
 		await programme.record("A-2");
@@ -105,7 +105,7 @@ eachService("section 1, what the service does", (running) => {
 		);
 	});
 
-	test("contract 1 rule 5: nor what happened between removing the URL and saving one again", async () => {
+	test("contract 1 rule 5: a change between removing the URL and saving one again is never delivered", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		await programme.settled();
@@ -142,7 +142,7 @@ eachService("section 1, what the service does", (running) => {
 		]);
 	});
 
-	test("contract 1 test conversion, 6 recorded: it checks the endpoint end to end and says test: true", async () => {
+	test("contract 1 test conversion, 6 recorded: a test conversion reaches the endpoint and says test: true", async () => {
 		const programme = await running.openProgramme();
 		await programme.sendTestConversion("T-1");
 		await programme.settled();

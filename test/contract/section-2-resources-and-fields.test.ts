@@ -1,5 +1,6 @@
-// Contract section 2.1: the headers and the fourteen fields of a delivery. The exact set of headers, the names,
-// order and types of the fields and their agreement are checked for every request: support/callback-form.ts.
+// Contract section 2.1: the headers and the fourteen fields of a delivery. The exact set of headers, and the
+// names, order, types and consistency of the fields, are checked for every request in
+// support/callback-form.ts.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +18,7 @@ eachService("section 2, resources and their fields", (running) => {
 		return callback;
 	};
 
-	test("contract 2.1 headers, 4.1 method, 4.1 headers and body, 9 only marker: these and no others", async () => {
+	test("contract 2.1 headers, 4.1 method, 4.1 headers and body, 9 only marker: a delivery has these headers and no others", async () => {
 		const { request, headers, body } = await receiveOne();
 		equal(request.method, "POST");
 		deepEqual([...headers.keys()].map((name) => name.toLowerCase()).sort(), [
@@ -36,7 +37,7 @@ eachService("section 2, resources and their fields", (running) => {
 		equal(/\bversion|\bv\d|\/\d|ringback/i.test(others.flat().join("\n")), false);
 	});
 
-	test("contract 2.1 Content-Type, 2.1 User-Agent, 2.1 X-Service-Event, 6 event name, 9 User-Agent: for all four events", async () => {
+	test("contract 2.1 Content-Type, 2.1 User-Agent, 2.1 X-Service-Event, 6 event name, 9 User-Agent: the headers are right for all four events", async () => {
 		const programme = await running.openProgramme();
 		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
 		await programme.approve("A-1");
@@ -121,7 +122,7 @@ eachService("section 2, resources and their fields", (running) => {
 		}
 	});
 
-	test("contract 2.1 status: the status is the one at the moment of the event, however late it is sent", async () => {
+	test("contract 2.1 status: the status is that of the moment of the event, however late it is sent", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");

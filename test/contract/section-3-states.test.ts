@@ -1,4 +1,4 @@
-// Contract sections 3 and 6: the statuses of a conversion, who moves it, and the one event each move sends.
+// Contract sections 3 and 6: the statuses of a conversion, what moves it, and the one event of each move.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
-/** The chores that look for ended windows come by every ten seconds. */
+/** Interval of the chores that look for ended windows. */
 const WINDOW_NOTICED_MS = 10_000;
 
 eachService("sections 3 and 6, states, transitions and events", (running) => {
@@ -18,7 +18,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 			.where("order_id", "=", orderId)
 			.executeTakeFirstOrThrow();
 
-	test("contract 3 recorded, 6 recorded: a postback, a test and an unparked pixel are recorded and announced", async () => {
+	test("contract 3 recorded, 6 recorded: a sale report, a test and an unparked pixel are recorded and announced", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		await programme.record("A-1");
 		await programme.record("T-1", { test: true });
@@ -32,7 +32,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		]);
 	});
 
-	test("contract 3 approved, 6 approved: by the shop, once, and announced", async () => {
+	test("contract 3 approved, 6 approved: an approval by the shop is announced once", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		equal((await programme.approve("A-1")).conversion?.status, "APPROVED");
@@ -40,7 +40,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved"]);
 	});
 
-	test("contract 3 approved, 6 approved: by itself after the approval window, and not a millisecond before", async () => {
+	test("contract 3 approved, 6 approved: the approval window approves at its end, and not a millisecond before", async () => {
 		const programme = await running.openProgramme({ approvalDays: 14 });
 		const createdAtMs = running.clock.nowMs();
 		await programme.record("A-1");
@@ -57,7 +57,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved"]);
 	});
 
-	test("contract 3 approved: the window leaves alone what was decided before it ended", async () => {
+	test("contract 3 approved: the window does not change what was decided before it ended", async () => {
 		const programme = await running.openProgramme({ approvalDays: 1 });
 		for (const orderId of ["A-1", "A-2", "A-3"]) await programme.record(orderId);
 		await programme.approve("A-1");
@@ -71,7 +71,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		equal((await programme.deliveries()).length, 6);
 	});
 
-	test("contract 3 rejected, 6 rejected: by the shop, with its reason", async () => {
+	test("contract 3 rejected, 6 rejected: a rejection by the shop is announced with its reason", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		const { conversion } = await programme.reject("A-1", "PAYMENT_FAILED");
@@ -81,7 +81,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual([callback?.body.event, callback?.body.reason], ["conversion.rejected", "PAYMENT_FAILED"]);
 	});
 
-	test("contract 3 rejected, 6 rejected: by the service's review team, with its reason", async () => {
+	test("contract 3 rejected, 6 rejected: a rejection by the review team is announced with its reason", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		await programme.rejectByReview("A-1", "TERMS_VIOLATION");
@@ -94,7 +94,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		);
 	});
 
-	test("contract 3 reversed, 6 reversed: from recorded and from approved, with its reason", async () => {
+	test("contract 3 reversed, 6 reversed: recorded and approved conversions are reversed with a reason", async () => {
 		const programme = await running.openProgramme();
 		for (const orderId of ["A-1", "A-2"]) await programme.record(orderId);
 		await programme.approve("A-2");
@@ -107,7 +107,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		]);
 	});
 
-	test("contract 3 rejected, 3 reversed: moves beyond the table are refused and send nothing", async () => {
+	test("contract 3 rejected, 3 reversed: other transitions are refused and send nothing", async () => {
 		const programme = await running.openProgramme();
 		for (const orderId of ["REJECTED", "REVERSED", "APPROVED"]) await programme.record(orderId);
 		await programme.reject("REJECTED", "FRAUD");
@@ -130,7 +130,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		equal((await programme.deliveries()).length, before);
 	});
 
-	test("contract 3 parked: what is parked sends nothing, cannot be decided, and expires in silence", async () => {
+	test("contract 3 parked: a parked conversion sends nothing, cannot be decided, and expires without an event", async () => {
 		const programme = await running.openProgramme();
 		await programme.pixel("P-1");
 		equal((await conversionOf(programme, "P-1")).status, "PARKED");
@@ -144,7 +144,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual(await programme.deliveries(), []);
 	});
 
-	test("contract 3 rule 1, 6 parked: confirming a parked pixel is answered with the result and sends no event", async () => {
+	test("contract 3 rule 1, 6 parked: confirming a parked pixel returns the result and sends no event", async () => {
 		const programme = await running.openProgramme();
 		await programme.pixel("P-1", "90.00");
 		const { outcome, conversion } = await programme.record("P-1", { basketValue: "100.00" });
@@ -158,7 +158,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual(sent, [["conversion.approved", conversion?.id, "100.00"]]);
 	});
 
-	test("contract 3 rule 2, 6 once: the same moves asked for many times, at once and later, send each event once", async () => {
+	test("contract 3 rule 2, 6 once: the same moves requested many times, at once and later, send each event once", async () => {
 		const programme = await running.openProgramme();
 		const many = (ask: () => Promise<unknown>) => Promise.all(Array.from({ length: 8 }, ask));
 		await many(() => programme.record("A-1"));
@@ -175,7 +175,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		equal((await programme.deliveries()).length, 3);
 	});
 
-	test("contract 3 rule 2: of contradicting decisions at the same moment one is taken and announced", async () => {
+	test("contract 3 rule 2: of contradicting decisions at the same moment one is made and announced", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		const answers = await Promise.all([

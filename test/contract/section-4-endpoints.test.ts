@@ -1,4 +1,4 @@
-// Contract section 4: where deliveries go, in which form, and what is expected back.
+// Contract section 4: where deliveries go, in which form, and which answer is expected.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { eachService } from "../support/running-service.ts";
 import { watchStalls } from "../support/stalls.ts";
 
 eachService("section 4, endpoints", (running) => {
-	test("contract 4.1 query string: path and query are asked for and signed exactly as entered", async () => {
+	test("contract 4.1 query string: path and query are requested and signed exactly as entered", async () => {
 		for (const path of [
 			"/",
 			"/?a=b?c=d&e",
@@ -20,7 +20,7 @@ eachService("section 4, endpoints", (running) => {
 			const programme = await running.openProgramme({ url: running.shop.url(path) });
 			await programme.record("A-1");
 			await programme.settled();
-			// That the signature is over this very path is checked for every request of the suite.
+			// Every request of the suite is checked to be signed over its own path.
 			deepEqual(
 				programme.received.map(({ request }) => request.path),
 				[path],
@@ -48,7 +48,7 @@ eachService("section 4, endpoints", (running) => {
 		equal((await programme.deliveries())[0]?.state, "delivered");
 	});
 
-	test("contract 4.1 URL: removing the URL cancels what is pending, also when another is saved later", async () => {
+	test("contract 4.1 URL: removing the URL cancels pending deliveries, even if another is saved later", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");
@@ -70,7 +70,7 @@ eachService("section 4, endpoints", (running) => {
 		deepEqual(programme.events.slice(2), ["conversion.approved"]);
 	});
 
-	test("contract 4.1 URL: removing it while a delivery is on its way cancels the retry, too", async () => {
+	test("contract 4.1 URL: removing the URL while a delivery is in flight cancels its retry", async () => {
 		const programme = await running.openProgramme();
 		let letGo = (): void => undefined;
 		programme.answer = () => ({
@@ -103,7 +103,7 @@ eachService("section 4, endpoints", (running) => {
 		equal(programme.received.length, 4);
 	});
 
-	test("contract 4.1 response, 7 timeout, 8 five seconds: a body that drips neither changes the verdict nor holds the attempt open", async () => {
+	test("contract 4.1 response, 7 timeout, 8 five seconds: a slow body neither changes the verdict nor holds the attempt open", async () => {
 		const programme = await running.openProgramme();
 		const drips: NodeJS.Timeout[] = [];
 		programme.answer = () => ({
@@ -159,7 +159,7 @@ eachService("section 4, endpoints", (running) => {
 		await programme.record("A-1");
 		await programme.settled();
 		const { db, kind, queue } = running.service.store;
-		// Another process has the slot, sends the retry at its time, and dies: its row is all that it leaves.
+		// Another process owns the slot, sends the retry at its time, and dies. Only its row is left.
 		await queue.register(db, 7, 1, running.clock.nowMs());
 		await db.updateTable("slots").set({ engine_id: 7 }).where("slot", "=", slotOf(programme.id)).execute();
 		const dueAtMs = await programme.nextDueAtMs();

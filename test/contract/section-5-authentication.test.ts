@@ -1,5 +1,5 @@
-// Contract section 5: every delivery is signed with the programme's secret, every time afresh, and the shop's
-// own requests by the same scheme. That each request verifies is checked for every suite: callback-form.ts.
+// Contract section 5: every delivery is signed with the programme's secret, each time anew, and the shop's
+// own requests use the same scheme. callback-form.ts verifies each request of every suite.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -63,7 +63,7 @@ eachService("section 5, authentication", (running) => {
 		equal(headers.get("X-Service-Signature"), signature);
 	});
 
-	test("contract 5 same scheme: the shop's request is taken as signed and refused when anything differs", async () => {
+	test("contract 5 same scheme: the shop's request is accepted as signed and refused if anything differs", async () => {
 		const programme = await running.openProgramme();
 		const other = await running.openProgramme();
 		const body = { orderId: "A-1", basketValue: "1.00" };
@@ -85,7 +85,7 @@ eachService("section 5, authentication", (running) => {
 		await programme.settled();
 	});
 
-	test("contract 5 freshness: a receiver takes a delivery for five minutes either way and no longer", async () => {
+	test("contract 5 freshness: a receiver accepts a delivery for five minutes in both directions and no longer", async () => {
 		const programme = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
 		const sentAtMs = Number(callback.headers.get("X-Service-Timestamp")) * 1000;
@@ -100,7 +100,7 @@ eachService("section 5, authentication", (running) => {
 		}
 	});
 
-	test("contract 5 fresh retry, 2.1 X-Service-Nonce, 2.1 sentAt: a retry differs in when it is sent, in nonce and signature", async () => {
+	test("contract 5 fresh retry, 2.1 X-Service-Nonce, 2.1 sentAt: a retry differs in time, nonce and signature only", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: 503 });
 		await programme.record("A-1");
@@ -121,7 +121,7 @@ eachService("section 5, authentication", (running) => {
 		}
 	});
 
-	test("contract 5 signed: a prepared secret signs nothing, and is good for the shop's own requests", async () => {
+	test("contract 5 signed: a prepared secret signs no callback, and is valid for the shop's own requests", async () => {
 		const programme = await running.openProgramme();
 		const active = programme.secret;
 		programme.answer = () => ({ status: 503 });
@@ -154,7 +154,7 @@ eachService("section 5, authentication", (running) => {
 		equal((await verify(second, { secret: oldSecret })).ok, false);
 	});
 
-	test("contract 4.3: the receiver's library takes a delivery as it arrives, and no changed one", async () => {
+	test("contract 4.3: the library accepts a delivery as it arrives, and no changed one", async () => {
 		const programme = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
 		const { request } = callback;

@@ -31,7 +31,7 @@ eachService(
 			equal((await programme.attempts()).length, 1);
 		};
 
-		/** Waits for its first retry, a minute after the attempt ended. */
+		/** Returns true if the delivery waits for its first retry, a minute after the attempt ended. */
 		const isRetried = async (programme: ShopProgramme, status: number | null) => {
 			const [attempt, ...others] = await programme.attempts();
 			ok(attempt !== undefined && others.length === 0);
@@ -44,7 +44,7 @@ eachService(
 			equal((await programme.attempts()).length, 2);
 		};
 
-		// The edges of each kind: src/domain/verdict.test.ts judges every status there is.
+		// Only the edges of each kind; src/domain/verdict.test.ts judges every status.
 		for (const status of [200, 204, 299]) {
 			test(`contract 7 2xx: ${status} is success and completes the delivery`, async () => {
 				const programme = await deliverTo(() => ({ status }));
@@ -63,7 +63,7 @@ eachService(
 			await isRetried(await deliverTo(() => ({ status: 408 })), 408);
 		});
 
-		test("contract 7 429: Too Many Requests is retried at our time, whatever Retry-After says", async () => {
+		test("contract 7 429: Too Many Requests is retried at our own time, whatever Retry-After says", async () => {
 			await isRetried(await deliverTo(() => ({ status: 429, headers: { "retry-after": "1" } })), 429);
 		});
 
@@ -98,7 +98,7 @@ eachService(
 			await isRetried(programme, null);
 		});
 
-		test("contract 7 network error: a name that is gone is retried, and delivered to when it is back", async () => {
+		test("contract 7 network error: a name that does not resolve is retried, and delivered when it resolves again", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			const programme = await running.openProgramme({ url: null });
 			const url = running.shop.url("/postback", name);

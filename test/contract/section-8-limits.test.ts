@@ -1,4 +1,4 @@
-// Contract section 8: the numbers. Delays count from the end of the failed attempt, to the millisecond; the
+// Contract section 8: the numbers. Delays count from the end of the failed attempt, to the millisecond. The
 // clock is moved, and another order of the same shop shows that the engine was awake when it sent nothing.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -10,11 +10,11 @@ import type { ShopProgramme } from "../support/shop-programme.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** As the contract writes them, and not taken from the code that is tested. */
+/** The delays as the contract writes them, not taken from the code under test. */
 const DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 6 * HOUR_MS, 24 * HOUR_MS];
 
 eachService("section 8, limits", (running) => {
-	test("contract 8 retry delays, 8 seven attempts: exact to the millisecond, and then never again", async () => {
+	test("contract 8 retry delays, 8 seven attempts: the delays are exact to the millisecond, and nothing is sent after the seventh", async () => {
 		const programme = await running.openProgramme();
 		const arrived = () => programme.received.filter(({ body }) => body.orderId === "A-1").length;
 		const attempts = async () => (await programme.attempts()).filter((row) => row.http_status === 503);
@@ -63,7 +63,7 @@ eachService("section 8, limits", (running) => {
 		equal(await programme.nextDueAtMs(), endedAtMs + MINUTE_MS);
 	});
 
-	test("contract 8 retry delays: a success in between ends it", async () => {
+	test("contract 8 retry delays: a success ends the retries", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: programme.received.length < 3 ? 500 : 204 });
 		await programme.record("A-1");
@@ -73,14 +73,14 @@ eachService("section 8, limits", (running) => {
 		await programme.settled();
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["delivered", 4, 204]);
-		// Trouble that lasts for ten minutes may have been told, but nothing has finally failed.
+		// A failure that lasts for ten minutes may have been announced, but nothing has finally failed.
 		deepEqual(
 			(await programme.notices()).filter(({ failures }) => failures > 0),
 			[],
 		);
 	});
 
-	test("contract 8 only these failures: a refusal that comes on a retry ends the run there", async () => {
+	test("contract 8 only these failures: a refusal of a retry ends the run", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: programme.received.length < 2 ? 503 : 410 });
 		await programme.record("A-1");
@@ -94,7 +94,7 @@ eachService("section 8, limits", (running) => {
 		equal(programme.received.length, 3);
 	});
 
-	test("contract 8 timestamp tolerance: the shop's own request may be 300 seconds away, either way", async () => {
+	test("contract 8 timestamp tolerance: the shop's own request may be 300 seconds early or late", async () => {
 		const programme = await running.openProgramme();
 		for (const [awaySeconds, status] of [
 			[-300, 201],
@@ -123,7 +123,7 @@ eachService("section 8, limits", (running) => {
 		equal((await call()).json.code, "stale_timestamp");
 	});
 
-	test("contract 8 seven attempts: a resend by hand is a new run of up to seven, of the same event", async () => {
+	test("contract 8 seven attempts: a resend is a new run of up to seven attempts of the same event", async () => {
 		const programme = await running.openProgramme();
 		programme.answer = () => ({ status: 404 });
 		await programme.record("A-1");
@@ -142,7 +142,7 @@ eachService("section 8, limits", (running) => {
 		deepEqual([pairs.length, new Set(pairs).size], [8, 1]);
 	});
 
-	test("contract 8 retry delays, 8 seven attempts: sent now by hand, it is the next of the seven, and the delays go on from it", async () => {
+	test("contract 8 retry delays, 8 seven attempts: an attempt sent now by hand is the next of the seven, and the delays continue from it", async () => {
 		const programme = await running.openProgramme();
 		const { service } = running;
 		programme.answer = () => ({ status: 503 });
@@ -200,10 +200,12 @@ eachService("section 8, limits", (running) => {
 	});
 });
 
-/** Enough for whatever the engine still has to do after the leap. */
+/** Generous time for the engine's work after the clock was moved. */
 const BEFORE_MS = 2_000;
 
-/** Another order of the same shop goes out at that very moment: the engine looked, and took only what was due. */
+/**
+ * Delivers another order of the same shop at that moment, which shows that the engine read only what was due.
+ */
 async function deliverAnotherAt(
 	{ clock }: RunningService,
 	programme: ShopProgramme,

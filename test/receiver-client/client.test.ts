@@ -1,6 +1,6 @@
-// The client against the real service: every call, how each ends, and what a shop is told when the network or the service
-// breaks in the middle. What the client makes of any answer at all is in receiver/src/client, what the service answers to
-// any request in src/api.
+// The client against the real service: every call, how each ends, and what a shop learns when the network or
+// the service fails in the middle. receiver/src/client tests what the client makes of any answer, and src/api
+// what the service answers to any request.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { request as forward } from "node:http";
@@ -16,9 +16,12 @@ const retry = { firstDelayMs: 1, maxDelayMs: 10 };
 const sale = (orderId: string, basketValue = "10.00") => ({ orderId, basketValue });
 const wordOf = (result: BatchResult<string>) => (result.ok ? result.outcome : result.code);
 
-/** How many answers the proxy still keeps to itself. */
+/** Number of answers that the proxy still drops. */
 let answersToDrop = 0;
-/** Passes everything on, and hangs up on the shop where it was to hand the service's answer back. */
+/**
+ * Forwards everything, but closes the shop's connection instead of returning the answer while answers are to
+ * be dropped.
+ */
 const proxyUrl = await startHttpServer({ after }, (incoming, outgoing) => {
 	const { method, url, headers } = incoming;
 	const passed = forward(live.service.url + url, { method, headers }, (answer) => {
@@ -34,7 +37,7 @@ const proxyUrl = await startHttpServer({ after }, (incoming, outgoing) => {
 });
 const cutOff = live.createClient({ url: proxyUrl, retry });
 
-test("a sale is recorded, and reported again it is a duplicate with the first one's conversion", async () => {
+test("a sale is recorded, and reporting it again returns a duplicate with the first conversion", async () => {
 	const reported = { ...sale("A-1", "129.9"), currency: "EUR", eventType: "LEAD" };
 	const occurredAt = new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678));
 	const first = await client.record({ ...reported, occurredAt, test: true });
@@ -79,7 +82,7 @@ test("a pixel's conversion is confirmed by the server's report", async () => {
 	);
 });
 
-test("each decision is taken, and taken again it answers as before", async () => {
+test("each decision is made, and repeating it returns the same answer", async () => {
 	ok((await client.recordMany([sale("A-3"), sale("A-4")])).ok);
 	const decide = {
 		APPROVED: () => client.approve({ orderId: "A-3" }),
@@ -96,7 +99,7 @@ test("each decision is taken, and taken again it answers as before", async () =>
 	equal((await live.countRows("A-4")).moves, 2);
 });
 
-test("of many in one call each has its outcome or its refusal, and a bad one spoils no other", async () => {
+test("in a batch each item has its outcome or its refusal, and a bad one spoils no other", async () => {
 	const recorded = await client.recordMany([
 		sale("B-1"),
 		{ ...sale("B-2"), currency: "USD" },
@@ -125,8 +128,8 @@ test("of many in one call each has its outcome or its refusal, and a bad one spo
 	deepEqual(decided.results.map(wordOf), decisions);
 });
 
-test("five hundred items with the longest order ids that fit are one call, and are listed once each over all pages", async () => {
-	// 500 bytes an item is what the service allows for: most of it goes into the order id.
+test("five hundred items with the longest order ids fit into one call, and are listed once each over all pages", async () => {
+	// The service allows 500 bytes per item, of which the order id takes most.
 	const orderIds = Array.from({ length: 500 }, (_, i) => `${"€".repeat(124)}-${i}`);
 	const before = (await live.inboundOutcomes()).length;
 	const result = await client.recordMany(
@@ -168,7 +171,7 @@ const REFUSALS: readonly (readonly [
 		{ code: "missing_signature_header", status: 401 },
 		/X-Service-/,
 	],
-	// The answer's Date has whole seconds, and a loaded machine takes some.
+	// The answer's Date has whole seconds, and a busy machine needs some time.
 	[
 		"a shop whose clock is 400 s late",
 		() => live.createClient({ now: () => Date.now() - 400_000 }).record(sale("none")),
@@ -188,7 +191,7 @@ for (const [what, call, refused, said] of REFUSALS) {
 	});
 }
 
-test("a request that something on the way sends twice is taken once, and the client learns how it ended", async () => {
+test("a request that is duplicated on the way is processed once, and the client learns the result", async () => {
 	let copies = 0;
 	const twice: typeof fetch = async (input, init) => {
 		const first = await fetch(input, init);
@@ -202,7 +205,7 @@ test("a request that something on the way sends twice is taken once, and the cli
 	equal((await live.countRows("A-twice")).conversions, 1);
 });
 
-test("a request signed by hand with signRequest is heard, and its signature holds for nothing else", async () => {
+test("a request signed with signRequest is accepted, and its signature is valid for nothing else", async () => {
 	const { apiKey, secret } = live.account;
 	const path = "/v1/conversions?orderId=B%C3%BCcher+1%2F2&limit=10";
 	const { headers } = await signRequest({ method: "GET", path, secret, apiKey });
@@ -215,7 +218,7 @@ test("a request signed by hand with signRequest is heard, and its signature hold
 	deepEqual((await live.inboundOutcomes()).slice(-3), ["bad_signature", "LISTED", "replayed_nonce"]);
 });
 
-test("what was done and not answered is done once, and told by the next try", async () => {
+test("a call that was processed but not answered is processed once, and the next try reports it", async () => {
 	answersToDrop = 1;
 	const recorded = await cutOff.record(sale("L-0"));
 	deepEqual([recorded.ok && recorded.outcome, recorded.attempts], ["DUPLICATE", 2]);
@@ -231,7 +234,8 @@ test("what was done and not answered is done once, and told by the next try", as
 	answersToDrop = 1;
 	const many = await cutOff.recordMany([sale("L-1"), sale("L-2")]);
 	deepEqual([many.ok && many.results.map(wordOf), many.attempts], [["DUPLICATE", "DUPLICATE"], 2]);
-	// What the README warns of: the approval was taken, and is not open any more when it is asked for again.
+	// The case that the README warns of: the approval was made, and is not open any more when it is requested
+	// again.
 	answersToDrop = 1;
 	const decided = await cutOff.decideMany([
 		{ decision: "approve", orderId: "L-1" },
@@ -242,7 +246,7 @@ test("what was done and not answered is done once, and told by the next try", as
 	deepEqual(await live.countRows("L-1"), { conversions: 1, moves: 3 });
 });
 
-test("a call made while the service restarts is done once it is back", async () => {
+test("a call made while the service restarts succeeds when it is back", async () => {
 	await live.stop();
 	let tries = 0;
 	const patient = live.createClient({

@@ -1,4 +1,4 @@
-// The whole service as it runs in earnest, on a SQLite file and by the real clock, with one shop's programme.
+// The whole service as in production, on a SQLite file and with the real clock, with one shop's programme.
 
 import { after } from "node:test";
 import { type Client, type ClientOptions, createClient } from "@ringback/receiver";
@@ -9,19 +9,19 @@ import { openAccount, type ShopAccount } from "../support/shop-account.ts";
 export interface LiveService {
 	readonly service: Service;
 	readonly account: ShopAccount;
-	/** Of this shop, unless told otherwise. */
+	/** Creates a client of this shop; `options` override its settings. */
 	createClient(options?: Partial<ClientOptions>): Client;
-	/** What there is of it in the store, whatever anybody was answered. */
+	/** Counts what the store contains, whatever callers were answered. */
 	countRows(orderId: string): Promise<{ conversions: number; moves: number }>;
-	/** Codes and outcomes of the calls that came in, the latest last. */
+	/** Returns the codes and outcomes of incoming calls, the latest last. */
 	inboundOutcomes(): Promise<readonly string[]>;
-	/** As the process does when it is told to end. What is stored stays. */
+	/** Stops the service as a signal does. Stored rows stay. */
 	stop(): Promise<void>;
-	/** On the same port, over the same file. */
+	/** Starts it again on the same port and file. */
 	startAgain(): Promise<void>;
 }
 
-/** For a whole test file; stopped, and its folder removed, after the last test. */
+/** Starts a service for a whole test file. It is stopped and its folder removed after the last test. */
 export async function startLiveService(): Promise<LiveService> {
 	const opened = await openService();
 	after(opened.close);

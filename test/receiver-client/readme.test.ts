@@ -1,4 +1,4 @@
-// The README's programs for requests to the service, run as they stand there against the real one.
+// The README's programs that call the service, run unchanged against the real one.
 
 import { equal, match, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -11,23 +11,23 @@ import { startLiveService } from "./live-service.ts";
 const RECEIVER = new URL("../../receiver/", import.meta.url);
 const live = await startLiveService();
 
-test("the README's program records its order, and run again finds it recorded", async () => {
+test("the README's program records its order, and a second run finds it recorded", async () => {
 	match(await runProgram(live.account.apiKey), /^RECORDED: cnv_\w+, commission 10\.39 EUR\n$/);
 	match(await runProgram(live.account.apiKey), /^DUPLICATE: cnv_\w+, commission 10\.39 EUR\n$/);
 	equal((await live.countRows("1001")).conversions, 1);
 });
 
-test("the README's program says why it was refused", async () => {
+test("the README's program reports why it was refused", async () => {
 	match(await runProgram("rbk_nobody"), /^refused: This API key is not known here\./);
 });
 
-test("the README's program for many in one call tells what became of each", async () => {
+test("the README's program for batches reports the result of each item", async () => {
 	const told = await runProgram(live.account.apiKey, 1);
 	match(told, /^1002: RECORDED\n\[ 'APPROVED', 'REVERSED' \]\n1003: refused: .+\n$/);
 	match(await runProgram("rbk_nobody", 1), /^(refused: This API key is not known here\..*\n){2}$/);
 });
 
-test("the README's program that signs for itself is heard", async () => {
+test("the README's program that signs by itself is accepted", async () => {
 	match(await runProgram(live.account.apiKey, 2), /^200 {"outcome":"DUPLICATE","conversion":/);
 	match(await runProgram("rbk_nobody", 2), /^401 .*"unknown_api_key"/);
 });

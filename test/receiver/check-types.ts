@@ -1,4 +1,4 @@
-// Checks a shop's programs against the types of the package that is installed beside it, as strictly as can be.
+// Checks a shop's programs against the types of the installed package, with the strictest settings.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ const STRICT = {
 	exactOptionalPropertyTypes: true,
 	noUncheckedIndexedAccess: true,
 	noPropertyAccessFromIndexSignature: true,
-	// The package's own declarations are to be checked, too.
+	// The package's own declarations must be checked, too.
 	skipLibCheck: false,
 	noEmit: true,
 	target: "es2022",
 	types: [] as string[],
 };
 
-/** For a shop that has not installed Node's types itself. */
+/** Folder with Node's types, for a shop that has not installed them. */
 export const NODE_TYPES = join(MODULES, "@types");
 
 export async function checkTypes(

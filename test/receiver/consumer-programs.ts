@@ -1,5 +1,5 @@
-// Programs of a shop in strict TypeScript, to be checked against the package's types and run by nobody. A line
-// after `@ts-expect-error` must be refused: types that let everything through would pass otherwise.
+// Programs of a shop in strict TypeScript that are checked against the package's types but not run. A line
+// after `@ts-expect-error` must be refused, because types that allow everything would pass otherwise.
 
 export const WEB_CONSUMER = `
 import {
@@ -46,7 +46,7 @@ export function describe(event: PostbackEvent): string {
 	}
 }
 
-// A shop's own tests write events down as they are.
+// A shop's own tests write events as literals.
 export const sample: KnownEvent = {
 	event: "conversion.rejected", conversionId: "cnv_1", orderId: "1001", programId: "prg_1", status: "REJECTED",
 	eventType: "SALE", basketValue: "1.00", commission: "0.10", networkFee: "0.01", currency: "EUR", reason: "RETURN",

@@ -1,4 +1,4 @@
-// What every receiver has to do, whatever it is built with: real requests, and the exact status for each.
+// What every receiver must do, whatever it is built with: real requests, and the exact status for each.
 
 import { equal } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -10,14 +10,14 @@ import {
 import { PATIENCE_MS } from "../support/patience.ts";
 import type { RunningProgram } from "../support/run-program.ts";
 
-/** What the programs under test are given, by the name that shops use. */
+/** Settings of the programs under test, by the names that shops use. */
 export const SECRET = { RINGBACK_SIGNING_SECRET: sampleSecret };
 
 export type Delivery = ReturnType<typeof sampleDelivery>;
 
 const TOO_LARGE_BYTES = 65_537;
 
-/** Signed this second, with a nonce of its own. */
+/** Returns a delivery signed this second, with its own nonce. */
 export function freshDelivery(changes: Parameters<typeof sampleDelivery>[0] = {}): Delivery {
 	return sampleDelivery({
 		timestamp: String(nowSeconds()),
@@ -26,7 +26,7 @@ export function freshDelivery(changes: Parameters<typeof sampleDelivery>[0] = {}
 	});
 }
 
-/** The next attempt at the same event: all that differs in its body is when it was sent. */
+/** Returns the next attempt at the same event. Only the time of sending differs in its body. */
 export function repeatDelivery(path?: string): Delivery {
 	const rawBody = JSON.stringify({ ...sampleEvent, sentAt: new Date().toISOString() });
 	return freshDelivery({ rawBody, ...(path === undefined ? {} : { path }) });
@@ -39,7 +39,8 @@ export async function sendDelivery(
 ): Promise<number> {
 	const response = await fetch(origin + path, {
 		method,
-		// A kept connection may be closed by the receiver just when a slow machine comes to use it again.
+		// The connection is closed, because the receiver may close a kept one when a slow machine is about to use
+		// it.
 		headers: { ...headers, connection: "close" },
 		...(method === "POST" ? { body: Buffer.from(rawBody) } : {}),
 		redirect: "manual",
@@ -49,7 +50,7 @@ export async function sendDelivery(
 	return response.status;
 }
 
-/** Against a program that says one line for each event it works on. */
+/** Checks a program that prints one line for each event it processes. */
 export async function checkReceiver(program: RunningProgram, origin: string, path: string): Promise<void> {
 	const good = freshDelivery({ path });
 	equal(await sendDelivery(origin, good), 204, "good");
@@ -62,7 +63,7 @@ export async function checkReceiver(program: RunningProgram, origin: string, pat
 	}
 	equal(await sendDelivery(origin, good, "GET"), 405, "a person's browser");
 
-	// What was wrongly worked on before would have said so before this one.
+	// If an earlier request had been processed wrongly, its line would have come before this one.
 	const approved = { ...sampleEvent, event: "conversion.approved", status: "APPROVED", reason: null };
 	const next = freshDelivery({ path, rawBody: JSON.stringify(approved), eventName: approved.event });
 	equal(await sendDelivery(origin, next), 204, "another event of the same conversion");

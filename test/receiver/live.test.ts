@@ -1,5 +1,5 @@
-// A real Ringback delivers to the packed receiver: through the shop's TLS front, which hands on every byte as it
-// came, to a plain node:http server.
+// A real Ringback delivers to the packed receiver, through the shop's TLS front, which forwards every byte
+// unchanged to a plain node:http server.
 
 import { deepEqual } from "node:assert/strict";
 import { once } from "node:events";
@@ -64,7 +64,7 @@ eachService("the packed receiver of a shop", (running) => {
 		programme.answer = handOn(server);
 	});
 
-	test("takes every event of a conversion's life, each once, and they count as delivered", async () => {
+	test("receives every event of a conversion's life once, and they count as delivered", async () => {
 		await programme.record("LIVE-1");
 		await programme.settled();
 		await programme.approve("LIVE-1");
@@ -82,7 +82,7 @@ eachService("the packed receiver of a shop", (running) => {
 		deepEqual(await endings(programme), ["delivered 204", "delivered 204", "delivered 204"]);
 	});
 
-	test("that cannot store is tried again after a minute, and then works on the event once", async () => {
+	test("that cannot store gets a retry after a minute and then processes the event once", async () => {
 		let failures = 2;
 		const working = library.createMemoryStore();
 		store = (event) => (failures-- > 0 ? Promise.reject(new Error("no disk")) : working(event));
@@ -95,7 +95,7 @@ eachService("the packed receiver of a shop", (running) => {
 		deepEqual([await endings(programme), worked.length], [["delivered 204"], 1]);
 	});
 
-	test("whose first answer was lost on the way answers the repeat and does not work again", async () => {
+	test("whose first answer was lost answers the repeat and does not process it again", async () => {
 		let isFirst = true;
 		const handOver = handOn(server, (status) => {
 			const isLost = isFirst;
@@ -116,14 +116,14 @@ async function endings(programme: ShopProgramme): Promise<string[]> {
 	return deliveries.map(({ state, last_http_status }) => `${state} ${last_http_status}`);
 }
 
-/** Hands the request on to the plain server, and its status back; null cuts the connection instead. */
+/** Forwards the request to the plain server and returns its status; null closes the connection instead. */
 function handOn(
 	server: Server,
 	change: (status: number) => number | null = (status) => status,
 ): AnswerRequest {
 	return ({ method, path, rawHeaders, body }: ShopRequest) => ({
 		raw: (socket) => {
-			// The length is that of what is sent; the rest goes on in the sender's own words.
+			// The length is that of the forwarded body; all other headers are forwarded unchanged.
 			const headers = rawHeaders.filter(
 				(_, index) => !/^(?:content-length|connection)$/i.test(rawHeaders[index - (index % 2)] ?? ""),
 			);

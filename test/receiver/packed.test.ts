@@ -1,4 +1,4 @@
-// The tarball that is published: what is in it, and whether its types hold.
+// The published tarball: its content and its types.
 
 import { deepEqual, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
 import { readTypedPrograms } from "./readme-programs.ts";
 
-/** Half as much again as it weighs; more means that something slipped in. */
+/** One and a half times the package's size. If it is larger, something slipped in. */
 const LARGEST_UNPACKED_BYTES = 300_000;
 
 let folder: string;
@@ -30,7 +30,7 @@ after(() => {
 	rmSync(folder, { recursive: true });
 });
 
-test("the file that is served is what the sources make, to the byte: `npm run pack:receiver` has been run", () => {
+test("the served file is byte for byte what the sources give: `npm run pack:receiver` has been run", () => {
 	const { version, tarball } = packReceiver();
 	const [present] = PACKED_VERSIONS;
 	deepEqual(present, version, "run npm run pack:receiver");
@@ -52,7 +52,7 @@ test("every version that was ever served is still there, unchanged", () => {
 	deepEqual(files.sort(), PACKED_VERSIONS.map(({ file }) => file).sort());
 });
 
-test("npm reads it as it reads its own, and other programs do", async () => {
+test("npm and other programs can read the package", async () => {
 	const [present] = PACKED_VERSIONS;
 	ok(present);
 	const listed = await runProgram("tar", ["-tvzf", tarballPath(present)], folder);
@@ -61,7 +61,7 @@ test("npm reads it as it reads its own, and other programs do", async () => {
 	for (const line of names) match(line, /^-rw-r--r-- 0\/0 +\d+ 1985-10-26 .* package\/[\w./-]+$/);
 });
 
-test("the installed package brings nothing with it: no dependency, no test, no source", () => {
+test("the installed package contains no dependency, no test and no source", () => {
 	deepEqual(
 		globSync("*", { cwd: join(folder, "node_modules") }).filter((name) => !name.startsWith(".")),
 		["@ringback"],
@@ -81,7 +81,7 @@ test("the installed package brings nothing with it: no dependency, no test, no s
 	ok(bytes < LARGEST_UNPACKED_BYTES, `${bytes} bytes`);
 });
 
-test("publint has nothing to say about it", async () => {
+test("publint reports nothing", async () => {
 	const { messages } = await publint({ pkgDir: installed, strict: true, pack: false });
 	deepEqual(messages, []);
 });
@@ -102,12 +102,12 @@ for (const [module, moduleResolution] of [
 	});
 }
 
-test("what the README and the examples say to the service, and how they tell events apart, is strict TypeScript", async () => {
+test("the programs of the README and the examples are strict TypeScript", async () => {
 	const programs = readTypedPrograms();
 	deepEqual(Object.keys(programs), ["readme-0.ts", "readme-1.ts", "readme-2.ts", "readme-3.ts", "sender.ts"]);
 	const settings = { typeRoots: [NODE_TYPES], types: ["node"], lib: ["es2022"] };
 	const modules = { module: "nodenext", moduleResolution: "nodenext" };
-	// `strict` as a shop has it, without what goes beyond.
+	// `strict` as a shop has it, without stricter options.
 	const usual = { noUncheckedIndexedAccess: false, noPropertyAccessFromIndexSignature: false };
 	await checkTypes(folder, programs, { ...settings, ...modules, ...usual });
 });

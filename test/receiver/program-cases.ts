@@ -1,4 +1,4 @@
-// What a program of the README has to do on any runtime and in any framework.
+// What a program of the README must do on any runtime and in any framework.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface Runtime {
 	args?: readonly string[];
 }
 
-/** A receiver of the README, and what runs it. */
+/** A receiver of the README, and the runtime for it. */
 export interface ReceiverProgram extends Runtime {
 	program: string;
 }
@@ -26,14 +26,14 @@ export const PATH = `/postback${QUERY}`;
 
 const VECTORS = new URL("../../receiver/vectors.json", import.meta.url);
 
-/** Takes what it should, once, and nothing else. */
+/** Checks that it processes what it should once, and nothing else. */
 export async function checkProgram(shop: ShopFolder, { command, args = [], program }: ReceiverProgram) {
 	const started = await shop.listen(command, [...args, program], SECRET);
 	await checkReceiver(started.program, started.origin, PATH);
 	await started.program.stop();
 }
 
-/** Work that never ends and holds the thread does not keep the answer back. */
+/** Checks that endless work that blocks the thread does not delay the answer. */
 export async function checkBusyProgram(shop: ShopFolder, { command, args = [], program }: ReceiverProgram) {
 	const started = await shop.listen(command, [...args, `busy-${program}`], SECRET);
 	equal(await sendDelivery(started.origin, freshDelivery({ path: PATH })), 204);
@@ -41,7 +41,7 @@ export async function checkBusyProgram(shop: ShopFolder, { command, args = [], p
 	await started.program.stop();
 }
 
-/** The shared vectors are known, and none is taken altered. */
+/** Checks that the shared vectors verify, and that no altered one does. */
 export async function checkVectors({ folder }: ShopFolder, { command, args = [] }: Runtime) {
 	writeFileSync(join(folder, "vectors.mjs"), VECTORS_PROGRAM);
 	const { vectors } = JSON.parse(readFileSync(VECTORS, "utf8"));
@@ -50,13 +50,16 @@ export async function checkVectors({ folder }: ShopFolder, { command, args = [] 
 	match(said, new RegExp(`^checked ${vectors.length}$`, "m"));
 }
 
-/** The package's command starts by the name a shop types. */
+/** Checks that the package's command starts by the name that a shop types. */
 export async function checkCommand({ folder }: ShopFolder, { command }: Runtime) {
 	const args = [join(folder, "node_modules/.bin/ringback"), "--help"];
 	match(await runProgram(command, args, folder), /^ {2}listen /m);
 }
 
-/** On a Node that has node:sqlite: the lasting store answers 503 while it cannot write, takes the same request afterwards, and outlives its process. */
+/**
+ * Checks the durable store on a Node with node:sqlite: it answers 503 while it cannot write, accepts the same
+ * request afterwards, and survives its process.
+ */
 export async function checkLastingStore(shop: ShopFolder, { command }: Runtime) {
 	const file = join(shop.folder, "callbacks.db");
 	const settings = { ...SECRET, DATABASE_FILE: file };
@@ -73,7 +76,7 @@ export async function checkLastingStore(shop: ShopFolder, { command }: Runtime) 
 	await program.stop();
 	deepEqual(countRows(other), { all: 1, done: 1 });
 
-	// A process that was killed between the answer and the work leaves this behind.
+	// A process that was killed between the answer and the work leaves this row.
 	const left = { ...sampleEvent, conversionId: "cnv_left", orderId: "LEFT-1" };
 	other
 		.prepare("INSERT INTO callbacks (conversion_id, event, body) VALUES (?, ?, ?)")

@@ -1,5 +1,5 @@
-// The README's programs, run as they stand with the packed package: on this Node, and in the frameworks that came with
-// the install. test/receiver/runtimes has the other runtimes and the large framework.
+// The README's programs, run unchanged with the packed package, on this Node and in the frameworks that the
+// install includes. test/receiver/runtimes covers the other runtimes and the large framework.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -55,11 +55,11 @@ after(async () => {
 	rmSync(parent, { recursive: true });
 });
 
-describe("the README's receiver takes what it should, once, and nothing else", () => {
+describe("the README's receiver processes what it should once, and nothing else", () => {
 	for (const server of SERVERS) test(server.title, () => checkProgram(shop, server));
 });
 
-describe("work that never ends and holds the thread does not keep the answer back", () => {
+describe("endless work that blocks the thread does not delay the answer", () => {
 	for (const server of SERVERS) test(server.title, () => checkBusyProgram(shop, server));
 });
 
@@ -82,10 +82,10 @@ test("the README's receiver does not start without a secret, and says so", async
 	await program.stop();
 });
 
-test("the README's lasting store answers 503 while it cannot write, and takes the same request afterwards", () =>
+test("the README's durable store answers 503 while it cannot write, and accepts the same request afterwards", () =>
 	checkLastingStore(shop, THIS_NODE));
 
-test("the README's store for a table of PostgreSQL stores each event once, also when it comes twice at once", async () => {
+test("the README's PostgreSQL store stores each event once, also when it arrives twice at once", async () => {
 	const { createTableStore } = await import(pathToFileURL(join(shop.folder, "table-store.mjs")).href);
 	const postgres = createPostgresAtHand();
 	const { url, drop } = await postgres.createDatabase();
@@ -104,7 +104,7 @@ test("the README's store for a table of PostgreSQL stores each event once, also 
 	await postgres.stop();
 });
 
-describe("a process that is told to end as the README says takes nothing more, and ends when its work is done", () => {
+describe("a process that stops as the README says accepts nothing more, and ends when its work is done", () => {
 	const readme = { title: "Express, in the README", source: readPrograms().get("shutdown.mjs") ?? "" };
 	for (const { title, source } of [readme, ...SHUTDOWNS]) {
 		test(title, async () => {
@@ -134,7 +134,7 @@ function isUnreachable(origin: string): Promise<boolean> {
 	);
 }
 
-test("the README's receiver for the edge hands its work to waitUntil", async () => {
+test("the README's receiver for the edge passes its work to waitUntil", async () => {
 	const worker = await import(pathToFileURL(join(shop.folder, "worker.mjs")).href);
 	const { path, headers, rawBody } = freshDelivery();
 	const request = new Request(`https://shop.example${path}`, { method: "POST", headers, body: `${rawBody}` });
@@ -145,7 +145,7 @@ test("the README's receiver for the edge hands its work to waitUntil", async () 
 	await Promise.all(waitedFor);
 });
 
-test("the README's shared nonces refuse a copy, and take what could not be stored once more", async () => {
+test("the README's shared nonces refuse a copy, and accept what could not be stored once more", async () => {
 	const { createRedisNonces } = await import(pathToFileURL(join(shop.folder, "redis-nonces.mjs")).href);
 	const kept = new Map<string, number>();
 	const redis = {
@@ -164,9 +164,9 @@ test("the README's shared nonces refuse a copy, and take what could not be store
 	equal(await nonces.remember("ab12", 301_000), true);
 });
 
-test("the shared vectors are known, and none is taken altered", () => checkVectors(shop, THIS_NODE));
+test("the shared vectors verify, and no altered one does", () => checkVectors(shop, THIS_NODE));
 
-test("the package's command starts by the name a shop types", () => checkCommand(shop, THIS_NODE));
+test("the package's command starts by the name that a shop types", () => checkCommand(shop, THIS_NODE));
 
 test("the adapters fit the frameworks' own types", async () => {
 	const options = {
@@ -175,6 +175,6 @@ test("the adapters fit the frameworks' own types", async () => {
 		lib: ["es2022", "dom"],
 		types: ["node"],
 	};
-	// Theirs are not ours to check.
+	// The frameworks' own declarations are not checked.
 	await checkTypes(shop.folder, { "frameworks.ts": FRAMEWORK_CONSUMER }, { ...options, skipLibCheck: true });
 });

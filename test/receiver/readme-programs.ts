@@ -1,4 +1,5 @@
-// The programs in the package's README: each code block whose first line is a comment with its file name.
+// Reads the programs in the package's README: each code block whose first line is a comment with its file
+// name.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +14,10 @@ export function readPrograms(): ReadmePrograms {
 	return new Map(Array.from(blocks, ([, name = "", program = ""]) => [name, program]));
 }
 
-/** Those that are TypeScript as they stand: in JavaScript, those without a function whose arguments want a type. */
+/**
+ * Returns the programs that are also valid TypeScript: in JavaScript, those without a function whose
+ * arguments need a type.
+ */
 export function readTypedPrograms(): Readonly<Record<string, string>> {
 	const readme = readFileSync(README, "utf8");
 	const [client = ""] = /<!-- client -->.*<!-- \/client -->/s.exec(readme) ?? [];
@@ -29,7 +33,10 @@ export function writePrograms(programs: ReadmePrograms, folder: string): void {
 	}
 }
 
-/** The same programs with work that never ends and holds the thread: an answer that waits for it never comes. */
+/**
+ * Returns the programs with endless work that blocks the thread, so that an answer that waits for it never
+ * arrives.
+ */
 export function makeBusy(programs: ReadmePrograms): ReadmePrograms {
 	return new Map(
 		Array.from(programs, ([name, program]) => [

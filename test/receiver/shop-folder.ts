@@ -1,5 +1,5 @@
-// A shop's folder: the packed package installed in it, the README's programs written into it, and above it a
-// node_modules with whatever else the programs import, where Node finds it as it would find the shop's own.
+// A shop's folder with the packed package and the README's programs. A node_modules above it has everything
+// else that the programs import, where Node finds it.
 
 import { match } from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,9 +12,9 @@ export interface ShopFolder {
 	folder: string;
 	/** Starts a program that listens on a free port of this machine. */
 	listen(command: string, args: readonly string[], settings: Settings): Promise<Listening>;
-	/** Of one that need not listen. */
+	/** Starts a program that need not listen. */
 	start(command: string, args: readonly string[], settings?: Settings): RunningProgram;
-	/** Ends what was started, and removes the folder. */
+	/** Ends what was started and removes the folder. */
 	close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface Listening {
 	origin: string;
 }
 
-/** For `--import`: frameworks do not all say where they listen. */
+/** Script for `--import` that prints where a framework listens, because not all of them say so. */
 export const ANNOUNCE = `data:text/javascript,${encodeURIComponent(`
 	import { Server } from "node:net";
 	const { emit } = Server.prototype;
@@ -34,7 +34,7 @@ export const ANNOUNCE = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 const LISTENING = /[Ll]istening on (?:http:\/\/127\.0\.0\.1:)?(\d+)/;
 
-/** `parent` has the node_modules. */
+/** Opens a folder below `parent`, which has the node_modules. */
 export async function openShopFolder(parent: string): Promise<ShopFolder> {
 	const folder = mkdtempSync(join(parent, "shop-"));
 	const running: RunningProgram[] = [];

@@ -1,6 +1,7 @@
-// Programs that end as the README says, besides the one that stands there: their work begins and waits for SIGUSR2.
+// Programs that stop as the README says, in addition to the README's own. Their work begins and waits for
+// SIGUSR2.
 
-/** A signal keeps no process alive by itself, as a connection to a database would. */
+/** The timer keeps the process alive, as a database connection would. A signal handler alone does not. */
 export const WAITING_WORK = `async function work(event) {
 	const connection = setInterval(() => undefined, 1000);
 	const done = new Promise((resolve) => process.once("SIGUSR2", resolve));

@@ -1,10 +1,10 @@
-// What frameworks do to a request before it comes to the receiver: each a small program, what it must answer to
-// a genuine delivery, and what it must say.
+// What frameworks do to a request before it reaches the receiver. Each case is a small program, what it must
+// answer to a genuine delivery, and what it must log.
 
 interface Trap {
 	title: string;
 	source: string;
-	/** Where the delivery goes to, if not to /postback. */
+	/** Path of the delivery, /postback by default. */
 	path?: string;
 	status: number;
 	log: RegExp;

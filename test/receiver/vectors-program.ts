@@ -1,5 +1,5 @@
-// A program that holds the installed package against the shared vectors, and says how many it checked. Each must
-// be taken as it is (a callback is always a POST) and refused with its path, secret or body altered.
+// A program that checks the installed package against the shared vectors and prints how many it checked. Each
+// must verify unchanged (a callback is always a POST), and be refused with an altered path, secret or body.
 
 export const VECTORS_PROGRAM = `
 import { readFileSync } from "node:fs";

@@ -1,14 +1,14 @@
-// The package writes the service's words down by itself, for it shares no code: they must be the same words.
+// The package lists the service's words itself, because it shares no code. Both lists must be the same.
 
 import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
 import type { Conversion, PostbackEvent } from "@ringback/receiver";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 
-/** The words of a list without the room for later ones, which would take any word. */
+/** The known words of a list, without the room for later ones, which would accept any word. */
 type KnownOf<Word> = Word extends string ? (string extends Word ? never : Word) : never;
 
-// The compiler holds each list against the package's types, the test against the service.
+// The compiler compares each list with the package's types, and the test with the service.
 const eventTypes: Record<KnownOf<PostbackEvent["eventType"]>, true> = {
 	SALE: true,
 	LEAD: true,
@@ -35,7 +35,7 @@ const reasons: Record<KnownOf<PostbackEvent["reason"]>, true> = {
 	OTHER: true,
 };
 
-test("the package knows the kinds of conversion and the reasons that the service sends, in callbacks and answers", () => {
+test("the package knows the event types and reasons that the service sends, in callbacks and answers", () => {
 	deepEqual(Object.keys(eventTypes satisfies Record<KnownOf<Conversion["eventType"]>, true>), [
 		...EVENT_TYPES,
 	]);

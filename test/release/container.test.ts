@@ -1,6 +1,6 @@
-// The files for containers, as far as they can be judged without an engine: by the parsers and the schema of their own
-// formats, by the service's own reader of settings, and against each other. What the image runs is run by
-// executable.test.ts.
+// The container files, as far as they can be checked without an engine: by parsers and schemas of their
+// formats, by the service's own settings reader, and against each other. executable.test.ts runs what the
+// image runs.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -50,7 +50,7 @@ const composeFile = z.object({
 	secrets: z.record(z.string(), z.object({ file: z.string() })),
 });
 
-test("the Containerfile is one, and nothing in it runs as root, by a shell or from a moving version", () => {
+test("the Containerfile is valid, and nothing in it runs as root, through a shell or from a moving version", () => {
 	const text = readFileSync(CONTAINERFILE, "utf8");
 	deepEqual(validate(text), []);
 	const { user, executable, command, healthCheck, volume, environment } = readContainerfile();
@@ -63,7 +63,7 @@ test("the Containerfile is one, and nothing in it runs as root, by a shell or fr
 	ok(text.indexOf("\nUSER ") > text.indexOf("\nRUN "), "what is installed is not the user's");
 });
 
-test("nothing but the executable goes to whoever builds the image", () => {
+test("only the executable is part of the build context", () => {
 	const lines = readFileSync(new URL(".dockerignore", FOLDER), "utf8").trimEnd().split("\n");
 	deepEqual(
 		lines.filter((line) => !line.startsWith("#")),
@@ -71,7 +71,7 @@ test("nothing but the executable goes to whoever builds the image", () => {
 	);
 });
 
-test("the compose file is one: by its schema, and by the names in it", () => {
+test("the compose file is valid, by its schema and by the names in it", () => {
 	const { problems, file } = readCompose({ NETWORK_HOST: "network.example", MAIL_FROM: "a@b.example" });
 	deepEqual(problems, []);
 	const { services, networks, volumes, secrets } = file;
@@ -95,7 +95,7 @@ test("the compose file is one: by its schema, and by the names in it", () => {
 	deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort(), "every secret is somebody's");
 });
 
-test("only the proxy can be reached, the service has no rights to lose, and time to stop", () => {
+test("only the proxy can be reached, and the service has no privileges and time to stop", () => {
 	const { services } = readCompose({ NETWORK_HOST: "network.example", MAIL_FROM: "a@b.example" }).file;
 	const { ringback, postgres, caddy } = services;
 	deepEqual([ringback.ports, postgres.ports], [[], []]);
@@ -111,7 +111,7 @@ test("only the proxy can be reached, the service has no rights to lose, and time
 	ok(ringback.volumes.includes(`ringback:${volume}`));
 });
 
-test("its settings are those that production needs, and its secrets are files that README's commands make", (t) => {
+test("its settings are those that production needs, and its secrets are files that the README's commands create", (t) => {
 	const home = followReadme(t);
 	const settings = Object.fromEntries(
 		readFileSync(join(home, ".env"), "utf8")
@@ -169,11 +169,12 @@ function readCompose(
 ): ReadCompose {
 	const text = change(COMPOSE).replace(/\$\{(\w+):\?[^}]+\}/g, (_whole, name) => settings[name] ?? "");
 	doesNotMatch(text, /\$\{/);
-	// The schema is from before compose files had a name.
+	// The schema is older than the top-level name of compose files.
 	const { name: _, ...read } = z.looseObject({ name: z.literal("ringback") }).parse(parse(text));
 	const ofCompose = { duration: true, ports: true, expose: true, subnet_ip_address: true } as const;
 	const ajv = new Ajv2019({ strict: false, formats: ofCompose, logger: false });
-	// It names itself and its parts as older drafts did, which Ajv refuses; nothing refers to those names.
+	// The schema names itself and its parts as older drafts did, which Ajv refuses. Nothing refers to those
+	// names.
 	const withoutNames = JSON.stringify(composeSchema, (key, value: unknown) =>
 		["id", "$schema"].includes(key) && typeof value === "string" ? undefined : value,
 	);
@@ -182,7 +183,7 @@ function readCompose(
 	return { problems, file: composeFile.parse(read) };
 }
 
-/** The blocks that are for a shell without an engine. */
+/** Runs the README's blocks for a shell without an engine. */
 function followReadme(t: TestContext): string {
 	const home = mkdtempSync(join(tmpdir(), "ringback-compose-"));
 	t.after(() => rmSync(home, { recursive: true, force: true }));

@@ -1,16 +1,16 @@
-// What an image is to run, as its Containerfile says.
+// Reads from the Containerfile what an image runs.
 
 import { readFileSync } from "node:fs";
 
 export const CONTAINERFILE = new URL("../../ops/container/Containerfile", import.meta.url);
 
 export interface ImageSettings {
-	/** uid:gid. */
+	/** User as uid:gid. */
 	user: string;
 	folder: string;
 	volume: string;
 	environment: Readonly<Record<string, string>>;
-	/** Where the executable is copied to. */
+	/** Path of the executable in the image. */
 	executable: string;
 	command: readonly string[];
 	healthCheck: readonly string[];

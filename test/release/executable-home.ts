@@ -1,5 +1,5 @@
-// Where a test runs the executable: an empty folder, or one that it takes for the whole machine and in which there is
-// nothing but the system's C library. Every process has ended before the folder goes.
+// Where a test runs the executable: an empty folder, or one that it sees as the whole machine, with nothing
+// but the system's C library. Every process has ended before the folder is removed.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,11 +11,11 @@ import { type Ended, endProcess, type Running, watchProcess } from "../support/w
 export type Settings = Readonly<Record<string, string>>;
 
 export interface ExecutableHome {
-	/** As the test sees it. */
+	/** Path as the test sees it. */
 	folder: string;
 	start(args: readonly string[], settings?: Settings): Running;
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
-	/** Resolves to its path as the executable sees it. */
+	/** Writes a file and returns its path as the executable sees it. */
 	write(name: string, text: string): string;
 }
 
@@ -24,7 +24,7 @@ export function openEmptyFolder(t: TestContext, executable: string): ExecutableH
 	return openHome(t, folder, { command: [executable], cwd: folder, pathOf: (name) => join(folder, name) });
 }
 
-/** How this machine can show a folder as if it were all there is; null where it cannot. */
+/** Returns how this machine can show a folder as the whole file system, or null if it cannot. */
 export function findWayToConfine(): readonly string[] | null {
 	if (process.getuid?.() === 0) return ["chroot"];
 	const asRoot = ["unshare", "--user", "--map-root-user"];
@@ -55,13 +55,13 @@ export function putLibraries(executable: string, root: string): void {
 	}
 }
 
-/** What the system's loader takes in for it: libraries, and the loader itself. */
+/** Returns the libraries and the loader that the executable needs. */
 function listLibraries(executable: string): string[] {
 	const listed = execFileSync("ldd", [executable], { encoding: "utf8" });
 	return [...listed.matchAll(/(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
 }
 
-/** 160 MB need not be copied where both are on one disk. */
+/** Links the file if both are on one disk, because it has 160 MB. */
 export function putExecutable(from: string, to: string): void {
 	try {
 		linkSync(from, to);
@@ -85,7 +85,7 @@ function openHome(t: TestContext, folder: string, { command, cwd, pathOf }: Way)
 	});
 	const start: ExecutableHome["start"] = (args, settings = {}) => {
 		const [program = "", ...before] = command;
-		// Of the machine's environment only where programs are, for what confines it: Node and npm are found by nobody.
+		// Only the search path of the confining programs is passed on, so that neither Node nor npm is found.
 		const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", RINGBACK_METRICS_ADDRESS: "off", ...settings };
 		const child = spawn(program, [...before, ...args], { cwd, env });
 		children.push(child);

@@ -1,5 +1,5 @@
-// The executable of this machine's kind, built and run: in an empty folder, and where there is nothing but the system's
-// C library.
+// Builds and runs the executable for this machine, in an empty folder and with nothing but the system's C
+// library.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -51,7 +51,7 @@ function sayNotConfined(): string {
 	);
 }
 
-// Built again while it runs: both mostly wait.
+// It is built again while it runs, because both mostly wait.
 describe("the executable", { skip, concurrency: 2 }, () => {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-built-"));
 	const executable = join(folder, NAME);
@@ -70,7 +70,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 	});
 	after(() => rmSync(folder, { recursive: true, force: true }));
 
-	test("comes with its checksums, the list of its parts and their licences, and nothing else", () => {
+	test("is accompanied by its checksums, its SBOM and the licences, and nothing else", () => {
 		deepEqual(readdirSync(folder).sort(), [NAME, `${NAME}.cdx.json`, "LICENSES.txt", "SHA256SUMS"].sort());
 		const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8").trimEnd().split("\n");
 		deepEqual(
@@ -79,7 +79,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		);
 	});
 
-	test("has a sound list of parts: what is bundled, what pages send to browsers, and Node with its own", () => {
+	test("has a valid SBOM: what is bundled, what pages send to browsers, and Node with its parts", () => {
 		const sbom: unknown = JSON.parse(readFileSync(join(folder, `${NAME}.cdx.json`), "utf8"));
 		deepEqual(findSbomProblems(sbom), []);
 		const text = JSON.stringify(sbom);
@@ -92,20 +92,20 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		}
 	});
 
-	test("says nothing of the machine that it was made on", () => {
+	test("reveals nothing about the machine that built it", () => {
 		const bytes = readFileSync(executable);
-		// Node's own part has the paths of those who made Node.
+		// Node's own part contains the paths of its builders.
 		const ours = bytes.subarray(bytes.indexOf("createBundleRequire"));
 		for (const path of [ROOT, folder, tmpdir()]) equal(ours.indexOf(path), -1, path);
 	});
 
-	test("is the same to the byte when it is built again, in another folder", async (t) => {
+	test("has the same bytes when it is built again in another folder", async (t) => {
 		const again = mkdtempSync(join(tmpdir(), "ringback-again-"));
 		t.after(() => rmSync(again, { recursive: true, force: true }));
 		deepEqual(await build(again), files);
 	});
 
-	test("has all commands, in an empty folder and without a setting", async (t) => {
+	test("has all commands, in an empty folder and without settings", async (t) => {
 		const home = openEmptyFolder(t, executable);
 		deepEqual(await home.run(["--version"]), said(`${packageJson.version}\n`));
 		const help = await home.run(["--help"]);
@@ -128,7 +128,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 	test("takes a newcomer from the first start to a verified callback", (t) =>
 		walk(t, openEmptyFolder(t, executable)));
 
-	test("backs itself up while it works, verifies that, and starts again from it", async (t) => {
+	test("backs itself up while it works, verifies the backup, and starts again from it", async (t) => {
 		const home = openEmptyFolder(t, executable);
 		const { running, url, shop, credentials } = await startNetwork(t, home);
 		const client = createShopClient(url, credentials.apiKey, credentials.secret, Date.now);
@@ -175,13 +175,13 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 
 	const hindrance = skip === false ? findImageHindrance() : null;
 	const skipImage = hindrance === null ? false : leaveOut(hindrance);
-	test("runs as the image runs it: its user, a read-only root, and a health check that can tell", {
+	test("runs as the image runs it: its user, a read-only root, and a working health check", {
 		skip: skipImage,
 	}, async (t) => {
 		const settings = readContainerfile();
 		equal(settings.folder, "/");
 		const image = openReadOnlyImage(t, executable, settings);
-		// Its port is the machine's here, and not a container's own.
+		// Its port is this machine's and not a container's.
 		const own = { PORT: String(await freePort()), RINGBACK_METRICS_ADDRESS: "off" };
 		const check = () => image.run(settings.healthCheck, own).ended();
 		equal((await check()).code, 1, "nobody is there yet");

@@ -1,5 +1,5 @@
-// A newcomer's first minutes with a service that has just been started: from the welcome link to a callback that
-// verifies, by the pages' own forms.
+// A newcomer's first minutes with a service that was just started: from the welcome link to a verified
+// callback, with the pages' own forms.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -55,7 +55,7 @@ export async function makeNetwork(url: string, welcomeLink: string, shop: Shop):
 	return { programmeId, apiKey, secret };
 }
 
-/** A sale that the shop's server reports, and the callback it owes. */
+/** Reports a sale as the shop's server and waits for its callback. */
 export async function reportSale(
 	url: string,
 	{ apiKey, secret }: Credentials,
@@ -78,7 +78,7 @@ export async function reportSale(
 	ok(verified.ok && verified.event.orderId === orderId, JSON.stringify(verified));
 }
 
-/** What a browser fetches besides pages, and the pages made of files inside the executable. */
+/** Checks the files that a browser loads, and the pages that are files inside the executable. */
 export async function checkFiles(url: string): Promise<void> {
 	const signIn = await (await fetch(`${url}/sign-in`)).text();
 	const assets = [...signIn.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
@@ -91,7 +91,7 @@ export async function checkFiles(url: string): Promise<void> {
 	await checkDownload(url);
 }
 
-/** What shops install comes out of the executable as it went in. */
+/** Checks that the package for shops comes out of the executable unchanged. */
 async function checkDownload(url: string): Promise<void> {
 	const page = await (await fetch(`${url}${DOWNLOADS_PATH}`)).text();
 	const { file, sha256 } = DOWNLOADS[0];

@@ -1,5 +1,5 @@
-// What a release is made of, decided without building one: which packages are in, whether their licences allow it, and
-// whether versions and the list of parts are sound.
+// What a release consists of, checked without building one: which packages it contains, whether their
+// licences allow it, and whether versions and SBOM are valid.
 
 import { deepEqual, match, ok, throws } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,7 +23,7 @@ import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
 import { skipHere } from "../support/not-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** What it has after the drain: five for callbacks, a minute for a mail. */
+/** Time after the drain: five seconds for callbacks, a minute for a mail. */
 const IN_FLIGHT_SECONDS = 90;
 const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
 
@@ -40,7 +40,7 @@ test("a file belongs to the innermost package above it, or to us", () => {
 	}
 });
 
-test("what a package needs is the nearest one of that name, as Node finds it", () => {
+test("a required package is the nearest one of that name, as Node finds it", () => {
 	const lock = new Map(
 		["node_modules/a", "node_modules/b", "node_modules/a/node_modules/b"].map((path) => [path, locked(path)]),
 	);
@@ -50,7 +50,7 @@ test("what a package needs is the nearest one of that name, as Node finds it", (
 	deepEqual(resolveNeed(lock, "node_modules/b", "c"), null);
 });
 
-test("a licence that nobody has looked at stops the release, and says where to allow it", (t) => {
+test("a licence that nobody has reviewed stops the release, and the message says where to allow it", (t) => {
 	const root = makeRoot(t, {
 		good: { license: "MIT" },
 		old: { licenses: [{ type: "MIT" }] },
@@ -81,7 +81,7 @@ test("a licence that nobody has looked at stops the release, and says where to a
 	);
 });
 
-test("licences are with every part; one that brings no text has the usual one, if it is MIT", (t) => {
+test("every part has its licence text; an MIT package without one gets the usual text", (t) => {
 	const root = makeRoot(t, { text: { license: "ISC" }, bare: { license: "MIT" }, mute: { license: "ISC" } });
 	writeFileSync(join(root, "node_modules/text/LICENSE.md"), "Do as you like.\r\n");
 	writeFileSync(join(root, "LICENSE"), "Ours.\n");
@@ -97,7 +97,7 @@ test("licences are with every part; one that brings no text has the usual one, i
 	throws(() => writeLicences(root, [released("mute", "ISC")], node), /mute has no licence text/);
 });
 
-describe("the list of parts", () => {
+describe("the SBOM", () => {
 	const sbom = () =>
 		writeSbom({
 			version: "1.2.3",
@@ -109,7 +109,7 @@ describe("the list of parts", () => {
 			nodeParts: { node: "26.10.0", v8: "14.6", openssl: "3.5.4", ngtcp2: "" },
 		});
 
-	test("names each by an address that scanners know, with the hash of the lock file", () => {
+	test("names each part by an address that scanners know, with the hash of the lock file", () => {
 		const { components, dependencies } = sbom();
 		deepEqual(
 			components.map(({ name, purl }) => [name, purl]),
@@ -159,7 +159,7 @@ describe("the list of parts", () => {
 	}
 });
 
-test("systemd waits for the longest drain that can be set, and what is in flight then", () => {
+test("systemd waits for the longest possible drain and for what is in flight then", () => {
 	const unit = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
 	const [, seconds = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
 	const isTaken = (drain: number) => readConfig({ RINGBACK_DRAIN_SECONDS: String(drain) }).ok;
@@ -167,7 +167,7 @@ test("systemd waits for the longest drain that can be set, and what is in flight
 	ok(isTaken(longest) && !isTaken(longest + 1), unit);
 });
 
-test("a signed SHA256SUMS is accepted as the guide says, and one that was changed, or signed by another, is not", (t) => {
+test("a signed SHA256SUMS verifies as the guide says, and a changed or foreign one does not", (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-signature-"));
 	t.after(() => rmSync(folder, { recursive: true }));
 	const run = (program: string, args: readonly string[]) =>
@@ -195,7 +195,7 @@ test("a signed SHA256SUMS is accepted as the guide says, and one that was change
 	deepEqual(check(), 0, "a second signature takes the place of the first");
 });
 
-test("Debian's changelog has the version's changes in Debian's form, dated as the section is", () => {
+test("Debian's changelog has the version's changes in Debian's form, with the section's date", () => {
 	const long = `- **Much:** ${"word ".repeat(30)}end, see [here](docs/x.md).`;
 	const changelog = `# Changelog\n\n## [Unreleased]\n\n- Not yet.\n\n## [1.1.0] - 2027-05-01\n\n### Added\n\n${long}\n\n## [1.0.0]\n\n- First.\n`;
 	const written = writeDebianChangelog(changelog, "1.1.0", new Date(0));
@@ -207,7 +207,7 @@ test("Debian's changelog has the version's changes in Debian's form, dated as th
 	match(writeDebianChangelog(changelog, "1.0.0", new Date(0)), /\* First\.\n\n -- .*Thu, 01 Jan 1970/);
 });
 
-test("the manual page has every command with its options, and nothing that roff would take for its own", async () => {
+test("the manual page has every command with its options, and nothing that roff would interpret", async () => {
 	const page = await writeManualPage("1.1.0");
 	for (const name of ["serve", "move", "user create"]) match(page, new RegExp(`^\\.SS ${name}$`, "m"));
 	match(page, /^ *\\-\\-passphrase\\-file FILE/m);
@@ -218,13 +218,13 @@ test("the manual page has every command with its options, and nothing that roff 
 describe("the version", () => {
 	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
 
-	test("may be published when all agree and the changelog has its section", () => {
+	test("may be published if all agree and the changelog has its section", () => {
 		const changelog =
 			"# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2027-05-01\n\n- More.\n\n## [1.0.0] - 2027-01-01\n";
 		deepEqual(findVersionProblems({ written, changelog }), []);
 	});
 
-	test("that differs, has no section or leaves changes unreleased is named with what to do", () => {
+	test("that differs, has no section or leaves changes unreleased is named with advice", () => {
 		const problems = findVersionProblems({
 			written: { ...written, "receiver/package.json": "1.0.0" },
 			changelog: "# Changelog\n\n## [Unreleased]\n\n- More.\n\n## [1.1.0-beta]\n",
@@ -246,7 +246,7 @@ describe("the version", () => {
 	});
 });
 
-test("the list that must hold before a release goes on after what fails, and says what to do about it", async () => {
+test("the release checklist continues after a failure, and says what to do about it", async () => {
 	const said: string[] = [];
 	const checks = [
 		{ name: "good", run: async () => [] },

@@ -1,5 +1,5 @@
-// What an image's Containerfile says, run without an engine: as its user, on a root that cannot be written to and has
-// nothing in it but the executable and the libraries it needs, with a volume that is its own.
+// Runs what an image's Containerfile says without an engine: as its user, on a read-only root with nothing
+// but the executable and its libraries, and with its own volume.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -11,12 +11,15 @@ import type { ImageSettings } from "./containerfile.ts";
 import { putExecutable, putLibraries } from "./executable-home.ts";
 
 export interface ReadOnlyImage {
-	/** What is in the volume, as the test sees it. */
+	/** Content of the volume, as the test sees it. */
 	data: string;
 	run(command: readonly string[], settings?: Readonly<Record<string, string>>): Running;
 }
 
-/** $1 the root, $2 the volume as the test sees it, $3 as the image does, $4 user:group. chroot starts in the root, as the image does. */
+/**
+ * $1 is the root, $2 the volume as the test sees it, $3 as the image sees it, $4 user:group. chroot starts in
+ * the root, as the image does.
+ */
 const CONFINE = `set -e
 mount --bind "$1" "$1"
 mount --bind "$2" "$1$3"
@@ -25,7 +28,7 @@ root=$1 user=$4
 shift 4
 exec setpriv --no-new-privs --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"`;
 
-/** Null, or why it cannot be done here. */
+/** Returns why it cannot work here, or null. */
 export function findImageHindrance(): string | null {
 	if (process.getuid?.() === 0) return null;
 	return "The image's command was not run as its user on a read-only root: that needs root.";

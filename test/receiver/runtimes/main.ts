@@ -1,5 +1,6 @@
-// `npm run test:runtimes`: the README's programs, run as they stand with the packed package, on every other runtime
-// and in the large framework that the package names. They are fetched when this runs; `npm test` fetches nothing.
+// `npm run test:runtimes` runs the README's programs unchanged with the packed package, on every other
+// runtime and in the large framework that the package names. They are downloaded by this command; `npm test`
+// downloads nothing.
 
 import { equal, match, notEqual } from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -30,7 +31,7 @@ const MACHINE = `${process.platform}-${process.arch}`;
 const NEXT = "next/dist/bin/next";
 const DENO_RIGHTS = ["run", "--no-remote", "--allow-net=127.0.0.1", "--allow-env", "--allow-read"];
 
-/** The commands are paths below node_modules. */
+/** Node versions, with commands as paths below node_modules. */
 const NODES: readonly ReceiverProgram[] = [18, 20].map((major) => ({
 	title: `Node ${major}`,
 	command: `node${major}-${MACHINE}/bin/node`,
@@ -57,7 +58,7 @@ after(async () => {
 	if (!packages.isThere) rmSync(parent, { recursive: true });
 });
 
-describe("the README's receiver takes what it should, once, and nothing else", () => {
+describe("the README's receiver processes what it should once, and nothing else", () => {
 	eachOf(RUNTIMES, (runtime) => checkProgram(shop, runtime));
 
 	test("Next.js, built for production", async (t) => {
@@ -77,7 +78,7 @@ describe("the README's receiver takes what it should, once, and nothing else", (
 		await runProgram(process.execPath, [next, "build"], shop.folder, settings);
 		const args = ["--import", ANNOUNCE, next, "start", "--hostname", "127.0.0.1", "--port", "0"];
 		const { program, origin } = await shop.listen(process.execPath, args, { ...settings, ...SECRET });
-		// Next.js writes such a query anew, and then it is no longer what was signed; unless `path` tells.
+		// Next.js rewrites such a query, which then differs from what was signed, unless `path` is given.
 		equal(await sendDelivery(origin, freshDelivery({ path: `/postback${QUERY}` })), 401);
 		const other = JSON.stringify({ ...sampleEvent, orderId: "RESTORED" });
 		equal(await sendDelivery(origin, freshDelivery({ path: `/restored${QUERY}`, rawBody: other })), 204);
@@ -87,15 +88,15 @@ describe("the README's receiver takes what it should, once, and nothing else", (
 	});
 });
 
-describe("work that never ends and holds the thread does not keep the answer back", () => {
+describe("endless work that blocks the thread does not delay the answer", () => {
 	eachOf(RUNTIMES, (runtime) => checkBusyProgram(shop, runtime));
 });
 
-describe("the shared vectors are known, and none is taken altered", () => {
+describe("the shared vectors verify, and no altered one does", () => {
 	eachOf(RUNTIMES, (runtime) => checkVectors(shop, runtime));
 });
 
-describe("the package's command starts by the name a shop types", () => {
+describe("the package's command starts by the name that a shop types", () => {
 	eachOf(NODES, (runtime) => checkCommand(shop, runtime));
 });
 
@@ -111,7 +112,7 @@ test("the adapter for Next.js fits its own types", async (t) => {
 	if (isMissing("Next.js", NEXT, t)) return;
 	const options = { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom"] };
 	const types = { typeRoots: [NODE_TYPES], types: ["node"] };
-	// Theirs are not ours to check.
+	// The framework's own declarations are not checked.
 	await checkTypes(shop.folder, { "next.ts": NEXT_CONSUMER }, { ...options, ...types, skipLibCheck: true });
 });
 
@@ -127,11 +128,11 @@ function eachOf(
 	}
 }
 
-/** A failure in CI; elsewhere the test is skipped, and the end of the run names what was missing. */
+/** A missing runtime fails in CI. Elsewhere the test is skipped, and the end of the run names it. */
 function isMissing(title: string, path: string, t: TestContext): boolean {
 	if (existsSync(join(parent, "node_modules", path))) return false;
 	const cause = packages.isThere ? `npm has no package of it for ${MACHINE}` : packages.reason;
-	// Without it there is nothing to show this with.
+	// The test cannot run without the runtime.
 	t.skip(reportNotRun(`${title} could not be installed: ${cause}.`));
 	return true;
 }

@@ -1,5 +1,5 @@
-// The large framework and the other runtimes, installed once for each lock file outside the tree: they are most of a
-// gigabyte, which nobody needs who only runs the service.
+// Installs the large framework and the other runtimes once per lock file, outside the tree, because they take
+// most of a gigabyte that nobody needs to run the service.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -10,17 +10,17 @@ import { runProgram } from "../../support/run-program.ts";
 
 const LISTS = fileURLToPath(new URL("packages/", import.meta.url));
 const LIST_NAMES = ["package.json", "package-lock.json"];
-/** npm's settings for this checkout, which it reads only in the folder where it runs. */
+/** npm's settings for this checkout, which npm reads only in the folder where it runs. */
 const PROJECT_SETTINGS = fileURLToPath(new URL("../../../.npmrc", import.meta.url));
-/** One more try and no more: npm's own patience with a registry that is not there lasts for minutes. */
+/** One retry only, because npm's own patience with an unreachable registry lasts for minutes. */
 const RETRY_OPTIONS = ["--fetch-retries=1", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=2000"];
 const INSTALL_OPTIONS = ["--no-save", "--ignore-scripts", "--prefer-offline"];
 const QUIETLY = ["--no-audit", "--no-fund", "--no-update-notifier"];
-/** No way to the registry, or one that npm does not trust. What is wrong with a package itself is never passed over. */
+/** Messages for an unreachable or untrusted registry. A problem with a package itself is never ignored. */
 const UNREACHABLE =
 	/ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)\w*|DEPTH_ZERO_SELF_SIGNED_CERT/;
 
-/** The folder that has them in its node_modules, or why there is none. */
+/** The folder whose node_modules contains them, or why there is none. */
 export type InstalledPackages = { isThere: true; folder: string } | { isThere: false; reason: string };
 
 export async function installPackages(): Promise<InstalledPackages> {
@@ -29,12 +29,12 @@ export async function installPackages(): Promise<InstalledPackages> {
 	const folder = join(tmpdir(), `ringback-runtimes-${hash}`);
 	if (existsSync(folder)) return { isThere: true, folder };
 
-	// Elsewhere first: what is cut off in the middle must not be taken for the whole the next time.
+	// Installed elsewhere first, so that an interrupted install is not taken for a complete one.
 	const half = mkdtempSync(`${folder}-`);
 	try {
 		for (const name of LIST_NAMES) copyFileSync(join(LISTS, name), join(half, name));
 		if (existsSync(PROJECT_SETTINGS)) copyFileSync(PROJECT_SETTINGS, join(half, ".npmrc"));
-		// Not `npm ci`: it asks for every platform's binaries, and not every mirror has them all.
+		// `npm ci` is not used, because it asks for every platform's binaries, which not every mirror has.
 		await runProgram("npm", ["install", ...INSTALL_OPTIONS, ...QUIETLY, ...RETRY_OPTIONS], half);
 		if (!existsSync(folder)) renameSync(half, folder);
 		return { isThere: true, folder };

@@ -1,6 +1,6 @@
-// `npm run test:debian`: the package, built, installed, started, upgraded, removed and purged by dpkg on a machine that
-// is thrown away. It has no systemd that runs: what the unit says is checked by systemd's own tools, and the service is
-// started as the unit starts it.
+// `npm run test:debian` builds, installs, starts, upgrades, removes and purges the package with dpkg on a
+// throw-away machine. No systemd runs there. systemd's own tools check the unit, and the service is started
+// as the unit starts it.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ const arch = ARCHITECTURES.find((each) => each === process.arch) ?? "x64";
 const hindrance = findHindrance();
 const skip = hindrance === null ? false : leaveOut(`The Debian package was not installed: ${hindrance}.`);
 
-test("the units keep what they start from what it has no use for", { skip: skipAnalysis() }, () => {
+test("the units restrict what they start", { skip: skipAnalysis() }, () => {
 	for (const name of UNITS) {
 		const unit = join(ROOT, "release/debian", name);
 		const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", unit]);
@@ -75,7 +75,7 @@ describe("the Debian package", { skip }, () => {
 		rmSync(folder, { recursive: true, force: true });
 	});
 
-	test("is the same to the byte when it is made again", async () => {
+	test("has the same bytes when it is built again", async () => {
 		const before = readFileSync(first);
 		ok(before.equals(readFileSync(at(await make("1.0.0", "again")))));
 	});
@@ -103,7 +103,7 @@ describe("the Debian package", { skip }, () => {
 	});
 
 	test("starts under its own account, with its settings, and stops", async () => {
-		// What a shell would make something else of: the service's settings are not a program.
+		// Values that a shell would interpret, because the settings file is not a program.
 		const settings = [
 			"PORT=0",
 			"SMTP_URL=smtp://user:a&b$c@127.0.0.1:9",
@@ -124,7 +124,7 @@ describe("the Debian package", { skip }, () => {
 	});
 
 	test("is backed up by what its timer starts, and restored from that", async () => {
-		// As the settings say to make it.
+		// The command that the settings file gives for it.
 		const [, make = ""] = /^# {3}(\(umask .*)$/m.exec(readFileSync(ENV_FILE, "utf8")) ?? [];
 		equal((await machine.run(make)).code, 0);
 		const unit = (await machine.run("cat /usr/lib/systemd/system/ringback-backup.service")).stdout;
@@ -133,7 +133,7 @@ describe("the Debian package", { skip }, () => {
 		const [, words = ""] = /^ExecStart=\/usr\/bin\/ringback (.+)$/m.exec(unit) ?? [];
 		const backUp = `ringbackctl ${words.replace(/\$\{BACKUPS_KEPT\}/, "1")}`;
 		for (const _ of [1, 2]) {
-			// Its name has the second: two of the same one would be refused.
+			// The file name contains the second, and a second backup in the same one would be refused.
 			const made = await machine.run(`sleep 1 && ${backUp}`);
 			equal(made.code, 0, made.stderr);
 			match(made.stdout, /the key is in it, sealed by the passphrase/);
@@ -151,7 +151,7 @@ describe("the Debian package", { skip }, () => {
 		deepEqual(await readState(), before);
 	});
 
-	test("upgrades, and leaves settings and data as they are", async () => {
+	test("upgrades without changing settings and data", async () => {
 		const before = await readState();
 		const upgraded = await machine.run(`dpkg --force-confold -i ${second}`);
 		equal(upgraded.code, 0, upgraded.stderr);
@@ -161,7 +161,7 @@ describe("the Debian package", { skip }, () => {
 		equal((await machine.run("ringbackctl migrate")).code, 0);
 	});
 
-	test("is removed with its programs, and not with settings and data", async () => {
+	test("is removed with its programs, but not with settings and data", async () => {
 		const before = await readState();
 		equal((await machine.run("dpkg -r ringback")).code, 0);
 		equal(
@@ -172,7 +172,7 @@ describe("the Debian package", { skip }, () => {
 		deepEqual(await readState(), before);
 	});
 
-	test("purged, its settings go too; the data stays, and it is said where", async () => {
+	test("purged: its settings are removed, the data stays, and the message says where", async () => {
 		const purged = await machine.run("dpkg -P ringback");
 		equal(purged.code, 0, purged.stderr);
 		match(purged.stderr, /The data of Ringback is kept.*rm -r \/var\/lib\/ringback/);

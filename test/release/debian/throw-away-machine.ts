@@ -1,25 +1,27 @@
-// This Debian, as it is installed, with everything that is written kept apart and thrown away: an overlay in a mount
-// namespace of its own. What dpkg does there does not reach the machine. It has no systemd that runs.
+// This Debian as it is installed, with everything that is written kept apart and discarded: an overlay in its
+// own mount namespace. What dpkg does there does not affect the machine. No systemd runs there.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Ended, type Running, watchProcess } from "../../support/watched-process.ts";
 
-/** In memory: what is laid over a file system must not be on it. */
+/**
+ * Folder for the overlay, in memory, because an overlay cannot be stored on the file system that it covers.
+ */
 const WRITTEN_TO = "/dev/shm";
 
-/** What the package depends on, and a plain Debian may lack: dpkg fetches nothing. */
+/** Packages that ours depends on and a plain Debian may lack, because dpkg downloads nothing. */
 const NEEDED = ["adduser", "init-system-helpers", "libatomic1", "libstdc++6"];
 
 export interface ThrowAwayMachine {
-	/** A shell command, as root. */
+	/** Runs a shell command as root. */
 	run(command: string): Promise<Ended>;
 	start(command: string): Running;
 	close(): void;
 }
 
-/** Null, or why there can be none here. */
+/** Returns why it cannot work here, or null. */
 export function findHindrance(): string | null {
 	if (process.platform !== "linux" || process.getuid?.() !== 0) return "that needs Linux and root";
 	if (spawnSync("dpkg-deb", ["--version"]).status !== 0) return "that needs a Debian";
@@ -30,7 +32,7 @@ export function findHindrance(): string | null {
 	return tried.status === 0 ? null : `an overlay cannot be mounted here (${String(tried.stderr).trim()})`;
 }
 
-/** `shared` is a folder of this machine that it sees under the same path. */
+/** Opens the machine. `shared` is a folder that it sees under the same path. */
 export function openThrowAwayMachine(
 	shared = "/tmp",
 ): ThrowAwayMachine & { enter(command: string): string[] } {
