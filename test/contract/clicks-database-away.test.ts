@@ -1,5 +1,5 @@
-// Links while the database is away: known ones go on for ten minutes, others get a page that says so, and what was counted
-// meanwhile is stored later. A flood of codes that nobody has is no flood of statements.
+// Partner links while the database is away: cached ones work for ten minutes, others get a page that says so,
+// and clicks are stored later. A flood of unknown codes is not a flood of statements.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,10 +22,10 @@ import { createMigratedDatabase, openStore } from "../support/test-database.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
 const FLOOD = 5_000;
-/** The same as in clicks/partner-link-cache.ts. */
+/** The same limit as in clicks/partner-link-cache.ts. */
 const CODES_A_READ = 1_000;
 
-describe("links while PostgreSQL is away", () => {
+describe("partner links while PostgreSQL is away", () => {
 	const clock = createClock(START_MS);
 	const log = createLog();
 	let database: TestDatabase;
@@ -63,7 +63,7 @@ describe("links while PostgreSQL is away", () => {
 		await database.remove();
 	});
 
-	/** Really: nobody is connected any more, and nobody gets a connection. */
+	/** Disconnects every client and refuses new connections, or ends that. */
 	async function setAway(isAway: boolean): Promise<void> {
 		const name = new URL(database.location).pathname.slice(1);
 		await sql`alter database ${sql.id(name)} allow_connections ${sql.lit(!isAway)}`.execute(admin.db);
@@ -76,7 +76,7 @@ describe("links while PostgreSQL is away", () => {
 
 	const click = (code: string) => app.request(`/c/${code}`, { headers: BROWSER });
 
-	test("known links go on for ten minutes, others get a page; the counts are stored when it is back", async () => {
+	test("cached links work for ten minutes, others get a page, and the counts are stored when it is back", async () => {
 		equal((await click("known")).status, 302);
 		await counts.flush();
 		await setAway(true);
@@ -109,7 +109,7 @@ describe("links while PostgreSQL is away", () => {
 		equal(Number(total), clicks + 2);
 	});
 
-	test("a flood of codes that nobody has is a few statements, one at a time, and pushes no link out", async () => {
+	test("a flood of unknown codes causes a few statements, one at a time, and evicts no link", async () => {
 		let statements = 0;
 		let [under, most] = [0, 0];
 		const db = store.db.withPlugin({
@@ -135,7 +135,7 @@ describe("links while PostgreSQL is away", () => {
 		equal(links.find("nobody-24999"), null, "known to be nobody's");
 		ok(links.find("known"), "from memory");
 		equal(statements, before);
-		// At once: what is more than a read takes is refused, not queued.
+		// The codes arrive at once. Those beyond the limit of one read are refused, not queued.
 		const flood = await Promise.allSettled(
 			Array.from({ length: FLOOD }, (_, at) => links.find(`nothing-${at}`)),
 		);
@@ -143,7 +143,7 @@ describe("links while PostgreSQL is away", () => {
 		ok(statements <= before + 2);
 	});
 
-	test("many who ask for one link at once while another is being read all get it", async () => {
+	test("many requests for one link at once all get it while another link is being read", async () => {
 		const links = createPartnerLinkCache({ store, clock, log });
 		const asked = [links.find("known")];
 		for (let turn = 0; turn < 20; turn++) {

@@ -1,5 +1,5 @@
-// Calls that are stored in one transaction, on both databases: each is answered as if they had come one after the other,
-// and what is wrong with one of them is nobody else's trouble.
+// Calls that are stored in one transaction, on both databases. Each is answered as if they had arrived one
+// after the other, and a problem with one of them does not affect the others.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ eachDatabase("calls stored together", (database) => {
 	const { clock, openShop, sendTo, post, sale, approval, pixel, logged, eventsOf } =
 		createIntakeSetup(database);
 
-	test("the same order twice: the first is recorded, the second is told so, and one event is owed", async () => {
+	test("the same order twice: the first is recorded, the second is a duplicate, and one event is owed", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const answers = await sendTogether(
 			["1.00", "2.00", "3.00"].map((value) => sale(credentials, "A-1", value)),
@@ -43,7 +43,7 @@ eachDatabase("calls stored together", (database) => {
 		);
 	});
 
-	test("pixel and postback of one order, whichever comes first", async () => {
+	test("a pixel and a sale report of one order have the same result in either order", async () => {
 		for (const isPixelFirst of [true, false]) {
 			const { programme, credentials, watched, sendTogether } = await openShop({ parksPixels: true });
 			const both = [pixel(programme.public_id, "A-1"), sale(credentials, "A-1")];
@@ -60,7 +60,7 @@ eachDatabase("calls stored together", (database) => {
 		}
 	});
 
-	test("a sale and its approval: in this order both, in the other the order is not known yet", async () => {
+	test("a sale and its approval: in this order both succeed, in the other the order is unknown", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const answers = await sendTogether([
 			approval(credentials, "A-2"),
@@ -78,7 +78,7 @@ eachDatabase("calls stored together", (database) => {
 		]);
 	});
 
-	test("each of a batch has its own refusal, and the good ones are stored", async () => {
+	test("each call of a batch has its own refusal, and the good ones are stored", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const nonce = "0123456789abcdef";
 		const good = { orderId: "A-1", basketValue: "1.00" };
@@ -113,7 +113,7 @@ eachDatabase("calls stored together", (database) => {
 		);
 	});
 
-	test("a call that the database will not store fails alone, and has not spent its nonce", async () => {
+	test("a call that the database refuses fails alone, and its nonce is not spent", async () => {
 		const { programme, credentials, other, watched, send, sendTogether } = await openShop();
 		const poisoned = sale(credentials, POISON);
 		const again = poisoned.clone();
@@ -137,7 +137,7 @@ eachDatabase("calls stored together", (database) => {
 		equal(word(await send(again)), "RECORDED");
 	});
 
-	test("a batch that the database ends in favour of others is tried again before anybody hears of it", async () => {
+	test("a batch that the database aborts in favour of others is retried before anybody is answered", async () => {
 		for (const calls of [1, 3]) {
 			const { credentials, watched, send } = await openShop();
 			watched.before = async () => {
@@ -154,7 +154,7 @@ eachDatabase("calls stored together", (database) => {
 		}
 	});
 
-	test("while the database is away each call hears so at once, and none is tried alone", async () => {
+	test("while the database is away each call is answered at once, and none is tried alone", async () => {
 		const { credentials, watched, send } = await openShop();
 		watched.before = async () => {
 			throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
@@ -167,11 +167,11 @@ eachDatabase("calls stored together", (database) => {
 		equal(watched.transactions, 1);
 	});
 
-	test("a batch whose commit is not answered is not tried again: whoever repeats a call meets its conversion", async () => {
+	test("a batch whose commit is not acknowledged is not retried, and a repeated call finds its conversion", async () => {
 		const { programme, credentials, watched, send } = await openShop();
 		watched.after = async () => {
 			watched.after = async () => undefined;
-			// As the driver says it when it has waited for an answer in vain: without a code.
+			// The driver's error after a timeout, which has no code.
 			throw new Error("Query read timeout");
 		};
 		const orders = ["A-1", "A-2"];
@@ -183,7 +183,7 @@ eachDatabase("calls stored together", (database) => {
 		equal((await eventsOf(programme.id)).length, 2);
 	});
 
-	test("two processes that take the same orders at once: each is recorded and decided once", async () => {
+	test("two processes with the same orders at once record and decide each of them once", async () => {
 		const here = await openShop();
 		const { programme, credentials } = here;
 		const rivalDeps = makeAppDeps({
@@ -213,7 +213,7 @@ eachDatabase("calls stored together", (database) => {
 	});
 });
 
-/** From now on this database refuses that order, as it would a row that breaks a constraint. */
+/** Makes the database refuse that order, as it would refuse a row that breaks a constraint. */
 async function plantPoison({ kind, db }: Store): Promise<void> {
 	if (kind === "sqlite") {
 		await sql`create trigger refuse_poison before insert on conversions when new.order_id = ${sql.lit(POISON)}

@@ -1,4 +1,4 @@
-// A shop whose calls a test sends so that they are stored together: both lines of the intake are kept busy meanwhile.
+// A shop whose calls are stored together, because both lines of the intake are kept busy while they arrive.
 
 import { equal } from "node:assert/strict";
 import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
@@ -11,7 +11,7 @@ import type { SuiteDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 
-/** Until a call in process waits to be stored. */
+/** Rounds of the event loop until a call in this process waits to be stored. */
 const YIELDS = 10;
 const [FIRST_WAIT_MS] = LOCK_WAITS_MS;
 const nothing = async (): Promise<void> => undefined;
@@ -19,12 +19,12 @@ const nothing = async (): Promise<void> => undefined;
 export function createIntakeSetup(database: SuiteDatabase) {
 	const clock = createClock();
 
-	/** Counts its transactions, and does what is planted instead of one or after it. */
+	/** Counts the store's transactions, and runs planted work instead of one or after it. */
 	function watch(store: Store) {
 		const watched = { transactions: 0, before: nothing, after: nothing };
 		const transact: Store["transact"] = async (work, options) => {
 			watched.transactions++;
-			// What is tried again waits for locks less long, and for nothing here.
+			// A retry has a shorter lock wait, and is not held here.
 			if (options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
 			const done = await store.transact(work, options);
 			await watched.after();
@@ -46,14 +46,17 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		await database.store.db.deleteFrom("inbound_calls").execute();
 		watched.transactions = 0;
 
-		/** Who they are is read now: from here on no call waits for that. */
+		/** Loads the caller's identity, so that no later call waits for it. */
 		async function identify(): Promise<void> {
 			for (const known of [credentials, other.credentials]) {
 				await send(signedRequest("GET", "/v1/conversions", known, { nowMs: clock.nowMs() }));
 			}
 		}
 
-		/** Both lines are busy while these come, one after the other: then they are one batch, in this order. */
+		/**
+		 * Sends the requests one after the other while both lines are busy, so that they become one batch in this
+		 * order.
+		 */
 		async function sendTogether(requests: readonly Request[]): Promise<Answered[]> {
 			const lines = await makeBusy();
 			const sent = await oneByOne(requests);
@@ -61,7 +64,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			return Promise.all(sent.map((answer) => answer()));
 		}
 
-		/** From now on whoever comes has to wait, until both lines are free; `before` is for the transactions that follow. */
+		/** Makes new calls wait until both lines are free. `before` runs in the transactions that follow. */
 		async function makeBusy() {
 			const gate = Promise.withResolvers<void>();
 			watched.before = () => gate.promise;
@@ -129,7 +132,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 	return { clock, openShop, sendTo, post, sale, approval, bulk, pixel, logged, eventsOf };
 }
 
-/** How a call ended. */
+/** Returns the code or outcome of a call. */
 export function word({ json }: Answered): string | undefined {
 	return json.outcome ?? json.code;
 }

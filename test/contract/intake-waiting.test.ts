@@ -1,5 +1,5 @@
-// Whose call is stored when not all can be at once, on both databases: shops take turns, nobody waits for too long, and a
-// row that somebody holds is one shop's trouble.
+// Which calls are stored when not all can be at once, on both databases. Shops take turns, nobody waits too
+// long, and a locked row only affects its own shop.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ import { createIntakeSetup, word } from "./intake-setup.ts";
 eachDatabase("calls that wait to be stored", (database) => {
 	const { clock, openShop, sale, approval, bulk, eventsOf } = createIntakeSetup(database);
 
-	test("a shop that fills all places it may have leaves room for the others, and what was answered is stored", async () => {
+	test("a shop that uses all its places leaves room for others, and acknowledged calls are stored", async () => {
 		const { programme, credentials, other, send, makeBusy } = await openShop();
 		const lines = await makeBusy();
 		const surplus = 7;
@@ -40,7 +40,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		equal((await eventsOf(programme.id)).length, taken);
 	});
 
-	test("shops take turns: whoever has much waiting keeps nobody out of the next batch", async () => {
+	test("shops take turns, so a shop with many waiting calls keeps nobody out of the next batch", async () => {
 		const { credentials, other, watched, makeBusy, oneByOne } = await openShop();
 		const lines = await makeBusy();
 		const many = await oneByOne(
@@ -51,7 +51,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		await lines.setFree(async () => {
 			if (watched.transactions > 1) await gate.promise;
 		});
-		// Of both shops what came first is in the first batch, and the rest is held.
+		// The first call of both shops is in the first batch, and the others are held.
 		equal(word((await many[0]?.()) ?? (await nobody())), "RECORDED");
 		equal(word(await one()), "RECORDED");
 		equal(await isAnswered(many.at(-1)), false);
@@ -59,7 +59,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		deepEqual([...new Set((await Promise.all(many.map((answer) => answer()))).map(word))], ["RECORDED"]);
 	});
 
-	test("of a shop one bulk call is at work and few wait; the calls of others go with it", async () => {
+	test("a shop has one bulk call in progress and few waiting, and the calls of others join its batch", async () => {
 		const { credentials, other, watched, makeBusy, oneByOne } = await openShop();
 		const items = Math.floor(WAITING_ROOM.bulk.ofProgramme / 2);
 		const lines = await makeBusy();
@@ -79,7 +79,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		equal(watched.transactions, 2, "and not in its batch, as the calls of others are");
 	});
 
-	test("whoever waits for too long is told to come again, and nothing of it is stored", async () => {
+	test("a call that waits too long gets a 503, and nothing of it is stored", async () => {
 		const { programme, credentials, send, makeBusy, oneByOne } = await openShop();
 		const lines = await makeBusy();
 		const request = sale(credentials, "A-1");
@@ -97,7 +97,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		equal(word(await send(again)), "RECORDED", "its nonce is not spent");
 	});
 
-	test("a service that stops stores what is at work and tells those who wait to come again", async () => {
+	test("a stopping service stores what is in progress and answers waiting calls with a 503", async () => {
 		const stopping = new AbortController();
 		const { credentials, makeBusy, oneByOne } = await openShop({ stopSignal: stopping.signal });
 		const lines = await makeBusy();
@@ -116,7 +116,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 	});
 
 	if (database.kind === "PostgreSQL") {
-		test("a row that somebody holds costs others a moment, and then nothing", async () => {
+		test("a locked row delays others for a moment, and then not at all", async () => {
 			const { credentials, other, watched, send, identify, ...shop } = await openShop();
 			const { sendTogether, makeBusy, oneByOne } = shop;
 			for (const known of [credentials, other.credentials]) await send(sale(known, "known"));
@@ -144,7 +144,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 					"together, one call that waits in vain, and each of the others",
 				);
 
-				// For a while that shop goes by itself, and takes one line at most.
+				// For a while that shop's calls get batches of their own, on one line at most.
 				const lines = await makeBusy();
 				const [again = nobody] = await oneByOne([approval(credentials, "held")]);
 				const [another = nobody] = await oneByOne([sale(other.credentials, "B-2")]);

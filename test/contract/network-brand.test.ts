@@ -1,5 +1,5 @@
-// The brand on the wire: chosen while nobody checks headers by it, fixed with the first key, and known to every process
-// before it signs or checks anything.
+// The brand on the wire: it is chosen while nobody verifies headers with it, fixed with the first key, and
+// known to every process before it signs or verifies anything.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,10 +19,10 @@ import { addAccount, addProgrammeOf, expectValue } from "../support/shop-account
 import { until } from "../support/until.ts";
 
 describe("several processes on PostgreSQL", () => {
-	test("one that was there before the brand was chosen signs and checks by it from the first request on", async (t) => {
+	test("a process that started before the brand was chosen uses it from the first request on", async (t) => {
 		const shop = await startShop();
 		const opened = await prepareService({ database: "PostgreSQL", trustedCa: shop.caPem });
-		// Both read the network when it had chosen nothing; only the second has an engine.
+		// Both processes read the network before it had chosen anything; only the second has an engine.
 		const first = await opened.start({ RINGBACK_ROLE: "web" });
 		const second = await opened.start({ PORT: "0" });
 		t.after(async () => {
@@ -41,7 +41,7 @@ describe("several processes on PostgreSQL", () => {
 				basketValue: "10.00",
 				currency: "EUR",
 			});
-		// The second process first: it has heard of nothing.
+		// The second process is called first, because it has not been notified of anything.
 		deepEqual((await call(second.url, "1", "Acme")).ok, true);
 		const refused = await call(second.url, "2", "Service");
 		ok(!refused.ok && refused.code === "missing_signature_header", JSON.stringify(refused));
@@ -66,7 +66,7 @@ eachDatabase("the brand", (database) => {
 		sealingKey: new Uint8Array(32).fill(7),
 	});
 
-	test("is open until there is a secret, and can be chosen again and again", async () => {
+	test("can be chosen again and again until there is a secret", async () => {
 		const deps = parts();
 		const network = createKnownNetwork(deps, null);
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", false]);
@@ -78,7 +78,7 @@ eachDatabase("the brand", (database) => {
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", true]);
 	});
 
-	test("that a setting gives is kept, wins while it is set, and is not chosen on a page", async () => {
+	test("from a setting is stored, takes precedence while it is set, and cannot be chosen on a page", async () => {
 		const deps = parts();
 		equal(await keepGivenBrand(database.store, "Given"), null);
 		const network = createKnownNetwork(deps, "Given");
@@ -90,7 +90,7 @@ eachDatabase("the brand", (database) => {
 		equal((await findNetwork(database.store.db)).brand, "Given");
 	});
 
-	test("is chosen or fixed when a key is issued at the same moment, never both", async () => {
+	test("is either chosen or fixed when a key is issued at the same moment, never both", async () => {
 		const deps = parts();
 		const programme = await addProgrammeOf(deps);
 		const mine = createKnownNetwork(deps, null);

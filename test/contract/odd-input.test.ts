@@ -1,5 +1,5 @@
-// A NUL character in every place that takes text, on both databases: PostgreSQL stores none and compares none, so
-// that each would be a fault of ours. All mounted routes are walked.
+// A NUL character in every place that accepts text, on both databases. PostgreSQL can neither store nor
+// compare it, so an unchecked one would be an error of ours. All mounted routes are visited.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ import { signedRequest } from "../support/signed-request.ts";
 
 const NUL = "\u0000";
 
-/** What the pages read from their address. */
+/** Parameters that the pages read from their address. */
 const QUERY_NAMES = [
 	...[
 		"search",
@@ -40,7 +40,7 @@ const QUERY_NAMES = [
 	],
 	...["state", "event", "from", "to", "zone", "programme", "outcome", "kind", "type", "test", "audit"],
 ];
-/** What the pages read from their forms. */
+/** Fields that the pages read from their forms. */
 const FIELD_NAMES = [
 	...[
 		"name",
@@ -59,7 +59,7 @@ const FIELD_NAMES = [
 	...["commissionRate", "feeRate", "approvalDays", "parkedDays", "currency", "method", "page", "shown"],
 ];
 
-test("a form whose body breaks off, or is no chunk at all, is a 400 and no error of ours", async (t) => {
+test("a form whose body breaks off or is not chunked correctly is a 400, and not logged as our error", async (t) => {
 	const opened = await openService();
 	t.after(() => opened.close());
 	const { port } = new URL(opened.service.url);
@@ -85,7 +85,7 @@ test("a form whose body breaks off, or is no chunk at all, is a 400 and no error
 });
 
 eachDatabase("a NUL character", (database) => {
-	test("in an address is a page that is not there, whoever asks", async () => {
+	test("in an address is a 404 page, for every kind of visitor", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const owner = await site.signIn(await site.addOwner(programme));
@@ -107,7 +107,7 @@ eachDatabase("a NUL character", (database) => {
 		match(text.text, /value="%00"/);
 	});
 
-	test("in a form changes nothing, and is told", async () => {
+	test("in a form changes nothing, and is reported", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const staff = await site.signIn(await site.addStaff());
@@ -133,7 +133,7 @@ eachDatabase("a NUL character", (database) => {
 		deepEqual(await countEverything(site), before);
 	});
 
-	test("in a file is a row that is not understood, and the others are", async () => {
+	test("in a file makes its row invalid, and the other rows are read", async () => {
 		const site = createTestSite(database.store);
 		const programme = await site.addProgramme();
 		const staff = await site.signIn(await site.addStaff());
@@ -156,7 +156,7 @@ eachDatabase("a NUL character", (database) => {
 		deepEqual(faultsLogged(site), []);
 	});
 
-	test("in a call of the API or the pixel is refused by its field, and the inbound log has it", async () => {
+	test("in an API or pixel call is refused at its field, and the inbound log shows it", async () => {
 		const site = createTestSite(database.store);
 		const app = createApp(site.deps);
 		const { programme, credentials } = await makeShop(site.deps);
@@ -192,7 +192,7 @@ eachDatabase("a NUL character", (database) => {
 	});
 });
 
-/** Each as the browser's own form would be sent, encoded both ways; a file is named so, too. */
+/** Sends each form as a browser would, in both encodings; a file has such a name, too. */
 async function sendOddForms(browser: Browser, path: string): Promise<{ status: number; text: string }[]> {
 	const typed = Object.fromEntries(FIELD_NAMES.map((name) => [name, `a${NUL}b`]));
 	const twice = new URLSearchParams([

@@ -1,5 +1,5 @@
-// A stranger who floods the pixel, on both databases: what they leave behind, what others notice, and what the shop's
-// people can read about it.
+// A stranger floods the pixel, on both databases: what is left behind, what others notice, and what the
+// shop's people can read about it.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -53,20 +53,20 @@ async function openPixels(store: Store) {
 	return {
 		clock,
 		programme,
-		/** Statements that reached the database since it was last asked. */
+		/** Returns the number of statements since the last call. */
 		countStatements() {
 			const counted = statements;
 			statements = 0;
 			return counted;
 		},
-		/** As the service does: nobody is kept waiting, then what was counted is written. */
+		/** Stops as the service does: delayed answers end, then the counts are written. */
 		async stop(answers: readonly Promise<Response>[]) {
 			stopping.abort();
 			await Promise.all(answers);
 			await limitedCalls.stop();
 		},
 		start: (query: string, address: string) => request(`/pixel/${programme.public_id}.gif?${query}`, address),
-		/** The same, and whoever is answered late is waited for, while the clock moves. */
+		/** Loads the pixel and waits for a delayed answer while the clock moves. */
 		async load(query: string, address: string, programmeId = programme.public_id) {
 			const answering = request(`/pixel/${programmeId}.gif?${query}`, address);
 			await clock.moveBy(0);
@@ -89,7 +89,7 @@ async function openPixels(store: Store) {
 }
 
 eachDatabase("a flood of pixel calls", (database) => {
-	test("from one block of addresses ends at its budget, touches no database, and leaves one row a minute", async () => {
+	test("from one address block ends at its limit, uses no database, and leaves one row a minute", async () => {
 		const setup = await openPixels(database.store);
 		const { burst } = PIXEL_RATES.addressBlock;
 		for (let call = 0; call < burst; call++) {
@@ -130,13 +130,13 @@ eachDatabase("a flood of pixel calls", (database) => {
 		equal(setup.clock.waitingTimers, 0);
 	});
 
-	test("of a programme that there is not leaves no row, and a stop writes what was counted", async () => {
+	test("for an unknown programme leaves no row, and a stop writes what was counted", async () => {
 		const setup = await openPixels(database.store);
 		const before = await countRows(database.store);
 		for (let call = 0; call < PIXEL_RATES.addressBlock.burst; call++) {
 			await setup.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
 		}
-		// Of those the log keeps what one block may leave.
+		// The log keeps as many of them as one block may leave.
 		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
 		const answers = [1, 2, 3].map((order) => setup.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
 		await setup.clock.moveBy(0);
@@ -148,7 +148,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		equal(setup.clock.waitingTimers, 0);
 	});
 
-	test("that is refused for what it says is bounded too, and others' refusals still show", async () => {
+	test("that is refused for its content is limited too, and the refusals of others still show", async () => {
 		const setup = await openPixels(database.store);
 		const calls = BLOCK_REFUSALS.burst + 50;
 		for (let call = 0; call < calls; call++) await setup.load(`orderId=${call}`, "5.6.7.8");
@@ -159,7 +159,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block never has all of a programme's");
 	});
 
-	test("with long queries leaves rows of a bounded size that say they were cut", async () => {
+	test("with long queries leaves rows of a limited size that say they were cut", async () => {
 		const setup = await openPixels(database.store);
 		const padding = "ö€😀\u0001".repeat(1_000);
 		await setup.load(

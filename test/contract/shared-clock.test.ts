@@ -1,5 +1,5 @@
-// The time that processes share: what is learnt from the database's answers, how long it holds without them, and what a
-// service does while its machine's clock and the database's are far apart.
+// The time that processes share: what the database's answers prove, how long it continues without them, and
+// what a service does while its machine's clock and the database's are far apart.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -16,12 +16,15 @@ import { createTestDatabase } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
 interface Journey {
-	/** Of the question to the server, and of the answer back. */
+	/** Duration of the question's way to the server; `backMs` is that of the answer. */
 	thereMs?: number;
 	backMs?: number;
 }
 
-/** A machine and a database server whose clocks can be set, and a way between them that takes as long as a test says. */
+/**
+ * A machine and a database server whose clocks can be set, and a connection that takes as long as a test
+ * says.
+ */
 function createWorld() {
 	let passedMs = 12_345;
 	let journey: Required<Journey> | null = { thereMs: 0, backMs: 0 };
@@ -59,7 +62,7 @@ function createWorld() {
 		pass: (ms: number) => {
 			passedMs += ms;
 		},
-		/** Until the next question was answered, or nobody answered. */
+		/** Waits until the next question was answered or failed. */
 		async ask(next: Journey | null = {}) {
 			if (next === null) journey = null;
 			else setJourney(next);
@@ -78,7 +81,7 @@ function createWorld() {
 	};
 }
 
-test("the first answer counts for the middle of its journey; later ones correct it as far as they prove", async () => {
+test("the first answer counts for the middle of its round trip, and later ones correct it as far as they prove", async () => {
 	const world = createWorld();
 	world.ahead.serverMs = 3_000;
 	const clock = await world.open({ thereMs: 30, backMs: 10 });
@@ -96,7 +99,7 @@ test("the first answer counts for the middle of its journey; later ones correct 
 	await clock.stop();
 });
 
-test("a server whose clock is set is followed, either way, and never further than the answer proves", async () => {
+test("a server whose clock is set is followed in both directions, and never further than the answer proves", async () => {
 	const world = createWorld();
 	const clock = await world.open();
 	const error = () => clock.nowMs() - world.serverMs();
@@ -113,7 +116,7 @@ test("a server whose clock is set is followed, either way, and never further tha
 	await clock.stop();
 });
 
-test("a database that is away is asked every second, the time goes on without it, and a stop leaves nothing", async () => {
+test("a database that is away is asked every second, time continues without it, and a stop leaves nothing", async () => {
 	const world = createWorld();
 	world.ahead.serverMs = 4_000;
 	const clock = await world.open();
@@ -133,7 +136,7 @@ test("a database that is away is asked every second, the time goes on without it
 	deepEqual(world.delays(), []);
 });
 
-test("a stop waits for the question under way, after which none is asked", async () => {
+test("a stop waits for the question in flight, after which none is asked", async () => {
 	const world = createWorld();
 	const gate = Promise.withResolvers<number>();
 	let asked = 0;
@@ -181,7 +184,7 @@ test("a process is sure of the time while its machine's clock is within a minute
 	await clock.stop();
 });
 
-test("without a first answer there is no time to go by; on SQLite it is the machine's", async () => {
+test("without a first answer the clock does not open; on SQLite it is the machine's", async () => {
 	const world = createWorld();
 	await rejects(world.open(null), /no route to host/);
 	deepEqual(world.delays(), []);
@@ -210,11 +213,11 @@ test("PostgreSQL is asked for its own time, and followed when that is set", asyn
 	await sql`drop function public.clock_timestamp()`.execute(db);
 	await until(clock.isSure);
 	ok(isAbout(Date.now()));
-	// Both are this machine's clock, and the way there is short.
+	// Both are this machine's clock, and the round trip is short.
 	await until(() => Math.abs(clock.offsetMs() ?? Number.NaN) <= 20);
 });
 
-test("a service goes by PostgreSQL's time, and takes no signed call while it does not know whose is right", async (t) => {
+test("a service uses PostgreSQL's time, and accepts no signed call while it does not know whose is right", async (t) => {
 	let machineAheadMs = 7_000;
 	const machineClock: Clock = { ...realClock, nowMs: () => Date.now() + machineAheadMs };
 	const settings = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };

@@ -1,6 +1,6 @@
-// Anyone can call a pixel. Whatever it reports, and whenever, the shop's signed postback counts: no pixel call blocks
-// it, sets its amount or its time, or sends an event twice. Every order of arrival is in store-reports.test.ts; here
-// the whole service takes the calls and sends the callbacks.
+// Anyone can call a pixel. Whatever it reports, and whenever, the shop's signed sale report counts: no pixel
+// call blocks it, sets its amount or its time, or sends an event twice. store-reports.test.ts covers every
+// order of arrival; here the whole service receives the calls and sends the callbacks.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
 const APPROVAL_DAYS = 300;
-/** The wait for confirmation, and the chore's next round. */
+/** The wait for confirmation, plus the interval of the chore. */
 const PAST_THE_WAIT_MS = 30 * DAY_MS + 10_000;
 
 const STRANGERS_AMOUNT = "99999.00";
@@ -65,7 +65,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		equal(await countOf(programme, "RECORDED"), 5);
 	});
 
-	test("what a person approved before the server reported it stays; what was turned down costs nobody the sale", async () => {
+	test("a pixel's conversion that a person approved stays, and one that was rejected costs nobody the sale", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) await programme.pixel(orderId, "1.00");
 		await programme.approve("APPROVED");
@@ -85,7 +85,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		equal((await programme.deliveries()).length, 9, "and its own rejection is told, too");
 	});
 
-	test("the event that was owed before the confirmation keeps its body, also when it is retried after it", async () => {
+	test("the event that was owed before the confirmation keeps its body, even if it is retried afterwards", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		programme.answer = () => ({ status: 503 });
 		await programme.pixel("A-1", STRANGERS_AMOUNT);

@@ -1,5 +1,6 @@
-// A PostgreSQL that does not answer any more: every caller hears of it within five seconds, and once it is back calls are
-// taken again. In real time, because the limits on connections and statements are the driver's.
+// A PostgreSQL that does not answer any more: every caller is answered within five seconds, and calls are
+// accepted again when it is back. It uses real time, because the limits on connections and statements are the
+// driver's.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -12,10 +13,10 @@ import { signedRequest } from "../support/signed-request.ts";
 import { watchStalls } from "../support/stalls.ts";
 import { type Freeze, openLine } from "./silent-line.ts";
 
-/** What docs/operations/postgresql.md promises. */
+/** The promise of docs/operations/postgresql.md. */
 const ANSWERED_WITHIN_MS = 5_000;
 const FLOOD = 200;
-/** Between two rounds of a call of each kind. */
+/** Time between two rounds with a call of each kind. */
 const ROUND_MS = 250;
 const EMAIL = "first@network.example";
 
@@ -25,7 +26,7 @@ const WAYS: Readonly<Record<Freeze, string>> = {
 };
 
 for (const [way, what] of Object.entries(WAYS)) {
-	test(`${what} costs every caller five seconds at most, and is found again`, async (t) => {
+	test(`${what} costs every caller five seconds at most, and is used again when it is back`, async (t) => {
 		const { line, shop, staff, url, storedOrders } = await openSite(t);
 		const calls = {
 			sale: () => shop.post("/v1/conversions", sale("frozen")),
@@ -49,14 +50,14 @@ for (const [way, what] of Object.entries(WAYS)) {
 
 		equal((await shop.post("/v1/conversions", sale("before"))).status, 201);
 		line.freeze(way === "hold" ? "hold" : "lose");
-		// Many who come at once, some who come while those wait, and some who come when they have been told.
+		// Many calls at once, some that arrive while those wait, and some that arrive after they were answered.
 		const flood = Array.from({ length: FLOOD }, (_, n) =>
 			ask("flood", () => shop.post("/v1/conversions", sale(`flood-${n}`))),
 		);
 		const asked = askAll();
 		while ((await Promise.race([Promise.all(flood), wait(ROUND_MS)])) === undefined) asked.push(...askAll());
 		await Promise.all([...asked, ...askAll()]);
-		// Beyond what the machine itself stood still.
+		// Time in which the machine itself stalled is subtracted.
 		deepEqual(
 			told.filter(({ tookMs }) => tookMs > ANSWERED_WITHIN_MS + stalls.longestMs),
 			[],
@@ -72,17 +73,17 @@ for (const [way, what] of Object.entries(WAYS)) {
 		ok(tookMs < ANSWERED_WITHIN_MS + stalls.longestMs, `taken again after ${tookMs} ms`);
 		equal((await staff.open("/programmes")).status, 200);
 		equal((await fetch(`${url}/readyz`)).status, 200);
-		// None of the others had come to its commit.
+		// None of the other calls had reached its commit.
 		deepEqual(await storedOrders(), ["after", "before"]);
 	});
 }
 
-test("a PostgreSQL that answers and stores nothing makes the process unready, until a call is stored again", async (t) => {
+test("a PostgreSQL that answers but stores nothing makes the process unready until a call is stored again", async (t) => {
 	const { shop, url, db } = await openSite(t);
 	const isReady = async () => (await fetch(`${url}/readyz`)).ok;
 	const report = async (orderId: string) => (await shop.post("/v1/conversions", sale(orderId))).status;
 	equal(await report("before"), 201);
-	// As it is with a full disk.
+	// Like a database with a full disk.
 	await sql`create function refuse() returns trigger as $$
 		begin raise exception 'could not extend file' using errcode = '53100'; end $$ language plpgsql`.execute(
 		db,
@@ -106,7 +107,7 @@ interface Told {
 
 const sale = (orderId: string) => ({ orderId, basketValue: "10.00" });
 
-/** A service whose line to the database can be frozen, a shop, and staff who are signed in. */
+/** Starts a service whose connection to the database can be frozen, with a shop and signed-in staff. */
 async function openSite(t: TestContext) {
 	const opened = await prepareService({ database: "PostgreSQL" });
 	const line = await openLine(opened.database.url);

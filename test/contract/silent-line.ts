@@ -1,10 +1,11 @@
-// A line to a PostgreSQL that can fall silent: as if the server were frozen, or as if a firewall had forgotten it.
+// A connection to PostgreSQL that can fall silent, as if the server were frozen or a firewall had dropped the
+// connection.
 
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { portOf } from "../support/port-of.ts";
 
-/** "hold": what is sent arrives after the thaw. "lose": it never does, nor does anything else on the same connection. */
+/** "hold" delivers everything after the thaw. "lose" never does, on this connection. */
 export type Freeze = "hold" | "lose";
 
 export async function openLine(databaseUrl: string) {
@@ -17,7 +18,7 @@ export async function openLine(databaseUrl: string) {
 		sockets.add(from);
 		from.on("data", (bytes) => lost.has(from) || to.write(bytes));
 		from.on("end", () => lost.has(from) || to.end());
-		// Whoever breaks off has closed its end: the other hears of it by "end", or by the end of the test.
+		// A broken connection is reported to the other end by "end", or by the end of the test.
 		from.on("error", () => undefined);
 		from.on("close", () => sockets.delete(from));
 		if (frozen !== null) silence(from, frozen);
@@ -37,9 +38,9 @@ export async function openLine(databaseUrl: string) {
 	const url = new URL(databaseUrl);
 	url.host = `127.0.0.1:${portOf(server)}`;
 	return {
-		/** The same database, over this line. */
+		/** URL of the same database over this connection. */
 		url: url.href,
-		/** From now on nothing arrives at either end; new connections are taken, and nothing arrives there either. */
+		/** Stops all data in both directions. New connections are accepted, but nothing arrives there either. */
 		freeze(how: Freeze) {
 			frozen = how;
 			for (const socket of sockets) silence(socket, how);
