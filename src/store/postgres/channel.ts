@@ -1,29 +1,32 @@
-// What engines of other processes must hear of: NOTIFY after the commit, LISTEN on a connection of its own. Where a
-// notification may have been lost, engines are told to look for themselves.
+// Notifies the engines of other processes, by NOTIFY after the commit and LISTEN on a separate connection. If a
+// notification may have been lost, the engines check the database themselves.
 //
-//   payload: "<due>:<id>,<id>,…" something of these programmes is due · "change:<id>" its URL or secret has changed ·
-//            "anywhere" look for yourselves
+//   payload "<due>:<id>,<id>,…"   deliveries of these programmes are due from this time on
+//   payload "change:<id>"         the programme's URL or secret has changed
+//   payload "anywhere"            check the database
 
 import pg from "pg";
+import { createSingleFlight } from "../../concurrency/single-flight.ts";
 import type { Clock, Log } from "../../ports.ts";
 import type { Owed } from "../queries/queue.ts";
 import type { DueListeners } from "../store.ts";
 
 const CHANNEL = "ringback_due";
-/** PostgreSQL refuses payloads of 8,000 bytes. */
+/** Maximum number of ids in a payload. PostgreSQL refuses payloads of 8,000 bytes. */
 const MAX_IDS_IN_PAYLOAD = 400;
 const ANYWHERE = "anywhere";
 const CONNECT_TIMEOUT_MS = 5_000;
-/** For the goodbye on closing: a server that is gone does not answer it. */
+/** Time to wait for the server when the channel closes. A server that is gone does not answer. */
 const END_TIMEOUT_MS = 1_000;
 const RECONNECT_DELAY_MS = 1_000;
 const KEEP_ALIVE_MS = 5_000;
-const RETELL_DELAY_MS = 1_000;
+const NOTIFY_RETRY_DELAY_MS = 1_000;
 
 export interface DueChannel {
-	/** To the engine of this process, and to the others what it cannot take care of. */
+	/** Notifies the engine of this process, and other processes of the programmes that this engine does not own. */
 	announce(owed: Owed): void;
 	announceChange(programmeId: number): void;
+	/** Makes the engines of other processes check the database, and also the engine of this process if `isOurs`. */
 	announceRecheck(isOurs: boolean): void;
 	startListening(): void;
 	close(): Promise<void>;
@@ -38,32 +41,43 @@ export function createDueChannel(
 	let client: pg.Client | undefined;
 	let isClosed = false;
 	let isListening = false;
-	/** What is yet to be told: programmes with something due, and the earliest of it; and other payloads. */
+	/** Programmes with due deliveries that are not announced yet, and the earliest due time among them. */
 	let due = new Set<number>();
 	let dueAtMs = Number.POSITIVE_INFINITY;
-	let others = new Set<string>();
-	let isNotifying = false;
-	let notifying = Promise.resolve();
+	/** Other payloads that are not sent yet. */
+	let otherPayloads = new Set<string>();
 	let cancelReconnect = (): void => undefined;
-	let cancelRetelling = (): void => undefined;
+	let cancelRetry = (): void => undefined;
+
+	/** Sends everything that waits in one statement. Payloads that arrive meanwhile are sent together in the next one. */
+	const sending = createSingleFlight({
+		run: async () => {
+			const payloads = [...formatDue(dueAtMs, [...due]), ...otherPayloads];
+			due = new Set();
+			dueAtMs = Number.POSITIVE_INFINITY;
+			otherPayloads = new Set();
+			if (payloads.length > 0) await notify(CHANNEL, payloads);
+		},
+		onError: recheckLater,
+	});
 
 	async function connect(): Promise<void> {
 		const fresh = new pg.Client({
 			connectionString: url,
 			keepAlive: true,
-			// A connection that a firewall has forgotten is noticed within seconds, not after the kernel's two hours.
+			// Keep-alives detect a connection that a firewall has dropped within seconds. The kernel's default is two hours.
 			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
 			application_name: `${name}-listen`,
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		});
-		fresh.on("notification", ({ payload }) => hear(payload ?? ""));
+		fresh.on("notification", ({ payload }) => receive(payload ?? ""));
 		fresh.on("error", () => reconnectLater(fresh));
 		fresh.on("end", () => reconnectLater(fresh));
 		client = fresh;
 		try {
 			await fresh.connect();
 			await fresh.query(`listen ${CHANNEL}`);
-			// What was announced while nobody listened is found by looking.
+			// Notifications that were sent before this connection listened are lost.
 			listeners.onRecheck();
 		} catch {
 			reconnectLater(fresh);
@@ -74,47 +88,31 @@ export function createDueChannel(
 		if (isClosed || client !== broken) return;
 		client = undefined;
 		log.warn({}, "the wake-up connection broke; polling until it is back");
-		broken.end().catch(() => undefined); // It is broken already: there is nothing to learn from its end.
+		// The connection is already broken, so an error of its end says nothing new.
+		broken.end().catch(() => undefined);
 		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => {
 			listeners.onRecheck();
 			void connect();
 		});
 	}
 
-	function hear(payload: string): void {
-		const [, word = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
+	function receive(payload: string): void {
+		const [, kind = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
 		const programmeIds = ids.split(",").map(Number);
 		if (ids === "") listeners.onRecheck();
-		else if (word === "change") for (const id of programmeIds) listeners.onChange(id);
-		else listeners.onOwed({ programmeIds, dueAtMs: Number(word) });
+		else if (kind === "change") for (const id of programmeIds) listeners.onChange(id);
+		else listeners.onOwed({ programmeIds, dueAtMs: Number(kind) });
 	}
 
-	/** One statement under way at a time; what comes meanwhile goes together in the next. */
-	async function flush(): Promise<void> {
-		isNotifying = true;
-		while (due.size + others.size > 0) {
-			const payloads = [...formatDue(dueAtMs, [...due]), ...others];
-			due = new Set();
-			dueAtMs = Number.POSITIVE_INFINITY;
-			others = new Set();
-			await notify(CHANNEL, payloads).catch(tellLater);
-		}
-		isNotifying = false;
+	/** Nobody may have received the payloads, so other engines must check the database once it is back. */
+	function recheckLater(): void {
+		cancelRetry();
+		if (!isClosed) cancelRetry = clock.after(NOTIFY_RETRY_DELAY_MS, () => send(ANYWHERE));
 	}
 
-	/** Nobody may have heard it. What it was about others find by looking, when the database is back. */
-	function tellLater(): void {
-		cancelRetelling();
-		if (!isClosed) cancelRetelling = clock.after(RETELL_DELAY_MS, () => tell(ANYWHERE));
-	}
-
-	function startFlush(): void {
-		if (!isNotifying) notifying = flush();
-	}
-
-	function tell(payload: string): void {
-		others.add(payload);
-		startFlush();
+	function send(payload: string): void {
+		otherPayloads.add(payload);
+		sending.request();
 	}
 
 	return {
@@ -123,15 +121,15 @@ export function createDueChannel(
 			if (elsewhere.length === 0) return;
 			for (const id of elsewhere) due.add(id);
 			dueAtMs = Math.min(dueAtMs, owed.dueAtMs);
-			startFlush();
+			sending.request();
 		},
 		announceChange(programmeId) {
 			listeners.onChange(programmeId);
-			tell(`change:${programmeId}`);
+			send(`change:${programmeId}`);
 		},
 		announceRecheck(isOurs) {
 			if (isOurs) listeners.onRecheck();
-			tell(ANYWHERE);
+			send(ANYWHERE);
 		},
 		startListening() {
 			if (isListening) return;
@@ -141,10 +139,9 @@ export function createDueChannel(
 		async close() {
 			isClosed = true;
 			cancelReconnect();
-			cancelRetelling();
-			const present = client;
-			const ended = Promise.allSettled([notifying, present?.end()]);
-			// A server that is gone answers neither.
+			cancelRetry();
+			const ended = Promise.allSettled([sending.whenIdle(), client?.end()]);
+			// Neither ends if the server is gone, so the wait is limited.
 			await new Promise<void>((resolve) => {
 				const cancel = clock.after(END_TIMEOUT_MS, resolve);
 				void ended.then(() => {

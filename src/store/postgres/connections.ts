@@ -1,33 +1,37 @@
-// The connections of one process to PostgreSQL. A server that says nothing any more, because it is frozen or nothing gets
-// through to it, counts as away like one that is stopped: what waits for it fails. A slow statement looks the same from
-// here, so before that the server is asked something that takes no time, over a connection of its own.
+// The connections of one process to PostgreSQL. A server that stops answering, because it is frozen or the network drops
+// packets, is treated like one that is stopped: all waiting queries fail. A slow statement looks the same to us, so a
+// separate connection first sends the server a query that takes no time (the probe).
 //
-//   answers ─▶ nothing comes for half a second, while something is asked ─▶ probed ─▶ silent: whatever is asked fails
-//      ▲                                                                      │                 │
-//      └────────────────────── the probe is answered ◀────────────────────────┴── probed again ◀┘
+//   answering ─▶ no answer for half a second while queries wait ─▶ probing ─▶ silent: every query fails at once
+//      ▲                                                              │                 │
+//      └────────────────── the probe is answered ◀────────────────────┴── probing again ◀┘
 
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
 import { hotStatementName } from "./hot-statement.ts";
 
-/** SQLSTATE connection_failure: see unavailable.ts. */
+/** SQLSTATE connection_failure. See unavailable.ts. */
 const CONNECTION_FAILURE = "08006";
 
 /**
- * Together with the probe it is known within three seconds that a server is silent, so that callers have their 503 within
- * five, however many statements and turns their calls would have taken.
+ * Time without an answer after which the server is probed. Together with the probe, a silent server is detected
+ * within three seconds. Callers then get their 503 within five seconds, however many statements their calls would
+ * have needed.
  */
-const LISTEN_MS = 500;
-/** For connecting, and again for the answer: a pooler connects by itself. A server far away takes a third of a second. */
+const PROBE_AFTER_MS = 500;
+/**
+ * Time limit for connecting, and again for the answer. A pooler accepts connections by itself, so both are limited. A
+ * distant server needs a third of a second.
+ */
 const PROBE_TIMEOUT_MS = 2_000;
 
 export interface PostgresConnections {
-	/** Those in use now: a silent server's are given up, and others made once it answers. */
+	/** The present pool. It is replaced when the server falls silent. */
 	readonly pool: Pick<pg.Pool, "options" | "totalCount" | "idleCount" | "waitingCount">;
-	/** Fails at once while the server is silent, and when it falls silent. */
+	/** Takes a connection from the pool. Rejects at once while the server is silent, and as soon as it falls silent. */
 	connect(): Promise<pg.PoolClient>;
-	/** The same for what is asked over a connection. */
+	/** Runs a query. Rejects under the same conditions. */
 	ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 	end(): Promise<void>;
 }
@@ -37,16 +41,19 @@ export function openConnections(
 	{ clock, log }: { clock: Clock; log: Log },
 ): PostgresConnections {
 	let pool = openPool(config, log);
-	/** How to fail what is asked. */
+	/** Rejects the promises of all waiting queries. */
 	const waiting = new Set<(error: Error) => void>();
-	let wasHeard = false;
+	let hasAnswered = false;
 	let isSilent = false;
 	let isWatching = false;
 	let isEnded = false;
 	let cancelPause = (): void => undefined;
 
-	/** `onEnd` also hears of what came too late. */
-	function whileHeard<Value>(
+	/**
+	 * Starts an operation that fails if the server falls silent. `onEnd` is also called for a result that arrives after
+	 * that.
+	 */
+	function failIfSilent<Value>(
 		start: () => Promise<Value>,
 		onEnd: (value: Value, isLate: boolean) => void,
 	): Promise<Value> {
@@ -67,36 +74,36 @@ export function openConnections(
 		return promise;
 	}
 
-	const isInDoubt = (): boolean => !isEnded && (isSilent || waiting.size > 0);
+	const mustWatch = (): boolean => !isEnded && (isSilent || waiting.size > 0);
 
-	/** Never rejects. */
+	/** Watches the server while queries wait or it is silent. Never rejects. */
 	async function watch(): Promise<void> {
 		isWatching = true;
-		while (isInDoubt()) {
-			wasHeard = false;
+		while (mustWatch()) {
+			hasAnswered = false;
 			await new Promise<void>((resolve) => {
-				cancelPause = clock.after(LISTEN_MS, resolve);
+				cancelPause = clock.after(PROBE_AFTER_MS, resolve);
 			});
-			if (wasHeard || !isInDoubt()) continue;
+			if (hasAnswered || !mustWatch()) continue;
 			const isAnswered = await probe(config);
-			// If it was this process that stood still, what has come meanwhile is read now.
+			// If this process was suspended, answers may still be waiting in its sockets. They are read now.
 			await clock.yieldLoop();
-			if (isAnswered && isSilent) hearAgain();
-			if (!isAnswered && !isSilent && !wasHeard && isInDoubt()) giveUp();
+			if (isAnswered && isSilent) noteAnswer();
+			if (!isAnswered && !isSilent && !hasAnswered && mustWatch()) giveUp();
 		}
 		isWatching = false;
 	}
 
-	function hearAgain(): void {
+	function noteAnswer(): void {
 		isSilent = false;
 		log.info({}, "the database answers again");
 	}
 
 	function giveUp(): void {
 		isSilent = true;
-		log.error({ waiting: waiting.size }, "the database does not answer: calls fail at once until it does");
-		// In the old pool the next would wait behind connections that may never be heard of again. Its end fails only if it
-		// has ended before.
+		log.error({ waiting: waiting.size }, "the database does not answer; calls fail at once until it does");
+		// The connections of the old pool may never answer again, so a new pool replaces it. The end of a pool rejects
+		// only if it has ended before.
 		pool.end().catch(() => undefined);
 		pool = openPool(config, log);
 		for (const fail of waiting) fail(silence());
@@ -108,15 +115,15 @@ export function openConnections(
 			return pool;
 		},
 		connect: () =>
-			whileHeard(
+			failIfSilent(
 				() => pool.connect(),
 				(client, isLate) => {
 					if (isLate) client.release();
 				},
 			),
 		ask: (question) =>
-			whileHeard(question, () => {
-				wasHeard = true;
+			failIfSilent(question, () => {
+				hasAnswered = true;
 			}),
 		async end() {
 			await pool.end();
@@ -128,22 +135,24 @@ export function openConnections(
 
 function openPool(config: pg.PoolConfig, log: Log): pg.Pool {
 	const pool = new pg.Pool(config);
-	// An idle connection that breaks (the server restarts) is replaced at the next query; without a listener
-	// it would end the process.
+	// The next query replaces an idle connection that broke, for example because the server restarted. Without a
+	// listener the error would end the process.
 	pool.on("error", (error) =>
 		log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
 	return pool;
 }
 
-/** Whether the server has anything to say; that it takes no more connections is an answer, too. Never rejects. */
+/**
+ * Returns true if the server answers. A refusal, for example of another connection, is an answer too. Never rejects.
+ */
 async function probe(config: pg.PoolConfig): Promise<boolean> {
 	const client = new pg.Client({
 		...config,
 		connectionTimeoutMillis: PROBE_TIMEOUT_MS,
 		query_timeout: PROBE_TIMEOUT_MS,
 	});
-	// A connection that breaks fails what is asked over it; without a listener it would end the process.
+	// The error also fails the query that waits on the connection. Without a listener it would end the process.
 	client.on("error", () => undefined);
 	try {
 		await client.connect();
@@ -152,7 +161,7 @@ async function probe(config: pg.PoolConfig): Promise<boolean> {
 	} catch (error) {
 		return error instanceof pg.DatabaseError;
 	} finally {
-		// Not waited for: a server that falls silent now would not answer it.
+		// The end is not awaited, because a server that has just fallen silent would not answer it.
 		client.end().catch(() => undefined);
 	}
 }
@@ -165,27 +174,28 @@ function errorCode(error: Error): string {
 	return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
-// The connections to PostgreSQL, as Kysely uses them. A connection that breaks or falls silent fails its queries with
-// a code that says so: the driver's own errors have none, and the ROLLBACK that then fails hides the first one. Hot
+// The connections as a pool for Kysely. A query on a connection that breaks or falls silent fails with a code that
+// says so. The driver's own errors have no code, and the ROLLBACK that fails next would hide the first error. Hot
 // statements are sent under their names.
 
-/** What the driver says, without a code, when its `query_timeout` has passed. */
+/** Message of the driver's error when its `query_timeout` has passed. The error has no code. */
 const NO_ANSWER = "Query read timeout";
 
 /**
- * The server's own limits, in milliseconds, so that what nobody waits for any more ends there too. Far above any query
- * of ours. Who waits for a lock is told before who works.
+ * Limits on the server's side in milliseconds, so that the server also ends work that nobody waits for any more. They
+ * are far above the time of any query. The lock timeout is shorter than the statement timeout, so that a statement
+ * that waits for a lock fails with the more precise error.
  */
 export const SERVER_TIMEOUTS = {
 	statement_timeout: 15_000,
 	lock_timeout: 10_000,
-	/** We may vanish, too: our locks must not outlive us for long. */
+	/** Ends the transaction of a process that has vanished, so that its locks do not outlive it for long. */
 	idle_in_transaction_session_timeout: 15_000,
 } as const;
 
 /**
- * What is set with `begin`, in the same round trip. A pooler in transaction mode takes no such parameters when a
- * connection starts, and gives each transaction another session.
+ * Returns the settings that are sent together with `begin`, in the same round trip. A pooler in transaction mode
+ * accepts no such parameters when a connection starts, and gives each transaction another session.
  */
 function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly string[] {
 	const timeouts = {
@@ -196,22 +206,22 @@ function localTimeouts({ isPooled, lockWaitMs }: ConnectionOptions): readonly st
 }
 
 export interface ConnectionOptions {
-	/** Whether hot statements get their names. PgBouncer before 1.21 does not know them in its transaction mode. */
+	/** Whether hot statements are prepared by name. PgBouncer before 1.21 does not support that in transaction mode. */
 	preparesStatements: boolean;
-	/** A pooler in transaction mode stands between. */
+	/** Whether the connections go to a pooler in transaction mode. */
 	isPooled: boolean;
-	/** For how long its transactions wait for a lock: as SERVER_TIMEOUTS says unless told. */
+	/** Time that transactions wait for a lock. The default is in SERVER_TIMEOUTS. */
 	lockWaitMs?: number;
 }
 
 export function toKyselyPool(connections: PostgresConnections, options: ConnectionOptions): PostgresPool {
-	// One for each connection, as long as it lasts: Kysely knows them by identity.
+	// There is one wrapper for each connection, because Kysely compares connections by identity.
 	const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 	return {
 		options: connections.pool.options,
 		end: () => connections.end(),
 		async connect() {
-			// Whatever has no code of the server's or the system's is a connection that was not made in time.
+			// An error without a code of the server or the system means that the connection was not made in time.
 			const client = await connections.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
@@ -229,7 +239,7 @@ function watchConnection(
 ): PostgresPoolClient {
 	const timeouts = localTimeouts(options);
 	let isBroken = false;
-	// Must be heard in any case: an error nobody listens for would end the process.
+	// Without a listener the error would end the process.
 	client.on("error", () => {
 		isBroken = true;
 	});
@@ -237,7 +247,7 @@ function watchConnection(
 	function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
 	function query(text: string | object, parameters: readonly unknown[] = []): object {
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
-		// A ROLLBACK would wait behind the statement that has no answer, as long again.
+		// A ROLLBACK would wait just as long behind the statement that got no answer.
 		if (isBroken) return Promise.reject(withCode(new Error("the connection to the database is lost")));
 		const name = options.preparesStatements ? hotStatementName(text) : undefined;
 		const sent = timeouts.length > 0 && TRANSACTION_START.test(text) ? [text, ...timeouts].join("; ") : text;
@@ -246,7 +256,7 @@ function watchConnection(
 		return connections
 			.ask(() => client.query(statement))
 			.catch((error: unknown) => {
-				// What the server still does, nobody knows: the connection is of no more use.
+				// Nobody knows what the server is still doing, so the connection cannot be used again.
 				if (hasNoAnswer(error)) isBroken = true;
 				throw isBroken ? withCode(error) : error;
 			});
@@ -254,7 +264,7 @@ function watchConnection(
 	return { query, release: (destroy) => client.release(destroy === true || isBroken) };
 }
 
-/** As Kysely begins them. */
+/** The statements by which Kysely begins a transaction. */
 const TRANSACTION_START = /^(?:begin$|start transaction\b)/;
 
 function hasNoAnswer(error: unknown): boolean {

@@ -1,4 +1,4 @@
-// What PostgreSQL is asked about itself, at the start and by `ringback doctor`. Facts alone: what they mean is the doctor's.
+// Facts about the PostgreSQL server, for the start and for `ringback doctor`. The doctor interprets them.
 
 import { sql } from "kysely";
 import pg from "pg";
@@ -7,7 +7,7 @@ import type { PostgresSetting } from "./setting.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Over a connection of its own, past the pooler where there is one. */
+/** Runs queries over a separate connection that bypasses a pooler. */
 async function askDirectly<Answer>(
 	{ url, directUrl }: PostgresSetting,
 	ask: (client: pg.Client) => Promise<Answer>,
@@ -18,7 +18,7 @@ async function askDirectly<Answer>(
 		query_timeout: CONNECT_TIMEOUT_MS,
 		application_name: "ringback-command",
 	});
-	// A connection that breaks fails the query that waits on it.
+	// The error also fails the query that waits on the connection.
 	client.on("error", () => undefined);
 	await client.connect();
 	try {
@@ -29,30 +29,30 @@ async function askDirectly<Answer>(
 }
 
 /**
- * Whether a word that is announced where queries go arrives where we would listen. Behind a pooler in transaction mode
- * LISTEN is taken without complaint, and nothing is ever heard.
+ * Checks that a notification sent over the query connections arrives at a listening connection. A pooler in
+ * transaction mode accepts LISTEN, but notifications never arrive.
  */
 export function canListen(setting: PostgresSetting, db: Db): Promise<boolean> {
 	return askDirectly(setting, async (client) => {
-		let hasHeard = false;
+		let hasArrived = false;
 		client.on("notification", () => {
-			hasHeard = true;
+			hasArrived = true;
 		});
 		const channel = `ringback_doctor_${process.pid}`;
 		await client.query(`listen ${channel}`);
 		await sql`select pg_notify(${channel}, '')`.execute(db);
-		// Notifications come before the answer to the next question, at the latest.
+		// A notification arrives before the answer to the next query.
 		await client.query("select 1");
-		return hasHeard;
+		return hasArrived;
 	});
 }
 
-/** What every account may ask, and a pooler passes on. */
+/** Identity of a database. Every account may query it, also through a pooler. */
 interface DatabaseEnd {
 	name: string;
-	/** Another one after the database was dropped and made again; clusters give the same numbers, though. */
+	/** Differs after the database was dropped and created again. Different clusters may have the same number. */
 	id: string;
-	/** To the microsecond: no two servers have the same. */
+	/** Start time of the server to the microsecond, which no two servers share. */
 	serverStart: string;
 }
 
@@ -61,9 +61,9 @@ const READ_END = `select current_database() as name,
 	extract(epoch from pg_postmaster_start_time())::text as "serverStart"`;
 
 /**
- * Whether both addresses lead to the same database. Where they do not, migrations would build tables in one database while
- * queries go to the other, and nothing announced in one is heard in the other. A sentence on what is wrong; null when
- * nothing is, or when one of them does not answer: whoever needs it will say so.
+ * Checks that both addresses lead to the same database. Otherwise migrations would create tables in one database
+ * while queries use the other, and notifications would be lost. Returns a sentence about the problem, or null if
+ * there is none or one of them does not answer. In that case the first query that needs it will fail.
  */
 export async function findDifferentEnds(setting: PostgresSetting, db: Db): Promise<string | null> {
 	if (setting.directUrl === null) return null;
@@ -88,15 +88,15 @@ function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string |
 
 export type ServerFacts = Awaited<ReturnType<typeof readServer>>;
 
-/** How the server is set up for accounts like ours. */
+/** Reads the server's settings for our account. */
 export async function readServer(db: Db) {
 	const { rows } = await sql<{
-		/** 0 is without end. As a statement outside a transaction meets it. */
+		/** Time limit of a statement outside a transaction. 0 means no limit. */
 		statementTimeoutMs: number;
-		/** It removes dead rows, and empties the list of new entries of the search index. */
+		/** Whether autovacuum runs. It removes dead rows and merges the pending list of the search index. */
 		hasAutovacuum: boolean;
 		maxConnections: number;
-		/** In use by anybody. */
+		/** Number of connections in use by all clients. */
 		connections: number;
 	}>`select (select setting::bigint from pg_settings where name = 'statement_timeout') as "statementTimeoutMs",
 		current_setting('autovacuum')::bool and current_setting('track_counts')::bool as "hasAutovacuum",
@@ -106,6 +106,6 @@ export async function readServer(db: Db) {
 		db,
 	);
 	const [found] = rows;
-	if (found === undefined) throw new Error("PostgreSQL tells nothing about itself");
+	if (found === undefined) throw new Error("a select without a table always has a row");
 	return found;
 }

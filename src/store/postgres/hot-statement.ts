@@ -1,5 +1,5 @@
 // Statements that run for every batch of calls or results on PostgreSQL. Their texts are constant and take sets as
-// arrays, so each is sent under a name: a connection parses and plans it once instead of every time.
+// arrays. Each is prepared under a name, so that a connection parses and plans it once.
 
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
@@ -10,18 +10,21 @@ export interface HotStatement<Row> {
 	run(trx: Db, parameters: readonly (string | number | null)[]): Promise<Row[]>;
 }
 
-/** PostgreSQL's names have 63 bytes. This many letters of a hash are as good as all of it. */
+/**
+ * Number of letters of the hash in a name. A name may have 63 bytes, and this many letters suffice to make it unique.
+ */
 const NAME_LETTERS = 22;
 
 const NAMES = new Map<string, string>();
 
 /**
- * To be made once, outside of any function. The text must name the columns that it returns: with `*`, a column that a
- * later program adds to the table makes every connection that knows the statement refuse it. After five runs PostgreSQL
- * may stay with a plan that knows no parameter: test/contract/store-plans looks at that plan, too.
+ * Defines a hot statement. Call it once, at the top level of a file. The text must name the columns that it returns.
+ * With `*`, every connection that has prepared the statement would refuse it after a later program adds a column.
+ * After five runs PostgreSQL may use a generic plan, so test/contract/store-plans.test.ts checks that plan too.
  */
 export function hotStatement<Row>(text: string): HotStatement<Row> {
-	// By its text: behind a pool that mixes programs up, a name never means another statement than ours.
+	// The name is derived from the text. Behind a pooler that several programs share, a name then never refers to
+	// another statement.
 	const hash = createHash("sha256").update(text).digest("base64url");
 	NAMES.set(text, `ringback_${hash.slice(0, NAME_LETTERS)}`);
 	return {
@@ -31,13 +34,15 @@ export function hotStatement<Row>(text: string): HotStatement<Row> {
 	};
 }
 
-/** Undefined for every other statement: those are planned for the parameters they come with. */
+/**
+ * Returns the statement's name, or undefined for other statements, which are planned for their parameters each time.
+ */
 export function hotStatementName(text: string): string | undefined {
 	return NAMES.get(text);
 }
 
-// A column of many rows as one parameter, in PostgreSQL's own spelling of an array: the driver's took 3 µs of a result's
-// time in a profile.
+// Formats a column of many rows as one parameter, as a PostgreSQL array literal. The driver's own formatting took 3
+// µs for each result in a profile.
 
 type Element = number | string | null;
 

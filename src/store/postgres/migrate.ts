@@ -1,5 +1,5 @@
-// Migrations on PostgreSQL: on one connection of their own, which holds the lock that keeps others out over all their
-// transactions. The lock is the session's, so it goes with the process that held it.
+// Applies migrations on PostgreSQL. They use one connection, which holds an advisory lock over all their
+// transactions, so that only one process migrates. The lock belongs to the session and ends with the process.
 
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
@@ -10,23 +10,26 @@ import { waitedForLock } from "../unavailable.ts";
 interface PostgresMigration {
 	url: string;
 	types: pg.CustomTypesConfig;
-	/** Behind the last migration, on the connection that holds the lock. */
+	/** Runs after the last migration, on the connection that holds the lock. */
 	afterwards(connection: Db): Promise<void>;
 }
 
-/** Any number will do, as long as every Ringback takes the same one. */
+/** Number of the advisory lock, the same in every version of Ringback. */
 const MIGRATION_LOCK = 7_464_225;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Whoever waits for a lock that a reader holds makes everybody else wait behind it. So we wait two seconds at most, let
- * the others through, and come again.
+ * Time to wait for a lock. Everybody else queues behind a migration that waits for a lock, so it gives up after two
+ * seconds, lets the others through, and tries again.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_SECONDS = 1;
-/** Five minutes. A backup may take longer: then somebody has to choose another time. */
-const LOCK_TRIES = 100;
+/**
+ * Number of attempts, about five minutes. If a backup holds the table for longer, somebody must migrate at another
+ * time.
+ */
+const LOCK_ATTEMPTS = 100;
 
 export async function migratePostgres(
 	{ url, types, afterwards }: PostgresMigration,
@@ -40,20 +43,20 @@ export async function migratePostgres(
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		keepAlive: true,
 		application_name: "ringback-migrate",
-		// A pooler refuses it at once by this, before anything is done through it.
+		// A pooler refuses this parameter at once, before anything is done through it.
 		lock_timeout: LOCK_TIMEOUT_MS,
 		types,
 	});
-	// It fails the query that waits for it; nothing else has to be done about it.
+	// The error also fails the query that waits for the connection, so nothing else has to be done.
 	pool.on("error", () => undefined);
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	try {
-		// Pinned: another connection of the pool would not have the lock.
+		// All statements use this connection, because another one would not hold the lock.
 		return await db.connection().execute(async (connection) => {
 			await takeLock(connection, tell);
 			const report = await applyMigrations(
 				"postgres",
-				(work) => withPatience(connection, tell, () => connection.transaction().execute(work)),
+				(work) => retryOnLock(connection, tell, () => connection.transaction().execute(work)),
 				nowMs,
 				options,
 			);
@@ -65,34 +68,34 @@ export async function migratePostgres(
 	}
 }
 
-/** Waits for as long as another process migrates. */
+/** Takes the lock. Waits while another process migrates. */
 async function takeLock(connection: Db, tell: (progress: string) => void): Promise<void> {
-	for (let tried = 1; ; tried++) {
-		const { rows } = await sql<{ isOurs: boolean }>`
-			select pg_try_advisory_lock(${MIGRATION_LOCK}) as "isOurs"`.execute(connection);
-		if (rows[0]?.isOurs === true) return;
-		if (tried === 1) tell("another process migrates the database; waiting for it");
+	for (let attempt = 1; ; attempt++) {
+		const { rows } = await sql<{ isTaken: boolean }>`
+			select pg_try_advisory_lock(${MIGRATION_LOCK}) as "isTaken"`.execute(connection);
+		if (rows[0]?.isTaken === true) return;
+		if (attempt === 1) tell("another process is migrating the database; waiting for it");
 		await pause(connection, 0.2);
 	}
 }
 
-async function withPatience<Value>(
+async function retryOnLock<Value>(
 	connection: Db,
 	tell: (progress: string) => void,
 	work: () => Promise<Value>,
 ): Promise<Value> {
-	for (let tried = 1; ; tried++) {
+	for (let attempt = 1; ; attempt++) {
 		try {
 			return await work();
 		} catch (error) {
-			if (!waitedForLock(error) || tried === LOCK_TRIES) throw error;
-			tell(`a table that has to be changed is in use; trying again (${tried} of ${LOCK_TRIES})`);
+			if (!waitedForLock(error) || attempt === LOCK_ATTEMPTS) throw error;
+			tell(`a table that has to be changed is in use; trying again (${attempt} of ${LOCK_ATTEMPTS})`);
 			await pause(connection, LOCK_PAUSE_SECONDS);
 		}
 	}
 }
 
-/** On the server: this connection has nothing else to do. */
+/** Waits on the server, because this connection has nothing else to do. */
 async function pause(connection: Db, seconds: number): Promise<void> {
 	await sql`select pg_sleep(${seconds})`.execute(connection);
 }

@@ -1,23 +1,23 @@
-// What the settings say about PostgreSQL. Apart from postgres.ts, because reading settings needs no database client.
+// The settings for PostgreSQL. They are not in store.ts, because reading settings needs no database client.
 
 export interface PostgresSetting {
 	kind: "postgres";
-	/** Where queries go: the server itself, or a pooler in transaction mode. */
+	/** Address for queries: the server itself, or a pooler in transaction mode. */
 	url: string;
 	/**
-	 * The server itself, where a pooler stands at `url`: LISTEN and migrations need a session of their own. Null when
-	 * `url` is the server.
+	 * Address of the server itself if `url` is a pooler, because LISTEN and migrations need a session. Null if `url` is
+	 * the server.
 	 */
 	directUrl: string | null;
-	/** Connections of one process, besides the one that listens. */
+	/** Maximum number of connections of one process, without the one that listens. */
 	poolSize: number;
-	/** Whether the server may be asked to remember statements by name. */
+	/** Whether statements may be prepared by name. */
 	preparesStatements: boolean;
 }
 
 export const POSTGRES_DEFAULTS = {
 	directUrl: null,
-	// PostgreSQL's own default allows 100 connections in all; several processes share them.
+	// PostgreSQL allows 100 connections by default, and several processes share them.
 	poolSize: 10,
 	preparesStatements: true,
 } as const satisfies Partial<PostgresSetting>;

@@ -1,4 +1,4 @@
-// The store for many machines: PostgreSQL 14 or later, any number of service processes over it.
+// The store on PostgreSQL 14 or later, for any number of processes.
 
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
@@ -16,8 +16,9 @@ import { POSTGRES_WRITES } from "./writes.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Behind the server's own limits, for a connection that falls silent while the server answers others (a firewall forgot
- * it): it must not hold a query, and so an engine's pass or a clean stop, for ever.
+ * Time limit of a query on our side. It is longer than the server's own limits, and ends queries on a connection that
+ * has fallen silent, for example because a firewall dropped it. Such a query would otherwise block a pass of the
+ * engine or a clean stop for ever.
  */
 const QUERY_TIMEOUT_MS = 17_000;
 
@@ -26,7 +27,7 @@ const INT8_OID = 20;
 export interface PostgresDeps {
 	clock: Clock;
 	log: Log;
-	/** What the server lists our connections as; `application_name` in the URL goes before it. */
+	/** Name under which the server lists our connections. An `application_name` in the URL takes precedence. */
 	name: string;
 }
 
@@ -52,7 +53,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	};
 	const db = openOver({});
-	/** Over the same connections. */
+	/** Kysely instances with shorter lock timeouts, over the same connections. */
 	const byLockWait = new Map<LockWaitMs, Kysely<Schema>>(
 		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver({ lockWaitMs })]),
 	);
@@ -71,7 +72,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				return value;
 			});
 		} catch (error) {
-			// It may be stored, and then nobody was told what it has made due.
+			// The commit may have succeeded, and then nobody was notified of the deliveries that it made due.
 			if (isCommitting) channel.announceRecheck(true);
 			throw error;
 		}
@@ -131,7 +132,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 }
 
 async function readTime(db: Kysely<Schema>): Promise<number> {
-	// Not as an integer: half a millisecond is longer than the whole question takes.
+	// The time is read as a fraction, because the whole query takes less than half a millisecond.
 	const { rows } = await sql<{ ms: number }>`
 		select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(db);
 	const [row] = rows;
@@ -139,7 +140,10 @@ async function readTime(db: Kysely<Schema>): Promise<number> {
 	return row.ms;
 }
 
-/** Up to here the rows are counted, which takes some ten milliseconds; beyond it what the last vacuum saw is told. */
+/**
+ * Queue length up to which the rows are counted, which takes about ten milliseconds. Above it the planner's estimate
+ * is used.
+ */
 const MAX_COUNTED_QUEUED = 100_000;
 
 async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
@@ -153,19 +157,23 @@ async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
 	return { databaseBytes, queued: queued < MAX_COUNTED_QUEUED ? queued : Math.max(queued, seen) };
 }
 
-/** What PostgreSQL may do instead of following an index. `true`: for this transaction only. */
+/**
+ * Makes PostgreSQL use indexes until the transaction ends. The argument `true` limits the settings to the
+ * transaction.
+ */
 async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
 	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('enable_sort', 'off', true)`.execute(trx);
 }
 
 /**
- * A dump that is restored into another cluster, or a SQLite file that is moved here, brings moves of transactions whose
- * numbers are still to come: listeners would miss what is new, and be told the old again later. From the highest of them
- * on, numbers rise again.
+ * Raises the numbers of new transactions above those in `moves`. A dump from another cluster, or a SQLite file that
+ * was moved here, contains moves with higher numbers than the cluster has reached. Listeners would otherwise miss new
+ * moves, and receive old ones again later.
  */
 export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void> {
-	// Not this transaction's own number: others may have begun after it, and stored their moves before this look.
+	// The transaction's own number would be too low, because others may have begun after it and stored their moves
+	// before this query.
 	const { rows } = await sql<{ newest: number | null; next: number }>`
 		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next
 		from moves`.execute(trx);
@@ -174,7 +182,7 @@ export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void
 	}
 }
 
-/** Our 64-bit integers are milliseconds and row ids, far below 2^53. */
+/** Returns the parser for a type. Our 64-bit integers are milliseconds and row ids, far below 2^53. */
 function parserFor(oid: number, format?: "text" | "binary"): (value: string) => unknown {
 	if (oid === INT8_OID && format !== "binary") return Number;
 	return pg.types.getTypeParser(oid, format === "binary" ? "text" : format);

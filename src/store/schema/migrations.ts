@@ -1,6 +1,6 @@
-// Forward-only migrations, in SQL that both databases read: the list, which of them a database has, and the runner. The SQL
-// is in a file a release and is never edited after it: the next change is the next entry. What the tables have now is in
-// `tables/`, as types.
+// Migrations, which only go forward: the list, the schema that a database has, and the runner. The SQL of a released
+// migration is never edited. The next change is the next entry of the list. The present types of the tables are in
+// `tables/`.
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
@@ -9,16 +9,16 @@ import type { Db } from "./tables.ts";
 
 export interface Migration {
 	name: string;
-	/** True when a program that does not know this migration must not run on the schema it leaves. */
+	/** True if a program that does not know this migration cannot work on the schema after it. */
 	isBreaking: boolean;
 	/**
-	 * One transaction, which waits for locks for two seconds at a time while others work: what in it reads or writes a
-	 * large table holds up callers meanwhile. See CONTRIBUTING.md.
+	 * Returns the statements, which run in one transaction. It waits for a lock for two seconds at a time while other
+	 * processes work. A statement that reads or writes a large table delays callers meanwhile. See CONTRIBUTING.md.
 	 */
 	statements(dialect: Dialect): readonly string[];
 }
 
-/** The position in this list, counted from one, is the schema's version. */
+/** All migrations. A migration's position, counted from one, is the schema version that it leaves. */
 export const MIGRATIONS: readonly Migration[] = [
 	{ name: "first schema", isBreaking: true, statements: firstSchema },
 ];
@@ -34,7 +34,7 @@ export class SchemaTooNewError extends Error {
 	}
 }
 
-/** Where nobody may change it by the way: see RINGBACK_MIGRATE. */
+/** Thrown if the schema is old and RINGBACK_MIGRATE forbids changing it at start. */
 export class SchemaTooOldError extends Error {
 	constructor(schemaVersion: number, programVersion: number) {
 		super(
@@ -46,14 +46,14 @@ export class SchemaTooOldError extends Error {
 }
 
 export interface PresentSchema {
-	/** Zero for a database that Ringback has not been at. */
+	/** 0 for a database without Ringback's tables. */
 	version: number;
 	oldestProgram: number;
-	/** Of the migration that it began with; null for an empty database. */
+	/** Name of the first migration, or null for an empty database. */
 	firstName: string | null;
 }
 
-/** Of a database that may have no table of ours yet. */
+/** Returns the schema of a database that may have none of our tables yet. */
 export async function findSchema(db: Db): Promise<PresentSchema> {
 	const tables = await db.introspection.getTables();
 	const isOurs = tables.some((table) => table.name === "schema_versions");
@@ -74,7 +74,7 @@ export async function readSchema(db: Db): Promise<PresentSchema> {
 	};
 }
 
-/** Throws when this program can neither work with it nor bring it up. */
+/** Throws if this program can neither work with the schema nor migrate it. */
 export function checkSchema({ version, oldestProgram }: PresentSchema, migrations = MIGRATIONS): void {
 	if (oldestProgram > migrations.length) {
 		throw new SchemaTooNewError(version, oldestProgram, migrations.length);
@@ -88,14 +88,20 @@ export interface MigrationReport {
 
 export interface MigrateOptions {
 	migrations?: readonly Migration[];
-	/** Hears a sentence whenever something is done or has to wait. */
+	/** Called with a sentence when a migration is done or has to wait. */
 	tell?: (progress: string) => void;
 }
 
-/** No other process is inside at the same time, or each sees what those before it have stored. */
+/**
+ * Runs a transaction. Either no other process runs one at the same time, or each sees what the earlier ones have
+ * stored.
+ */
 export type Transact = <Value>(work: (trx: Db) => Promise<Value>) => Promise<Value>;
 
-/** Each migration in a transaction of its own: one that is broken off leaves nothing of itself, and the next start goes on. */
+/**
+ * Applies each missing migration in its own transaction. One that is interrupted leaves nothing behind, and the next
+ * start continues.
+ */
 export async function applyMigrations(
 	kind: Dialect["kind"],
 	transact: Transact,
@@ -116,7 +122,10 @@ export async function applyMigrations(
 	}
 }
 
-/** The version that it leaves, and the name of what was applied; null when there was nothing to do. */
+/**
+ * Applies the next migration. Returns the version after it and the migration's name, or null if there was nothing to
+ * apply.
+ */
 async function applyNext(
 	trx: Db,
 	kind: Dialect["kind"],
@@ -129,13 +138,14 @@ async function applyNext(
 	if (migration === undefined) return { version: present.version, name: null };
 	const version = present.version + 1;
 	for (const statement of migration.statements(DIALECTS[kind])) await sql.raw(statement).execute(trx);
-	// Together with its statements: a program must not meet a schema that says less than it is.
+	// The version is stored in the same transaction as the statements, so that no program finds a newer schema than the
+	// version says.
 	await trx
 		.insertInto("schema_versions")
 		.values({
 			version,
 			name: migration.name,
-			// The last breaking one: a program that knows that one can live with the rest.
+			// A program that knows the last breaking migration can work with all later ones.
 			oldest_program: migrations.slice(0, version).findLastIndex(({ isBreaking }) => isBreaking) + 1,
 			applied_at_ms: nowMs,
 		})

@@ -1,5 +1,6 @@
-// All tables as Kysely sees them, the same on SQLite and PostgreSQL: times are integer milliseconds, amounts and
-// public ids are text, booleans are 0 or 1, and integer keys stay inside. `tables/` has a file for each aggregate.
+// The types of all tables, which are the same on SQLite and PostgreSQL. Times are integer milliseconds, amounts and
+// public ids are text, booleans are 0 or 1, and integer keys are never shown outside. `tables/` has one file for each
+// subject.
 
 import type { Kysely } from "kysely";
 import type * as conversions from "../tables/conversions.ts";
@@ -23,7 +24,7 @@ export interface Schema {
 	nonces: programmes.NoncesTable;
 	conversions: conversions.ConversionsTable;
 	order_search: conversions.OrderSearchTable;
-	/** What is not in `order_search` yet. */
+	/** Order ids that are not in the index of `order_search` yet. */
 	order_tail: conversions.OrderSearchTable;
 	moves: conversions.MovesTable;
 	events: deliveries.EventsTable;
@@ -66,13 +67,13 @@ export interface Schema {
 	schema_versions: SchemaVersionsTable;
 }
 
-/** A query runner: the store's own, or a transaction's. */
+/** Runs queries, on the store's connections or in a transaction. */
 export type Db = Kysely<Schema>;
 
 export interface SchemaVersionsTable {
 	version: number;
 	name: string;
-	/** The oldest program version that can still work with this schema. */
+	/** Lowest schema version that a program must know to work with this schema. */
 	oldest_program: number;
 	applied_at_ms: number;
 }

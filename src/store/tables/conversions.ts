@@ -1,11 +1,12 @@
-// Conversions and the history of their moves. No foreign keys here or in what hangs on them: on PostgreSQL each
-// costs a lock on the programme's row for every sale, and rows are only written by use cases that have just read
-// what they point to.
+// Conversions and the history of their moves.
 
 import type { Generated, Selectable } from "kysely";
 import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../domain/conversion.ts";
 
-/** In minor units: amounts have exactly the currency's digits. Queries must say it in these words to use the index. */
+/**
+ * Basket value in minor units, which works because an amount has exactly the digits of its currency. A query must use
+ * this very expression, or the databases do not use the index `conversions_by_basket`.
+ */
 export const BASKET_MINOR = "(cast(replace(basket_value, '.', '') as bigint))";
 
 export interface ConversionsTable {
@@ -22,36 +23,36 @@ export interface ConversionsTable {
 	reason: Reason | null;
 	test: 0 | 1;
 	source: Source;
-	/** What the pixel claimed, kept when the server's amount replaced it. */
+	/** Amount that a pixel reported, if the server's amount has replaced it. */
 	pixel_basket_value: string | null;
-	/** When the shop's server confirmed what a pixel had reported; null before that, and for every other source. */
+	/** Time at which the shop's server confirmed a report of a pixel, or null. */
 	confirmed_at_ms: number | null;
 	decided_by: DecidedBy | null;
 	occurred_at_ms: number;
-	/** Rises with the ids: lists find a time by searching the ids. */
+	/** Rises with the ids, so that lists can find a time by a search over the ids. */
 	created_at_ms: number;
 	/**
-	 * When the approval window ends (RECORDED), when the wait for confirmation ends (PARKED) or ended (EXPIRED, where
-	 * retention counts from it); null otherwise.
+	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Retention of expired
+	 * conversions counts from it. Null for every other status, and if only a pixel has reported the sale.
 	 */
 	window_ends_at_ms: number | null;
 	updated_at_ms: number;
-	/** When the software it was imported from decided it, where the file said so; null for every other conversion. */
+	/** Time at which other software decided an imported conversion, if the file contained it. */
 	imported_decision_at_ms: number | null;
 }
 
 export type Conversion = Selectable<ConversionsTable>;
 export type NewConversion = Omit<Conversion, "id">;
 
-/** Order ids as people look for them, by any part: of conversions, and never written by a query. */
+/** Order ids for the search by any part. The database fills it. See schema/first-schema/order-search.ts. */
 export interface OrderSearchTable {
 	/** The conversion's id. */
 	rowid: number;
-	/** To be compared by LIKE with what is in small letters. */
+	/** Compare it by LIKE with a pattern in lower case. */
 	order_id: string;
 }
 
-/** One row a move: the conversion's history. */
+/** One row is a move of a conversion from one status to another. */
 export interface MovesTable {
 	id: Generated<number>;
 	programme_id: number;
@@ -62,6 +63,9 @@ export interface MovesTable {
 	person_id: number | null;
 	reason: Reason | null;
 	at_ms: number;
-	/** The body of the event it announced, kept when the amounts changed afterwards; else null. */
+	/**
+	 * Body of the event that the move announced, or null if it can still be derived from the conversion. It is stored
+	 * when the amounts change afterwards.
+	 */
 	announced_body: string | null;
 }

@@ -1,48 +1,59 @@
-// Events that are owed, their sending, and every attempt. A receiver is whoever has an endpoint and a signing secret:
-// today a programme, whose number it has. Large tables have the programme beside it, so that they can be divided by it.
+// Events, their deliveries, and every attempt. A receiver has an endpoint and a signing secret. Today every receiver
+// is a programme and has the programme's id. Large tables also have a column for the programme, so that they can be
+// partitioned by it later.
 
 import type { Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Verdict } from "../../domain/verdict.ts";
 
-/** An event that is owed to a receiver: immutable, and at most one of each name per conversion and receiver. */
+/**
+ * One row is an event that is announced to a receiver. It never changes, and there is at most one of each name per
+ * conversion and receiver.
+ */
 export interface EventsTable {
 	id: Generated<number>;
 	programme_id: number;
 	receiver_id: number;
 	conversion_id: number;
 	name: EventName;
-	/** All fields but sentAt: see domain/event. */
+	/** All fields of the callback except `sentAt`. See domain/event.ts. */
 	body: string;
 }
 
-/** The sending of an event; shares its id. Narrow, because every attempt rewrites it. */
+/**
+ * One row is the delivery of an event and has the event's id. The rows are narrow, because every attempt rewrites
+ * one.
+ */
 export interface DeliveriesTable {
 	id: number;
 	public_id: string;
 	programme_id: number;
 	receiver_id: number;
 	state: DeliveryState;
-	/** 1 for the first sending, one more for each resend by hand. */
+	/** 1 for the first run, and one more for each resend by a person. */
 	run: number;
 	/** The number of the last row in `attempts`. */
 	attempts: number;
 	last_verdict: Verdict | null;
-	/** The last one received: an attempt without an answer leaves it. */
+	/** Status of the last answer. An attempt without an answer does not change it. */
 	last_http_status: number | null;
 	created_at_ms: number;
 	last_attempt_at_ms: number | null;
 	finished_at_ms: number | null;
-	/** The same, for those that ended as failed. */
+	/** Equals `finished_at_ms` if the delivery failed, and is null otherwise. */
 	failed_at_ms: number | null;
-	/** 1 of one that failed and nobody need look at: a person has set it aside, or it is of a test conversion. */
+	/**
+	 * 1 if the delivery failed and needs no attention, because a person has set it aside or it belongs to a test
+	 * conversion.
+	 */
 	set_aside: number | null;
 }
 
 /**
- * What is still to be sent: small rows apart from the cold record, so that results touch few pages. `due_at_ms` is when
- * it may be sent next. Only the engine that owns the programme's slot takes it, and taking it writes nothing here.
+ * One row is a delivery that is still to be sent. These small rows are separate from `deliveries`, so that storing a
+ * result touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
+ * programme's slot reads the row, and reading it writes nothing.
  */
 export interface QueueTable {
 	id: number;
@@ -50,7 +61,7 @@ export interface QueueTable {
 	due_at_ms: number;
 	endpoint_epoch: number;
 	run: number;
-	/** Counted attempts of this run. */
+	/** Number of attempts that count in this run. */
 	counted: number;
 	/** The number of the last row in `attempts`. */
 	seq: number;
@@ -65,7 +76,7 @@ export interface AttemptsTable {
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
-	/** The error in the system's words and where it happened; of a timeout, where the time ran out. */
+	/** Error message of the system and the step that failed. For a timeout, the step that was running. */
 	detail: string | null;
 	started_at_ms: number;
 	took_ms: number | null;
@@ -80,13 +91,13 @@ export interface AttemptsTable {
 	answer: string | null;
 }
 
-/** Attempts by the hour, written once for every batch of results: counting two million rows takes too long. */
+/** Attempts per hour. Each batch of results updates them, because counting two million attempts would take too long. */
 export interface CallbackHoursTable {
 	programme_id: number;
-	/** The hour's beginning. */
+	/** Start of the hour. */
 	hour_ms: number;
-	/** Answered 2xx. */
+	/** Attempts that were answered with 2xx. */
 	delivered: number;
-	/** Everything else that was sent. */
+	/** All other attempts. */
 	failed: number;
 }

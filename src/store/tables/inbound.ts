@@ -1,4 +1,4 @@
-// The inbound log.
+// The log of inbound calls.
 
 import type { Generated } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
@@ -7,39 +7,39 @@ import type { LocalOutcome } from "../../domain/local-answer.ts";
 
 export type InboundKind = "api" | "pixel";
 
-/** Every call that came in, the refused ones too. */
+/** One row is a call that came in, accepted or refused. */
 export interface InboundCallsTable {
 	id: Generated<number>;
 	programme_id: number | null;
 	kind: InboundKind;
 	method: string;
 	target: string;
-	/** The outcome word of an accepted call, or the fault's code. */
+	/** Outcome word of an accepted call, or the code of the fault. */
 	outcome: string | FaultCode;
 	http_status: number;
 	detail: string | null;
 	order_id: string | null;
-	/** Its public id, which stays when its row gets a new number. */
+	/** Public id of the conversion. */
 	conversion: string | null;
 	at_ms: number;
 }
 
-// Who listens to a programme's events, and what came of them on the listener's machine.
+// Listeners to a programme's events, and what their own servers answered.
 
-/** One row for each programme that anybody has ever listened to. */
+/** One row is a programme whose events somebody has listened to. */
 export interface ListenersTable {
 	programme_id: number;
-	/** When a stream of its events was last known to be open. */
+	/** Last time at which a stream of its events was known to be open. */
 	seen_at_ms: number;
-	/** When one was last closed by its reader; null while none was. */
+	/** Last time at which a reader closed a stream, or null. */
 	closed_at_ms: number | null;
 }
 
-/** What listeners have told of, the latest last; an event may have several. */
+/** One row is what a listener's own server answered to an event. An event may have several. */
 export interface LocalAnswersTable {
 	id: Generated<number>;
 	programme_id: number;
-	/** Its public id, which stays when its row gets a new number. */
+	/** Public id of the conversion. */
 	conversion: string;
 	event: EventName;
 	outcome: LocalOutcome;

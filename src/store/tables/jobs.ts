@@ -1,53 +1,60 @@
-// Work on many lines: decisions, and what comes from other software.
+// Jobs, which work on many lines: decisions, and imports from other software.
 
 import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";
 
 /**
- * Many lines on their way in: storing → uploaded → previewed → applying → done. While it is applied it can be stopped, by
- * a person or because the access of whoever began it ended, and go on from there. Before it is applied it can be
- * discarded; so is what breaks off while it is stored. A discarded one is cleared, and nothing is left of it.
- * Its lines have a life of their own: kept → going → gone. Only while they are kept does the state change. They go some
- * days after its end, or when somebody discards the rest of one that was stopped.
- * The process that works on it holds a claim that lapses, and `done_batches` says how far the present state's work has
- * come.
+ * One row is a job over many lines. Its states are storing → uploaded → previewed → applying → done. While a job is
+ * applied, a person can stop it, and it stops by itself if the access of the person who started it ends. A stopped job
+ * can be continued. A job that is not applied yet can be discarded, and one that breaks off while it is stored counts
+ * as discarded. A discarded job is deleted.
+ *
+ * The lines of a job have states of their own, in the column `lines`: kept → going → gone. The state of the job changes
+ * only while its lines are kept. They are deleted some days after the job has ended, or when somebody discards the rest
+ * of a stopped job.
+ *
+ * The process that works on a job holds a claim that expires. `done_batches` counts the batches that the work of the
+ * present state has finished.
  */
 export interface JobsTable {
 	id: Generated<number>;
 	public_id: string;
 	kind: JobKindName;
-	/** Decisions are one programme's; null for what staff import. */
+	/** Programme that the decisions belong to, or null for an import. */
 	programme_id: number | null;
-	/** In whose name it decides; null where it decides nothing. */
+	/** The side in whose name the job decides, or null for an import. */
 	decided_by: Exclude<DecidedBy, "window"> | null;
-	/** Null: everything that the filters of a list found at that moment. */
+	/** Name of the file, or null if the job decides everything that the filters of a list have found. */
 	file_name: string | null;
-	/** Those filters, as they stand in the list's address. */
+	/** The filters, as the query of the list's address. */
 	list_query: string | null;
-	/** How large the file was. */
+	/** Size of the file. */
 	file_bytes: number;
-	/** Who made it; null: the command line. */
+	/** Person who created the job, or null for the command line. */
 	person_id: number | null;
-	/** Who had it applied, and in whose name that is done. */
+	/** Person who had the job applied. It is applied in their name. */
 	applied_by: number | null;
 	state: JobState;
-	/** 1: everybody who is brought in is mailed an invitation. */
+	/** 1 if every imported person is mailed an invitation. */
 	invites: number;
 	row_count: number;
 	done_rows: number;
 	done_batches: number;
-	/** What the present state's work has found so far, as JSON: see jobs/summary. */
+	/** Result of the present state's work so far, as JSON. See jobs/summary.ts. */
 	summary: string | null;
 	lines: "kept" | "going" | "gone";
-	/** Why the last batch was not stored, as JSON: see jobs/lines. Null once one is. */
+	/** Reason why the last batch was not stored, as JSON, or null after a batch was stored. See jobs/lines.ts. */
 	failure: string | null;
-	/** When the access of whoever applied it, or made it, was ended; null once somebody goes on with it. */
+	/**
+	 * Time at which the person who applied or created the job lost their access, or null once another person has
+	 * continued it.
+	 */
 	access_ended_at_ms: number | null;
 	claim: string | null;
 	claim_until_ms: number;
 	created_at_ms: number;
 	applied_at_ms: number | null;
-	/** When it was done or stopped. */
+	/** Time at which the job was done or stopped. */
 	finished_at_ms: number | null;
 }
 
@@ -55,12 +62,12 @@ export type JobKindName = "decisions" | "programmes" | "people" | "conversions";
 
 export type JobState = "storing" | "uploaded" | "previewed" | "applying" | "stopped" | "done" | "discarded";
 
-/** A batch of lines, which go in with one transaction. Both texts are JSON: see jobs/lines. */
+/** One row is a batch of lines that one transaction applies. Both texts are JSON. See jobs/lines.ts. */
 export interface JobLinesTable {
 	job_id: number;
-	/** From 1, in the order of the file. */
+	/** Counts from 1 in the order of the file. */
 	seq: number;
 	lines: string;
-	/** What each line would do, and what it did once it was applied. */
+	/** What each line would do, or what it did once it was applied. */
 	verdicts: string | null;
 }

@@ -1,4 +1,4 @@
-// The network that runs Ringback: how it looks and what it is called. One row.
+// The network that runs Ringback, and the processes of this installation.
 
 import type { ChoreRecord } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
@@ -6,44 +6,47 @@ import type { ProcessRecord } from "../../domain/process.ts";
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
-	/** Null until it is chosen, or the first signing secret is made: see store/queries/known-network. */
+	/** Null until it is chosen or the first signing secret is created. See queries/known-network.ts. */
 	brand: string | null;
-	/** As programmes/network has it. */
+	/** In the form that programmes/network.ts checks. */
 	colour: string | null;
 	support_address: string | null;
 	sender_name: string | null;
 	sender_address: string | null;
 	logo_type: string | null;
-	/** SHA-256 of its bytes, shortened: part of its address. */
+	/** Part of the SHA-256 of the logo's bytes. The logo's address contains it. */
 	logo_hash: string | null;
 	/** In pixels. */
 	logo_width: number | null;
 	logo_height: number | null;
-	/** In base64, which both databases store alike. Never read together with the rest. */
+	/** In base64, which both databases store in the same way. It is read only to serve the logo. */
 	logo_data: string | null;
-	/** When the mail server last took a test mail. */
+	/** Time at which the mail server last accepted a test mail. */
 	mail_tested_at_ms: number | null;
-	/** When somebody finished the set-up, or did not want to see it any more. */
+	/** Time at which staff finished the set-up or dismissed it. */
 	set_up_ended_at_ms: number | null;
-	/** When `ringback backup` last took what was stored by then. */
+	/** Time of the last `ringback backup`. Everything that was stored before it is in that backup. */
 	backed_up_at_ms: number | null;
-	/** When staff were last mailed that shops are failing. */
+	/** Time of the last mail to staff about failing shops. */
 	staff_told_at_ms: number | null;
 }
 
-/** How periodic work goes, as all processes know it: one row a chore, also of those that this program does not know. */
+/**
+ * One row is a chore with its last success and its failures, as recorded by all processes. A newer program may have
+ * added rows for chores that this one does not know.
+ */
 export interface ChoresTable extends Omit<ChoreRecord, "name"> {
 	name: string;
 }
 
-/** One row a process, from its start to its clean stop. */
+/** One row is a process, from its start to its clean stop. */
 export type ProcessesTable = ProcessRecord;
 
-// Who may send to whom: engines that run, and the slots that they own. queue.ts says how they are used.
+// Engines and the slots that they own. queries/queue.ts describes how they are used.
 
-/** One row for each engine that runs. An engine without its row owns nothing and stores nothing. */
+/** One row is an engine that is running. An engine without its row owns no slots and stores nothing. */
 export interface EnginesTable {
-	/** Never given twice. */
+	/** Never used twice. */
 	id: number;
 	/** Time of the last renewal, by the database's clock. */
 	renewed_at_ms: number;
@@ -51,17 +54,17 @@ export interface EnginesTable {
 	most_in_flight: number | null;
 }
 
-/** As many rows as there are slots, for ever. */
+/** The number of rows never changes. See domain/slot.ts. */
 export interface SlotsTable {
 	slot: number;
-	/** Null while no engine owns it. */
+	/** The engine that owns the slot, or null. */
 	engine_id: number | null;
 }
 
-/** One row at most: callbacks are held on purpose. See store/queries/delivery-pause. */
+/** The only row exists while all callbacks are held. See queries/delivery-pause.ts. */
 export interface DeliveryPauseTable {
 	one: 1;
 	since_ms: number;
-	/** Null: the command line. */
+	/** The person who holds them, or null for the command line. */
 	held_by: number | null;
 }

@@ -1,4 +1,4 @@
-// What a programme's people are told about their callbacks: see domain/notice.
+// Notices to a programme's people about their callbacks. See domain/notice.ts.
 
 import type { Generated } from "kysely";
 import type { NoticeKind, TroubleEnd } from "../../domain/notice.ts";
@@ -10,84 +10,92 @@ export interface NoticesTable {
 	public_id: string;
 	receiver_id: number;
 	kind: NoticeKind;
-	/** Of failing callbacks: when the first attempt failed. */
+	/** Time of the first failed attempt, if the notice is about failing callbacks. */
 	opened_at_ms: number;
-	/** Null while it is only watched: then nobody sees it. */
+	/** Time from which on people see the notice. Null while the service only watches the failures. */
 	told_at_ms: number | null;
-	/** Set when callbacks worked again, or the Postback URL was removed. */
+	/** Time at which callbacks worked again or the Postback URL was removed, or null. */
 	ended_at_ms: number | null;
 	ended_by: TroubleEnd | null;
-	/** Attempts that failed in a row. */
+	/** Number of attempts that have failed in a row. */
 	failed_attempts: number;
-	/** Deliveries that finally failed. */
+	/** Number of deliveries that have failed for good. */
 	failures: number;
-	/** How many of the failures have been told by mail. */
+	/** Number of failures that mails have reported. */
 	mailed_failures: number;
-	/** The newest failed attempt: when it ended, of which delivery, and how it went. */
+	/** The newest failed attempt: when it ended, its delivery and its result. */
 	last_failed_at_ms: number | null;
 	last_delivery_id: number | null;
 	last_result: AttemptResult | null;
 	last_verdict: Verdict | null;
 	last_http_status: number | null;
 	last_detail: string | null;
-	/** When the owners are to be mailed next; null when there is nothing to tell. */
+	/** Time at which the next mail is due, or null if there is nothing to report. */
 	mail_due_at_ms: number | null;
-	/** The last mail that told of it, and the addresses it was written to. */
+	/** Time of the last mail about the notice, and its addressees. */
 	mailed_at_ms: number | null;
 	mailed_to: string | null;
-	/** Those of them whose mail was given up. */
+	/** The addressees whose mail was given up. */
 	mail_refused_to: string | null;
 }
 
-// Mails on their way, and changes that people have yet to be told of.
+// Queued mails, and changes that people are still to be mailed about.
 
-/** A mail that was promised: written with what it tells of, sent after the commit, tried again when it fails. */
+/**
+ * One row is a mail. It is written in the transaction of its cause, sent after the commit, and retried when it fails.
+ */
 export interface MailQueueTable {
 	id: Generated<number>;
 	to_address: string;
-	/** What it is about, where more of the same would be a flood; null for a mail that somebody asked for. */
+	/** Topic, by which mails about the same thing are limited, or null for a mail that a person asked for. */
 	topic: string | null;
 	subject: string;
-	/** Sealed, because it may hold a link that lets somebody in; null once it was sent or given up, and where it is withheld. */
+	/**
+	 * Text of the mail. It is sealed, because it may contain a sign-in link. Null once the mail was sent or given up,
+	 * and if it is withheld.
+	 */
 	sealed_text: string | null;
 	created_at_ms: number;
-	/** When it may be sent next; null once it was sent or given up, and where it is withheld. */
+	/** Time of the next attempt, or null once the mail was sent or given up, and if it is withheld. */
 	due_at_ms: number | null;
-	/** Those that came to an answer: while the server itself fails, none is counted. */
+	/** Number of attempts that the server answered. Attempts do not count while the server itself fails. */
 	tries: Generated<number>;
-	/** After this it is of no use to anybody. */
+	/** Time after which the mail is useless and is not sent. */
 	good_until_ms: number;
 	sent_at_ms: number | null;
-	/** When it was not tried again. */
+	/** Time at which the mail was given up, or null. */
 	given_up_at_ms: number | null;
-	/** What the mail server, or the way to it, said last, of one that was not taken. */
+	/** Last error of the mail server or of the connection to it. */
 	refusal: string | null;
 }
 
-/** An audit entry that a person or a programme's owners are to be mailed about, until the mail is written. */
+/**
+ * One row is an audit entry that a person, or the owners of a programme, are to be mailed about. It is deleted when
+ * the mail is written.
+ */
 export interface ChangesToTellTable {
 	audit_entry_id: number;
-	/** Those of one topic go together in one mail. */
+	/** Entries of the same topic are put into one mail. */
 	topic: string;
-	/** Whose account it is; null for the owners of the entry's programme. */
+	/** The person whose account it is about, or null for the owners of the programme. */
 	person_id: number | null;
 	programme_id: number | null;
 	due_at_ms: number;
 }
 
-// Who did what.
+// The audit log.
 
-/** Who did what: never changed. */
+/** One row is something that a person, the command line or the service did. It never changes. */
 export interface AuditEntriesTable {
 	id: Generated<number>;
 	at_ms: number;
-	/** Null: the command line, or the service itself. */
+	/** The person, or null for the command line and the service itself. */
 	person_id: number | null;
 	programme_id: number | null;
 	action: string;
-	/** The public id or e-mail of what it was done to. */
+	/** Public id or e-mail address of the object that was changed. */
 	subject: string | null;
 	detail: string | null;
-	/** The network address it came from, of changes to somebody's account. */
+	/** IP address of the request, for changes to somebody's account. */
 	address: string | null;
 }

@@ -1,42 +1,42 @@
-// Partners, what they agreed with programmes, their links and codes, and what sales are credited to them.
+// Partners, their partnerships with programmes, their links and codes, and the sales that are credited to them.
 
 import type { Generated, Selectable } from "kysely";
 import type { ClickKind } from "../../domain/click.ts";
 import type { CreditWord } from "../../domain/credit.ts";
 
-/** A company or a person that brings sales. */
+/** One row is a company or a person that brings sales. */
 export interface PartnersTable {
 	id: Generated<number>;
 	public_id: string;
 	name: string;
-	/** Where they bring sales from; may be empty. */
+	/** The partner's site. It may be empty. */
 	site: string;
 	created_at_ms: number;
 }
 
-/** Who signs in for a partner. */
+/** One row is a person who signs in for a partner. */
 export interface PartnerPeopleTable {
 	partner_id: number;
 	person_id: number;
 }
 
-/** A partner in a programme. One that has ended keeps what it earned, and earns from clicks made before. */
+/** One row is a partner in a programme. After its end a partnership still earns from earlier clicks. */
 export interface PartnershipsTable {
 	id: Generated<number>;
 	public_id: string;
 	programme_id: number;
 	partner_id: number;
-	/** Percent with four decimals; null for the programme's own. */
+	/** Percentage with four decimals, or null for the programme's rate. */
 	commission_rate: string | null;
-	/** The programme's terms as they were when it began. */
+	/** The programme's terms at the time when the partnership began. */
 	terms: string;
 	created_at_ms: number;
 	ended_at_ms: number | null;
-	/** Theirs alone to resume. */
+	/** 1 if staff ended the partnership. Then only staff can resume it. */
 	ended_by_staff: Generated<0 | 1>;
 }
 
-/** Somebody who wants to become a partner, on a programme's public page; until it is answered. */
+/** One row is an application on a programme's public page that nobody has answered yet. */
 export interface ApplicationsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -45,14 +45,14 @@ export interface ApplicationsTable {
 	email: string;
 	site: string;
 	about: string;
-	/** The terms that they saw and accepted. */
+	/** The terms that the applicant saw and accepted. */
 	terms: string;
 	created_at_ms: number;
 }
 
 export interface PartnerLinksTable {
 	id: Generated<number>;
-	/** Of the address /c/<code>. */
+	/** Part of the link's address, /c/<code>. */
 	code: string;
 	partnership_id: number;
 	name: string;
@@ -60,24 +60,24 @@ export interface PartnerLinksTable {
 	created_at_ms: number;
 }
 
-/** Coupon codes: one belongs to one partnership of a programme. */
+/** One row is a coupon code, which belongs to one partnership of its programme. */
 export interface CouponCodesTable {
 	programme_id: number;
-	/** As it is compared: see domain/credit. */
+	/** The form in which codes are compared. See domain/credit.ts. */
 	folded: string;
 	code: string;
 	partnership_id: number;
 	created_at_ms: number;
 }
 
-/** Where a programme's links may lead. */
+/** One row is a host that a programme's links may lead to. */
 export interface LandingHostsTable {
 	programme_id: number;
 	host: string;
 	with_subdomains: 0 | 1;
 }
 
-/** Clicks, counted by the hour since 1970; and ever, as hour 0. */
+/** One row is the number of clicks in one hour, counted in hours since 1970. Hour 0 holds the number of all clicks. */
 export interface ClickHoursTable {
 	link_id: number;
 	kind: ClickKind;
@@ -98,7 +98,7 @@ export interface CreditsTable {
 	sub_3: string;
 	conversion_id: number;
 	programme_id: number;
-	/** The conversion's own: fixed from the moment that the shop's server has reported it. */
+	/** Time of the sale, copied from the conversion. It does not change after the shop's server has reported the sale. */
 	sold_at_ms: number;
 }
 

@@ -1,4 +1,4 @@
-// People: those of shops, and the network's staff.
+// People: those of shops and partners, and the network's staff.
 
 import type { ColumnType, Generated } from "kysely";
 import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
@@ -6,20 +6,20 @@ import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
 export interface PeopleTable {
 	id: Generated<number>;
 	public_id: string;
-	/** Lower case; unique. */
+	/** In lower case, and unique. */
 	email: string;
 	kind: PersonKind;
 	created_at_ms: number;
-	/** Empty until they have accepted their invitation. */
+	/** Empty until the person has accepted an invitation. */
 	name: Generated<string>;
-	/** An IANA name; null for the browser's own. */
+	/** IANA name of a time zone, or null for the browser's. */
 	zone: string | null;
-	/** Of dates: one of DATE_LOCALES in people/own-settings; null for the browser's own. */
+	/** One of DATE_LOCALES in people/own-settings.ts, or null for the browser's. */
 	locale: string | null;
-	/** Whether they want these mails. */
+	/** Whether the person wants these mails. */
 	mails_callbacks_failing: Generated<0 | 1>;
 	mails_callbacks_working_again: Generated<0 | 1>;
-	/** Set when they may no longer sign in. */
+	/** Time at which staff took the right to sign in away, or null. */
 	deactivated_at_ms: number | null;
 }
 
