@@ -1,20 +1,23 @@
-// A sealing key under a passphrase, to lie beside the database it opens. Whoever steals a backup can try passphrases as
-// fast as their machines let them: scrypt makes each try cost 128 MB and some tenths of a second.
+// Seals the sealing key with a passphrase, so that it can be stored beside the database. A thief of a backup can try
+// passphrases as fast as their machines allow. With scrypt each attempt costs 128 MB and some tenths of a second.
 
 import { scryptSync } from "node:crypto";
 import * as z from "zod";
 import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
 
-/** Characters: four words of a list, or what a password manager makes. */
-const LEAST_PASSPHRASE = 12;
+/** Minimum number of characters. Four words from a list have that many. */
+const MIN_PASSPHRASE_CHARACTERS = 12;
 export const SALT_BYTES = 16;
 
-/** OWASP's choice for scrypt. */
+/** The parameters that OWASP recommends for scrypt. */
 const COST = 2 ** 17;
 const BLOCK_SIZE = 8;
 const BOUND_TO = "backup";
 
-/** A file with larger numbers was not made by us, and would only keep the machine busy. */
+/**
+ * Returns a schema with an upper limit. A file with larger numbers was not made by us and would only keep the machine
+ * busy.
+ */
 const powerOfTwo = (most: number) =>
 	z
 		.int()
@@ -23,22 +26,22 @@ const powerOfTwo = (most: number) =>
 		.refine((value) => Number.isInteger(Math.log2(value)));
 
 export const SEALED_KEY = z.object({
-	/** scrypt's numbers, as they were when it was sealed. */
+	/** The parameters of scrypt at the time of sealing. */
 	cost: powerOfTwo(2 ** 20),
 	blockSize: powerOfTwo(16),
 	salt: z.string(),
-	/** AES-256-GCM, see domain/sealing. */
+	/** Sealed with AES-256-GCM. See domain/sealing.ts. */
 	sealed: z.string().min(SEALING_IV_BYTES + 1),
 });
 export type SealedKey = z.infer<typeof SEALED_KEY>;
 
-/** Null when it will do. */
+/** Returns a sentence about the problem, or null if the passphrase is long enough. */
 export function judgePassphrase(passphrase: string): string | null {
-	if (normalise(passphrase).length >= LEAST_PASSPHRASE) return null;
-	return `The passphrase must have at least ${LEAST_PASSPHRASE} characters: anyone who has the backup and guesses it has every signing secret.`;
+	if (normalise(passphrase).length >= MIN_PASSPHRASE_CHARACTERS) return null;
+	return `The passphrase must have at least ${MIN_PASSPHRASE_CHARACTERS} characters. Anyone who has the backup and guesses the passphrase has every signing secret.`;
 }
 
-/** `salt` and `iv` must be fresh random bytes. */
+/** Seals the key. `salt` and `iv` must be fresh random bytes. */
 export function sealKey(
 	passphrase: string,
 	key: Uint8Array,
@@ -49,7 +52,7 @@ export function sealKey(
 	return { ...numbers, sealed: sealText(derive(passphrase, numbers), BOUND_TO, text, iv) };
 }
 
-/** Null when the passphrase is another one, or somebody changed it. */
+/** Returns the key, or null if the passphrase is wrong or the sealed key was changed. */
 export function openKey(passphrase: string, { sealed, ...numbers }: SealedKey): Uint8Array | null {
 	const text = openText(derive(passphrase, numbers), BOUND_TO, sealed);
 	return text === null ? null : Buffer.from(text, "hex");
@@ -59,12 +62,12 @@ function derive(passphrase: string, { cost, blockSize, salt }: Omit<SealedKey, "
 	return scryptSync(normalise(passphrase), Buffer.from(salt, "base64"), SEALING_KEY_BYTES, {
 		cost,
 		blockSize,
-		// What scrypt says that it takes, and a little.
+		// The memory that scrypt needs, with a small margin.
 		maxmem: 129 * cost * blockSize + 1024 * 1024,
 	});
 }
 
-/** Keyboards write the same letter in several ways. */
+/** Normalizes the passphrase, because keyboards encode the same letter in different ways. */
 function normalise(passphrase: string): string {
 	return passphrase.normalize("NFKC");
 }

@@ -1,12 +1,12 @@
-// `ringback move`: from the file of a stopped service into an empty PostgreSQL database. The file is never changed, and
-// the new database has everything or nothing: the whole copy, its checks included, is one transaction.
+// `ringback move`: copies the file of a stopped service into an empty PostgreSQL database. The file never changes.
+// The new database gets everything or nothing, because the whole copy with its checks is one transaction.
 
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { Config } from "../config.ts";
 import { realClock } from "../outside/clock.ts";
 import { createLog } from "../outside/log.ts";
-import { copyRows, countCarried, countRows, findFilled, type RowCounts } from "../store/move.ts";
+import { copyRows, countCopied, countRows, findFilled, type RowCounts } from "../store/move.ts";
 import { POSTGRES_DEFAULTS } from "../store/postgres/setting.ts";
 import { openPostgres } from "../store/postgres/store.ts";
 import { type BrokenRule, checkLedger } from "../store/queries/ledger.ts";
@@ -19,11 +19,11 @@ import { checkStore, findKeyFor } from "./verify.ts";
 
 export interface MoveReport {
 	counts: RowCounts;
-	/** What does not agree in the file, and so in what was made of it. */
+	/** Rules of the ledger that the file breaks, and so does the new database. */
 	broken: readonly BrokenRule[];
 }
 
-/** `path` is the SQLite file, `url` that of the PostgreSQL server itself, not of a pooler. */
+/** `path` is the SQLite file. `url` is the address of the PostgreSQL server itself, not of a pooler. */
 export async function moveToPostgres(
 	config: Pick<Config, "secretKey">,
 	path: string,
@@ -32,7 +32,7 @@ export async function moveToPostgres(
 ): Promise<MoveReport> {
 	using from = openSource(path, tell);
 	const broken = await checkSource(createSqliteStore(from, realClock), findKeyFor(path, config), path, tell);
-	const counts = countCarried(from);
+	const counts = countCopied(from);
 	const { log } = createLog("silent", { instance: "", role: "command", version: "" });
 	const setting = { kind: "postgres", url, ...POSTGRES_DEFAULTS } as const;
 	const target = openPostgres(setting, { clock: realClock, log, name: "ringback-move" });
@@ -58,7 +58,7 @@ function openSource(path: string, tell: Tell): DatabaseSync {
 	);
 }
 
-/** A ledger that does not balance is no reason to stay: it must only be the same there. */
+/** A ledger that does not balance does not prevent the move. It must only be the same in both databases. */
 async function checkSource(
 	source: Store,
 	key: Uint8Array | null,
@@ -89,7 +89,7 @@ async function refuseOthers(db: Db): Promise<void> {
 	);
 }
 
-/** Throws, and so leaves nothing, unless both ends agree. */
+/** Throws if the two databases differ. The transaction then leaves nothing behind. */
 async function fill(from: DatabaseSync, { counts, broken }: MoveReport, trx: Db, tell: Tell): Promise<void> {
 	const filled = await findFilled(trx, counts);
 	if (filled.length > 0) {

@@ -1,5 +1,5 @@
-// What a process does besides its work, for those who watch it: tells that it is there, reads how
-// much there is, and notices when the schema has become too new for it. Whatever fails here stops nothing.
+// Background work for monitoring: a process reports that it runs, reads figures for the metrics, and notices when the
+// schema has become too new for it. A failure here stops nothing else.
 
 import {
 	FORGOTTEN_AFTER_MS,
@@ -27,7 +27,7 @@ export interface PresenceDeps extends ChoreDeps {
 	readMailFailure: () => MailFailure | null;
 }
 
-/** Tells the others that this process is there, and how it does; at its stop, that it has left. */
+/** Reports to other processes that this one runs, and its state. When it stops, it removes its row. */
 export function tellPresence(deps: PresenceDeps): Upkeep {
 	const { store, clock, log, identity, startedAtMs } = deps;
 	const loop = startLoop({
@@ -55,7 +55,8 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 			try {
 				await removeProcess(store.db, identity.instance);
 			} catch {
-				// A database that is away as well: the row says so by its age, and goes after an hour.
+				// The database cannot be reached either. The age of the row shows that the process is gone, and the row is
+				// removed after an hour.
 			}
 		},
 	};
@@ -63,7 +64,7 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 
 export const FIGURES_INTERVAL_MS = MINUTE_MS;
 
-/** Reads how much there is, so that the metrics need not ask the database when they are read. */
+/** Reads figures regularly, so that a scrape of the metrics needs no query. */
 export function watchFigures({
 	store,
 	clock,
@@ -85,20 +86,20 @@ export function watchFigures({
 }
 
 export interface SchemaWatch extends Upkeep {
-	/** Why this program cannot go on; null while it can. */
+	/** Reason why this program cannot continue, or null. */
 	readonly problem: SchemaTooNewError | null;
-	/** Resolves when it is time to stop; never, if it never is. */
+	/** Resolves when the process must stop. Otherwise it never resolves. */
 	readonly outdated: Promise<SchemaTooNewError>;
 }
 
-/** A few rows of a table that nobody else reads. */
-const SCHEMA_LOOK_MS = 10 * SECOND_MS;
-/** Load balancers ask every few seconds. */
+/** Interval of the check, which reads a few rows of a small table. */
+const SCHEMA_CHECK_MS = 10 * SECOND_MS;
+/** Time for which the process is unready before it stops. Load balancers check every few seconds. */
 const UNREADY_MS = 3 * SECOND_MS;
 
 /**
- * A newer program may change the schema beyond this one, which must not go on then. First it says so to whoever asks
- * whether it is ready, so that a load balancer sends nobody any more, and then it stops.
+ * Watches the schema. If a newer program has changed it so that this one cannot continue, this process first becomes
+ * unready, so that a load balancer sends it no more requests, and then stops.
  */
 export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 	const outdated = Promise.withResolvers<SchemaTooNewError>();
@@ -106,13 +107,13 @@ export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 	let cancel = (): void => undefined;
 	const loop = startLoop({
 		clock,
-		everyMs: SCHEMA_LOOK_MS,
-		firstAfterMs: SCHEMA_LOOK_MS,
+		everyMs: SCHEMA_CHECK_MS,
+		firstAfterMs: SCHEMA_CHECK_MS,
 		async run() {
 			if (problem === null) checkSchema(await readSchema(store.db));
 		},
 		onFailure(error) {
-			// A database that does not answer is noticed by everybody else.
+			// Other parts report a database that does not answer.
 			if (!(error instanceof SchemaTooNewError)) return;
 			problem = error;
 			log.error({ reason: error.message }, "a newer Ringback has changed the database; this one stops");

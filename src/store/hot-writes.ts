@@ -1,6 +1,6 @@
-// What every call and every decision reads and writes, in sets: the two drivers do it in their own SQL (sqlite/writes,
-// postgres/writes). Here are also the columns of the tables that are written so, once for both. By name, because a
-// later, compatible schema may have more columns.
+// The reads and writes of every call and every decision, in sets. Both drivers have their own SQL for them
+// (sqlite/writes.ts, postgres/writes.ts). The columns of the tables are listed here once for both. Statements name
+// the columns, because a later, compatible schema may have more.
 
 import type { Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
@@ -15,7 +15,7 @@ export type NewInboundCall = Insertable<InboundCallsTable>;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
-	/** As it was read. */
+	/** The row as it was read. */
 	before: Conversion;
 	after: Conversion;
 }
@@ -25,7 +25,7 @@ export interface AnnouncedBody {
 	body: string;
 }
 
-/** An event that a programme's shop is owed, which is its own receiver. */
+/** An event that is announced to a programme's shop, which is its receiver. */
 export interface OwedEvent {
 	conversionId: number;
 	programmeId: number;
@@ -44,38 +44,45 @@ export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
 export type FoundPartnership = Pick<Partnership, "id" | "commission_rate" | "created_at_ms">;
 
-/** Each is one statement on PostgreSQL, however large the set is, and none for an empty set. */
+/** On PostgreSQL each function is one statement for the whole set, and none for an empty set. */
 export interface HotWrites {
-	/** Every conversion of these orders, whatever its event type. In no order of its own. */
+	/** Returns every conversion of these orders, of any event type and in no particular order. */
 	findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]>;
-	/** Returns those that were stored: not the ones whose order the programme already has. */
+	/** Returns the conversions that were stored, without those whose order the programme already has. */
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	/**
-	 * Returns the ids of those that were changed. Status, confirmation and amounts together tell whether another process was
-	 * there in between: every move changes one of them, but for a credit that leaves the row as it is.
+	 * Updates conversions that nobody else has changed, and returns their ids. Status, confirmation and amounts show
+	 * whether another process was faster, because every move changes one of them. The exception is a credit that leaves
+	 * the row as it is.
 	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
-	/** Returns the ids of those that got this order id. */
+	/** Sets the order ids of conversions that nobody else has changed, and returns their ids. */
 	renameUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
 	/**
-	 * A statement of its own, behind those that changed the conversions: on PostgreSQL it then sees all their earlier moves
-	 * as ended, and listeners are told of a conversion's moves in their order. `credits` take the place of those that the
-	 * conversions have.
+	 * Inserts moves, and replaces the credits of their conversions by `credits`. It must be a separate statement after
+	 * the one that changed the conversions. On PostgreSQL it then sees all earlier moves of these conversions as
+	 * committed, so that listeners receive the moves of a conversion in order.
 	 */
 	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
-	/** A reader of the events must see later what was announced then, not what the conversion has become since. */
+	/**
+	 * Stores the announced bodies before the conversions change, because later readers of the events must see what was
+	 * announced.
+	 */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
-	/** The active ones that have these codes. */
+	/** Returns the active partnerships that have these codes. */
 	findByCodes(db: Db, codes: readonly CodeKey[]): Promise<(FoundPartnership & CodeKey)[]>;
 	findPartnerships(db: Db, ids: readonly number[]): Promise<FoundPartnership[]>;
-	/** By conversion; locks the conversions, so that both stay as they are until the transaction ends. */
+	/** Returns the credits by conversion. It locks the conversions and the credits until the transaction ends. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**
-	 * In the transaction of the status changes that they announce, so that neither exists without the other; at most one
-	 * for each conversion. Resolves to the number of each delivery, by its conversion.
+	 * Stores events in the transaction of the status changes that they announce, so that neither exists without the
+	 * other. There is at most one for each conversion. Resolves to the id of each delivery, by conversion.
 	 */
 	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<number, number>>;
-	/** Returns those that were not used before; of one that comes twice in the set, the first. */
+	/**
+	 * Stores nonces, and returns those that were not used before. If a nonce occurs twice in the set, the first one
+	 * counts.
+	 */
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
 	insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void>;
 }
@@ -84,12 +91,12 @@ export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {
 	return [...new Map(orders.map((order) => [`${order.programme_id} ${order.order_id}`, order])).values()];
 }
 
-/** As on PostgreSQL. */
+/** Name of a type on PostgreSQL. */
 export type ColumnType = "text" | "integer" | "bigint";
 
 type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
 
-/** What every move may change, a decision too. */
+/** Columns that every move may change. */
 export const DECIDING = {
 	status: "text",
 	commission: "text",
@@ -104,7 +111,7 @@ export const DECIDING = {
 	updated_at_ms: "bigint",
 } as const satisfies Partial<ColumnsOf<Conversion>>;
 
-/** Every column that a move may change. The rest is what a conversion is called and where it came from. */
+/** Columns that some move may change. The others identify a conversion and its origin. */
 export const CHANGING = {
 	...DECIDING,
 	basket_value: "text",
@@ -147,7 +154,7 @@ export const CREDIT = {
 	sub_3: "text",
 } as const satisfies ColumnsOf<StoredCredit>;
 
-/** What follows the insert. */
+/** Clause after the insert of credits. */
 export const REPLACING_CREDIT = `on conflict (conversion_id) do update set ${Object.keys(CREDIT)
 	.map((column) => `${column} = excluded.${column}`)
 	.join(", ")}`;

@@ -1,4 +1,4 @@
-// Opens whichever database the settings name.
+// Opens the database that the settings name.
 
 import type { PostgresSetting } from "./postgres/setting.ts";
 import { openPostgres, type PostgresDeps } from "./postgres/store.ts";
@@ -20,7 +20,10 @@ export function openStore(database: DatabaseSetting, deps: PostgresDeps): Store 
 	return database.kind === "sqlite" ? openSqlite(database.path, deps.clock) : openPostgres(database, deps);
 }
 
-/** "inspect" leaves the schema as it is, and only says which one it is; "check" refuses one that is not the program's. */
+/**
+ * Migrates the schema, or checks it. "check" refuses a schema that is not this program's. "inspect" only reads its
+ * version.
+ */
 export async function prepareSchema(
 	store: Store,
 	schema: "migrate" | "check" | "inspect",
@@ -33,14 +36,14 @@ export async function prepareSchema(
 	return { version: present.version, applied: [] };
 }
 
-/** Throws when a service that was started so would not run on it. */
+/** Throws if a service with this setting would not run on the schema. */
 export function refuseSchema(present: PresentSchema, schema: "migrate" | "check"): void {
 	checkSchema(present);
 	const isOld = present.version < MIGRATIONS.length;
 	if (schema === "check" && isOld) throw new SchemaTooOldError(present.version, MIGRATIONS.length);
 }
 
-/** What a pooler answers to start-up parameters that it does not know (SQLSTATE protocol_violation). */
+/** Returns true for the error by which a pooler refuses unknown start-up parameters (SQLSTATE protocol_violation). */
 export function isPoolerRefusal(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === "08P01";
 }

@@ -1,7 +1,7 @@
-// Told from an error's code, never from its text: is the database out of reach or out of room, so that trying
-// again later helps?
+// Recognizes errors after which a later retry helps, because the database cannot be reached or has no room. The
+// error's code decides, never its text.
 
-/** The system's words for a connection that cannot be made or has broken. */
+/** The system's error codes for connections that cannot be made or have broken. */
 const CONNECTION_CODES = new Set([
 	"ECONNREFUSED",
 	"ECONNRESET",
@@ -14,31 +14,31 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /**
- * PostgreSQL: class 08 is connection exceptions, 57P0x shutting down or starting, class 53 out of something (disk,
- * memory, connections); 40001 and 40P01 end one of several transactions that are in each other's way. 57014, 55P03 and
- * 25P03 are the server's limits on a statement, on waiting for a lock and on a transaction that does nothing.
+ * PostgreSQL's codes. Class 08 is connection exceptions, 57P0x is a server that shuts down or starts, and class 53 is
+ * a lack of disk, memory or connections. 40001 and 40P01 end one of several conflicting transactions. 57014, 55P03
+ * and 25P03 are the server's time limits for a statement, a lock and an idle transaction.
  */
 const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P03)$/;
 const DEADLOCK: readonly unknown[] = ["40001", "40P01"];
 const LOCK_NOT_GIVEN = "55P03";
 
 /**
- * SQLITE_BUSY and SQLITE_LOCKED: another process held the file for longer than we wait. SQLITE_IOERR, SQLITE_FULL
- * and SQLITE_CANTOPEN: the disk is full or gone.
+ * SQLITE_BUSY and SQLITE_LOCKED mean that another process held the file for longer than we wait. SQLITE_IOERR,
+ * SQLITE_FULL and SQLITE_CANTOPEN mean that the disk is full or gone.
  */
 const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
-/** The upper bits of a SQLite result code say more about the same thing. */
+/** Mask of the primary result code. The upper bits only add detail. */
 const SQLITE_PRIMARY_CODE = 0xff;
 
 /** Code of a read whose thread has ended. The next read starts another thread. */
 export const READER_ENDED = "ERR_READER_ENDED";
 
-/** Several transactions were in each other's way, and the database ended this one: trying again at once helps. */
+/** Returns true if the database ended this transaction because of a deadlock or conflict. An immediate retry helps. */
 export function wasEndedForOthers(error: unknown): boolean {
 	return error instanceof Error && "code" in error && DEADLOCK.includes(error.code);
 }
 
-/** Somebody holds a row that this transaction needs. */
+/** Returns true if another transaction held a lock for longer than this one waits. */
 export function waitedForLock(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === LOCK_NOT_GIVEN;
 }

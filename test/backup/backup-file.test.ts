@@ -271,7 +271,7 @@ test("a database whose ledger does not balance is backed up and restored with a 
 	const store = setup.open();
 	await sql`delete from queue where id = (select min(id) from queue)`.execute(store.db);
 	await store.close();
-	const problem = "deliveries are pending and not in the queue: they would never be sent";
+	const problem = "deliveries are pending and not in the queue, so they would never be sent";
 	const said = ({ broken }: { broken: readonly { problem: string; count: number }[] }) =>
 		broken.map((rule) => [rule.count, rule.problem]);
 	deepEqual(said(await setup.backUp()), [[1, problem]]);

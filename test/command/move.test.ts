@@ -9,7 +9,7 @@ import { sql } from "kysely";
 import { readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { realClock } from "../../src/outside/clock.ts";
-import { countCarried } from "../../src/store/move.ts";
+import { countCopied } from "../../src/store/move.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -235,7 +235,7 @@ async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
 function fillEmptyTables(path: string): void {
 	using database = new DatabaseSync(path);
 	const moment = new Date(START_MS).toISOString();
-	for (const [table, rows] of countCarried(database)) {
+	for (const [table, rows] of countCopied(database)) {
 		if (rows > 0) continue;
 		const columns = database.prepare("select name, type from pragma_table_info(?)").all(table);
 		const values = columns.map(({ name, type }) => {
@@ -265,7 +265,7 @@ async function compareRows(path: string, { db }: Store): Promise<void> {
 			)
 			.map((row) => row.join())
 			.toSorted();
-	for (const table of countCarried(database).keys()) {
+	for (const table of countCopied(database).keys()) {
 		const here = database.prepare(`select * from "${table}"`).all();
 		const { rows: there } = await sql`select * from ${sql.table(table)}`.execute(db);
 		equal(here.length > 0, true, table);

@@ -28,15 +28,15 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 	[/^deliveries have ended without a time/, "update deliveries set finished_at_ms = 1 where id = $d"],
 	[/^deliveries have no event/, "delete from events where id = $d"],
 	[/^events have no delivery/, "delete from deliveries where id = $d", "delete from queue where id = $d"],
-	[/^events are of no conversion/, "delete from conversions where id = $c"],
+	[/^events belong to no conversion/, "delete from conversions where id = $c"],
 	[
 		/^events announce a move that their conversion never made/,
 		"update events set name = 'conversion.reversed' where id = $d",
 	],
 	[/^conversions have another status/, "update conversions set status = 'APPROVED' where id = $c"],
 	[/^conversions have another status/, "delete from moves where conversion_id = $c"],
-	[/^conversions are of no programme/, "update conversions set programme_id = 999999 where id = $c"],
-	[/^moves are of no conversion/, "delete from conversions where id = $c"],
+	[/^conversions belong to no programme/, "update conversions set programme_id = 999999 where id = $c"],
+	[/^moves belong to no conversion/, "delete from conversions where id = $c"],
 	[/^moves lead to a status/, "update moves set to_status = 'REVERSED' where conversion_id = $c"],
 	[
 		/^programmes have a Postback URL that is not on record/,

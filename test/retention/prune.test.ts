@@ -135,6 +135,20 @@ eachDatabase("retention", (database) => {
 		deepEqual(await remaining(database.store), { deliveries: [], events: [], attempts: [], queue: [] });
 	});
 
+	test("rows that a fast clock has dated into the future do not stop the removal of older rows after them", async () => {
+		const { store } = database;
+		const call = { kind: "api", method: "POST", target: "/", outcome: "RECORDED", http_status: 201 } as const;
+		const times = [YOUNG_MS + 365 * DAY_MS, ...Array.from({ length: MANY }, () => OLD_MS), YOUNG_MS];
+		const calls = times.map((at_ms) => ({ ...call, programme_id: programme.id, at_ms }));
+		await store.transact((trx) => store.writes.insertInboundCalls(trx, calls));
+		equal(await pruneLog("inbound_calls", store, realClock, CUTOFF_MS, never), MANY);
+		const left = await store.db.selectFrom("inbound_calls").select("at_ms").orderBy("id").execute();
+		deepEqual(
+			left.map(({ at_ms }) => at_ms),
+			[YOUNG_MS + 365 * DAY_MS, YOUNG_MS],
+		);
+	});
+
 	test("one that somebody sends again while it is about to go stays, whole", async () => {
 		const { store } = database;
 		const [resent = 0] = await add(3, OLD_MS, OLD_MS);

@@ -1,7 +1,7 @@
-// This room is the database: a file of queries for each aggregate.
-// Here: moves in the order in which listeners get them: by transaction number, then by id. `Store.moveOrder` gives the
-// number, and below which number all transactions have ended. Only those are read, so that nothing can later appear
-// before a listener's cursor. Clocks are not used, since processes' clocks differ.
+// Moves in the order in which listeners receive them: by transaction number, then by id. `Store.moveOrder` gives the
+// number, and the number below which all transactions have ended. Only moves below it are read, so that none can
+// appear before a listener's cursor later. The order does not depend on clocks, because the clocks of processes
+// differ.
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -9,18 +9,18 @@ import type { Store } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
 import type { Conversion } from "./conversions.ts";
 
-/** `db` may be a transaction's. */
+/** The `db` may belong to a transaction. */
 export type MoveStore = Pick<Store, "db" | "moveOrder">;
 
-/** `public_id` is null where its conversion is another programme's. */
+/** `public_id` is null if the conversion belongs to another programme. */
 export type PassedMove = Cursor &
 	Pick<MovesTable, (typeof MOVE_COLUMNS)[number]> &
 	({ public_id: null } | Pick<Conversion, EventColumn>);
 
 const MOVE_COLUMNS = ["conversion_id", "move", "to_status", "reason", "announced_body"] as const;
 /**
- * What an event tells of its conversion, besides the move's own status and reason: it does not change any more once it
- * was announced, or was kept with the move before it changed.
+ * Columns of the conversion that an event contains, besides the status and reason of the move. They do not change
+ * after the announcement, or the body was stored with the move before they changed.
  */
 const EVENT_COLUMNS = [
 	"public_id",
@@ -36,8 +36,8 @@ const EVENT_COLUMNS = [
 export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
 /**
- * The next `limit` moves of all programmes. Moves have no programme column: picking one small shop's here would make
- * the database read through everybody's in one statement.
+ * Returns the next `limit` moves of all programmes. A filter by programme would make the database read through the
+ * moves of all programmes in one statement.
  */
 export async function listMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
@@ -72,7 +72,7 @@ function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boo
 	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
 }
 
-/** Undefined while there is none. */
+/** Returns undefined if there are no moves. */
 export async function findNewestMove(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	which: "all" | "ended",
@@ -81,7 +81,7 @@ export async function findNewestMove(
 		db
 			.selectFrom("moves")
 			.select(["id", "conversion_id", transaction.as("at")])
-			// Holds for every row: without a condition SQLite's plan says that it reads the whole table.
+			// This condition is always true. Without one, SQLite's plan says that it reads the whole table.
 			.where(transaction, ">", 0)
 			.$if(which === "ended", (query) => query.where(transaction, "<", endedBelow))
 			.orderBy(transaction, "desc")

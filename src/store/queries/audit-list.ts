@@ -1,5 +1,4 @@
-// The whole audit log as staff search it and take it away as a file: the newest first, along an index whatever is asked
-// for.
+// The audit log as staff search and export it, the newest entries first. Every filter uses an index.
 
 import type { Selectable } from "kysely";
 import type { AuditAction } from "../../domain/action.ts";
@@ -18,7 +17,7 @@ export interface AuditFilter {
 }
 
 export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
-	/** Who did it; null for the command line, or the service itself. */
+	/** The person who did it, or null for the command line and the service itself. */
 	email: string | null;
 	name: string | null;
 	/** The programme's public id and name. */
@@ -27,8 +26,8 @@ export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
 }
 
 /**
- * Numbers follow the time, but a transaction that waited may have written an earlier time under a later number. None
- * lives for so long.
+ * Ids rise with the time, but a transaction that waited may have written an earlier time under a higher id. No
+ * transaction lives for so long.
  */
 const OUT_OF_ORDER_MS = MINUTE_MS;
 
@@ -41,7 +40,7 @@ export async function listAudit(
 	return readNewestFirst(page, (beforeId, limit) => readEntries(db, filter, bounds, beforeId, limit));
 }
 
-/** All of it, a batch at a time. */
+/** Yields all entries, in batches. */
 export async function* readAllAudit(
 	db: Db,
 	filter: AuditFilter,
@@ -52,13 +51,13 @@ export async function* readAllAudit(
 	for await (const { rows } of walkAll(walk, batchRows)) yield rows;
 }
 
-/** Both are outside of it. */
+/** Ids that lie outside the period on either side. */
 interface IdBounds {
 	above: number;
 	below: number;
 }
 
-/** Where a period begins and ends among the numbers: at entries that are surely earlier and surely later. */
+/** Returns the ids of an entry that is certainly before the period and of one that is certainly after it. */
 async function findBounds(db: Db, { fromMs, beforeMs }: AuditFilter): Promise<IdBounds> {
 	const one = db.selectFrom("audit_entries").select("id").limit(1);
 	const earlier = one.where("at_ms", "<", (fromMs ?? 0) - OUT_OF_ORDER_MS).orderBy("at_ms", "desc");
@@ -94,48 +93,51 @@ function readEntries(
 	return query.execute();
 }
 
-// What the entries of a page of the audit log are about, by the names that people know: the order of a conversion or of a
-// callback, the file that decisions came from, somebody's name. One look at each table, by what is unique there.
+// The subjects of audit entries under the names that people know: the order of a conversion or of a callback, the
+// file of a job, the name of a person. Each table is read once, by a unique column.
 
 export interface AuditSubjects {
-	/** By the public id of the conversion. */
+	/** Order ids by the public id of the conversion. */
 	orders: ReadonlyMap<string, string>;
-	/** By the public id of the delivery. */
+	/** Callbacks by the public id of the delivery. */
 	callbacks: ReadonlyMap<string, { event: string; orderId: string }>;
 	jobs: ReadonlyMap<string, Pick<Job, "file_name">>;
-	/** By the e-mail address. */
+	/** Names by e-mail address. */
 	people: ReadonlyMap<string, string>;
 }
 
-/** What is past its retention is in none of them. */
+/** Leaves out subjects that retention has removed. */
 export async function readAuditSubjects(
 	db: Db,
 	entries: readonly { subject: string | null }[],
 ): Promise<AuditSubjects> {
 	const subjects = new Set(entries.flatMap(({ subject }) => subject ?? []));
-	// An empty list is no list to either database, and nobody has this id.
-	const having = (part: string) => [...[...subjects].filter((subject) => subject.includes(part)), "none"];
+	// Neither database accepts an empty list, and nobody has the id "none".
+	const subjectsWith = (part: string) => [
+		...[...subjects].filter((subject) => subject.includes(part)),
+		"none",
+	];
 	const orders = await db
 		.selectFrom("conversions")
 		.select(["public_id", "order_id"])
-		.where("public_id", "in", having("cnv_"))
+		.where("public_id", "in", subjectsWith("cnv_"))
 		.execute();
 	const callbacks = await db
 		.selectFrom("deliveries")
 		.innerJoin("events", "events.id", "deliveries.id")
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
 		.select(["deliveries.public_id", "events.name as event", "conversions.order_id as orderId"])
-		.where("deliveries.public_id", "in", having("dlv_"))
+		.where("deliveries.public_id", "in", subjectsWith("dlv_"))
 		.execute();
 	const jobs = await db
 		.selectFrom("jobs")
 		.select(["public_id", "file_name"])
-		.where("public_id", "in", having("job_"))
+		.where("public_id", "in", subjectsWith("job_"))
 		.execute();
 	const people = await db
 		.selectFrom("people")
 		.select(["email", "name"])
-		.where("email", "in", having("@"))
+		.where("email", "in", subjectsWith("@"))
 		.execute();
 	return {
 		orders: new Map(orders.map(({ public_id, order_id }) => [public_id, order_id])),

@@ -1,5 +1,5 @@
-// The audit log: who did what, written in the transaction of what it records, and marked there where people are to be
-// mailed about it (domain/action). No secret, token or password ever goes into it.
+// Writes the audit log. An entry is written in the transaction of the change that it records, and is marked there if
+// people are to be mailed about it (domain/action.ts). It never contains a secret, token or password.
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
@@ -10,14 +10,14 @@ import { findPersonByEmail } from "./people.ts";
 import { PASSWORD_PROVIDER } from "./sign-in.ts";
 
 export interface AuditNote {
-	/** Null: the command line, or the service itself. */
+	/** The person, or null for the command line and the service itself. */
 	personId: number | null;
 	programmeId?: number | null;
 	action: AuditAction;
-	/** The public id or e-mail of what it was done to. */
+	/** Public id or e-mail address of the object that was changed. */
 	subject?: string | null;
 	detail?: string | null;
-	/** Where it came from: given for sign-ins and for changes to somebody's account, and told to them of the latter. */
+	/** IP address, for sign-ins and for changes to somebody's account. The mail about such a change contains it. */
 	address?: string | null;
 }
 
@@ -44,22 +44,27 @@ export async function noteAudits(trx: Db, notes: readonly AuditNote[], nowMs: nu
 		)
 		.returning(["id", "person_id as personId", "programme_id as programmeId", "action", "subject", "detail"])
 		.execute();
-	await markToTell(trx, entries, nowMs);
+	await markForMail(trx, entries, nowMs);
 }
 
-/** What of an entry says who is to be told. */
+/** The part of an entry that determines who is mailed. */
 type Noted = Required<Omit<AuditNote, "address" | "action">> & { id: number; action: string };
 
-/** In the transaction of the entries: no change goes untold, and nothing that was rolled back is told. */
-async function markToTell(trx: Db, entries: readonly Noted[], nowMs: number): Promise<void> {
+/** Marks entries for a mail, in their transaction. So every change is mailed, and one that was rolled back is not. */
+async function markForMail(trx: Db, entries: readonly Noted[], nowMs: number): Promise<void> {
 	const imported = entries.filter(({ action }) => action === "person.imported");
 	const inUse = await findInUse(trx, [...new Set(imported.flatMap(({ programmeId }) => programmeId ?? []))]);
 	const marks: Insertable<ChangesToTellTable>[] = [];
 	for (const entry of entries) {
 		if (imported.includes(entry) && !inUse.has(entry.programmeId ?? 0)) continue;
 		for (const { name, personId, programmeId } of await topicsOf(trx, entry)) {
-			const of = { topic: name, person_id: personId, programme_id: programmeId };
-			marks.push({ audit_entry_id: entry.id, ...of, due_at_ms: nowMs });
+			marks.push({
+				audit_entry_id: entry.id,
+				topic: name,
+				person_id: personId,
+				programme_id: programmeId,
+				due_at_ms: nowMs,
+			});
 		}
 	}
 	if (marks.length > 0) await trx.insertInto("changes_to_tell").values(marks).execute();
@@ -71,19 +76,22 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 		case undefined:
 			return [];
 		case "person":
-			return ofPerson((await findSubject(trx, note)) ?? note.personId);
+			return topicOfPerson((await findSubject(trx, note)) ?? note.personId);
 		case "owners":
-			// Somebody who was invited before, with a new link: the owners know of them.
+			// The person was invited before and only gets a new link, so the owners already know.
 			if (note.action === "person.invited" && note.detail === "new link") return [];
-			return [...(await ofConcerned(trx, note)), ...ofProgrammes(await programmesOf(trx, note), note)];
+			return [
+				...(await topicsOfAffectedPerson(trx, note)),
+				...topicsOfProgrammes(await programmesOf(trx, note), note),
+			];
 		default:
 			return audience satisfies never;
 	}
 }
 
 /**
- * Those in which an owner signs in already: whoever moves a network here brings people to many where nobody does. Asked
- * once for all that a batch of an import brings.
+ * Returns the programmes in which an owner already has a password. An import of a whole network adds people to many
+ * programmes that nobody uses yet. It is asked once for a whole batch of an import.
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();
@@ -96,26 +104,29 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
 	return new Set(owned.map(({ id }) => id));
 }
 
-/** Whose access ended or role changed gets a mail of their own: what else happens there may not be theirs to know. */
-async function ofConcerned(trx: Db, note: Noted): Promise<Topic[]> {
-	// Whose invitation was withdrawn or changed had no access.
+/**
+ * A person whose access ended or whose role changed gets a separate mail, because they may not be allowed to see
+ * other changes of the programme.
+ */
+async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
+	// A person who was only invited had no access yet.
 	const isInvitation = note.detail === "invitation";
 	if ((note.action !== "person.removed" && note.action !== "person.role_changed") || isInvitation) return [];
-	return ofPerson(await findSubject(trx, note));
+	return topicOfPerson(await findSubject(trx, note));
 }
 
-function ofPerson(personId: number | null | undefined): Topic[] {
+function topicOfPerson(personId: number | null | undefined): Topic[] {
 	if (typeof personId !== "number") return [];
 	return [{ name: `person:${personId}`, personId, programmeId: null }];
 }
 
-/** Applications by themselves: strangers make them, and owners are to answer them, not to look for a thief. */
-function ofProgrammes(ids: readonly number[], { action }: Noted): Topic[] {
+/** Applications have their own mail, because strangers write them and owners only have to answer them. */
+function topicsOfProgrammes(ids: readonly number[], { action }: Noted): Topic[] {
 	const kind = action === "application.made" ? "applications" : "programme";
 	return ids.map((programmeId) => ({ name: `${kind}:${programmeId}`, personId: null, programmeId }));
 }
 
-/** Whose account it was done to, where that is somebody else than who did it. */
+/** Returns the person whose account was changed, if the subject is one. */
 async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefined> {
 	if (subject === null || !subject.includes("@")) return undefined;
 	return (await findPersonByEmail(trx, subject))?.id;
@@ -123,7 +134,7 @@ async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefi
 
 async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): Promise<number[]> {
 	if (programmeId !== null) return [programmeId];
-	// The owners of every programme that they were invited to hear of somebody who has joined.
+	// When a person joins, the owners of every programme that they were invited to are mailed.
 	if (action !== "person.joined" || personId === null) return [];
 	const rows = await trx
 		.selectFrom("programme_people")
@@ -133,20 +144,20 @@ async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): 
 	return rows.map((row) => row.programme_id);
 }
 
-/** What goes together in one mail: changes to one person's account, to one programme, or applications to it. */
+/** Changes that are put into one mail: those to one person's account, those to one programme, or applications to it. */
 export interface Topic {
 	name: string;
-	/** One of the two. */
+	/** Exactly one of `personId` and `programmeId` is set. */
 	personId: number | null;
 	programmeId: number | null;
 }
 
 export interface Change extends Omit<Selectable<AuditEntriesTable>, "person_id"> {
-	/** Null: the command line, or the service itself. */
+	/** The person, or null for the command line and the service itself. */
 	actor: { name: string; email: string; kind: PersonKind } | null;
 }
 
-/** The topic that has waited the longest. */
+/** Returns the topic that has waited longest. */
 export async function findDueTopic(db: Db, nowMs: number): Promise<Topic | undefined> {
 	return db
 		.selectFrom("changes_to_tell")
@@ -161,17 +172,20 @@ export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Pro
 	await db.updateTable("changes_to_tell").set({ due_at_ms: dueAtMs }).where("topic", "=", topic).execute();
 }
 
-/** What one mail lists: what is left over waits for the next. */
-const CHANGES_A_MAIL = 200;
+/** Maximum number of changes in one mail. The rest waits for the next mail. */
+const MAX_CHANGES_IN_MAIL = 200;
 
-/** In the transaction that writes the mail. Empty when another process was faster. The oldest first. */
+/**
+ * Takes the oldest changes of a topic, in the transaction that writes the mail. Returns none if another process was
+ * faster.
+ */
 export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 	const oldest = trx
 		.selectFrom("changes_to_tell")
 		.select("audit_entry_id")
 		.where("topic", "=", topic)
 		.orderBy("audit_entry_id")
-		.limit(CHANGES_A_MAIL);
+		.limit(MAX_CHANGES_IN_MAIL);
 	const taken = await trx
 		.deleteFrom("changes_to_tell")
 		.where("topic", "=", topic)

@@ -1,16 +1,17 @@
-// Callbacks that staff hold (`ringback hold`, or on System): one row while they do, which every engine, page and command
-// reads. Nothing else holds them, so what it says is so, whatever was restarted or restored.
+// Holding all callbacks (`ringback hold`, or the System page). One row exists while they are held, and every engine,
+// page and command reads it. Nothing else holds callbacks, so the row is always right, also after a restart or a
+// restore.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
 
 export interface DeliveryPause {
 	sinceMs: number;
-	/** The e-mail of who holds them; null for the command line. */
+	/** E-mail address of the person who holds them, or null for the command line. */
 	heldBy: string | null;
-	/** Callbacks that wait, retries that are not due yet included. */
+	/** Number of pending callbacks, with retries that are not due yet. */
 	waiting: number;
-	/** Those of them that are sent as soon as they are released. */
+	/** Number of callbacks that would be sent at once after a release. */
 	due: number;
 }
 
@@ -18,7 +19,7 @@ export async function readIsHeld(db: Db): Promise<boolean> {
 	return (await db.selectFrom("delivery_pause").select("one").executeTakeFirst()) !== undefined;
 }
 
-/** False when they are held already: the first says since when, and who. */
+/** Holds all callbacks. Returns false if they are already held. The row then still names the first person and time. */
 export async function beginPause(trx: Db, personId: number | null, nowMs: number): Promise<boolean> {
 	const begun = await trx
 		.insertInto("delivery_pause")
@@ -30,8 +31,9 @@ export async function beginPause(trx: Db, personId: number | null, nowMs: number
 }
 
 /**
- * Callbacks go out again. Resolves to since when they were held; null when they were not. Trouble that nobody has been
- * told of counts its ten minutes on from where it was: for the time between, the shop had no chance to answer.
+ * Releases all callbacks. Resolves to the time since which they were held, or null if they were not held. Failures
+ * that nobody was told about yet continue their ten minutes where they stopped, because the shop had no chance to
+ * answer in between.
  */
 export async function endPause(trx: Db, nowMs: number): Promise<number | null> {
 	const ended = await trx.deleteFrom("delivery_pause").returning("since_ms").executeTakeFirst();
@@ -46,7 +48,7 @@ export async function endPause(trx: Db, nowMs: number): Promise<number | null> {
 	return ended.since_ms;
 }
 
-/** Null when nothing is held. */
+/** Returns null if callbacks are not held. */
 export async function readPause(db: Db, nowMs: number): Promise<DeliveryPause | null> {
 	const row = await db
 		.selectFrom("delivery_pause")

@@ -1,5 +1,5 @@
-// How much there is, for whoever watches the installation: read once a minute, and by nobody's request. Nothing here
-// grows with the large tables.
+// Figures for monitoring. They are read once a minute, never for a request, and their cost does not grow with the
+// large tables.
 
 import { sql } from "kysely";
 import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
@@ -8,16 +8,16 @@ import { countFew, type FailingShops, listFailingShops } from "./delivery-health
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
-	/** Notices that somebody is to be mailed about by now and is not yet; also where there is no mail server. */
+	/** Number of notices whose mail is due. It also counts them if there is no mail server. */
 	unmailedNotices: number;
-	/** Mails that are written and should have been sent; those that the server refused are not counted. */
+	/** Number of mails that are due, without those that the server has refused. */
 	waitingMails: number;
 	failing: FailingShops;
 }
 
-/** Beyond it nobody reads the exact number. */
+/** Limit of the counts. Nobody needs the exact number above it. */
 export const MAX_COUNTED_MAILS = 10_000;
-/** So many series at most, however many shops are failing. */
+/** Maximum number of series for failing shops. */
 const MAX_FAILING_SHOWN = 20;
 
 export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowMs: number): Promise<Figures> {
@@ -31,7 +31,7 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 	};
 }
 
-/** Where nobody is to be mailed, or nobody wants it, there is nothing to wait for: the page says it. */
+/** Counts no notice that nobody is to be mailed about or wants to be mailed about. The page says that. */
 export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 	const wanted = MAIL_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
 	return countFew(
@@ -44,7 +44,10 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 	);
 }
 
-/** While the server itself fails they are due again every minute, and are not due in between. */
+/**
+ * Also counts mails that wait for a server that is down. They become due again every minute and are not due in
+ * between.
+ */
 function countWaitingMails(db: Db, nowMs: number): Promise<number> {
 	return countFew(
 		db,

@@ -1,5 +1,5 @@
-// When something first worked for a programme. Written once, in the transaction of what it tells of: a check that is
-// ticked stays ticked, however much comes after it, and nobody reads a history to see it.
+// The first time that something worked for a programme. It is written once, in the transaction of the event, so that
+// a check on the page stays ticked and no history has to be read.
 
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
@@ -17,11 +17,11 @@ export async function noteFirstTime(
 	await first.where("id", "in", programmeIds).where(what, "is", null).execute();
 }
 
-/** Whether a programme's integration works, as the page's checks ask it. */
+/** Which parts of a programme's integration have worked. */
 export interface IntegrationChecks {
 	hasKey: boolean;
 	hasSignedRequest: boolean;
-	/** One that counts: that the shop's server confirms, or of a programme that does not park them. */
+	/** Whether a pixel call counted: the shop's server confirmed it, or the programme does not park pixel reports. */
 	hasPixel: boolean;
 	hasCallback: boolean;
 }

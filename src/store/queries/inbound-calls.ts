@@ -1,4 +1,4 @@
-// The inbound log: every postback and pixel that came in, the refused ones too, and what it was told.
+// The log of inbound calls: every sale report and pixel call, accepted or refused, with its outcome.
 
 import type { Db } from "../store.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
@@ -14,7 +14,7 @@ export interface InboundFilter extends PageRequest {
 
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
 
-/** The newest first. */
+/** Returns a page of calls, the newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
 	const { kind, result } = filter;
 	const matches = (row: ListedCall) =>
@@ -26,13 +26,16 @@ export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<L
 	);
 }
 
-/** By the word and not by the status: a browser gets its image with 200 whatever became of the report. */
+/**
+ * Returns whether a call was accepted. The outcome word decides, because a browser always gets the pixel's image with
+ * status 200.
+ */
 export function resultOf({ outcome }: { outcome: string }): InboundResult {
-	// Outcome words are capitals, codes of faults are not.
+	// Outcome words are in capitals, codes of faults are not.
 	return /^[A-Z]/.test(outcome) ? "accepted" : "refused";
 }
 
-/** Along inbound_calls_by_order or inbound_calls_by_programme. */
+/** Uses the index inbound_calls_by_order or inbound_calls_by_programme. */
 function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
 	return db
 		.selectFrom("inbound_calls")

@@ -1,4 +1,4 @@
-// How often something was done within a window of time: one row a subject, the same for every process.
+// Counts of uses within a window of time. All processes share one row for each subject.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
@@ -8,7 +8,7 @@ export interface LimitCount {
 	endsAtMs: number;
 }
 
-/** By subject; those whose window is over are left out. */
+/** Returns the counts by subject, without those whose window has ended. */
 export async function readUses(
 	db: Db,
 	subjects: readonly string[],
@@ -24,8 +24,8 @@ export async function readUses(
 }
 
 /**
- * One more, unless there are `max` already: then it is false and nothing changes. A window that is over begins
- * anew. In one statement, so that nobody slips in between.
+ * Counts a use. Returns false and changes nothing if `max` is reached. If the window has ended, a new one begins. It
+ * is one statement, so that no other use can come in between.
  */
 export async function countUse(
 	db: Db,

@@ -1,5 +1,5 @@
-// Mails on their way. A mail is a row before it is sent, so that a restart loses none and several processes send each
-// once; a claim moves its due time.
+// The queue of mails. A mail is stored before it is sent, so that a restart loses none. Several processes send each
+// mail once, because a process claims it by changing its due time.
 
 import type { Insertable, Selectable } from "kysely";
 import type { Db } from "../store.ts";
@@ -11,7 +11,7 @@ export async function insertMail(db: Db, mail: Insertable<MailQueueTable>): Prom
 	await db.insertInto("mail_queue").values(mail).execute();
 }
 
-/** The one that has been due the longest. */
+/** Returns the mail that has been due for longest. */
 export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | undefined> {
 	return db
 		.selectFrom("mail_queue")
@@ -22,7 +22,10 @@ export async function findDueMail(db: Db, nowMs: number): Promise<QueuedMail | u
 		.executeTakeFirst();
 }
 
-/** False when another process took it first. `untilMs` is when it may be taken again should this one die. */
+/**
+ * Claims a mail. Returns false if another process was faster. After `untilMs` another process may claim it, in case
+ * this one dies.
+ */
 export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await db
 		.updateTable("mail_queue")
@@ -35,7 +38,10 @@ export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number)
 
 export type MailEnd = { sent_at_ms: number } | { given_up_at_ms: number; refusal: string };
 
-/** Its text goes, the row stays a while: for the next one on its topic, and for staff. */
+/**
+ * Deletes the text of a mail that was sent or given up. The row stays for a while, because the interval of its topic
+ * and the System page need it.
+ */
 export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void> {
 	await db
 		.updateTable("mail_queue")
@@ -63,10 +69,13 @@ const STATE_COLUMNS = [
 	"refusal",
 ] as const;
 
-/** What became of a mail. */
+/** The state of a mail, without its text. */
 export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
 
-/** What the server did not take: first those that are tried again, then those that were given up, the newest first. */
+/**
+ * Returns mails that the server did not accept: first those that are retried, then those that were given up, the
+ * newest first.
+ */
 export async function listUnsentMails(db: Db, limit: number): Promise<MailState[]> {
 	const mails = db.selectFrom("mail_queue").select(STATE_COLUMNS).limit(limit);
 	const tried = mails
@@ -77,10 +86,10 @@ export async function listUnsentMails(db: Db, limit: number): Promise<MailState[
 	return [...(await tried.execute()), ...(await givenUp.execute())].slice(0, limit);
 }
 
-/** More than are written at one moment, to all readers of a topic. */
+/** More than the number of mails on a topic that are written at the same moment. */
 const MAX_ON_TOPIC = 200;
 
-/** The newest mails on a topic, as long as they are kept. The newest first. */
+/** Returns the mails on a topic that retention has not removed yet, the newest first. */
 export async function listMailsOn(db: Db, topic: string): Promise<MailState[]> {
 	return db
 		.selectFrom("mail_queue")

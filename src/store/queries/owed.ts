@@ -1,4 +1,4 @@
-// What is still to be sent: for whoever restores a database or releases callbacks that were held.
+// Callbacks that are still to be sent, for people who restore a database or release held callbacks.
 
 import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
@@ -7,15 +7,15 @@ import type { Db } from "../store.ts";
 export interface OwedProgramme {
 	publicId: string;
 	name: string;
-	/** Where its callbacks go; null while there is no Postback URL. */
+	/** The Postback URL, or null. */
 	url: string | null;
-	/** Deliveries that wait or are on their way, those of a removed Postback URL left out. */
+	/** Number of pending deliveries, without those of a removed Postback URL. */
 	waiting: number;
-	/** Of a removed Postback URL: they are cancelled, and not sent. */
+	/** Number of deliveries of a removed Postback URL, which are cancelled instead of sent. */
 	toCancel: number;
-	/** When the oldest of them was made. */
+	/** Time at which the oldest of them was created. */
 	oldestAtMs: number;
-	/** When the next attempt is due. */
+	/** Time at which the next attempt is due. */
 	nextDueAtMs: number;
 }
 
@@ -25,13 +25,16 @@ export interface OwedDelivery {
 	orderId: string;
 	event: EventName;
 	dueAtMs: number;
-	/** The number of the last attempt. */
+	/** Number of attempts so far. */
 	attempts: number;
 }
 
-/** Those with the most first. One row a programme that is owed something: thousands at most. */
+/**
+ * Returns one row for each programme with pending deliveries, at most some thousands. The one with the most comes
+ * first.
+ */
 export async function listOwed(db: Db): Promise<OwedProgramme[]> {
-	// Numbers follow the time of making: the first is of the oldest.
+	// Ids rise with the time of creation, so the lowest id belongs to the oldest delivery.
 	const { rows } = await sql<OwedProgramme>`
 		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
 			coalesce(d.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
@@ -48,7 +51,7 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 	return rows;
 }
 
-/** Those that would go first, over all programmes. */
+/** Returns the deliveries of all programmes that would be sent first. */
 export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
 	const { rows } = await sql<OwedDelivery>`
 		select d.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
@@ -59,7 +62,7 @@ export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[
 	return rows;
 }
 
-/** Recorded conversions that are approved as soon as a worker runs. */
+/** Counts recorded conversions that are approved as soon as a worker runs. */
 export async function countEndedWindows(db: Db, nowMs: number): Promise<number> {
 	const { count } = await db
 		.selectFrom("conversions")

@@ -1,5 +1,5 @@
-// Retention: what is old enough is removed in small batches, each its own transaction, so that no caller waits for it.
-// What is few goes at once.
+// Retention. Large tables are pruned in small batches, each in its own transaction, so that no caller waits. Small
+// tables are pruned by one statement.
 
 import { type RawBuilder, sql } from "kysely";
 import { CLICK_KINDS } from "../../domain/click.ts";
@@ -11,25 +11,29 @@ import { EVER } from "./clicks.ts";
 import { MAX_SESSION_DAYS } from "./sign-in.ts";
 
 const BATCH_ROWS = 500;
-/** Another machine's clock may be behind ours, and still take a timestamp that is stale here. */
+/** Number of batches in a row without an old row after which a walk ends. */
+const MAX_BATCHES_WITHOUT_OLD = 10;
+/** Margin for machines whose clocks are behind ours. They may still accept a timestamp that is too old here. */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
 const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
-/** Longer than the next one on the same topic has to wait. What still waits to be sent is kept as long as it is good for. */
+/**
+ * Longer than the interval between two mails on the same topic. A mail that still waits is kept until it is useless.
+ */
 const MAILS_KEPT_MS = 7 * DAY_MS;
 
-/** What strangers write, and counts for minutes: nonces, and limits whose time is over. */
+/** Removes rows that count for minutes and that strangers can cause: nonces and expired limits. */
 export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from nonces where expires_at_ms < ${nowMs - CLOCK_MARGIN_MS}`.execute(db);
 	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
 }
 
-/** What has expired and opens nothing any more: sessions, sign-ins that wait for a code, links, unanswered applications. */
+/** Removes expired sessions, sign-ins, links and applications that nobody has answered. */
 export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	const now = isoTime(nowMs);
 	await sql`delete from auth_sessions where "expiresAt" < ${now}
 		or "createdAt" <= ${isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS)}`.execute(db);
 	await sql`delete from auth_verifications where "expiresAt" < ${now}`.execute(db);
-	// An invitation stays on the list for a while, to be sent again.
+	// Expired invitations stay on the list for a while, so that they can be sent again.
 	await sql`delete from links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
 		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
 	await sql`delete from applications where created_at_ms < ${nowMs - APPLICATIONS_KEPT_DAYS * DAY_MS}`.execute(
@@ -37,10 +41,10 @@ export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Pro
 	);
 }
 
-/** Strangers wrote them about themselves. */
+/** Time limit for personal data that strangers have entered. */
 export const APPLICATIONS_KEPT_DAYS = 90;
 
-/** Mails that were sent or given up, and whatever nobody could send in time. */
+/** Removes old mails that were sent or given up, and those that could not be sent in time. */
 export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	const olderThanMs = nowMs - MAILS_KEPT_MS;
 	await sql`delete from mail_queue where created_at_ms < ${olderThanMs}
@@ -48,7 +52,7 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
-/** Few rows, or small ones: notices that have ended, what is left of jobs once their lines have gone, hourly counts. */
+/** Removes ended notices, jobs without lines, and hourly counts. There are few of them, or their rows are small. */
 export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
 		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
@@ -58,7 +62,7 @@ export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number)
 
 type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
 
-/** `removeBatch` resolves to how many went, or to null when there is nothing left to look at. */
+/** Calls `removeBatch` until it resolves to null or the process stops. It resolves to the number of removed rows. */
 async function removeInBatches(
 	clock: Clock,
 	isStopping: () => boolean,
@@ -75,8 +79,10 @@ async function removeInBatches(
 }
 
 /**
- * Walks the rows from the oldest on, by batches, and stops at the first that is young enough: ids follow the time of
- * making. Not from the beginning each time: PostgreSQL would read again what this run has deleted.
+ * Walks the rows in the order of their ids, in batches, and passes the old ones to `remove`. Ids rise with the time, so the
+ * walk ends at a long stretch without an old row. It does not end at the first young row, because a clock that was ahead
+ * may have dated a few rows into the future. Each batch starts after the one before. From the start, PostgreSQL would
+ * read the rows again that this run has deleted.
  */
 function removeOldest<Row extends { id: number; atMs: number }>(
 	[{ db }, clock, olderThanMs, isStopping]: Pruning,
@@ -84,23 +90,25 @@ function removeOldest<Row extends { id: number; atMs: number }>(
 	remove: (old: readonly Row[]) => Promise<number>,
 ): Promise<number> {
 	let afterId = 0;
+	let batchesWithoutOld = 0;
 	return removeInBatches(clock, isStopping, async () => {
 		const { rows } = await sql<Row>`${all} where id > ${afterId} order by id limit ${BATCH_ROWS}`.execute(db);
-		const firstYoung = rows.findIndex(({ atMs }) => atMs >= olderThanMs);
-		const old = firstYoung === -1 ? rows : rows.slice(0, firstYoung);
-		const last = old.at(-1);
+		const last = rows.at(-1);
 		if (last === undefined) return null;
 		afterId = last.id;
-		return remove(old);
+		const old = rows.filter(({ atMs }) => atMs < olderThanMs);
+		batchesWithoutOld = old.length === 0 ? batchesWithoutOld + 1 : 0;
+		if (batchesWithoutOld === MAX_BATCHES_WITHOUT_OLD) return null;
+		return old.length === 0 ? 0 : remove(old);
 	});
 }
 
-/** Resolves to how many went. */
-export function pruneDeliveries(...of: Pruning): Promise<number> {
-	const [store, , olderThanMs] = of;
+/** Removes old deliveries with their events and attempts. Resolves to the number of deliveries. */
+export function pruneDeliveries(...pruning: Pruning): Promise<number> {
+	const [store, , olderThanMs] = pruning;
 	const all = sql<{ id: number; atMs: number; finishedAtMs: number | null }>`
 		select id, created_at_ms as "atMs", finished_at_ms as "finishedAtMs" from deliveries`;
-	return removeOldest(of, all, async (old) => {
+	return removeOldest(pruning, all, async (old) => {
 		const finished = old.filter((row) => row.finishedAtMs !== null && row.finishedAtMs < olderThanMs);
 		const ids = finished.map(({ id }) => id);
 		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
@@ -108,35 +116,38 @@ export function pruneDeliveries(...of: Pruning): Promise<number> {
 }
 
 async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
-	// Names the state again: one that was resent since the list was read stays.
+	// The state is checked again, because a delivery may have been resent since the list was read.
 	const finished = await trx
 		.deleteFrom("deliveries")
 		.where("id", "in", ids)
 		.where("state", "<>", "pending")
 		.returning("id")
 		.execute();
-	const gone = finished.map((row) => row.id);
-	if (gone.length === 0) return 0;
-	await trx.deleteFrom("attempts").where("delivery_id", "in", gone).execute();
-	await trx.deleteFrom("events").where("id", "in", gone).execute();
-	return gone.length;
+	const removed = finished.map((row) => row.id);
+	if (removed.length === 0) return 0;
+	await trx.deleteFrom("attempts").where("delivery_id", "in", removed).execute();
+	await trx.deleteFrom("events").where("id", "in", removed).execute();
+	return removed.length;
 }
 
-/** The inbound log, or what listeners told of. Resolves to how many went. */
-export function pruneLog(table: "inbound_calls" | "local_answers", ...of: Pruning): Promise<number> {
-	const [{ db }] = of;
+/** Removes old rows of a log. Resolves to their number. */
+export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: Pruning): Promise<number> {
+	const [{ db }] = pruning;
 	const all = sql<{ id: number; atMs: number }>`select id, at_ms as "atMs" from ${sql.table(table)}`;
-	return removeOldest(of, all, async (old) => {
+	return removeOldest(pruning, all, async (old) => {
 		const ids = old.map(({ id }) => id);
 		await db.deleteFrom(table).where("id", "in", ids).execute();
 		return ids.length;
 	});
 }
 
-/** Links whose clicks are removed at once: each has up to six rows an hour, and at first thousands of hours. */
+/**
+ * Number of links whose clicks one statement removes. Each link has up to six rows an hour, and the first run may
+ * find thousands of hours.
+ */
 const BATCH_LINKS = 20;
 
-/** Clicks by the hour; what was ever counted stays. Resolves to how many rows went. */
+/** Removes old hourly counts of clicks. The total of each link stays. Resolves to the number of rows. */
 export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	const hours = db.deleteFrom("click_hours").where("hour", "<", Math.floor(olderThanMs / HOUR_MS));
 	const old = hours.where("kind", "in", CLICK_KINDS).where("hour", ">", EVER);
@@ -150,7 +161,7 @@ export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning
 	});
 }
 
-/** What pixels reported and no server confirmed, with its history. Resolves to how many went. */
+/** Removes conversions that no server has confirmed, with their history. Resolves to their number. */
 export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	return removeInBatches(clock, isStopping, async () => {
 		const ids = await longestExpired(store, olderThanMs);
@@ -158,7 +169,7 @@ export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning
 	});
 }
 
-/** Along conversions_by_window. */
+/** Uses the index conversions_by_window. */
 async function longestExpired(store: Store, olderThanMs: number): Promise<number[]> {
 	const newest = await newestConversions(store);
 	const rows = await store.lookAlongIndexes((db) =>
@@ -176,8 +187,8 @@ async function longestExpired(store: Store, olderThanMs: number): Promise<number
 }
 
 /**
- * The newest row and the one with the newest move stay until there is a newer one: SQLite gives the number of a removed
- * last row again, and a listener's cursor must not be ahead of the moves.
+ * Returns the newest conversion and the one with the newest move. Both stay until there is a newer one, because
+ * SQLite reuses the id of a deleted last row, and a listener's cursor must not be ahead of the moves.
  */
 async function newestConversions(store: Store): Promise<number[]> {
 	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);
@@ -187,19 +198,19 @@ async function newestConversions(store: Store): Promise<number[]> {
 }
 
 async function removeExpired(trx: Db, ids: readonly number[]): Promise<number> {
-	// Names the status again: one that a postback recorded since the list was read stays.
+	// The status is checked again, because a sale report may have recorded the conversion since the list was read.
 	const expired = await trx
 		.deleteFrom("conversions")
 		.where("id", "in", ids)
 		.where("status", "=", "EXPIRED")
 		.returning("id")
 		.execute();
-	const gone = expired.map((row) => row.id);
-	if (gone.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", gone).execute();
-	return gone.length;
+	const removed = expired.map((row) => row.id);
+	if (removed.length > 0) await trx.deleteFrom("moves").where("conversion_id", "in", removed).execute();
+	return removed.length;
 }
 
-/** What was removed leaves room in the file: most of it goes back to the disk, a little at a time. */
+/** Returns most of the free space in the SQLite file to the disk, a little at a time. */
 export async function giveBackSpace(store: Store, clock: Clock, isStopping: () => boolean): Promise<void> {
 	while (!isStopping() && (await store.giveBackSpace())) await clock.yieldLoop();
 }

@@ -1,4 +1,4 @@
-// The installation as its checks see it, and what each process writes down for that: a few small tables.
+// The state of the installation for the checks, and the small tables in which each process records it.
 
 import { type ChoreName, type ChoreRecord, isChoreName } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
@@ -8,17 +8,17 @@ import type { ChoresTable } from "../tables/network.ts";
 import { type DeliveryPause, readPause } from "./delivery-pause.ts";
 
 export interface SystemReading {
-	/** What the database has, and what this program knows. */
+	/** Schema version of the database, and the newest one that this program knows. */
 	schema: { version: number; known: number };
 	processes: readonly ProcessRecord[];
 	chores: readonly ChoreRecord[];
-	/** Null while callbacks go out. */
+	/** Null while callbacks are sent. */
 	pause: DeliveryPause | null;
-	/** By `ringback backup`; null when it never was. */
+	/** Time of the last `ringback backup`, or null. */
 	backedUpAtMs: number | null;
 }
 
-/** Before anything was read. */
+/** The state before anything was read. */
 export const NOTHING_READ: SystemReading = {
 	schema: { version: MIGRATIONS.length, known: MIGRATIONS.length },
 	processes: [],
@@ -55,23 +55,23 @@ export async function removeProcess(db: Db, instance: string): Promise<void> {
 	await db.deleteFrom("processes").where("instance", "=", instance).execute();
 }
 
-/** Those that have been silent for so long that nobody asks for them any more. */
+/** Removes processes that have not reported since then. */
 export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<void> {
 	await db.deleteFrom("processes").where("seen_at_ms", "<", seenBeforeMs).execute();
 }
 
-/** The longest running first. */
+/** The process that has run for longest comes first. */
 async function listProcesses(db: Db): Promise<ProcessRecord[]> {
 	return db.selectFrom("processes").selectAll().orderBy("started_at_ms").orderBy("instance").execute();
 }
 
-/** Of a chore that this program does not know, nothing is told. */
+/** Leaves out chores that this program does not know. */
 export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	const rows = await db.selectFrom("chores").selectAll().orderBy("name").execute();
 	return rows.flatMap(({ name, ...record }) => (isChoreName(name) ? [{ name, ...record }] : []));
 }
 
-/** What a process has to tell of a chore. */
+/** What a process reports about a chore. */
 export type ChoreStep = "begun" | "working" | "done" | { error: string };
 
 export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs: number): Promise<void> {
@@ -91,7 +91,7 @@ export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs:
 		.execute();
 }
 
-/** The success of one process is enough, whatever failed in another. */
+/** The success of one process suffices, even if the chore failed in another. */
 function changeOf(step: ChoreStep, nowMs: number): Partial<Omit<ChoresTable, "name" | "since_ms">> {
 	if (step === "begun") return {};
 	if (step === "working") return { working_at_ms: nowMs };

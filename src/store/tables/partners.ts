@@ -85,7 +85,7 @@ export interface ClickHoursTable {
 	clicks: number;
 }
 
-/** Who a conversion is credited to, and by what: of programmes that credit partners, for what the shop's server reported. */
+/** One row is the credit for a conversion that the shop's server has reported, in a programme that credits partners. */
 export interface CreditsTable {
 	/** The partnership that is credited, or null for nobody. */
 	partnership_id: number | null;
