@@ -94,16 +94,16 @@ export function section(part: {
 	hint?: Content;
 	actions?: Content;
 	/** What the last form came to, where it was about this part: see flashAt in page.ts. */
-	told?: Content;
+	message?: Content;
 	body: Content;
 }): Html {
-	const { told = null, actions = null } = part;
+	const { message = null, actions = null } = part;
 	return html`<section class="card" id="${part.id}" aria-labelledby="${part.id}-title">
 	<div class="section-head">
 		<div><h2 id="${part.id}-title">${part.title}</h2>${part.hint === undefined ? null : html`<p>${part.hint}</p>`}</div>
 		${actions === null ? null : html`<div class="row">${actions}</div>`}
 	</div>
-	${told === null ? null : html`<div class="section-told">${told}</div>`}
+	${message === null ? null : html`<div class="section-message">${message}</div>`}
 	${part.body}
 </section>`;
 }

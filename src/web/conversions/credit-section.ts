@@ -2,7 +2,7 @@
 // decided about the money.
 
 import { isByPixelAlone } from "../../domain/conversion.ts";
-import type { CreditWord } from "../../domain/credit.ts";
+import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
 import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findPartnerLink, type PartnerLink } from "../../store/queries/partners.ts";
@@ -72,6 +72,23 @@ function whyNotYet(conversion: Conversion): string {
 		: "The programme did not credit partners when this sale was recorded.";
 }
 
+/** Why a sale report credited a partner or nobody, without the details of the conversion. */
+const REASONS = {
+	CODE: "The order came with a coupon code that belongs to this partner.",
+	CLICK: "The buyer clicked on a partner's link before the sale.",
+	CLICK_TOO_OLD: "The click was too long before the sale.",
+	CLICK_AFTER_SALE: "The click came after the sale.",
+	OTHER_PROGRAMME: "The click ID belongs to another programme.",
+	CLICK_UNREADABLE:
+		"The click ID cannot be read, because it was changed or cut off. The shop must send it exactly as it came.",
+	UNKNOWN_CODE: "The coupon code belongs to no active partner, and there was no click ID.",
+	NO_SIGNAL: "The shop's server sent neither a click ID nor a coupon code with the order.",
+	NOT_CREDITING: "The programme does not credit partners.",
+} as const satisfies Partial<Record<CreditWord | typeof NOT_CREDITING, string>>;
+
+/** The reasons by the word that the API answers. */
+export const CREDIT_SENTENCES: ReadonlyMap<string, string> = new Map(Object.entries(REASONS));
+
 type Why = (
 	credit: NamedCredit,
 	programme: Programme,
@@ -81,7 +98,7 @@ type Why = (
 
 /** The row of the table in domain/credit, in plain words. */
 const WHY: Readonly<Record<CreditWord, Why>> = {
-	CODE: () => "The order came with a coupon code that belongs to this partner.",
+	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>
 		html`The buyer clicked on the partner's link ${link === undefined ? null : html`<code>${link.code}</code>${link.name === "" ? null : ` (${link.name})`} `}${
 			atMs === null ? null : html`on ${ui.timeTag(atMs)}`
@@ -91,14 +108,13 @@ const WHY: Readonly<Record<CreditWord, Why>> = {
 		const log = html` The reason is in the <a href="${withQuery(AUDIT_PATH, { action, programme })}">audit log</a>.`;
 		return html`The network's staff ${partnership === null ? "decided that no partner is credited" : "assigned this partner"}.${isStaff ? log : null}`;
 	},
-	NO_SIGNAL: () => "The shop's server sent neither a click ID nor a coupon code with the order.",
 	CLICK_TOO_OLD: (_, { click_days: days }) =>
-		`The click was too long before the sale. Clicks count for ${ui.countOf(days, "day")} in this programme.`,
-	CLICK_AFTER_SALE: () => "The click came after the sale.",
-	OTHER_PROGRAMME: () => "The click ID belongs to another programme.",
-	CLICK_UNREADABLE: () =>
-		"The click ID cannot be read: it was changed or cut off on its way. The shop must send it exactly as it came.",
-	UNKNOWN_CODE: () => "The coupon code belongs to no active partner, and there was no click ID.",
+		`${REASONS.CLICK_TOO_OLD} Clicks count for ${ui.countOf(days, "day")} in this programme.`,
+	CLICK_AFTER_SALE: () => REASONS.CLICK_AFTER_SALE,
+	OTHER_PROGRAMME: () => REASONS.OTHER_PROGRAMME,
+	CLICK_UNREADABLE: () => REASONS.CLICK_UNREADABLE,
+	UNKNOWN_CODE: () => REASONS.UNKNOWN_CODE,
+	NO_SIGNAL: () => REASONS.NO_SIGNAL,
 };
 
 function assignForm(c: WebContext, { public_id: id }: Conversion, credit: NamedCredit | undefined): Html {

@@ -1,5 +1,5 @@
-// The tab Callbacks, and the first page of Integration: where callbacks go, how they do, a test, and the list. For a
-// programme that is not set up it leads through the steps. What changes by itself is fetched again from the same page.
+// The tab "Callbacks", which is the first page of Integration: the Postback URL, the health of callbacks, a test, and the
+// list of callbacks. For a new programme it shows the steps of the set-up. Its live parts are reloaded from the same page.
 
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
@@ -21,7 +21,7 @@ import { healthChart, healthStrip } from "./health-section.ts";
 import { type Issued, issuedOnce } from "./keys-page.ts";
 import { testSection } from "./test-section.ts";
 
-/** Of the list the table alone: the filter above it stays under the reader's fingers. */
+/** Ids of the elements that are reloaded. The filter of the list is not one of them, because the reader may be typing. */
 const LIVE_PARTS = [
 	TROUBLE_TARGET,
 	"checks-live",
@@ -38,7 +38,7 @@ const FINGERPRINT_LENGTH = 16;
 const URL_FORM = declareForm({
 	postbackUrl: {
 		label: "Postback URL",
-		hint: "Enter a public HTTPS address, and the final one: we do not follow redirects.",
+		hint: "Enter a public HTTPS address. It must be the final one, because we do not follow redirects.",
 		placeholder: "https://shop.example/postback",
 		inputMode: "url",
 		autocomplete: "off",
@@ -52,16 +52,16 @@ export async function showCallbacks(
 	deps: WebDeps,
 	issued: Issued | null = null,
 ): Promise<Response> {
-	// Before the rest: what changes while the page is read is then fetched, not missed.
+	// The fingerprint is read first, so that the next poll reloads whatever changes while the page is built.
 	const seen = await fingerprintOf(c, deps);
 	if (c.req.header("if-none-match") === `"${seen}"`) return c.body(null, 304);
 	const view = await readCallbacks(c, deps);
 	const { path, isLive, url } = view;
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
-	// Nothing was ever sent, and nothing will be before a URL is saved.
+	// Nothing was ever sent, and nothing can be sent until a URL is saved.
 	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
-	// Nothing can be tried yet: the first page has one thing to do.
+	// A new programme can try nothing yet, so the page offers only one thing to do.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
 	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="checks-live">${checkSteps(view)}</div>`;
 	const keys = firstKeySection(view, issued);
@@ -74,7 +74,7 @@ export async function showCallbacks(
 		status: view.deliveries === null ? 422 : undefined,
 		body: html`${isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null}
 ${
-	// From the key on the screen to the first callback without a word between them.
+	// After a key was issued, the test follows directly below it.
 	isShown ? [keys, test, checks, callback] : [checks, keys, callback, test]
 }
 ${hasNone ? null : deliveriesSection(view)}`,
@@ -99,14 +99,14 @@ async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	return sha256Hex(all.join(" ")).slice(0, FINGERPRINT_LENGTH);
 }
 
-/** Until all of them are done: then the numbers below say more. */
+/** Returns the steps of the set-up, or null if all of them are done. */
 function checkSteps(view: CallbacksView): Html | null {
 	const { checks, programme, keysPath } = view;
 	const parksPixels = programme.parks_pixels === 1;
 	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
 		title,
 		state: isDone ? ("done" as const) : ("to do" as const),
-		// Whoever may only look is not told to do what they cannot.
+		// A viewer is not asked to do something that the role does not allow.
 		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
 	const steps = [
@@ -135,7 +135,7 @@ function checkSteps(view: CallbacksView): Html | null {
 	return steps.every(({ state }) => state === "done") ? null : ui.steps(steps);
 }
 
-/** The present, and not the past: one that worked once and fails now is not done. */
+/** Returns the state of callbacks now. If they worked once but fail now, the step is not done. */
 function callbackStep(view: CallbacksView): { title: string; state: StepState; text: Content } {
 	const { health, checks, url, goodAnswer, mayIntegrate } = view;
 	const title = "Callback answered 2xx";
@@ -145,7 +145,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 		return { title, state: isSerious ? "failing" : "faltering", text };
 	}
 	if (checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
-	// Only a developer's word: with a URL saved, what counts is what comes from there.
+	// The result of `listen` is only a developer's claim. Once a URL is saved, only real callbacks count.
 	if (goodAnswer !== null && url === null) {
 		const next = html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`;
 		return {
@@ -161,7 +161,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	return { title, state: "to do", text: checks.hasKey ? advised : "Issue an API key first." };
 }
 
-/** The first step, on the tab that leads through them: until there is a key, and once more to show it. */
+/** Returns the form for the first API key, or the new key, which is shown once. */
 function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	const { checks, hasSecret, mayIntegrate, path } = view;
 	if (checks.hasKey && issued === null) return null;
@@ -171,17 +171,17 @@ function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	return ui.section({
 		id: "keys",
 		title: "API key and signing secret",
-		hint: "The key identifies your programme; the secret signs requests and callbacks.",
+		hint: "The key identifies your programme. The secret signs requests and callbacks.",
 		actions:
 			issued === null && mayIntegrate
-				? // One click: what to call it is a question for whoever has more than one.
+				? // The first key needs no name, so one click is enough.
 					ui.buttonForm({
 						action: `${path}#keys`,
 						label: "Issue API key",
 						tone: "primary",
 					})
 				: null,
-		told: view.told("keys"),
+		message: view.messageAt("keys"),
 		body:
 			issued === null
 				? ui.emptyState({
@@ -192,16 +192,16 @@ function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	});
 }
 
-/** The shortest way to see one, from what is on the screen this once. */
+/** Shows the command for the first callback, with the key and the secret that are shown once. */
 function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
 	if (key === null || secret === null || view.url !== null) return null;
 	return html`<div class="stack-tight"><p><strong>See your first callback:</strong> paste this into a terminal, then send a test conversion below.</p>${listenBlock(view, { key, secret })}</div>`;
 }
 
-// Section "Status callback (optional)" with its field "Postback URL": the contract's words (section 1).
+// The section "Status callback (optional)" with its field "Postback URL". Both labels come from section 1 of the contract.
 
-/** `isToldAbove`: how to listen is said where the key is shown. */
-function callbackSection(c: WebContext, view: CallbacksView, isToldAbove: boolean): Html {
+/** `isCommandAbove` is true if the command to listen is already shown with the key. */
+function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boolean): Html {
 	const { url, mayIntegrate, checks, path, query } = view;
 	const saved = url === null ? "none" : html`<span class="mono break">${url}</span>`;
 	const remove = ui.buttonForm({
@@ -216,30 +216,30 @@ function callbackSection(c: WebContext, view: CallbacksView, isToldAbove: boolea
 		id: "callback",
 		title: "Status callback (optional)",
 		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
-		told: view.told("callback"),
+		message: view.messageAt("callback"),
 		body: ui.padded(
 			noSecret(view),
-			mayIntegrate ? saveForm(c, view, isToldAbove) : ui.facts([["Postback URL", saved]]),
+			mayIntegrate ? saveForm(c, view, isCommandAbove) : ui.facts([["Postback URL", saved]]),
 			html`<div class="row-end"><p class="small soft grow" id="waiting-live">${waiting(view)}</p>${
 				url === null || !mayIntegrate ? null : remove
 			}</div>`,
-			mayIntegrate && checks.hasKey && !isToldAbove ? onYourMachine(view) : null,
+			mayIntegrate && checks.hasKey && !isCommandAbove ? onYourMachine(view) : null,
 		),
 	});
 }
 
 function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
-	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet: there is no signing secret.");
-	// Then the key is the next step, and said above.
+	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet, because there is no signing secret.");
+	// In this case the section above already asks for the key.
 	if (url === null) return null;
-	const text = html`The URL is saved, but nothing is sent yet: there is no signing secret. <a href="#keys">Issue an API key</a>: the secret comes with it.`;
+	const text = html`The URL is saved, but nothing is sent yet, because there is no signing secret. <a href="#keys">Issue an API key</a>. The secret comes with it.`;
 	return ui.message("warn", text);
 }
 
-function saveForm(c: WebContext, view: CallbacksView, isToldAbove: boolean): Html {
+function saveForm(c: WebContext, view: CallbacksView, isCommandAbove: boolean): Html {
 	const { path, query, url, checks, isListening } = view;
-	const isNext = checks.hasKey && url === null && !isListening && !isToldAbove;
+	const isNext = checks.hasKey && url === null && !isListening && !isCommandAbove;
 	return URL_FORM.show(c, {
 		action: `${path}/postback-url${query}`,
 		values: { postbackUrl: url },
@@ -247,7 +247,7 @@ function saveForm(c: WebContext, view: CallbacksView, isToldAbove: boolean): Htm
 	});
 }
 
-/** A developer's machine has no public address; events come to it all the same. */
+/** Shows how to receive events on a developer's machine, which has no public address. */
 function onYourMachine(view: CallbacksView): Html {
 	const words = html`<p class="small soft">${
 		view.url === null ? "No public URL yet? " : null
@@ -256,7 +256,7 @@ function onYourMachine(view: CallbacksView): Html {
 	return view.url === null ? body : ui.more("Listen on your own machine", body);
 }
 
-/** With what is shown once, or with its place. */
+/** Shows the command with the key and the secret that are shown once, or with placeholders. */
 function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
 	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>`;
 }
@@ -267,21 +267,21 @@ function listening({ isListening, test }: CallbacksView): Content {
 	return html`${ui.badge("good", "Connected")} ${test === null ? send : null}`;
 }
 
-/** How much is on its way changes while somebody looks. */
+/** Returns the number of pending callbacks, which changes while the page is open. */
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
 	if (mayIntegrate && url === null)
 		return "Once you save a URL, we send status changes from then on, not earlier ones.";
 	const words = `Pending callbacks: ${countUndelivered(pending.count)}.`;
 	if (!mayIntegrate) return words;
-	return `${words} If you save another URL, they go there; if you remove this one, they are cancelled for good.`;
+	return `${words} If you save another URL, they are sent there. If you remove this one, they are cancelled for good.`;
 }
 
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
-/** Sent again, as a reload does it, it issues no second key: that would come without the secret. */
+/** Issues the first key. A reload sends the form again and must not issue a second key, which would have no new secret. */
 export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	if ((await countUsableKeys(deps.store.db, programmeOf(c).id)) > 0) {
-		const text = "A key was issued already. If nobody has it, revoke it here and issue another one.";
+		const text = "A key was already issued. If nobody has it, revoke it here and issue another one.";
 		return leadTo(c, keysPath(programmeOf(c).public_id), text);
 	}
 	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c));
@@ -294,9 +294,9 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, makerOf(c));
 	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showCallbacks(c, deps));
 	const { url } = saved.value;
-	// Outer spaces, the usual port, capitals in the host's name, the slash after it.
-	const as = url === postbackUrl ? "" : ` as ${url}`;
-	const text = `The Postback URL is saved${as}. Pending callbacks, and status changes from now on, are sent there.`;
+	// The URL is saved without spaces around it and the default port, in lower case, and with a path.
+	const savedAs = url === postbackUrl ? "" : ` as ${url}`;
+	const text = `The Postback URL is saved${savedAs}. Pending callbacks, and status changes from now on, are sent there.`;
 	return finish(c, CALLBACK, saved, text);
 }
 
@@ -305,6 +305,6 @@ export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response>
 	return finish(c, CALLBACK, removed, ({ count, isAll }) => {
 		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
 		const later = isAll ? "" : " Some may show as pending until they would have been sent.";
-		return ["good", `The Postback URL is removed: nothing more is sent.${cancelled}${later}`];
+		return ["good", `The Postback URL is removed. Nothing more is sent.${cancelled}${later}`];
 	});
 }

@@ -1,4 +1,4 @@
-// What the tab Callbacks shows, read in one go.
+// Reads everything that the tab "Callbacks" shows.
 
 import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
@@ -31,11 +31,11 @@ export const DELIVERY_FILTERS = declareFilters({
 	after: UNSEEN,
 });
 
-/** Twice the time between two signs of life of a silent stream, and some. */
+/** A listener counts as connected for a little more than twice the interval of its heartbeats. */
 const LISTENING_WITHIN_MS = 40 * SECOND_MS;
-/** A test has four events; one may be told of several times. */
+/** Maximum number of listener results for a test. A test has four events, and one may be reported several times. */
 const ANSWERS_OF_TEST = 20;
-/** A screenful: the whole tab is to be three at most. */
+/** Rows per page, about one screen. The whole tab may take three screens. */
 const PAGE_ROWS = 15;
 
 export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
@@ -46,55 +46,55 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const nowMs = deps.clock.nowMs();
 	const path = integrationPath(programme.public_id);
 	const mayIntegrate = may(c, "integrate");
-	/** Of the days of its chart; the browser's own is not known here. */
+	// The days of the chart. The server does not know the browser's time zone.
 	const zone = viewerOf(c).zone ?? "UTC";
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
-	/** The list as it is filtered. */
+	// The filters of the list.
 	const query = queryHere(c);
 	const filters = DELIVERY_FILTERS.read(query);
 	return {
 		programme,
-		/** Of the page, and of its forms, which are below it. */
+		/** Path of the page. The paths of its forms begin with it. */
 		path,
 		keysPath: keysPath(programme.public_id),
 		query,
-		/** Whoever may not is offered no button. */
+		/** True if the reader may change the integration. Others see no buttons. */
 		mayIntegrate,
 		isStaff: viewerOf(c).kind === "staff",
-		/** What the last form came to, for the part that it was about. */
-		told: (part: FormPart["part"]) => flashAt(c, part),
+		/** Returns the result of the last form for the part of the page to which it belongs. */
+		messageAt: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
-		/** What is pasted into a terminal to hear of events there; with what is shown once, where it is known. */
+		/** Returns the command that listens for events in a terminal. It contains the key and the secret if they are given. */
 		listenCommand: (shown?: ShownOnce) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
-		/** Somebody listens, or did a moment ago. */
+		/** True if a listener is connected, or was a moment ago. */
 		isListening: await isListened(deps, programme),
-		/** The last thing that a listener told of, where it is good. */
+		/** The last result that a listener reported, or null if it was not a success. */
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
-		/** The Postback URL that is saved now. */
+		/** The current Postback URL, or null. */
 		url,
-		/** A secret signs callbacks. */
+		/** True if the programme has an active secret, so that callbacks can be signed. */
 		hasSecret,
 		checks: await readIntegrationChecks(db, programme.id),
 		zone,
 		health: await readCallbackHealth(db, programme, nowMs, zone),
 		test: await readTest(deps, programme),
 		filters,
-		/** Null when a filter is not understood: nothing is listed then. */
+		/** The list of callbacks, or null if a filter is not valid. */
 		deliveries: await readDeliveries(deps, programme, filters),
-		/** The newest, of all kinds: what is new belongs on the page. */
+		/** True if no filter is set. New callbacks then appear in the list. */
 		isLive: Object.keys(filters.typed).length === 0,
-		/** There is somewhere to send to, and its reader may. */
+		/** True if callbacks can be sent and the reader may send them. */
 		canSend: mayIntegrate && url !== null && hasSecret,
-		/** How many failed, and how many wait for a later attempt; as far as they are counted. */
+		/** Numbers of failed callbacks, and of those that wait for a later attempt. Both are counted up to a limit. */
 		failedCount: await countFailed(db, programme.id),
 		waitingCount: await countWaiting(db, programme.id, nowMs),
 	};
 }
 
-/** Whether a listener would get what happens now. */
+/** Returns true if a listener would receive an event now. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
 	programme: Programme,
@@ -105,7 +105,7 @@ export async function isListened(
 	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
 }
 
-/** The newest test, with what listeners told of its events. */
+/** Reads the newest test conversion, with its callbacks and the results that listeners reported. */
 async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 	const conversion = await findNewestTest(db, programme.id);
 	if (conversion === undefined) return null;

@@ -1,5 +1,5 @@
-// "Postbacks sent to your shop": a row a delivery, with filter, search and pages by cursor; and sending callbacks again:
-// one, those that are ticked, all that failed, or all that wait.
+// The section "Postbacks sent to your shop" lists the callbacks, with filters, a search and pages. Callbacks can be sent
+// again: one, the selected ones, all that failed, or all that wait for their next attempt.
 
 import { type Result, refuse } from "../../domain/fault.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
@@ -20,7 +20,7 @@ import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
 import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
-import { type FormPart, finish, queryHere, type Told } from "./frame.ts";
+import { type FormMessage, type FormPart, finish, queryHere } from "./frame.ts";
 
 export function deliveriesSection(view: CallbacksView): Html {
 	const { path, filters, isLive } = view;
@@ -28,7 +28,7 @@ export function deliveriesSection(view: CallbacksView): Html {
 		id: "deliveries",
 		title: "Postbacks sent to your shop",
 		hint: "One row per callback, with attempts and your server's last response.",
-		told: view.told("deliveries"),
+		message: view.messageAt("deliveries"),
 		body: html`${filterBar({
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
@@ -73,11 +73,11 @@ function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd
 	});
 }
 
-// The boxes and buttons. A box says which callback it is and as which its reader saw it, so that nobody sends again what
-// somebody else just has.
+// Checkboxes and buttons. The value of a checkbox names the callback and its last attempt as the reader saw it, so that two
+// people do not send the same callback again.
 
 export const TICK_FIELD = "delivery";
-/** More than a page shows. */
+/** Maximum number of callbacks in one form. A page shows fewer. */
 const MAX_TICKED = 100;
 
 const TICK_COLUMN: ui.Column<ListedDelivery> = {
@@ -92,7 +92,7 @@ export function writeSeen({ publicId, run, seq }: SeenDelivery): string {
 	return `${publicId}.${run}.${seq}`;
 }
 
-/** Null for what no page of ours has written. */
+/** Returns null if the text was not written by `writeSeen`. */
 function readSeen(text: unknown): SeenDelivery | null {
 	const [, publicId, run, seq] = /^(dlv_\w+)\.(\d{1,9})\.(\d{1,9})$/.exec(String(text)) ?? [];
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
@@ -126,7 +126,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 	});
 }
 
-// What they do.
+// The actions.
 
 function askedBy(c: WebContext): Asked {
 	return { programmeId: programmeOf(c).id, maker: makerOf(c) };
@@ -135,13 +135,13 @@ function askedBy(c: WebContext): Asked {
 const LIST: FormPart = { path: integrationPath, part: "deliveries" };
 
 export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
-	return finish(c, LIST, await sendTicked(c, deps), tellSent);
+	return finish(c, LIST, await sendTicked(c, deps), sentMessage);
 }
 
-/** On its own page, told above it: the parts below are fetched again from the first moment on. */
+/** Sends one callback from its own page. The message is shown at the top, because the parts below are reloaded at once. */
 export async function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
 	const sent = await sendTicked(c, deps);
-	setFlash(c, ...(sent.ok ? tellSent(sent.value) : (["bad", sent.fault.detail] as const)));
+	setFlash(c, ...(sent.ok ? sentMessage(sent.value) : (["bad", sent.fault.detail] as const)));
 	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
 	return c.redirect(`${path}${queryHere(c)}`, 303);
 }
@@ -153,13 +153,13 @@ async function sendTicked(c: WebContext, deps: WebDeps): Promise<Result<SeenSent
 	return refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
 }
 
-function tellSent({ resent, sentNow, leftAlone }: SeenSent): Told {
+function sentMessage({ resent, sentNow, leftAlone }: SeenSent): FormMessage {
 	const parts = [
 		resent === 0 ? null : `${callbacksAre(resent)} being sent again.`,
 		sentNow === 0 ? null : `${callbacksAre(sentNow, "waiting callback")} being sent now.`,
 		leftAlone === 0
 			? null
-			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped: cancelled, being sent right now, or sent since you opened the page.`,
+			: `${countOf(leftAlone, "callback")} ${leftAlone === 1 ? "was" : "were"} skipped. A callback is skipped if it was cancelled, is being sent right now, or was sent since you opened the page.`,
 	];
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }

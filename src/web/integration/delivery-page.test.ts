@@ -1,4 +1,4 @@
-// A delivery's page and its row in the list: what the shop answered, which status was received last, what counts.
+// A callback's page and its row in the list.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -17,10 +17,10 @@ const REFUSED: Outcome = { kind: "network-error", stage: "connect", code: "ECONN
 const answered = (status: number): Outcome => ({ kind: "answered", status });
 
 interface Sent extends Shop {
-	/** What comes back to what is due now. */
+	/** Sends the callbacks that are due, with this result. */
 	send(outcome: Outcome, excerpt?: AnswerExcerpt | null): Promise<void>;
 	page(): Promise<string>;
-	/** The row of the list. */
+	/** Returns the row of the list. */
 	row(): Promise<string>;
 }
 
@@ -45,7 +45,7 @@ async function openSent(t: TestContext): Promise<Sent> {
 	};
 }
 
-test("a failed attempt shows what the shop answered, and nothing of it as markup", async (t) => {
+test("a failed attempt shows the shop's answer, escaped", async (t) => {
 	const { send, page } = await openSent(t);
 	const headers = {
 		"content-type": "text/html",
@@ -64,7 +64,7 @@ test("a failed attempt shows what the shop answered, and nothing of it as markup
 	ok(!/<script>alert|<b>nginx|" onload=/.test(text));
 });
 
-test("a viewer sees nothing that is made of the secret", async (t) => {
+test("a viewer sees no signature and no request", async (t) => {
 	const { send, page, site, programme } = await openSent(t);
 	await send(answered(503), ANSWER);
 	const { signature = null, public_id } = await site.store.db
@@ -78,7 +78,7 @@ test("a viewer sees nothing that is made of the secret", async (t) => {
 	ok(!text.includes(signature) && !text.includes("curl"));
 });
 
-test("the last HTTP status received stays beside what came later, in the list and on the page", async (t) => {
+test("the last HTTP status stays in the list and on the page after a later attempt got no answer", async (t) => {
 	const { send, page, row, site } = await openSent(t);
 	await send(REFUSED);
 	match(await row(), /—<\/span> <span class="secondary">Connection refused</);
@@ -95,7 +95,7 @@ test("the last HTTP status received stays beside what came later, in the list an
 	match(await row(), />204</);
 });
 
-test("a 401 sends people to what was signed", async (t) => {
+test("a 401 links to the signature check of its attempt", async (t) => {
 	const { send, page, browser } = await openSent(t);
 	await send(answered(401), { ...ANSWER, body: '{"error":"invalid signature"}' });
 	const text = await page();
@@ -107,7 +107,7 @@ test("a 401 sends people to what was signed", async (t) => {
 	match(text, /We take it as a deliberate refusal and do not retry/);
 });
 
-test("what comes next is told by the delivery: when it is sent again, or that and why it is not", async () => {
+test("a failed attempt says when the callback is sent again, or why it is not", async () => {
 	const pending = { state: "pending", lastVerdict: "retry", dueAtMs: NOW_MS + 60_000 } as const;
 	const next = async (fate: DeliveryFate) => String((await describeNext(fate, NOW_MS, true)) ?? "");
 	match(await next(pending), /sent again on <time[^>]+datetime="2026-03-01T12:01:00/);
@@ -132,7 +132,7 @@ describe("the request of an attempt", () => {
 	const request = rebuildRequest(attempt, event, "Acme");
 	if (request === null) throw new Error("nothing was rebuilt");
 
-	test("has the headers of the brand, whole seconds and the moment of sending", () => {
+	test("has headers with the brand, a timestamp in seconds and the time of sending in its body", () => {
 		deepEqual(
 			request.headers.map(([name]) => name),
 			["Content-Type", "User-Agent", "X-Acme-Event", "X-Acme-Timestamp", "X-Acme-Nonce", "X-Acme-Signature"],
@@ -142,14 +142,14 @@ describe("the request of an attempt", () => {
 		match(requestText(request), /^POST \/it's\?a=1&b=2 HTTP\/1\.1\nHost: shop\.example\nContent-Type/);
 	});
 
-	test("as curl survives the shell, whatever the order id holds", () => {
+	test("is unchanged after a shell reads its curl command, for every order ID", () => {
 		const command = curlCommand(request).replace(/^curl/, "printf '%s\\n'");
 		const printed = execFileSync("sh", ["-c", command], { encoding: "utf8" }).split("\n");
 		ok(printed.includes(attempt.url));
 		ok(printed.includes(request.body));
 	});
 
-	test("is not made up for an attempt of which nonce or URL are not known", () => {
+	test("is not shown if the nonce or the URL of the attempt is unknown", () => {
 		equal(rebuildRequest({ ...attempt, nonce: null }, event, "Acme"), null);
 		equal(rebuildRequest({ ...attempt, url: null }, event, "Acme"), null);
 	});

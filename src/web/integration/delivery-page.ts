@@ -1,4 +1,4 @@
-// A delivery's own page: how it stands, and every attempt.
+// The page of one callback: its state and every attempt.
 
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
@@ -23,7 +23,7 @@ import { type Content, type Html, html } from "../ui.ts";
 import { TICK_FIELD, writeSeen } from "./deliveries-section.ts";
 import { queryHere, queryOf } from "./frame.ts";
 
-/** While there is more to come it moves on by itself, as long as somebody looks. */
+/** Shows the page. A pending callback is reloaded while the page is open. */
 export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const delivery = await findDeliveryDetail(store.db, programme.id, c.req.param("deliveryId") ?? "");
@@ -63,7 +63,7 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 	});
 }
 
-/** Among the seven of its run. */
+/** Returns the number of an attempt within its run, from one to seven. */
 function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): number {
 	return attempts.filter(({ run, seq }) => run === attempt.run && seq <= attempt.seq).length;
 }
@@ -97,14 +97,14 @@ function summary(
 			state === "cancelled"
 				? ui.message(
 						"info",
-						"The Postback URL was removed while it was pending, so it was cancelled for good.",
+						"The Postback URL was removed while this callback was pending, so it was cancelled for good.",
 					)
 				: null,
 		),
 	});
 }
 
-/** What has ended is sent again, what waits is sent now; what is due goes out by itself. */
+/** Returns the button that sends the callback again, or sends it now if it waits. One that is due needs no button. */
 function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: number): Content {
 	const { state, dueAtMs } = delivery;
 	if (state === "cancelled" || (state === "pending" && (dueAtMs ?? 0) <= nowMs)) return null;
@@ -119,15 +119,15 @@ function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: 
 export interface DeliveryFate {
 	state: DeliveryState;
 	lastVerdict: Verdict | null;
-	/** While it is pending. */
+	/** Time of the next attempt, or null if the callback is not pending. */
 	dueAtMs: number | null;
 }
 
-/** What comes after the newest attempt of a delivery; null where nothing more is to be said. */
+/** Says what happens after the newest attempt, or returns null if nothing more happens. */
 export function describeNext(
 	{ state, lastVerdict, dueAtMs }: DeliveryFate,
 	nowMs: number,
-	/** Whoever may not is not told to. */
+	/** Only people with this right are asked to send it again. */
 	mayResend: boolean,
 ): Content {
 	if (state === "failed") {
@@ -149,19 +149,18 @@ const AFTER_FAILURE: Readonly<Record<Verdict, readonly [end: string, advice: str
 	"forbidden address": WRONG_URL,
 };
 
-// One attempt on its delivery's page: what came back and what it means, what the shop answered, how long each step took,
-// and the request exactly as it was sent.
+// One attempt: its result and what it means, the shop's answer, the duration of each step, and the request as it was sent.
 
 interface ShownAttempt {
 	programme: Programme;
 	delivery: DeliveryDetail;
 	attempt: ListedAttempt;
-	/** Among those of its run. */
+	/** Number of the attempt within its run. */
 	number: number;
 	brand: string;
-	/** Whoever may not has no way into “Check a signature”, and is not told what to do. */
+	/** People without this right see no advice and no link to “Check a signature”. */
 	mayIntegrate: boolean;
-	/** What comes after it, of the newest one. */
+	/** What happens after the newest attempt. */
 	next: Content;
 }
 
@@ -194,7 +193,7 @@ function attemptSection(shown: ShownAttempt): Html {
 	});
 }
 
-/** In the answer's own names. */
+/** Returns the headers of the answer that were stored. */
 function headersOf(answer: AnswerExcerpt): (readonly [term: string, value: Content])[] {
 	const headers = [
 		["Location", answer.location],
@@ -219,7 +218,7 @@ function bodyOf({ body, isCut }: AnswerExcerpt, label: string): Html {
 
 function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: ShownAttempt): Html | null {
 	const request = rebuildRequest(attempt, delivery, brand);
-	// It is for whoever writes the receiver, and its signature for nobody else.
+	// Only developers of the receiver need the request. Its signature must not be shown to others.
 	if (request === null || !mayIntegrate) return null;
 	const signedHref = withQuery(signaturePath(programme.public_id), {
 		delivery: delivery.publicId,
@@ -245,7 +244,7 @@ function duration(attempt: ListedAttempt): Content {
 	];
 	const parts = steps.flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${milliseconds(ms)}`]));
 	const isReused = attempt.connect_ms === null && attempt.result === "answered";
-	// The whole is told by another clock than its steps, and to the millisecond: it is not less than they are.
+	// Another clock measured the whole, in whole milliseconds. It must not be shown as less than the sum of its steps.
 	const stepsMs = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
 	return html`<span class="number">${milliseconds(Math.max(attempt.took_ms, stepsMs))}</span>${
 		parts.length === 0
@@ -258,9 +257,9 @@ function milliseconds(ms: number): string {
 	return `${ui.count(ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms))} ms`;
 }
 
-// The request of an attempt as people read it and send it again: as HTTP writes it, and as a command.
+// The request of an attempt, as HTTP text and as a command.
 
-/** As HTTP writes it, to be read and to be pasted into “Check a signature”. */
+/** Returns the request as HTTP text, to read it or to paste it into “Check a signature”. */
 export function requestText({ url, headers, body }: SentRequest): string {
 	const { pathname, search, host } = new URL(url);
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
@@ -272,7 +271,7 @@ export function curlCommand({ url, headers, body }: SentRequest): string {
 	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
 }
 
-/** One word for a POSIX shell. Nothing within single quotes means anything, but for the quote itself. */
+/** Quotes a word for a POSIX shell. Within single quotes only the quote itself is special. */
 export function quote(word: string): string {
 	return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
-// The four tabs of Integration share a header; each has an address of its own. And the way back from their forms: to the
-// tab as it was, at the part that the form was about, which says what came of it. The filters and the language of a tab
-// are the query of its address, and go along in the addresses of its forms.
+// The frame of the four tabs of Integration, and the redirect after a form. The redirect leads back to the part of the tab
+// that has the form, and the part shows the result. The filters and the language of a tab are in the query of its address,
+// and the addresses of its forms have the same query.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
@@ -9,7 +9,7 @@ import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page
 import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
 
-/** `needs`: nothing to see there without it. */
+/** `needs` is the right without which a tab is not shown. */
 const TABS: Readonly<Record<string, { label: string; path(programmeId: string): string; needs?: Right }>> = {
 	callbacks: { label: "Callbacks", path: integrationPath },
 	keys: { label: "Keys and snippets", path: keysPath },
@@ -39,13 +39,13 @@ export async function answerTab(
 	});
 }
 
-/** A part of a tab that has forms: the section's id. */
+/** A part of a tab that has forms. `part` is the id of the section. */
 export interface FormPart {
 	path(programmeId: string): string;
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
-/** The query of the address, as it is to stand in one of ours again. */
+/** Returns the query of the current address, for use in another address. */
 export function queryHere(c: WebContext): string {
 	return queryOf(new URL(c.req.url).search);
 }
@@ -55,16 +55,16 @@ export function queryOf(search: string): string {
 	return query.size === 0 ? "" : `?${query}`;
 }
 
-export type Told = readonly [tone: Flash["tone"], text: string];
+export type FormMessage = readonly [tone: Flash["tone"], text: string];
 
-/** Back at the part, with what is to be told there. */
+/** Redirects to the part of the tab, which then shows the result of its form. */
 export function finish<Value>(
 	c: WebContext,
 	{ path, part }: FormPart,
 	result: Result<Value>,
-	tell: string | ((value: Value) => Told),
+	success: string | ((value: Value) => FormMessage),
 ): Response {
-	const say = typeof tell === "string" ? (): Told => ["good", tell] : tell;
-	setFlash(c, ...(result.ok ? say(result.value) : (["bad", result.fault.detail] as const)), part);
+	const messageOf = typeof success === "string" ? (): FormMessage => ["good", success] : success;
+	setFlash(c, ...(result.ok ? messageOf(result.value) : (["bad", result.fault.detail] as const)), part);
 	return c.redirect(`${path(programmeOf(c).public_id)}${queryHere(c)}#${part}`, 303);
 }

@@ -1,5 +1,5 @@
-// The health strip: how callbacks go now and went in the last 24 hours, how fast the shop answers, what waits longest, and
-// the last 14 days as a chart with its table.
+// The health of callbacks: their state now and in the last 24 hours, the shop's answer time, the oldest pending callback,
+// and a chart of the last 14 days.
 
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
@@ -7,7 +7,7 @@ import { chart, countUndelivered } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** `isStaff`: to owners a percentile says nothing. */
+/** Shows the key figures. Only staff see the percentile of answer times. */
 export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
@@ -35,7 +35,7 @@ export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	]);
 }
 
-/** The newest attempts, and not the past: a shop that fails now has a good day behind it. */
+/** Returns the state of the newest attempts. The figures of a whole day would hide that callbacks fail now. */
 function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {
@@ -55,7 +55,7 @@ function oldestHint({ count: waiting, oldestAtMs }: CallbackHealth["pending"]): 
 	return html`oldest from ${ui.timeTag(oldestAtMs)}${waiting >= MAX_COUNTED_UNDELIVERED ? " or older" : null}`;
 }
 
-/** One decimal, cut: 99.96 % is not all. */
+/** Returns the percentage with one decimal, rounded down, so that 99.96 % is not shown as 100 %. */
 export function sharePercent(delivered: number, sent: number): string {
 	return ui.count(Math.floor((delivered / sent) * 1_000) / 10);
 }

@@ -1,9 +1,9 @@
-// The inbound log: every signed request and pixel call, refused ones too, with the reason: where a shop finds out why an
-// order is not here.
+// The inbound log lists every signed request and pixel call with its result. A shop finds out here why an order is missing.
 
 import { type FaultCode, isExplained } from "../../domain/fault.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { type ListedCall, listInboundCalls, resultOf } from "../../store/queries/inbound-calls.ts";
+import { CREDIT_SENTENCES } from "../conversions/credit-section.ts";
 import {
 	choice,
 	cursorOf,
@@ -21,7 +21,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
-/** A screenful: the whole tab is to be three at most, and a refusal takes several lines. */
+/** Rows per page. The whole tab may take three screens, and a refusal takes several lines. */
 const PAGE_ROWS = 25;
 const LIMITED: FaultCode = "pixel_limited";
 
@@ -88,7 +88,9 @@ function table(rows: readonly ListedCall[], empty: Html, programmeId: string): H
 				title: "Outcome",
 				cell: (call) =>
 					html`${outcomeBadge(call)}${
-						call.detail === null ? null : html`<span class="secondary break">${call.detail}</span>`
+						call.detail === null
+							? null
+							: html`<span class="secondary break">${explainCredit(call.detail)}</span>`
 					}`,
 			},
 			{ title: "HTTP status", isNumber: true, cell: ({ httpStatus }) => String(httpStatus) },
@@ -101,20 +103,25 @@ function table(rows: readonly ListedCall[], empty: Html, programmeId: string): H
 	});
 }
 
-/** Of a refusal, with the way to what its code means. */
+/** Replaces the credit word of the API's answer, such as NO_SIGNAL, by its sentence. */
+function explainCredit(detail: string): string {
+	return detail.replace(/^Credit: ([A-Z_]+)\.?/, (text, word: string) => CREDIT_SENTENCES.get(word) ?? text);
+}
+
+/** Shows the outcome. A refusal links to the page that explains its code. */
 function outcomeBadge(call: ListedCall): Html {
 	const shown = ui.badge(toneOf(call), call.outcome);
 	return isExplained(call.outcome) ? html`<a href="${problemPath(call.outcome)}">${shown}</a>` : shown;
 }
 
-/** Calls that were not taken are no mistake of the shop's. */
+/** Pixel calls above the limit are not the shop's mistake, so they are shown as a warning. */
 function toneOf(call: ListedCall): "good" | "warn" | "bad" {
 	if (resultOf(call) === "accepted") return "good";
 	return call.outcome === LIMITED ? "warn" : "bad";
 }
 
 function orderCell({ orderId, conversionId }: ListedCall, programmeId: string): Content {
-	if (orderId === null) return html`<span class="faint">not read</span>`;
+	if (orderId === null) return html`<span class="faint">—</span>`;
 	const text = html`<span class="mono cell-clip" title="${showOrderId(orderId)}">${showOrderId(orderId)}</span>`;
 	return conversionId === null
 		? text
@@ -132,12 +139,12 @@ function emptyOf({ order, ...query }: Query, programmeId: string, isEnd: boolean
 	if (order === undefined) {
 		return ui.emptyState({
 			title: "Nothing has come in yet",
-			text: "Send a signed request or place the pixel: start from “Keys and snippets”. Every call shows here, refused ones too.",
+			text: "Send a signed request or place the pixel. “Keys and snippets” shows how. Every call is listed here, including refused ones.",
 		});
 	}
 	return ui.emptyState({
 		title: "No call has mentioned this order",
-		text: "The log has no call that names it. Check that your shop's code runs for this order, and that it uses this programme's API key. Calls that were refused before their content was read are listed without an order.",
+		text: "The log has no call that names it. Check that your shop's code runs for this order, and that it uses this programme's API key. A call that was refused before its content was read is listed without an order.",
 		action: ui.linkButton({
 			label: "Search the conversions",
 			href: withQuery(conversionsPath(programmeId), { orderId: order }),

@@ -1,4 +1,4 @@
-// A shop's owner before the integration page, with the few steps that most of its tests begin with.
+// A shop's owner on the integration page, with the first steps of most tests.
 
 import type { TestContext } from "node:test";
 import { signedRequest } from "../../../test/support/signed-request.ts";
@@ -14,7 +14,7 @@ export interface Shop {
 	site: TestSite;
 	programme: Programme;
 	browser: Browser;
-	/** Of the first tab, and of the one with the keys. */
+	/** Paths of the first tab and of the tab with the keys. */
 	path: string;
 	keys: string;
 }

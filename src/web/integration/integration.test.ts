@@ -1,5 +1,4 @@
-// The integration page from issuing a key to watching a callback, with plain forms as a browser without scripts
-// sends them; and what must not be shown.
+// The integration pages from the first key to the first callback, with plain forms as a browser without scripts sends them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +10,7 @@ import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";
 
-test("the first key brings the secret; both are shown once, and a second key comes without", async (t) => {
+test("the first key comes with the secret, both are shown once, and a second key comes without a secret", async (t) => {
 	const { browser, path, keys, site } = await openShop(t);
 	await browser.open(path);
 	const shown = await browser.submit(keys, {});
@@ -30,16 +29,16 @@ test("the first key brings the secret; both are shown once, and a second key com
 	await expectNowhere(site, browser, path, [key, secret], [reloaded]);
 });
 
-test("the form of the first key, sent again as a reload does it, issues none and says what to do", async (t) => {
+test("sending the form of the first key again issues no second key and says what to do", async (t) => {
 	const { browser, path, keys } = await openShop(t);
 	await browser.open(path);
 	assert.match((await browser.submit(path, {})).text, KEY);
 	const again = await browser.submit(path, {});
 	assert.deepEqual([again.status, again.location], [303, keys]);
-	assert.match((await browser.open(keys)).text, /A key was issued already/);
+	assert.match((await browser.open(keys)).text, /A key was already issued/);
 });
 
-test("the snippet that keeps click ids is there with the landing hosts, before sales are credited", async (t) => {
+test("the snippet that keeps click IDs is shown as soon as there is a landing host, before sales are credited", async (t) => {
 	const { browser, keys, site, programme } = await openShop(t);
 	assert.doesNotMatch((await browser.open(keys)).text, /id="partner-links"/);
 	const host = { programme_id: programme.id, host: "shop.example", with_subdomains: 0 } as const;
@@ -47,17 +46,17 @@ test("the snippet that keeps click ids is there with the landing hosts, before s
 	assert.match((await browser.open(keys)).text, /id="partner-links"/);
 });
 
-test("a revoked key is refused at once, and the page says so", async (t) => {
+test("requests with a revoked key are refused at once, and the page shows the key as revoked", async (t) => {
 	const { browser, path, keys, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
 	const keyId = /keys\/(key_\w+)\/revoke/.exec((await browser.open(`${keys}?lang=php`)).text)?.[1] ?? "";
 	const revoked = await browser.submit(`${keys}/${keyId}/revoke?lang=php`, {});
 	assert.equal(revoked.location, `${keys}?lang=php#keys`);
 	assert.equal((await report(site, { key, secret }, "3")).status, 401);
-	assert.match((await browser.open(keys)).text, /section-told[\s\S]*The key is revoked[\s\S]*Revoked/);
+	assert.match((await browser.open(keys)).text, /section-message[\s\S]*The key is revoked[\s\S]*Revoked/);
 });
 
-test("a URL that is refused stays in the field, with the reason beside it, and is not saved", async (t) => {
+test("a refused URL is not saved, and stays in its field with the reason", async (t) => {
 	const { browser, path, site } = await openShop(t, {
 		transport: {
 			lookUp: async (host: string) =>
@@ -82,13 +81,13 @@ test("a URL that is refused stays in the field, with the reason beside it, and i
 	assert.deepEqual(await site.store.db.selectFrom("endpoints").selectAll().execute(), []);
 });
 
-test("a test conversion is walked through its moves, and each callback's result shows after a reload", async (t) => {
+test("a test conversion goes through its statuses, and a reload shows the result of each callback", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
 	await browser.submit(`${path}/test`, {});
 	assert.match(
 		(await browser.open(path)).text,
-		/No callback is sent: no Postback URL is saved, and listen is not running\./,
+		/No callback is sent, because no Postback URL is saved and listen is not running\./,
 	);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	await browser.submit(`${path}/test`, {});
@@ -116,7 +115,7 @@ test("a test conversion is walked through its moves, and each callback's result 
 	assert.match((await browser.open(path)).text, /is REVERSED and cannot be approved/);
 });
 
-test("the buttons of a test decide on nothing but a test", async (t) => {
+test("the buttons of a test conversion cannot decide on a real conversion", async (t) => {
 	const { browser, path, site } = await openShop(t);
 	const credentials = await issue(browser, path);
 	await report(site, credentials, "real");
@@ -132,7 +131,7 @@ test("the buttons of a test decide on nothing but a test", async (t) => {
 	);
 });
 
-test("a delivery's page shows each attempt, and its request verifies as the shop received it", async (t) => {
+test("a callback's page shows each attempt, and the shown request has a valid signature", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const { secret } = await issue(browser, path);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
@@ -186,7 +185,7 @@ test("a delivery's page shows each attempt, and its request verifies as the shop
 	assert.match(await press(2), /1 callback was skipped/);
 });
 
-test("the list is filtered, searched and paged by plain links", async (t) => {
+test("the list of callbacks is filtered, searched and paged by plain links", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	await issue(browser, path);
 	await savePostbackUrl(site.deps, programme.public_id, URL_ENTERED, COMMAND_LINE);
@@ -223,7 +222,7 @@ test("a signature check uses the programme's secret, and the secret is neither s
 	await expectNowhere(site, browser, path, [secret], []);
 });
 
-test("the inbound log shows refused calls with the reason, and says why an order is not here", async (t) => {
+test("the inbound log shows why calls were refused, and what to check if an order is missing", async (t) => {
 	const { browser, path, site } = await openShop(t);
 	const { key, secret } = await issue(browser, path);
 	await report(site, { key, secret }, "1001");
@@ -240,7 +239,7 @@ test("the inbound log shows refused calls with the reason, and says why an order
 	assert.match(await why("1003"), /No call has mentioned this order[\s\S]*conversions\?orderId=1003/);
 });
 
-/** In no page, no table, no log line, no address and no plain cookie. */
+/** Expects the secrets in no page, no table, no log line, no address and no plain cookie. */
 async function expectNowhere(
 	site: TestSite,
 	browser: Browser,

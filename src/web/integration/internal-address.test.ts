@@ -1,4 +1,4 @@
-// What an owner learns of the network behind a name: that it is not public, and never its address.
+// An owner learns that a host name leads to a private address, but never which one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ const ANSWERS: readonly [what: string, answer: LookUp, word: RegExp][] = [
 ];
 
 for (const [what, answer, words] of ANSWERS) {
-	test(`saving a URL whose host has ${what} says what to do, and only the log says what it was`, async (t) => {
+	test(`saving a URL whose host has ${what} says what to do, and only the log has the address`, async (t) => {
 		const site = await openTestSite(t, { change: { transport: { lookUp: async () => answer } } });
 		const programme = await site.addProgramme();
 		const browser = await site.signIn(await site.addOwner(programme));

@@ -1,5 +1,5 @@
-// The tab "Keys and snippets": the API keys and the signing secret that a shop signs with, each shown once, and the code
-// that does it in eight languages.
+// The tab "Keys and snippets": the API keys and the signing secret of a shop, each shown once, and code that uses them in
+// eight languages.
 
 import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
@@ -33,10 +33,10 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerTab, type FormPart, finish, queryHere } from "./frame.ts";
 
-/** Revoked keys shown below those in use. */
+/** Maximum number of revoked keys that are shown. */
 const MAX_REVOKED_SHOWN = 5;
 
-/** In the answer to the form that issued it, and nowhere else. */
+/** A key or a secret that was just issued. It is shown only in the answer to the form that issued it. */
 export interface Issued {
 	key: string | null;
 	secret: string | null;
@@ -49,18 +49,18 @@ async function readKeys(c: WebContext, deps: WebDeps, issued: Issued | null) {
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
 	return {
-		/** Of the tab, and of its forms, which are below it. */
+		/** Path of the tab. The paths of its forms begin with it. */
 		path: keysPath(programme.public_id),
-		/** The language of the snippets. */
+		/** Query with the language of the snippets. */
 		query: queryHere(c),
-		/** Whoever may not is offered no button. */
+		/** True if the reader may change the integration. Others see no buttons. */
 		mayIntegrate: may(c, "integrate"),
-		/** What a key of theirs may do. */
+		/** The rights that a key may have if the reader issues it. */
 		rights: keyRightsOf(standingOf(c)),
 		isStaff: standingOf(c) === "staff",
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
-		/** All that are good for something. */
+		/** The secrets that have not ended. */
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
 		isActiveAccepted: await isActiveAccepted(db, programme.id),
 		issued,
@@ -74,16 +74,17 @@ export async function showKeys(
 ): Promise<Response> {
 	const view = await readKeys(c, deps, issued);
 	const { publicUrl, network, store } = deps;
-	const { id, public_id: programId, click_parameter: parameter, click_days: days, ...own } = programmeOf(c);
-	// The shop sends click IDs before staff turn crediting on: from then on a sale without one earns nothing.
-	const hasPartners = own.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
+	const programme = programmeOf(c);
+	const { id, public_id: programId, click_parameter: parameter, click_days: days } = programme;
+	// The shop must send click IDs before staff turn crediting on, because a sale without one then credits nobody.
+	const hasPartners = programme.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
 	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
 	return answerTab(c, {
 		tab: "keys",
 		hint: "Your server signs its requests and checks our callbacks with these. The snippets show how.",
 		body: [
 			keysSection(view, flashAt(c, "keys")),
-			// Nothing before the first key.
+			// A programme has no secret before its first key.
 			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret")),
 			snippetsSection(view.path, c.req.query("lang"), values),
 			hasPartners ? partnerLinksSection(c.req.query("lang"), values) : null,
@@ -91,7 +92,7 @@ export async function showKeys(
 	});
 }
 
-function keysSection(view: KeysView, told: Html | null): Html {
+function keysSection(view: KeysView, message: Html | null): Html {
 	const { path, query, issued, keys, mayIntegrate, rights } = view;
 	const isNext = !keys.some((key) => key.revoked_at_ms === null);
 	const form = ui.postForm({
@@ -118,8 +119,8 @@ function keysSection(view: KeysView, told: Html | null): Html {
 	return ui.section({
 		id: "keys",
 		title: "API keys",
-		hint: "The API key identifies your programme; the secret signs your requests and our callbacks. Both are shown once.",
-		told,
+		hint: "The API key identifies your programme. The secret signs your requests and our callbacks. Both are shown once.",
+		message,
 		body: html`${issued === null || issued.key === null ? null : ui.padded(issuedOnce(issued))}${
 			mayIntegrate
 				? ui.padded(
@@ -141,14 +142,14 @@ export function issuedOnce({ key, secret }: Issued): Html {
 			: html`<div><p class="small soft">${label}, in the snippets <code>${variable}</code></p>${ui.copyable(value, label)}</div>`;
 	return ui.message(
 		"good",
-		html`<div class="stack-tight" data-shown-once><p><strong>Copy ${it} now: this page will not show ${again} again.</strong></p>${shown(
+		html`<div class="stack-tight" data-shown-once><p><strong>Copy ${it} now. This page will not show ${again} again.</strong></p>${shown(
 			"API key",
 			API_KEY_VARIABLE,
 			key,
 		)}${shown(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret)}${
-			// A secret without a key is one that was prepared.
+			// A secret that comes without a key is a prepared one.
 			key === null
-				? html`<p class="small">It is prepared, not active: add it to your receiver beside the old one, then activate it below.</p>`
+				? html`<p class="small">It is prepared, not active. Add it to your receiver beside the old one, then activate it below.</p>`
 				: null
 		}</div>`,
 	);
@@ -159,7 +160,7 @@ const RIGHT_OPTIONS: Readonly<Record<KeyRight, string>> = {
 	report: "Report sales and reversals only",
 };
 
-/** Who it was in the network is the network's own business. */
+/** Names the issuer of a key. Shops see only that it was the network, not which member of staff. */
 function issuerOf({ issuerEmail, issuerKind }: ListedKey, isStaff: boolean): Content {
 	if (issuerEmail === null) return "issuer not on record";
 	return issuerKind === "staff" && !isStaff ? "by the network" : html`by ${ui.emailText(issuerEmail)}`;
@@ -216,8 +217,7 @@ function keyTable({ keys, path, query, mayIntegrate, isStaff }: KeysView): Html 
 	});
 }
 
-// The signing secret of a programme, and its replacement in four steps: no callback is lost if they are done in
-// this order.
+// The signing secret of a programme, and its replacement in four steps. In this order no callback is lost.
 
 type SecretState = ReturnType<typeof stateOf>;
 type SecretVerb = "activate" | "discard" | "end";
@@ -229,10 +229,10 @@ const SECRET_WORDS: Readonly<Record<SecretState, readonly [tone: ui.Tone, word: 
 	ended: ["plain", "Ended", "No longer accepted in your requests."],
 };
 
-/** What can be done with a secret in a state, and what is told then. */
+/** The actions on a secret, each with the state in which it is offered and the message after it. */
 const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 	activate: {
-		of: "prepared",
+		state: "prepared",
 		work: activateSecret,
 		look: {
 			label: "Activate",
@@ -240,19 +240,20 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 			confirm:
 				"Activate the new secret? Callbacks are signed with it from the next attempt on, so your receiver must accept it already.",
 		},
-		told: "The new secret is active: callbacks are signed with it. When none of your servers uses the old one any more, end it.",
+		message:
+			"The new secret is active, and callbacks are signed with it. When none of your servers uses the old one any more, end it.",
 	},
 	discard: {
-		of: "prepared",
+		state: "prepared",
 		work: discardSecret,
 		look: {
 			label: "Discard",
 			confirm: "Discard the prepared secret? Requests signed with it are refused from this moment on.",
 		},
-		told: "The prepared secret is discarded. The active one stays as it is.",
+		message: "The prepared secret is discarded. The active one stays as it is.",
 	},
 	end: {
-		of: "replaced",
+		state: "replaced",
 		work: (deps, programmeId, _, maker) => endReplacedSecrets(deps, programmeId, maker),
 		look: {
 			label: "End it now",
@@ -260,15 +261,15 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 			confirm:
 				"End the old secret now? Requests that are still signed with it are refused from this moment on.",
 		},
-		told: "The old secret has ended: requests signed with it are refused from now on.",
+		message: "The old secret has ended. Requests signed with it are refused from now on.",
 	},
 };
 
 interface SecretChange {
-	of: SecretState;
+	state: SecretState;
 	work(deps: WebDeps, programmeId: string, secretId: string, maker: SignedInPerson): Promise<Result<unknown>>;
 	look: ui.Button;
-	told: string;
+	message: string;
 }
 
 const REPLACEMENT = [
@@ -278,7 +279,7 @@ const REPLACEMENT = [
 	],
 	[
 		"Add it to your receiver",
-		"Let your receiver accept both secrets, the old and the new one: in Node, give secret as a list. Sign your own requests with the new one.",
+		"Let your receiver accept both secrets, the old and the new one. In Node, give secret as a list. Sign your own requests with the new one.",
 	],
 	["Activate", "From the next attempt on, callbacks are signed with the new secret."],
 	[
@@ -287,13 +288,13 @@ const REPLACEMENT = [
 	],
 ] as const;
 
-function secretSection(view: KeysView, told: Html | null): Html {
+function secretSection(view: KeysView, message: Html | null): Html {
 	const { secrets, nowMs, issued, path, query, mayIntegrate, isActiveAccepted: isAccepted } = view;
 	const states = new Set(secrets.map((secret) => stateOf(secret, nowMs)));
 	const isUnderWay = states.has("prepared") || states.has("replaced");
 	const prepare = { action: `${path}/secret${query}#secret`, label: "Prepare new secret", isSmall: true };
 	const isActivated = states.has("replaced") && !states.has("prepared");
-	// In the order of the steps. That the receiver knows the new secret is what we saw, and nobody's click.
+	// In the order of the steps. The second step is done when the receiver accepted the new secret, not by a click.
 	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
 	const seen = isAccepted
 		? "Your server answered 2xx to a callback signed with the new secret."
@@ -305,9 +306,9 @@ function secretSection(view: KeysView, told: Html | null): Html {
 	return ui.section({
 		id: "secret",
 		title: "Signing secret",
-		hint: "It signs your requests to us and our callbacks to you. Replace it in four steps: no callback is lost.",
+		hint: "It signs your requests to us and our callbacks to you. If you replace it in four steps, no callback is lost.",
 		actions: states.has("prepared") || !mayIntegrate ? null : ui.buttonForm(prepare),
-		told,
+		message,
 		body: html`${issued === null || issued.key !== null ? null : ui.padded(issuedOnce(issued))}${secretTable(view)}${ui.padded(
 			ui.foldable("How to replace the secret", isUnderWay, steps),
 		)}`,
@@ -340,7 +341,7 @@ function secretTable({ secrets, nowMs, path, query, mayIntegrate }: KeysView): H
 				isNumber: true,
 				cell: (secret) =>
 					html`<div class="row-end">${Object.entries(SECRET_CHANGES)
-						.filter(([, { of }]) => mayIntegrate && of === stateOf(secret, nowMs))
+						.filter(([, { state }]) => mayIntegrate && state === stateOf(secret, nowMs))
 						.map(([verb, { look }]) =>
 							ui.buttonForm({
 								...look,
@@ -356,7 +357,7 @@ function secretTable({ secrets, nowMs, path, query, mayIntegrate }: KeysView): H
 	});
 }
 
-// Ready snippets with the programme's own values, both directions, one tab a language: the files of examples/.
+// Ready snippets for both directions, one tab for each language. They are the files of examples/ with the programme's values.
 
 interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
@@ -377,11 +378,11 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 					isActive: other.value === language.value,
 				})),
 			),
-			// The other languages need nothing but themselves.
+			// Only the Node snippets need a library.
 			language.value === "node"
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
-			// One open, the other a click away: side by side they would be cut.
+			// Only one is open, because side by side both would be cut off.
 			ui.foldable(
 				"Sign a request to us",
 				true,
@@ -394,13 +395,13 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 			),
 			ui.more(
 				"The pixel for your thank-you page",
-				html`<p class="small soft">Your shop must write each order's ID and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>; pasted unchanged, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing: confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "HTML")}`,
+				html`<p class="small soft">Your shop must write each order's ID and amount in place of <code>ORDER_ID</code> and <code>AMOUNT</code>. If you paste it unchanged, the call is refused. Anyone can call the pixel, so a pixel call by itself proves nothing. Confirm each order with a signed request from your server.</p>${ui.codeBlock(pixelSnippet(values), "The pixel, HTML", "HTML")}`,
 			),
 		),
 	});
 }
 
-/** In the language of the snippets above. */
+/** Shows the snippet that keeps the click ID, in the language of the snippets above. */
 export function partnerLinksSection(asked: string | undefined, values: SnippetValues): Html {
 	const { parameter, days } = values.click;
 	const language = parseLanguage(asked);
@@ -412,7 +413,7 @@ export function partnerLinksSection(asked: string | undefined, values: SnippetVa
 	});
 }
 
-/** For the shop's thank-you page: the browser reports, the shop's server confirms. */
+/** Returns the pixel for the shop's thank-you page. The browser reports the sale, and the shop's server confirms it. */
 export function pixelSnippet({
 	publicUrl,
 	programId,
@@ -421,7 +422,7 @@ export function pixelSnippet({
 `;
 }
 
-// What the buttons of "Keys and snippets" do: parse, call one use case, say how it went, back to the tab.
+// The actions. Each reads the form, calls one use case and redirects to the tab with the result.
 
 const KEYS: FormPart = { path: keysPath, part: "keys" };
 const SECRET: FormPart = { path: keysPath, part: "secret" };
@@ -435,7 +436,7 @@ export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Respons
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { public_id: programmeId } = programmeOf(c);
 	const revoked = await revokeKey(deps, programmeId, c.req.param("keyId") ?? "", makerOf(c));
-	return finish(c, KEYS, revoked, "The key is revoked: requests with it are refused from now on.");
+	return finish(c, KEYS, revoked, "The key is revoked. Requests with it are refused from now on.");
 }
 
 export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -445,10 +446,10 @@ export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Res
 }
 
 export function changeSecret(verb: SecretVerb): Answer {
-	const { work, told } = SECRET_CHANGES[verb];
+	const { work, message } = SECRET_CHANGES[verb];
 	return async (c, deps) => {
 		const { secretId } = await readTextFields(c, ["secretId"]);
 		const changed = await work(deps, programmeOf(c).public_id, secretId, makerOf(c));
-		return finish(c, SECRET, changed, told);
+		return finish(c, SECRET, changed, message);
 	};
 }

@@ -1,4 +1,4 @@
-// What the integration page says at each moment: the next step, what is wrong and where, and nothing that is not so.
+// The next step that the integration page shows in each state of the set-up.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { downloadUrl } from "../downloads.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, KEY, openShop, report, SECRET, URL_ENTERED } from "./integration-shop.test-support.ts";
 
-test("one button stands out, and it is the next step", async (t) => {
+test("only the button of the next step is highlighted", async (t) => {
 	const { browser, path } = await openShop(t);
 	const standsOut = async () => {
 		const { text } = await browser.open(path);
@@ -23,7 +23,7 @@ test("one button stands out, and it is the next step", async (t) => {
 	assert.deepEqual(await standsOut(), ["Approve"]);
 });
 
-test("without a public URL there is a way to hear of events, with the address and brand of this instance, and nothing says otherwise", async (t) => {
+test("without a Postback URL the page shows the command to listen, with this network's address and brand", async (t) => {
 	for (const [brand, brandSetting] of [
 		["Service", false],
 		["Acme", true],
@@ -41,7 +41,7 @@ test("without a public URL there is a way to hear of events, with the address an
 		const before = await browser.open(path);
 		assert.ok(before.text.includes(`<code>${command}</code>`));
 		assert.ok(before.text.includes('href="/docs#quick-start"'));
-		assert.match(before.text, /No callback would be sent yet: paste the command/);
+		assert.match(before.text, /No callback can be sent yet\. Paste the command/);
 		assert.doesNotMatch(before.text, /something to watch/);
 		assert.doesNotMatch(before.text, /<summary>Listen on your own/, "plain to see while there is none");
 		await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
@@ -52,7 +52,7 @@ test("without a public URL there is a way to hear of events, with the address an
 	}
 });
 
-test("with the first key comes the line to paste, with its values, also at the service's own machine", async (t) => {
+test("the first key is shown with a command that contains it, also if the service runs on the developer's machine", async (t) => {
 	for (const publicUrl of ["https://ringback.example", "http://127.0.0.1:8080"]) {
 		const { browser, path } = await openShop(t, { publicUrl });
 		await browser.open(path);
@@ -71,7 +71,7 @@ test("with the first key comes the line to paste, with its values, also at the s
 	}
 });
 
-test("what `listen` told of a test shows where it was sent, and no Postback URL is said to work", async (t) => {
+test("the result of `listen` is shown with the test, and does not count as a working Postback URL", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const { db } = site.store;
 	await issue(browser, path);
@@ -93,8 +93,8 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 		.selectAll()
 		.executeTakeFirstOrThrow();
 	const tell = async (answer: LocalAnswer) => {
-		const told = { ...answer, conversionId, event: "conversion.recorded" } as const;
-		await insertLocalAnswers(db, programme.id, [told], site.deps.clock.nowMs());
+		const reported = { ...answer, conversionId, event: "conversion.recorded" } as const;
+		await insertLocalAnswers(db, programme.id, [reported], site.deps.clock.nowMs());
 		const { text } = await browser.open(path);
 		return text
 			.slice(text.indexOf("<main"))
@@ -131,7 +131,7 @@ test("what `listen` told of a test shows where it was sent, and no Postback URL 
 	assert.match(saved, /Callback answered 2xx : to do/, "the saved URL has not answered");
 });
 
-test("whoever may only look is not told to do what they cannot, at any step", async (t) => {
+test("a viewer is never asked to do something that the role does not allow", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	const look = async () => {
@@ -144,7 +144,7 @@ test("whoever may only look is not told to do what they cannot, at any step", as
 		assert.doesNotMatch(main, /href="#(keys|callback|test)"/);
 		return main;
 	};
-	assert.match(await look(), /Not yet\.[\s\S]*Nothing is sent yet: there is no signing secret\./);
+	assert.match(await look(), /Not yet\.[\s\S]*Nothing is sent yet, because there is no signing secret\./);
 	await issue(browser, path);
 	assert.match(await look(), /Pending callbacks: 0\.[\s\S]*Owners and developers can send one\./);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
@@ -153,7 +153,7 @@ test("whoever may only look is not told to do what they cannot, at any step", as
 	assert.match(await look(), /Pending callbacks: 1\./);
 });
 
-test("a filter that is not understood is told at its field, and nothing is listed", async (t) => {
+test("an invalid filter is explained at its field, and nothing is listed", async (t) => {
 	const { browser, path, site, programme } = await openShop(t);
 	const credentials = await issue(browser, path);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });

@@ -1,5 +1,4 @@
-// The integration pages of a shop in which something has happened: what strangers write becomes no markup there, what
-// is another shop's stays unknown, and what changes is fetched again.
+// The integration pages of a shop with data: escaping, the separation of programmes, and reloading of live parts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +6,7 @@ import { openFilledShop } from "../filled-shop.test-support.ts";
 
 const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" };
 
-test("under the owner's own programme, another shop's key, test and delivery are as unknown as none", async (t) => {
+test("another programme's key, test and callback are not found below the owner's own programme", async (t) => {
 	const { site, ids } = await openFilledShop(t);
 	const own = await site.addProgramme("Own");
 	const browser = await site.signIn(await site.addOwner(own));
@@ -32,7 +31,7 @@ test("under the owner's own programme, another shop's key, test and delivery are
 	assert.equal(JSON.stringify(await rows()), before);
 });
 
-test("markup in names, orders, URLs, errors and calls is shown as text; no page has inline script or style", async (t) => {
+test("markup in names, orders, URLs, errors and calls is shown as text, and no page has inline script or style", async (t) => {
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 	const { site, programme, owner, ids } = await openFilledShop(t, { name: evil, order: evil });
 	const browser = await site.signIn(owner);
@@ -64,7 +63,7 @@ test("markup in names, orders, URLs, errors and calls is shown as text; no page 
 	assert.doesNotMatch(checked.text, /<script(?![^>]* src=)|<img/);
 });
 
-test("a page that is fetched again is answered when something has changed, with every part that is live", async (t) => {
+test("a reload is answered with 304 until something changes, and then with every live part", async (t) => {
 	const { site, programme, owner } = await openFilledShop(t);
 	const browser = await site.signIn(owner);
 	const path = `/programmes/${programme.public_id}/integration`;

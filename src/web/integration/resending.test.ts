@@ -1,5 +1,4 @@
-// Sending callbacks again, or now, from the list and from a callback's own page: what is offered when, what comes of it and
-// where that is told, and that the list stays as its reader had it.
+// Sending callbacks again, or at once, from the list and from a callback's own page.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -11,21 +10,21 @@ const REFUSED = { kind: "answered", status: 404 } as const;
 const DOWN = { kind: "answered", status: 503 } as const;
 const FINE = { kind: "answered", status: 204 } as const;
 
-test("all that failed is resent without a date; the button says how many, and is gone when none is left", async (t) => {
+test("one button resends all failed callbacks, says how many there are, and disappears when none is left", async (t) => {
 	const shop = await openSending(t, 3, REFUSED);
 	const { browser, path } = shop;
 	assert.match(await listOf(shop), />Resend 3 failed</);
 	assert.match(await listOf(shop, "?state=failed"), />Resend 3 failed</, "where the notice leads");
 	const sent = await browser.submit(`${path}/resend-failed?state=failed`, {});
 	assert.equal(sent.location, `${path}?state=failed#deliveries`);
-	assert.match(await listOf(shop, "?state=failed"), /section-told[\s\S]*3 callbacks are being sent again/);
+	assert.match(await listOf(shop, "?state=failed"), /section-message[\s\S]*3 callbacks are being sent again/);
 	assert.equal((await runCallbacks(shop.site, shop.programme, FINE)).length, 3);
 	assert.doesNotMatch(await listOf(shop), /Resend \d+ failed/);
 	await browser.submit(`${path}/resend-failed`, {});
 	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent/);
 });
 
-test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is told", async (t) => {
+test("of the selected callbacks, finished ones are sent again, waiting ones at once, and the others are reported as skipped", async (t) => {
 	const shop = await openSending(t, 2, REFUSED);
 	const { browser, path, site, programme } = shop;
 	await browser.submit(`${path}/test`, {});
@@ -41,9 +40,9 @@ test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is
 	assert.equal((await press([])).location, `${path}#deliveries`);
 	assert.match(await listOf(shop), /Nothing is selected/);
 	await press(["dlv_unknown.1.1", "nonsense", ...boxes]);
-	const told = await listOf(shop);
+	const section = await listOf(shop);
 	assert.match(
-		told,
+		section,
 		/2 callbacks are being sent again\. 1 waiting callback is being sent now\. 1 callback was skipped/,
 	);
 	await press(boxes);
@@ -54,7 +53,7 @@ test("ticked callbacks are sent: ended ones again, waiting ones now; the rest is
 	assert.doesNotMatch(removed, /Resend|name="delivery"/, "nowhere to send to");
 });
 
-test("a waiting callback is sent now from its page, once, and it says so there", async (t) => {
+test("a waiting callback is sent once from its own page, which shows the result", async (t) => {
 	const shop = await openSending(t, 1, DOWN);
 	const { browser, site, programme, path } = shop;
 	const delivery = /\/programmes\/\w+\/deliveries\/dlv_\w+/.exec(await listOf(shop))?.[0] ?? "";
@@ -65,10 +64,10 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 		await browser.submit(`${delivery}/resend`, { delivery: `${/dlv_\w+/.exec(delivery)}.1.${seq}` });
 		return (await browser.open(delivery)).text;
 	};
-	const told = await press(1);
-	assert.match(told, /1 waiting callback is being sent now\./);
-	assert.doesNotMatch(told, />Send now</, "it is due");
-	assert.match(await press(1), /1 callback was skipped: .* being sent right now/);
+	const pressed = await press(1);
+	assert.match(pressed, /1 waiting callback is being sent now\./);
+	assert.doesNotMatch(pressed, />Send now</, "it is due");
+	assert.match(await press(1), /1 callback was skipped\. .* being sent right now/);
 	assert.equal((await runCallbacks(site, programme, DOWN)).length, 1);
 	site.moveClock(1_000);
 	assert.match(await press(1), /1 callback was skipped: .* sent since you opened the page/);
@@ -84,13 +83,13 @@ test("a waiting callback is sent now from its page, once, and it says so there",
 	assert.deepEqual(await audited(shop), ["delivery.sent_now", "deliveries.sent_now"]);
 });
 
-test("removing the URL tells how many were pending, and of very many that some may be shown so for longer", async (t) => {
+test("removing the URL says how many callbacks were cancelled, and that some of very many may still show as pending", async (t) => {
 	const { browser, path, site, programme } = await openSending(t, 1, DOWN);
 	const remove = async () => {
 		await browser.submit(`${path}/postback-url/remove`, {});
 		return (await browser.open(path)).text;
 	};
-	assert.match(await remove(), /nothing more is sent\. Pending callbacks cancelled: 1\.</);
+	assert.match(await remove(), /Nothing more is sent\. Pending callbacks cancelled: 1\.</);
 	await browser.submit(`${path}/postback-url`, { postbackUrl: URL_ENTERED });
 	await addPending(site.store, programme, 1_000);
 	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\.</);
@@ -102,7 +101,7 @@ test("removing the URL tells how many were pending, and of very many that some m
 	assert.match(await remove(), /Pending callbacks cancelled: 1,000\+\. Some may show as pending until/);
 });
 
-test("of very many a form does what a page waits for, and says how many are left to press for again", async (t) => {
+test("a form handles part of a very long list and says how many callbacks are left", async (t) => {
 	const shop = await openSending(t, 0, FINE);
 	const { browser, path, site, programme } = shop;
 	await addPending(site.store, programme, 4_000);
@@ -156,12 +155,12 @@ test("of very many a form does what a page waits for, and says how many are left
 	);
 });
 
-/** Each batch takes a second. */
+/** Makes each batch take a second. */
 function slowDown({ deps, moveClock }: Shop["site"]): void {
 	deps.clock.yieldLoop = async () => moveClock(1_000);
 }
 
-test("the list keeps its filters through every form, the way to a callback and back", async (t) => {
+test("the list keeps its filters after every form, and after opening a callback and going back", async (t) => {
 	const shop = await openSending(t, 1, REFUSED);
 	const { browser, path } = shop;
 	const filtered = await listOf(shop, "?state=failed&event=conversion.recorded");
@@ -187,7 +186,11 @@ test("the list keeps its filters through every form, the way to a callback and b
 		const { text } = await browser.open(location ?? "");
 		const section =
 			new RegExp(`<section class="card" id="${part}"[\\s\\S]*?</section>`).exec(text)?.[0] ?? "";
-		assert.match(section, /section-told"><div class="message/, `${form} is answered where its form is`);
+		assert.match(
+			section,
+			/section-message"><div class="message/,
+			`the result of ${form} is shown in its section`,
+		);
 		assert.equal(text.match(/class="message message-\w+" role="(?:status|alert)"/g)?.length, 1, form);
 	}
 	const refused = await browser.submit(`${path}/postback-url${back}`, { postbackUrl: "http://x" });
@@ -210,7 +213,7 @@ async function openSending(
 	return shop;
 }
 
-/** The section, with what it says of the last form. */
+/** Returns the section, with the result of the last form. */
 async function listOf({ browser, path }: Shop, query = ""): Promise<string> {
 	const { text } = await browser.open(`${path}${query}`);
 	return /<section class="card" id="deliveries"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";

@@ -1,4 +1,4 @@
-// Replacing the signing secret on the page, step by step, with the API asked after each.
+// Replacing the signing secret on the page. After each step the API shows which secrets it accepts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import type { Browser, TestSite } from "../test-site.test-support.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, SECRET } from "./integration-shop.test-support.ts";
 
-test("prepare shows the new secret once; both are good for requests, and the page says what comes next", async (t) => {
+test("a prepared secret is shown once, both secrets are accepted, and the page shows the next step", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
 	const prepared = await prepare(shop.browser, shop.keys);
@@ -23,13 +23,13 @@ test("prepare shows the new secret once; both are good for requests, and the pag
 	for (const used of [secret, prepared.secret]) {
 		assert.equal((await report(shop.site, { key, secret: used }, used)).status, 201);
 	}
-	// Nobody has to be told twice, and the one that was shown stays the one.
+	// A second click prepares no other secret, so the one that was shown stays valid.
 	await shop.browser.submit(`${shop.keys}/secret`, {});
 	assert.match((await shop.browser.open(shop.keys)).text, /A new secret is prepared already/);
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "again")).status, 201);
 });
 
-test("activate makes the old one a replaced one for 24 hours, and end it now ends it at once", async (t) => {
+test("after the activation the old secret is accepted for 24 hours, or until it is ended", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
 	const prepared = await prepare(shop.browser, shop.keys);
@@ -50,7 +50,7 @@ test("activate makes the old one a replaced one for 24 hours, and end it now end
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.activated", "secret.ended"]);
 });
 
-test("that the receiver knows the new secret is ticked by an accepted callback, and by nobody's click", async (t) => {
+test("the step of the receiver is done when a callback with the new secret is accepted, not by a click", async (t) => {
 	const shop = await openShop(t);
 	const { site, browser, programme, keys, path } = shop;
 	await issue(browser, path);
@@ -82,7 +82,7 @@ test("that the receiver knows the new secret is ticked by an accepted callback, 
 	assert.deepEqual(await done(), ["Prepare", "Add it to your receiver", "Activate"]);
 });
 
-test("a discarded secret is refused at once, and activating it afterwards changes nothing", async (t) => {
+test("a discarded secret is refused at once and cannot be activated any more", async (t) => {
 	const shop = await openShop(t);
 	const { key, secret } = await issue(shop.browser, shop.path);
 	const prepared = await prepare(shop.browser, shop.keys);

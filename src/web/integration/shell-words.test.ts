@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { quote } from "./delivery-page.ts";
 
-test("a shell reads every word as it was, and a plain one is left plain", () => {
+test("a shell reads every quoted word unchanged, and a plain word needs no quotes", () => {
 	for (const word of [
 		"/home/it's mine/",
 		"",

@@ -1,5 +1,5 @@
-// The snippets are the files of examples/ with the programme's values in them. That they work is shown by
-// test/examples; here, that they are what a page can show: a page long, filled in, and without a secret.
+// The snippets are the files of examples/ with the programme's values. test/examples runs them. This file tests that a page
+// can show them: they are short, filled in and contain no secret.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -10,9 +10,9 @@ import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { partnerLinksSection, pixelSnippet, snippetsSection } from "./keys-page.ts";
 
-/** Short enough to be read at once; C# and Java are the longest. */
+/** Maximum number of lines of an example. C# and Java are the longest. */
 const PAGE_LINES = 115;
-/** What fits beside another on a wide screen; on a narrow one it scrolls. */
+/** Maximum number of columns of an example. On a narrow screen it scrolls. */
 const PAGE_COLUMNS = 100;
 
 const PUBLIC_URL = "https://network.example:8443";
@@ -26,7 +26,7 @@ const EXAMPLES = EXAMPLE_LANGUAGES.flatMap(({ value }) =>
 	})),
 );
 
-test("each example is at most a page, names its secrets and holds none, and has the instance's brand and address", () => {
+test("each example is at most a page long, contains no secret, and has the network's brand and address", () => {
 	for (const { language, role, text } of EXAMPLES) {
 		const what = `${role} in ${language}`;
 		const lines = text.split("\n");
@@ -41,12 +41,12 @@ test("each example is at most a page, names its secrets and holds none, and has 
 		const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
 		doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i, what);
 		match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/, what);
-		// Node's are installed from it, too.
+		// The library of the Node examples is installed from this address.
 		equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node", what);
 	}
 });
 
-test("what keeps a click id has the programme's parameter and days, and a cookie that scripts cannot read", () => {
+test("the click examples have the programme's parameter and days, and a cookie that scripts cannot read", () => {
 	for (const { value } of EXAMPLE_LANGUAGES) {
 		const text = readExample(value, "click");
 		ok(text.split("\n").length <= 45, value);
@@ -67,17 +67,17 @@ test("what keeps a click id has the programme's parameter and days, and a cookie
 	}
 });
 
-test("a value with replacement patterns in it is filled in as it is", () => {
+test("a value that contains a replacement pattern is filled in unchanged", () => {
 	equal(fillIn("https://ringback.example/", { publicUrl: "$&$1", brand: "Service" }), "$&$1/");
 });
 
-test("every folder of examples/ is shown, and no other", () => {
+test("the languages on the page are the folders of examples/", () => {
 	const entries = readdirSync(new URL("../../../examples", import.meta.url), { withFileTypes: true });
 	const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 	deepEqual(folders.sort(), EXAMPLE_LANGUAGES.map(({ value }) => value as string).sort());
 });
 
-test("the section shows both directions in the language asked for, and Node when there is no such", () => {
+test("the section shows both directions in the chosen language, and Node for an unknown one", () => {
 	const shown = (language: string | undefined) => String(snippetsSection("/integration", language, VALUES));
 	const text = shown("csharp").replace(/<\/?span[^>]*>/g, "");
 	match(text, /aria-current="true">C#<[\s\S]*static class Sender[\s\S]*static class Receiver/);
@@ -86,7 +86,7 @@ test("the section shows both directions in the language asked for, and Node when
 	for (const { label } of EXAMPLE_LANGUAGES) ok(shown("node").includes(`>${label}</a>`), label);
 });
 
-test("only Node needs something installed, and the section says from where, with its checksum", () => {
+test("the section says how to install the library for Node, with its checksum, and nothing for other languages", () => {
 	const shown = (language: string) => String(snippetsSection("/keys", language, VALUES));
 	const [{ file, sha256 }] = DOWNLOADS;
 	ok(shown("node").includes(`<code>npm install ${PUBLIC_URL}/downloads/${file}</code>`));
@@ -94,6 +94,6 @@ test("only Node needs something installed, and the section says from where, with
 	doesNotMatch(shown("php"), /npm install/);
 });
 
-test("the pixel has the programme's own address", () => {
+test("the pixel has the address of the programme", () => {
 	match(pixelSnippet(VALUES), /https:\/\/network\.example:8443\/pixel\/prg_1\.gif/);
 });

@@ -1,5 +1,5 @@
-// "Send test conversion", and the buttons that walk the last one through every move. What each of its callbacks
-// came to shows in place as it arrives.
+// The section "Test conversion" sends a test conversion and moves the newest one to its next status. The results of its
+// callbacks appear while the page is open.
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
 import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
@@ -24,7 +24,7 @@ import { type FormPart, finish } from "./frame.ts";
 
 const SECTION = "test";
 
-/** `isNext`: sending one is what to do now. */
+/** `isNext` is true if the next thing to do is to send a test conversion. */
 export function testSection(view: CallbacksView, isNext: boolean): Html {
 	return ui.section({
 		id: SECTION,
@@ -38,7 +38,7 @@ export function testSection(view: CallbacksView, isNext: boolean): Html {
 					...(isNext ? { tone: "primary" } : {}),
 				})
 			: null,
-		told: view.told("test"),
+		message: view.messageAt("test"),
 		body: html`<div id="test-live" aria-live="polite">${testResult(view)}</div>
 <noscript><p class="card-body small soft">Reload the page to see what has arrived.</p></noscript>`,
 	});
@@ -65,7 +65,7 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 				? ui.emptyState({ title: "On its way", text: "If nothing comes, send a new test conversion." })
 				: ui.emptyState({ title: "No callback was sent for it", text: NOTHING_SENT }),
 		stacks: "tight",
-		// In words, so that nobody has to open the delivery to know what to do.
+		// The result is explained here, so that nobody has to open the callback to know what to do.
 		columns: [
 			event,
 			state,
@@ -87,12 +87,12 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 function advice({ url, hasSecret, mayIntegrate, isListening }: CallbacksView): Content {
 	if (!mayIntegrate) return "Owners and developers can send one.";
 	if (!hasSecret) {
-		return html`First <a href="#keys">issue an API key</a>: without a secret no callback is sent.`;
+		return html`First <a href="#keys">issue an API key</a>. Without a secret no callback is sent.`;
 	}
-	if (url !== null) return "Send one: its callback appears here within a few seconds.";
+	if (url !== null) return "Send one. Its callback appears here within a few seconds.";
 	return isListening
-		? html`Send one: it goes to your machine, through <code>listen</code>.`
-		: html`No callback would be sent yet: paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
+		? html`Send one. It goes to your machine, through <code>listen</code>.`
+		: html`No callback can be sent yet. Paste the command into a terminal, or <a href="#callback">save a Postback URL</a>.`;
 }
 
 const NOTHING_SENT =
@@ -114,7 +114,7 @@ function walkForms(
 	});
 }
 
-/** What `ringback listen` told of events on a developer's machine: never as if it were a callback to the saved URL. */
+/** Shows what `ringback listen` reported from a developer's machine, apart from the callbacks to the saved URL. */
 function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 	return ui.dataTable<StoredLocalAnswer>({
 		caption: "Callbacks on your machine",
@@ -171,7 +171,7 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return afterTest(c, deps, await walkTestConversion(deps, programmeOf(c), id, decision.value, personId));
 }
 
-/** What comes of the callback shows below, as it happens: nothing is said here that would be untrue a second later. */
+/** Says that the conversion changed. The result of its callback is shown below when it arrives. */
 async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
 	const programme = programmeOf(c);
 	const isHeard = await isListened(deps, programme);
@@ -180,8 +180,8 @@ async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): 
 		if (isOwed || isHeard) return ["good", what];
 		const why =
 			programme.endpoint_id === null
-				? "No callback is sent: no Postback URL is saved, and listen is not running."
-				: "No callback is sent for it: there is no signing secret.";
+				? "No callback is sent, because no Postback URL is saved and listen is not running."
+				: "No callback is sent, because there is no signing secret.";
 		return ["warn", `${what} ${why}`];
 	});
 }
