@@ -1,5 +1,5 @@
-// What `npm run docs` writes into Markdown files between two comments, `<!-- generated: NAME -->` and its end: everything
-// there that the code decides. The rest is written by hand, and none of this can be.
+// The parts of Markdown files that `npm run docs` writes, between `<!-- generated: NAME -->` and `<!-- /generated -->`. They
+// come from the code. The rest of the files is written by hand.
 
 import { EXAMPLE_NONCE, exampleCallback, exampleSentAtMs, signExample } from "../src/api/openapi/examples.ts";
 import { type AttemptOutcome, explainAttempt } from "../src/callbacks/attempt-cause.ts";
@@ -22,7 +22,7 @@ const PARTS: ReadonlyMap<string, () => string> = new Map([
 	["sample-canonical", () => fence("text", sampleCallback().canonical)],
 ]);
 
-/** The files that have such parts. */
+/** The files with generated parts. */
 export const GENERATED_IN = ["docs/receiver-guide.md", "docs/api.md", "docs/operations/settings.md"] as const;
 
 const REGION = /<!-- generated: ([a-z-]+) -->\n.*?<!-- \/generated -->/gs;
@@ -38,10 +38,10 @@ export function writeGenerated(markdown: string): string {
 export const SAMPLE_TARGET = "/postback?shop=1";
 const SAMPLE_EVENT = "conversion.approved";
 
-/** Made by the rules of every delivery, so that a receiver can be tried with it. */
+/** Returns a callback with a valid signature, so that a receiver can be tested with it. */
 export function sampleCallback(): {
 	body: string;
-	/** In the order of sending. */
+	/** The headers, in the order in which they are sent. */
 	headers: readonly (readonly [name: string, value: string])[];
 	canonical: string;
 } {
@@ -86,7 +86,7 @@ function faultsTable(): string {
 
 interface AnswerRow {
 	answer: string;
-	/** What the row stands for; the code must treat all of them alike. */
+	/** The results that the row describes. The code must treat all of them alike. */
 	outcomes: readonly Outcome[];
 }
 
@@ -133,7 +133,7 @@ function answersTable(): string {
 	);
 }
 
-/** Judged after the first attempt and after the last: what is retried fails only then. */
+/** Says what happens to the delivery after this result, both at the first attempt and at the last. */
 function fateOf(outcome: Outcome): string {
 	const verdict = judgeOutcome(outcome);
 	const [first, last] = [concludeAttempt(verdict, 1, 0), concludeAttempt(verdict, MAX_ATTEMPTS, 0)];
@@ -159,7 +159,7 @@ function attemptOf(outcome: Outcome): AttemptOutcome {
 	};
 }
 
-/** A Monday: the calendar then reaches into the next day, as it mostly does. */
+/** A Monday morning. The calendar then ends on the next day. */
 const FIRST_ATTEMPT_MS = Date.UTC(2026, 2, 2, 9);
 
 function retryCalendar(): string {

@@ -1,4 +1,4 @@
-// The tables of docs/operations/settings.md, written from the rows of src/settings.ts.
+// Writes the tables of docs/operations/settings.md from the rows of src/settings.ts.
 
 import { ALL_SETTINGS } from "../src/config.ts";
 import type { Setting } from "../src/settings.ts";

@@ -1,9 +1,9 @@
-// The operations guide, for whoever runs the service: which parts it has, and their Markdown. Pages and `ringback guide`
-// both read it here, so that whoever has nothing but the executable has all of it.
+// The parts of the operations guide, for people who run the service. Staff read it as pages below /docs/operations, and
+// `ringback guide` prints it, so that the executable alone is enough.
 
 import { readShippedFile } from "./shipped-files.ts";
 
-/** In the order in which they are read. `file` is the path in the repository. */
+/** The parts in reading order. `file` is the path in the repository. */
 export const GUIDE_PARTS = [
 	{ name: "install", label: "Install", file: "docs/operations/install.md" },
 	{ name: "first-hour", label: "The first hour", file: "docs/operations/first-hour.md" },
@@ -21,12 +21,12 @@ export const GUIDE_PARTS = [
 
 export type GuidePart = (typeof GUIDE_PARTS)[number];
 
-/** Which part is which. */
+/** The first page, which lists the parts. */
 export const GUIDE_START = { name: "", label: "Operations guide", file: "docs/operations.md" } as const;
 
 export type GuideFile = GuidePart | typeof GUIDE_START;
 
-/** What the guide tells people to put to use: alerts, the dashboard, settings of other programs. */
+/** Files that the guide refers to: alert rules, a dashboard, and configuration of other programs. */
 export const GUIDE_SAMPLES = [
 	"ops/container/.dockerignore",
 	"ops/container/Containerfile",

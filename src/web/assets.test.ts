@@ -1,4 +1,4 @@
-// The style sheets, checked over every template: one scale of sizes, weights and steps, and nothing that no page uses.
+// Checks the style sheets: sizes, weights and spacings come from one scale, and every class and variable is used.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 const FOLDER = new URL("./", import.meta.url);
 
-test("a class in a style sheet is used by a template, and a variable by a rule or a script", () => {
+test("every class is used by a template, and every variable by a rule or a script", () => {
 	const sheets = readSheets();
 	deepEqual(findUnused(sheets, readTemplates()), []);
 	ok(
@@ -16,16 +16,16 @@ test("a class in a style sheet is used by a template, and a variable by a rule o
 	);
 });
 
-test("sizes, weights and spacings are those of the scale: six, four and eight", () => {
+test("the scale has six sizes, four weights and eight spacings, and the sheets use no others", () => {
 	const all = readSheets().join("\n");
 	deepEqual(findOffScale(all), []);
 	const names = new Set(parseSheet(all).declarations.map(({ property }) => property));
 	const count = (prefix: string) => [...names].filter((name) => name.startsWith(prefix)).length;
-	// Besides the six, the one that says what becomes of any of them in letters of one width.
+	// The seventh size is the factor for monospaced text.
 	deepEqual([count("--size-"), count("--weight-"), count("--space-")], [6 + 1, 4, 8]);
 });
 
-test("the check finds what it is there for", () => {
+test("the checks find values outside of the scale and unused names", () => {
 	const OFF_SCALE = [
 		"a { font-size: 15px; }",
 		"a { b { font-size: 1rem; } }",
@@ -88,7 +88,7 @@ function findOffScale(text: string): string[] {
 		.map(({ property, value }) => `${property}: ${value}`);
 }
 
-/** What is in proportion to the text or the window (em, lh, %, vh) is no step, and may be anything. */
+/** Relative lengths (em, lh, %, vh) need not be on the scale. */
 function isOnScale(property: string, value: string): boolean {
 	if (property === "font-size") return /^(?:var\(--size-\w+\)|inherit)$/.test(value);
 	if (property === "font-weight") return /^var\(--weight-\w+\)$/.test(value);
@@ -113,7 +113,7 @@ function findUnused(sheets: readonly string[], templates: readonly string[]): st
 	];
 }
 
-/** Words in class attributes and in texts of nothing but such words; and beginnings: `badge-${tone}`. */
+/** Returns the words in class attributes and in texts of class names, and prefixes such as `badge-${tone}`. */
 function wordsOf(source: string): { words: ReadonlySet<string>; beginnings: readonly string[] } {
 	const attributes = [...source.matchAll(/class="([^"]*)"/g)];
 	const texts = [...source.matchAll(/"([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)"/g)];

@@ -1,5 +1,5 @@
-// Style, scripts and the icon: read once, named with the hash of their content, so that a browser may keep them
-// for ever and still gets the new ones after an upgrade.
+// Style sheets, scripts and the icon. Their addresses contain the hash of their content, so that browsers may cache them
+// for ever and still load the new ones after an upgrade.
 
 import { createHash } from "node:crypto";
 import type { Env, Hono } from "hono";
@@ -8,18 +8,18 @@ import { findLogo } from "../store/queries/network.ts";
 import type { Store } from "../store/store.ts";
 
 interface Asset {
-	/** One for all who read it. */
+	/** The bytes, which all requests share. */
 	body: Uint8Array<ArrayBuffer>;
 	type: string;
 	hash: string;
 }
 
-/** For what has its content's hash in its address. */
-export const KEPT_FOR_EVER = "public, max-age=31536000, immutable";
+/** Cache header for addresses that contain the hash of their content. */
+export const CACHED_FOR_EVER = "public, max-age=31536000, immutable";
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** Sent as one file, in this order; docs.css goes to the pages of /docs alone. */
+/** Style sheets that are sent as one file, in this order. docs.css is only for the pages of /docs. */
 const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map(
@@ -46,7 +46,7 @@ export function assetUrl(name: string): string {
 	return `/assets/${name}?v=${asset.hash}`;
 }
 
-/** The network's colour and logo have an address that changes with them, too. */
+/** Returns the address of the style sheet with the network's colour, which is part of the address. */
 export function themeUrl(colour: string): string {
 	return `/assets/theme/${colour.slice(1)}.css`;
 }
@@ -56,27 +56,27 @@ export function logoUrl(hash: string): string {
 }
 
 export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>, { db }: Pick<Store, "db">): void {
-	const kept = (type: string) => ({ "content-type": type, "cache-control": KEPT_FOR_EVER });
+	const cached = (type: string) => ({ "content-type": type, "cache-control": CACHED_FOR_EVER });
 	app.get("/assets/:name", (c) => {
 		const asset = ASSETS.get(c.req.param("name"));
 		if (asset === undefined) return c.notFound();
-		// During an upgrade a page of the old version may ask a process of the new one, or the other way round: an
-		// answer that does not fit the hash must not be cached under it.
+		// During an upgrade a page of one version may load assets from a process of the other version. If the hash does not
+		// match, the answer must not be cached.
 		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
-			...kept(asset.type),
+			...cached(asset.type),
 			...(isMeant ? {} : { "cache-control": "no-store" }),
 		});
 	});
-	// Made from the colour in its address alone: every process answers it alike, whatever the network has chosen by now.
+	// The sheet depends only on the colour in the address, so every process answers the same.
 	app.get("/assets/theme/:name", (c) => {
 		const [, digits] = /^([\da-f]{6})\.css$/.exec(c.req.param("name")) ?? [];
-		return digits === undefined ? c.notFound() : c.body(writeTheme(`#${digits}`), 200, kept(STYLE));
+		return digits === undefined ? c.notFound() : c.body(writeTheme(`#${digits}`), 200, cached(STYLE));
 	});
 	app.get("/assets/logo/:hash", async (c) => {
 		const hash = c.req.param("hash");
 		const logo = /^[\da-f]{16}$/.test(hash) ? await findLogo(db, hash) : undefined;
-		return logo === undefined ? c.notFound() : c.body(Uint8Array.from(logo.bytes), 200, kept(logo.type));
+		return logo === undefined ? c.notFound() : c.body(Uint8Array.from(logo.bytes), 200, cached(logo.type));
 	});
 }
 
@@ -89,10 +89,10 @@ function packageFile(path: string): string {
 }
 
 /**
- * What the style sheet's variables become: the colour, no lighter on the light theme and no darker on the dark one than can
- * be read. The bounds of its lightness were tried with 239 colours, the corners of the cube among them, on every ground of
- * base.css: links and the text on buttons have a contrast of 4.5, buttons one of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
- * that knows no relative colours shows Ringback's own.
+ * Returns the variables of the style sheet for the network's colour. Its lightness is limited so that text stays readable on
+ * both themes. The limits were tested with 239 colours, including the corners of the colour cube, on every background of
+ * base.css: links and the text of buttons have a contrast of 4.5, buttons of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
+ * without relative colours shows the default colour.
  */
 function writeTheme(colour: string): string {
 	const bounded = (light: number, dark: number) =>

@@ -1,4 +1,4 @@
-// The whole page around its content: for people who are signed in, and the plain card for those who are not.
+// The HTML document around a page's content: the full frame, and a plain card for pages before sign-in.
 
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -10,35 +10,35 @@ import { countUndelivered, TROUBLE_TARGET } from "./conversion-ui.ts";
 import * as paths from "./paths.ts";
 import { attrs, type Content, type Html, html, message, timeTag } from "./ui.ts";
 
-/** Who is looking. */
+/** The person who is signed in. */
 export interface Viewer {
 	personId: number;
 	publicId: string;
 	email: string;
 	name: string;
 	kind: PersonKind;
-	/** How times are written for them; null for the browser's own. */
+	/** Time zone in which times are shown, or null for the browser's own. */
 	zone: string | null;
 	locale: string | null;
-	/** How many somebody of a shop has, counted up to two; 0 for staff, who see all. */
+	/** Number of programmes of a shop's person, counted up to two. It is 0 for staff, who see all programmes. */
 	programmeCount: number;
-	/** For which partners they sign in. */
+	/** The partners to which the person belongs. */
 	partners: readonly Partner[];
 	hasAuthenticator: boolean;
-	/** Must set up an authenticator before anything else: of the staff, where the network asks it of them. */
+	/** True if the person is staff and must set up an authenticator before anything else. */
 	awaitsAuthenticator: boolean;
 }
 
 export interface DocumentProgramme {
 	publicId: string;
 	name: string;
-	/** That its callbacks are failing: on every page of it. Null while they work. */
+	/** Message that callbacks fail, shown on every page of the programme, or null if they work. */
 	trouble: Html | null;
-	/** Callbacks that failed for good and were neither resent nor set aside. */
+	/** Number of callbacks that failed for good and were neither resent nor dismissed. */
 	failed: number;
-	/** Partners' applications that wait for an answer. */
+	/** Number of partner applications without an answer. */
 	applications: number;
-	/** The operator holds all callbacks since then; null while they are sent. */
+	/** Time since which the operator holds all callbacks, or null if they are sent. */
 	pausedSinceMs: number | null;
 }
 
@@ -62,9 +62,9 @@ export type Area =
 	| "account"
 	| "docs";
 
-/** Only these load the chart library, which is 50 KB. */
+/** The areas that load the chart library, which has 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
-/** Staff's own pages. Those of a programme are about the shop, and not about the installation. */
+/** Pages for staff only. Warnings about the installation appear there and not on the pages of a programme. */
 export const STAFF_AREAS: readonly Area[] = [
 	"programmes",
 	"partners",
@@ -77,25 +77,25 @@ export const STAFF_AREAS: readonly Area[] = [
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
 	text: string;
-	/** The id of the part of the page that shows it; above everything unless told. */
+	/** The id of the section that shows the message. By default it is shown at the top of the page. */
 	at?: string | undefined;
 }
 
 interface DocumentView {
 	title: string;
-	/** Whose page it is. */
+	/** The network to which the page belongs. */
 	network: Masthead;
-	/** Null for a stranger, who may read what is public. */
+	/** Null for a visitor who is not signed in. */
 	viewer: Viewer | null;
 	active: Area;
 	programme: DocumentProgramme | undefined;
-	/** On a partner's own pages. */
+	/** The partner, on a partner's own pages. */
 	partner: Partner | undefined;
-	/** What the last form came to. */
+	/** The result of the last form. */
 	flash: Flash | null;
-	/** A development setting that must not go unnoticed. */
+	/** True if callbacks may go to private addresses. This development setting is shown on every page. */
 	allowsPrivateRanges: boolean;
-	/** About the installation, for staff alone. */
+	/** Warnings about the installation, shown to staff only. */
 	warnings: readonly Warning[];
 	isSetUpOffered: boolean;
 	body: Content;
@@ -153,7 +153,7 @@ export function renderDocument(view: DocumentView): Html {
 	);
 }
 
-/** For signing in and everything before it: a card below its heading. */
+/** Renders a page before sign-in: a heading and a card. */
 export function renderPlainDocument(view: Pick<DocumentView, "title" | "network" | "flash" | "body">): Html {
 	const { network, flash } = view;
 	return skeleton(
@@ -206,7 +206,7 @@ interface TopLink {
 	area: Area;
 	href: string;
 	label: string;
-	/** On a phone there is no room for all of staff's links: these are in the account's menu instead, by this name. */
+	/** Label in the account menu. On a phone there is no room for all links of staff, so these are in the menu instead. */
 	inMenu?: string;
 }
 
@@ -216,7 +216,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",
-		// With what they can still reject.
+		// The list shows the conversions that staff can still reject.
 		href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
 		label: "Conversions",
 	},
@@ -225,7 +225,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
 ];
 
-/** What somebody reads who signs in for a partner alone. */
+/** The documentation for people who belong only to a partner. */
 const PARTNER_GUIDE = `${paths.PARTNER_DOCS_PATH}#for-partners-links-and-sub-ids`;
 
 function isPartnerAlone(viewer: Viewer | null): boolean {
@@ -280,7 +280,7 @@ function sidebar(
 	)}</nav>`;
 }
 
-/** Until what failed was resent or set aside, and while callbacks fail; until applications are answered. */
+/** Returns the badge for failing callbacks, failed callbacks that were not handled, or open applications. */
 function openBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
 	const badge = (tone: "bad" | "info", count: Content, what: string) =>
 		html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
@@ -294,13 +294,13 @@ const PRIVATE_RANGES_WARNING = message(
 	"warn",
 	html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
 );
-/** Until staff have ended it, on its own page. */
+/** Link to the set-up, shown to staff until they finish it. */
 const SET_UP_OFFER = message(
 	"info",
 	html`<strong>Set up your network:</strong> some steps are left. <a href="${paths.NETWORK_PATH}">Continue</a>`,
 );
 
-/** For the shop's people too: nothing arrives, and nothing of theirs is wrong. */
+/** Tells shops, too, why no callbacks arrive: it is not their mistake. */
 function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	if (pausedSinceMs === null) return null;
 	return message(
@@ -309,7 +309,7 @@ function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	);
 }
 
-/** What they are is on System. */
+/** Says how many warnings there are. The System page lists them. */
 function warningNote({ length }: readonly Warning[]): Html | null {
 	if (length === 0) return null;
 	const words = length === 1 ? "1 warning" : `${length} warnings`;
@@ -319,16 +319,16 @@ function warningNote({ length }: readonly Warning[]): Html | null {
 	);
 }
 
-// The network on every page: its name and logo at the top, its colour, and below the page whom to ask.
+// The network's name, logo and colour, and its contact below the page.
 
 type Masthead = Pick<NetworkFace, "name" | "brand" | "logo" | "colour" | "supportAddress">;
 
-/** What stands in a title, and where the network is spoken of. */
+/** Returns the network's name for titles and sentences. */
 export function titleOf(face: Masthead): string {
 	return networkName(face) ?? "Ringback";
 }
 
-/** A picture twice as wide as high holds the name already. */
+/** A logo that is at least this many times wider than high already contains the name. */
 const WORDMARK_RATIO = 2;
 
 function masthead(face: Masthead): Html {
@@ -338,7 +338,7 @@ function masthead(face: Masthead): Html {
 	return html`<a class="brand" href="${paths.START_PATH}">${logo === null ? MARK : logoImage(logo)}${name}</a>`;
 }
 
-/** Its name stands beside it, seen or not. */
+/** Returns the logo with an empty alternative text, because the name is always beside it, at least for screen readers. */
 export function logoImage({ hash, width, height }: KnownLogo): Html {
 	return html`<img class="brand-logo" src="${logoUrl(hash)}" alt="" width="${width}" height="${height}">`;
 }

@@ -1,5 +1,4 @@
-// What people see when a page cannot be shown: in the site's look, with a way on. The same bytes for what is
-// not there and for what is somebody else's.
+// The error pages. A page that does not exist and a page of another programme get the same bytes.
 
 import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
@@ -54,7 +53,7 @@ const WORDS = {
 } as const satisfies Record<string, { title: string; text: string; as?: FaultCode }>;
 type ErrorCode = keyof typeof WORDS;
 
-/** As the API says it. */
+/** The same value as in the API's answers. */
 const RETRY_AFTER_SECONDS = 5;
 
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
@@ -65,7 +64,7 @@ export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	if ((c.get("viewer") ?? null) === null) {
 		return answerPlainPage(c, { title, status, body: html`<p>${text}</p>${way}` });
 	}
-	// Its people know of the programme, whatever they may do there.
+	// People without a right still belong to the programme, so its name may be shown.
 	const isOutsideProgramme = code !== "not_allowed";
 	const body = [pageHeader({ title, hint: text }), way];
 	return answerPage(c, { title, active: "account", status, isOutsideProgramme, body });

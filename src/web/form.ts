@@ -1,6 +1,6 @@
-// Forms as they are declared: what each asks for, how its fields look, and what faults call them. A form that was refused
-// is remembered with its request: the page is shown again as always, and the form in it finds what was typed, each fault
-// at its field, and above it what is at none of them.
+// Declared forms: their fields, the look of each, and the names that faults use for them. A refused form is remembered with
+// its request. The page is then rendered as usual, and the form shows the typed values, each fault at its field, and other
+// faults above the form.
 
 import type { StatusCode } from "hono/utils/http-status";
 import type { Fault } from "../domain/fault.ts";
@@ -9,25 +9,25 @@ import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
 export interface FormField extends Omit<ui.TextField, "name" | "value" | "error"> {
-	/** Chosen, not typed. */
+	/** The options of a select field. */
 	options?: readonly ui.Option[];
-	/** A file of these kinds, which the guard of uploads reads. */
+	/** The accepted kinds of files. The guard of uploads reads the file. */
 	accept?: string;
 	limit?: ui.FileLimit;
-	/** Several lines of text, this many in sight. */
+	/** Number of visible lines of a text area. */
 	rows?: number;
-	/** Ticked ("on") or not (empty). */
+	/** True for a checkbox, whose value is "on" or empty. */
 	isBox?: true;
-	/** Brought along and not shown. */
+	/** True for a hidden field. */
 	isHidden?: true;
-	/** What faults call it, besides its own name. */
+	/** Other names that faults use for the field. */
 	alsoCalled?: readonly string[];
 }
 
 export const HIDDEN: FormField = { label: "", isHidden: true };
 
 export interface FilledForm<Name extends string> {
-	/** Those that are named, in this order; all that are shown without a name. */
+	/** Renders the named fields in this order, or all shown fields if no name is given. */
 	fields(...names: readonly Name[]): readonly Html[];
 	isWrong(name: Name): boolean;
 }
@@ -36,27 +36,27 @@ type Values<Name extends string> = Readonly<Partial<Record<Name, string | null |
 
 interface FormLook<Name extends string> {
 	action: string;
-	/** The label of its button, or all that stands below the fields. */
+	/** The label of the button, or the markup below the fields. */
 	send: string | Html;
-	/** Before anything is typed. */
+	/** The initial values. */
 	values?: Values<Name>;
-	/** Where not all of them are. */
+	/** The fields to show. By default all are shown. */
 	shown?: readonly Name[];
-	/** Where one looks otherwise than declared. */
+	/** Changes to the declared look of fields. */
 	looks?: Readonly<Partial<Record<Name, Partial<FormField>>>>;
-	/** How the fields are laid out: one below the other unless told. */
+	/** Lays out the fields. By default they are below each other. */
 	rows?(form: FilledForm<Name>): Content;
 }
 
 interface DeclaredForm<Name extends string> {
-	/** What is missing, or is a file, is empty text: the use case says what it needs. */
+	/** Reads the values. A missing field, or a file, is the empty string, and the use case decides what it needs. */
 	read(c: WebContext): Promise<Record<Name, string>>;
 	show(c: WebContext, look: FormLook<Name>): Html;
-	/** Answers with the page again. `typed`: where it is not what was sent. */
+	/** Answers with the page and the faults. `typed` replaces the values that were sent. */
 	refuse<Answer>(c: WebContext, refused: Refused, show: () => Answer, typed?: Values<Name>): Answer;
 }
 
-/** What a use case answers: one fault, or all that is wrong. */
+/** The refusal of a use case: one fault, or all of them. */
 interface Refused {
 	fault: Fault;
 	faults?: readonly Fault[];
@@ -106,25 +106,25 @@ export function declareForm<Name extends string>(
 	}
 }
 
-/** Above a form that is checked as a whole, where there may be more to correct than is in sight. */
+/** Shown above a form with several faults, because some of them may be out of sight. */
 const MARKED = "Nothing was saved yet. Correct what is marked below.";
 
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
 	const { options, accept, isBox, isHidden, rows, ...rest } = look;
-	// Some sentences begin with the field's name in the API; here they stand alone.
+	// Some sentences begin with the API's name of the field, in lower case.
 	const said = error === undefined ? undefined : ui.capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
 	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: said });
-	// A password is typed again.
+	// A password must be typed again.
 	const shown = look.type === "password" ? "" : value;
-	// Whoever was refused must not have to look for the reason.
+	// A wrong field gets the focus.
 	const field = { ...rest, name, value: shown, error: said, hasFocus: error !== undefined };
 	if (rows !== undefined) return ui.textArea({ ...field, rows, isProse: look.isMono !== true });
 	if (accept !== undefined) return ui.fileField({ ...field, accept });
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });
 }
 
-/** For a button that brings a value or two along. */
+/** Reads the fields of a form that is not declared, such as a button with hidden fields. */
 export async function readTextFields<Name extends string>(
 	c: WebContext,
 	names: readonly Name[],

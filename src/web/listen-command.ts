@@ -1,5 +1,5 @@
-// The one line that shows a developer the first callback: it runs `ringback listen` with the programme's values. The same
-// words on Integration and in the guide.
+// The command that shows a developer the first callback. It runs `ringback listen` with the programme's values. The
+// Integration page and the guide show the same command.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
 import { downloadUrl } from "./downloads.ts";
@@ -22,7 +22,7 @@ export function listenCommand(
 		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
 		`${API_KEY_VARIABLE}=${key}`,
 		`${SECRET_VARIABLE}=${secret}`,
-		// Without a question whether it may be fetched: where there is no terminal, nobody could answer it.
+		// --yes, because npx would otherwise ask before it installs the package.
 		`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
 	].join(" \\\n");
 }

@@ -1,5 +1,4 @@
-// What a page works with: its dependencies, its context, who is looking, the message of the
-// last form, and the document that is answered.
+// What every page needs: its dependencies and context, the viewer, the message of the last form, and the answer.
 
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
@@ -43,43 +42,43 @@ import { type Content, type Html, html, message } from "./ui.ts";
 export interface WebDeps extends AccountsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
-	/** For a test mail, of which somebody waits to hear; null without SMTP_URL. */
+	/** Sends a test mail while the page waits. Null without SMTP_URL. */
 	mailer: Mailer | null;
 	log: Log;
-	/** What pages are called and look like; its brand names the signature headers: X-<brand>-Signature. */
+	/** The network's name, look and brand. The brand is part of the header names: X-<brand>-Signature. */
 	network: KnownNetwork;
-	/** The address people open, without a slash at its end. */
+	/** The address that people open, without a slash at the end. */
 	publicUrl: string;
-	/** Whether somebody has set it, or it is only where the service listens. */
+	/** False if the address is only a default, where the service listens. */
 	isPublicUrlSet: boolean;
-	/** What partners' links begin with: the same address, or that of a host for them alone. */
+	/** The start of partners' links: the public address, or the address of a separate host. */
 	clickUrl: string;
-	/** How long records are kept that go one day, such as clicks by the hour. */
+	/** Number of days after which records such as clicks are removed. */
 	retentionDays: number;
-	/** The development setting that lets callbacks go to private addresses is on: every page says so. */
+	/** True if callbacks may go to private addresses. Every page shows this development setting. */
 	allowsPrivateRanges: boolean;
-	/** Notices how people reach the service, and tells staff what to put right. */
+	/** Watches how people reach the service, and warns staff about wrong settings. */
 	installation: InstallationWatch;
-	/** Whether staff must have an authenticator before they can do anything. */
+	/** Says whether staff must have an authenticator. */
 	staffAuthenticator: StaffAuthenticator;
-	/** Whose X-Forwarded-For is believed. */
+	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Judges a Postback URL as every delivery will. */
+	/** Checks a Postback URL in the same way as every delivery does. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
 	/** Limits the pages, forms, uploads and downloads that are served at once. */
 	admission: Admission;
-	/** Where uploads go before anything reads them. */
+	/** Stores uploads until they are read. */
 	temporaryFiles: TemporaryFiles;
-	/** Told when many decisions, or a file to import, wait to be worked on. */
+	/** Woken when a file with decisions or an import waits for processing. */
 	jobs: { wake(): void };
-	/** What this process is. */
+	/** Name and version of this process. */
 	system: { instance: string; version: string };
-	/** Aborted when the service stops: whoever is only watching is not waited for. */
+	/** Aborted when the service stops, so that long-lived reads end at once. */
 	stopSignal?: AbortSignal | undefined;
 }
 
-/** With what the pages keep between two requests; made once, in site.ts. */
+/** The dependencies, and the state that pages keep between requests. It is created once, in site.ts. */
 export interface PageDeps extends WebDeps {
 	/** Sums of a programme, of the network and of partners, counted in the background. */
 	tallies: Tallies;
@@ -87,76 +86,75 @@ export interface PageDeps extends WebDeps {
 	earnedTallies: EarnedTallies;
 }
 
-// What every page finds in its context: who is looking, and what the last form came to.
+// The context of a request.
 
-/** A file that a form brought; there until the request has been answered. */
+/** An uploaded file. It exists until the request has been answered. */
 export interface Upload {
-	/** As the sender says. */
+	/** The file name that the browser sent. */
 	name: string;
 	bytes: number;
-	/** From its first byte, as often as asked. */
+	/** Reads the file from its first byte. It can be called several times. */
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** `incoming` is there behind @hono/node-server and missing when a request is made in process. */
+/** `incoming` is set by @hono/node-server and missing if a test makes the request in process. */
 export interface WebEnv {
 	Bindings: {
 		incoming?: {
 			url?: string | undefined;
 			socket?: { remoteAddress?: string | undefined } | undefined;
-			/** Where requests are counted and logged. */
+			/** Counts and logs the request. */
 			record?: RequestRecord;
-			/** The body, piece by piece. */
+			/** Reads the body in chunks. */
 			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};
-		/** What takes long tells the listener so (outside/connection-guard). */
+		/** Tells the connection guard that an answer takes long (outside/connection-guard). */
 		outgoing?: { emit(event: "takesLong"): unknown };
 	};
 	Variables: {
-		/** Whose pages these are. */
+		/** The network to which the pages belong. */
 		network: NetworkFace;
 		visitor: Visitor;
-		/** Null for somebody who is not signed in. Pages behind the sign-in ask `viewerOf`. */
+		/** Null for a visitor who is not signed in. Pages that need a sign-in call `viewerOf`. */
 		viewer: Viewer | null;
-		/** The session's id, to tell it from the person's others. */
+		/** The id of this session, to distinguish it from the person's other sessions. */
 		sessionId: string | null;
-		/** Below /programmes/:programmeId; pages there ask `programmeOf`. */
+		/** Set below /programmes/:programmeId. Pages there call `programmeOf`. */
 		programme: Programme;
-		/** What the viewer is to it; pages there ask `may`. */
+		/** The viewer's role in the programme. Pages there call `may`. */
 		standing: Standing;
-		/** Below /partner/:partnerId; pages there ask `partnerOf`. */
+		/** Set below /partner/:partnerId. Pages there call `partnerOf`. */
 		partner: Partner;
-		/** The programme as it stands in the frame around its pages. */
+		/** Reads what the frame shows of a programme. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
-		/** Of a form that may bring a file: it, nothing, or why it was not taken. */
+		/** The uploaded file of a form, null if none was chosen, or the reason why it was refused. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: ReturnType<typeof createFlashCookie>;
-		/** Once it was asked for: the message of the last form, or null when there is none or it has been shown. */
+		/** The message of the last form, or null if there is none or it was already shown. Undefined until it is first read. */
 		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
-		/** About the installation; empty for everybody but staff. */
+		/** Warnings about the installation. The list is empty for everybody except staff. */
 		warnings: readonly Warning[];
 	};
 }
 
 export type WebContext = Context<WebEnv>;
 
-// A page as an answer: the document around it knows the reader, the programme of the address, and the message of
-// the last form.
+// The answer with a page, in a document that shows the viewer, the programme and the message of the last form.
 
 interface Page {
 	title: string;
 	body: Content;
-	/** 200, or as the form that was refused has set it. */
+	/** The HTTP status. The default is 200, or the status of a refused form. */
 	status?: number | undefined;
 }
 
-/** A stranger, who may read the documentation, is given no cookie: their copy may be kept for others. */
+/** Answers with a page. A visitor who is not signed in gets no cookie, because caches may store the page. */
 export async function answerPage(
 	c: WebContext,
 	page: Page & {
 		active: Area;
-		/** True where nothing of the programme or partner in the address is to be told, not even its name. */
+		/** True if the page must not show anything of the programme or partner in the address, not even its name. */
 		isOutsideProgramme?: boolean;
 	},
 ): Promise<Response> {
@@ -175,7 +173,7 @@ export async function answerPage(
 		partner: isOutside ? undefined : c.get("partner"),
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
-		// While there is the set-up, that mail is off is one of its steps.
+		// During the set-up, mail is one of its steps and needs no warning.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
 		isSetUpOffered: isSetUp && STAFF_AREAS.includes(active) && active !== "network",
 		body,
@@ -183,7 +181,7 @@ export async function answerPage(
 	return answerHtml(c, await document, status);
 }
 
-/** For signing in and everything before it: below its heading, which is the title unless it has another. */
+/** Answers with a page before sign-in. By default its heading is the title. */
 export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
 	const { title, heading = title, status } = page;
 	const body = html`<h1>${heading}</h1>${page.body}`;
@@ -200,12 +198,12 @@ function answerHtml(
 	return c.html(document);
 }
 
-// Who is looking at a page.
+// The viewer of a page.
 
-/** Enough to know whether there is another one to switch to. */
+/** Two are enough to know whether there is another programme to switch to. */
 const PROGRAMMES_COUNTED = 2;
 
-/** Null for somebody who is no longer welcome: their session is worth nothing from that moment on. */
+/** Returns null if the person's access has ended. Their sessions end at the same moment. */
 export async function loadViewer(
 	{ store: { db }, staffAuthenticator }: Pick<WebDeps, "store" | "staffAuthenticator">,
 	{ personPublicId, hasAuthenticator }: Pick<AuthSession, "personPublicId" | "hasAuthenticator">,
@@ -213,15 +211,15 @@ export async function loadViewer(
 	const person = await findPersonByPublicId(db, personPublicId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
 	const { id: personId, public_id: publicId, email, name, kind, zone, locale } = person;
-	const own = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
+	const programmes = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
 	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
-	const programmeCount = own.length;
+	const programmeCount = programmes.length;
 	const partners = kind === "staff" ? [] : await listPartnersOf(db, personId);
 	const settings = { email, name, kind, zone, locale };
 	return { personId, publicId, ...settings, programmeCount, partners, hasAuthenticator, awaitsAuthenticator };
 }
 
-/** Undefined when there is no such programme, or it is none of theirs. */
+/** Returns undefined if there is no such programme, or if the viewer has no access to it. */
 export async function findProgrammeFor(
 	db: Db,
 	{ kind, personId }: Pick<Viewer, "kind" | "personId">,
@@ -235,20 +233,20 @@ export async function findProgrammeFor(
 	return found === undefined ? undefined : { programme: found.programme, standing: found.role };
 }
 
-/** For pages behind the sign-in. */
+/** Returns the viewer of a page that needs a sign-in. */
 export function viewerOf(c: WebContext): Viewer {
 	const viewer = c.get("viewer");
 	if (viewer === null || viewer === undefined) throw new Error("a page that is not behind the sign-in");
 	return viewer;
 }
 
-/** On pages for everybody: staff who may open all that is staff's. */
+/** Returns true for staff who may open the pages of staff. It is for pages that everybody may open. */
 export function isStaffViewer(c: WebContext): boolean {
 	const viewer = c.get("viewer");
 	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
 }
 
-/** For what must not be done any more once the viewer has been signed out, even a moment ago. */
+/** Returns the signed-in person for a use case, which checks the session again in its transaction. */
 export function makerOf(c: WebContext): SignedInPerson {
 	const sessionId = c.get("sessionId");
 	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
@@ -256,17 +254,17 @@ export function makerOf(c: WebContext): SignedInPerson {
 	return { personId, kind, sessionId };
 }
 
-/** For pages below /programmes/:programmeId: this viewer is one of its people, or staff. */
+/** Returns the programme of a page below /programmes/:programmeId. The viewer has access to it. */
 export function programmeOf(c: WebContext): Programme {
 	return ofAddress(c, "programme");
 }
 
-/** For pages below /partner/:partnerId: this viewer signs in for it, or is staff. */
+/** Returns the partner of a page below /partner/:partnerId. The viewer belongs to it or is staff. */
 export function partnerOf(c: WebContext): Partner {
 	return ofAddress(c, "partner");
 }
 
-/** What the viewer is to that programme. */
+/** Returns the viewer's role in the programme. */
 export function standingOf(c: WebContext): Standing {
 	return ofAddress(c, "standing");
 }
@@ -277,37 +275,37 @@ function ofAddress<Name extends "programme" | "partner" | "standing">(c: WebCont
 	return value;
 }
 
-/** Whether the viewer may do it in that programme: what somebody may not do is not offered to them. */
+/** Returns true if the viewer has the right in the programme. Pages show only what the viewer may do. */
 export function may(c: WebContext, right: Right): boolean {
 	return grants(standingOf(c), right);
 }
 
-// A message for the next page, after a form was taken: in a signed cookie that lives a minute and is shown once, at the
-// part of the page that it is about. Never for secrets: those are shown in the answer itself.
+// A message for the next page, after a form was accepted. It is in a signed cookie that lives for a minute, and is shown
+// once, in the section of the form. Secrets must not be in it, because they are shown in the answer to their form only.
 
 const FLASH_SECONDS = 60;
-/** A cookie has room for 4,096 bytes, and base64 takes a third more. */
+/** Maximum length of the text. A cookie may have 4,096 bytes, and base64 adds a third. */
 const MAX_TEXT_LENGTH = 800;
 
-/** How a form ends: the page it leads to says what it came to. */
+/** Redirects after a form. The next page shows the text. */
 export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
 	setFlash(c, tone, text);
 	return c.redirect(path, 303);
 }
 
-/** Shows the page again, and above it why something that is no form with fields was refused. */
+/** Shows the page again with the reason of a refusal at the top. It is for buttons, which have no fields. */
 export function tellRefusal<Answer>(c: WebContext, { fault }: { fault: Fault }, show: () => Answer): Answer {
 	c.set("flash", { tone: "bad", text: fault.detail });
 	c.status(fault.httpStatus as StatusCode);
 	return show();
 }
 
-/** `at`: the id of the part that it is about. The redirect must lead there, or nobody sees it. */
+/** `at` is the id of the section that shows the message. The redirect must lead to a page with this section. */
 export function setFlash(c: WebContext, tone: Flash["tone"], text: string, at?: string): void {
 	c.get("flashCookie").set(c, { tone, text, at });
 }
 
-/** What the last form came to, if it is about this part of the page. */
+/** Returns the message of the last form if it belongs to this section. */
 export function flashAt(c: WebContext, part: string): Html | null {
 	const flash = readFlash(c);
 	if (flash === null || flash.at !== part) return null;
@@ -315,22 +313,22 @@ export function flashAt(c: WebContext, part: string): Html | null {
 	return message(flash.tone, flash.text);
 }
 
-/** What no part of the page has shown yet. */
+/** Returns the message if no section has shown it yet. */
 function readFlash(c: WebContext): Flash | null {
-	const known: Flash | null | undefined = c.get("flash");
-	if (known !== undefined) return known;
-	// A part that is fetched again takes no message away that is meant for a page.
+	const flash: Flash | null | undefined = c.get("flash");
+	if (flash !== undefined) return flash;
+	// A poll for live parts must not consume the message of the next page.
 	if (c.req.header("if-none-match") !== undefined) return null;
-	// Forgotten as it is read; an error page may come before there is a cookie to ask.
-	const taken = c.get("flashCookie")?.take(c) ?? null;
-	c.set("flash", taken);
-	return taken;
+	// Reading removes the cookie. An error page may be rendered before the cookie is set up.
+	const read = c.get("flashCookie")?.take(c) ?? null;
+	c.set("flash", read);
+	return read;
 }
 
 export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 	const signer = createSigner(sealingKey, "flash");
 	const name = cookieName(publicUrl, "flash");
-	// Scripts cannot read it, and it is kept for this host alone.
+	// Scripts cannot read the cookie, and other hosts do not get it.
 	const secure = areCookiesSecure(publicUrl);
 	const options = { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
 	return {
@@ -339,13 +337,13 @@ export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 			const body = Buffer.from(json).toString("base64url");
 			setCookie(c, name, `${body}.${signer.sign(body)}`, { ...options, maxAge: FLASH_SECONDS });
 		},
-		/** Forgets it, too. */
+		/** Returns the message and removes the cookie. */
 		take(c: WebContext): Flash | null {
 			const cookie = getCookie(c, name);
 			if (cookie === undefined) return null;
 			deleteCookie(c, name, options);
 			const [body = "", signature = ""] = cookie.split(".");
-			// What is signed was written above.
+			// A signed text was written by `set`, so its form is known.
 			return signer.isSignature(signature, body)
 				? JSON.parse(Buffer.from(body, "base64url").toString())
 				: null;

@@ -1,5 +1,5 @@
-// Every address of the pages, written once: links, forms, redirects and the route tables all ask here. The tables
-// ask with the parameter's name in place of its value: `integrationPath(":programmeId")`.
+// Every address of the site. Links, forms, redirects and the table of routes use these. The table passes the name of a
+// parameter instead of a value: `integrationPath(":programmeId")`.
 
 export const START_PATH = "/";
 export const SIGN_IN_PATH = "/sign-in";
@@ -9,24 +9,24 @@ export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
 export const PARTNER_DOCS_PATH = "/docs/partners";
-/** For whoever runs the service; below it the parts. */
+/** The operations guide for staff. Its parts are below it. */
 export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
-/** What shops install, and below it the files. */
+/** The page of the package that shops install. The files are below it. */
 export const DOWNLOADS_PATH = "/downloads";
 
 export const ACCOUNT_PATH = "/account";
-/** Where the authenticator is set up. */
+/** The set-up of the authenticator. */
 export const AUTHENTICATOR_PATH = "/account/authenticator";
 
 export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
-/** Those of all programmes, for staff. */
+/** The conversions of all programmes, for staff. */
 export const ALL_CONVERSIONS_PATH = "/conversions";
-/** Of the whole network. */
+/** The totals of the whole network. */
 export const TOTALS_PATH = "/totals";
-/** Who brings sales, for staff. */
+/** The list of partners, for staff. */
 export const PARTNERS_PATH = "/partners";
 export const PARTNER_TOTALS_PATH = "/partners/totals.csv";
 export const STAFF_PATH = "/people";
@@ -34,22 +34,22 @@ export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
 export const REMOVE_LOGO_PATH = "/network/logo/remove";
 export const TEST_MAIL_PATH = "/network/test-mail";
-/** How the installation does. */
+/** Health of the installation. */
 export const SYSTEM_PATH = "/system";
 export const HOLD_PATH = "/system/hold";
 export const RESEND_PATH = "/system/resend";
 export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
-/** Where files from other software are uploaded, below it a page for each kind of file. */
+/** The import from other software. Below it is a page for each kind of file. */
 export const IMPORT_PATH = "/import";
-/** Forms of the set-up, which is a part of the network's page. */
+/** Forms of the set-up, which is part of the network's page. */
 export const END_SET_UP_PATH = "/set-up/end";
 export const SAMPLE_PROGRAMME_PATH = "/set-up/sample";
 
 export const operationsPath = (part: string) =>
 	part === "" ? OPERATIONS_PATH : `${OPERATIONS_PATH}/${part}`;
 
-/** What a code of a refusal means: where the `type` of the API's problems leads. */
+/** The page that explains a fault code. The `type` of the API's problems is its address. */
 export const problemPath = (code: string) => `${PROBLEMS_PATH}/${code}`;
 
 export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
@@ -59,27 +59,27 @@ export const noticesPath = (programmeId: string) => `${overviewPath(programmeId)
 export const peoplePath = (programmeId: string) => `/programmes/${programmeId}/people`;
 export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
 
-/** A programme's own; below it one of its partners, and what the programme says to them all. */
+/** The partners of a programme. Below it are one partner's page and the settings for all partners. */
 export const programmePartnersPath = (programmeId: string) => `/programmes/${programmeId}/partners`;
 export const programmePartnerPath = (programmeId: string, partnershipId: string) =>
 	`${programmePartnersPath(programmeId)}/${partnershipId}`;
 export const partnerSettingsPath = (programmeId: string) => `${programmePartnersPath(programmeId)}/settings`;
-/** Where strangers apply as partners. */
+/** The public page where partners apply. */
 export const joinPath = (programmeId: string) => `/join/${programmeId}`;
 
 export const conversionPath = (programmeId: string, conversionId: string) =>
 	`${conversionsPath(programmeId)}/${conversionId}`;
-/** Where decisions are uploaded as a file. */
+/** The upload of a file with decisions. */
 export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
 export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
 
-/** A partner's own pages; the last for staff. */
+/** A partner's own pages. Only staff may open the last one. */
 export const earningsPath = (partnerId: string) => `/partner/${partnerId}/earnings`;
 export const partnerLinksPath = (partnerId: string) => `/partner/${partnerId}/links`;
 export const partnerConversionsPath = (partnerId: string) => `/partner/${partnerId}/conversions`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 
-/** Of the four tabs of Integration the first is `integrationPath`. */
+/** Three of the four tabs of Integration. The first tab is at `integrationPath`. */
 export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;
 export const inboundPath = (programmeId: string) => `${integrationPath(programmeId)}/inbound`;
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
@@ -92,20 +92,20 @@ export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;
 /** A one-time link. */
 export const welcomePath = (token: string) => `/welcome/${token}`;
 
-/** With where to go on afterwards; the page that is led to checks that it is ours. */
+/** Adds the path to open after the sign-in. The sign-in page checks that the path is ours. */
 export function withNext(path: string, next: string): string {
 	return next === "" ? path : `${path}?next=${encodeURIComponent(next)}`;
 }
 
-/** A path with the parameters that are not undefined. An empty one may say something. */
+/** Adds a query to a path. Undefined values are omitted. Empty ones are not, because they may have a meaning. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
 	const set = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
 	return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
 }
 
-/** Only paths of our own: whoever writes a link must not choose where people land after signing in. */
+/** Returns the text if it is a path of our site, or else null. A link must not lead to another site after the sign-in. */
 export function ownPath(text: string | undefined): string | null {
 	if (text === undefined || text.includes("\\") || /\p{Cc}/u.test(text)) return null;
-	// Two slashes at the start would name another host, and browsers take a backslash for a slash.
+	// Two slashes at the start name another host, and browsers read a backslash as a slash.
 	return /^\/(?!\/)/.test(text) ? text : null;
 }

@@ -1,41 +1,41 @@
-// What a route is. The table in site.ts has every one of them, and puts before each answer the guards
-// that its `access` asks for. No page exists outside of the table, so none is without its guards.
+// The type of a route. The table in site.ts lists all of them and puts the guards of its `access` before each answer. No
+// page exists outside of the table, so no page is without guards.
 
 import type { PageDeps, WebContext } from "./page.ts";
 import type { FileBounds } from "./receive-file.ts";
 
 /**
- * Who may open it. Everybody else is led to sign in, or answered as if it were not there; people of the programme who
- * lack the right are told so.
+ * Who may open a page or send a form. Others are redirected to the sign-in, or get 404. People of the programme who lack
+ * the right get a page that says so.
  */
 export type Access =
 	| "anyone"
-	/** Signed in, with an authenticator where the network asks its staff for one: so are all that follow. */
+	/** Everybody who is signed in, with an authenticator if the network requires one. The following need this, too. */
 	| "signed-in"
-	/** The people of the programme in the address, and staff; with the right it names: see domain/roles. */
+	/** The people of the programme in the address, and staff, with the right in its name: see domain/roles. */
 	| "programme"
 	| "programme-integrate"
 	| "programme-decide"
 	| "programme-manage"
-	/** The people of the partner in the address, and staff; what is staff's alone to do. */
+	/** The people of the partner in the address, and staff. Only staff may manage a partner. */
 	| "partner"
 	| "partner-manage"
 	| "staff"
-	/** Signed in, also staff who must set up their authenticator first. */
+	/** Everybody who is signed in, including staff who must still set up their authenticator. */
 	| "account-authenticator";
 
 export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
 
 export interface Route {
-	/** A form is sent by POST, and must come from our own pages; asked for by GET, it leads to the nearest page above it. */
+	/** A form is sent by POST and must come from our own pages. A GET of its address redirects to the nearest page above. */
 	method: "GET" | "POST";
-	/** As Hono reads it, with ":programmeId" for what changes. */
+	/** A path pattern of Hono, with parameters such as ":programmeId". */
 	path: string;
 	access: Access;
 	answer: Answer;
-	/** A form that may bring a file, within these bounds: see receive-file.ts. */
+	/** Limits of a form that may have a file: see receive-file.ts. */
 	takesFile?: FileBounds | undefined;
-	/** A form whose answer waits for another machine, such as a name server: it takes its turn with others of its kind. */
+	/** True if the answer waits for another machine, such as a name server. Few of these run at the same time. */
 	waitsOutside?: boolean;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openAsOwner, openAsStaff, openTestSite } from "./test-site.test-support.ts";
 
-test("style and scripts are there, kept for a year, and their address changes with their content", async (t) => {
+test("style sheets and scripts may be cached for a year, and their address changes with their content", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const page = await owner.open(`/programmes/${programme.public_id}/overview`);
 	const urls = [...page.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url = ""]) => url);
@@ -14,7 +14,7 @@ test("style and scripts are there, kept for a year, and their address changes wi
 		assert.equal(status, 200, url);
 		assert.match(headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
 		assert.match(url, /\?v=[0-9a-f]{12}$/);
-		// Of another version: it may be asked for while this one is being put in its place, and must not stay.
+		// During an upgrade a page of another version may load them. That answer must not be cached.
 		for (const other of [url.replace(/.$/, "x"), url.replace(/\?.*/, "")]) {
 			assert.equal((await site.browser().open(other)).headers.get("cache-control"), "no-store", other);
 		}
@@ -22,13 +22,13 @@ test("style and scripts are there, kept for a year, and their address changes wi
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
 
-test("the form that makes a programme is not taken for a programme, and there is nothing below it", async (t) => {
+test("/programmes/new is not read as a programme's id, and has no pages below it", async (t) => {
 	const { browser: staff } = await openAsStaff(t);
 	assert.equal((await staff.open("/programmes/new")).status, 200);
 	assert.equal((await staff.open("/programmes/new/overview")).status, 404);
 });
 
-test("what is in no table is guarded like its neighbours: nobody learns what is there and what is not", async (t) => {
+test("an unknown address has the guards of its neighbours, so that nobody learns which pages exist", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const paths = [
 		`/programmes/${programme.public_id}/x`,
@@ -51,7 +51,7 @@ test("what is in no table is guarded like its neighbours: nobody learns what is 
 	}
 });
 
-test("the address of a form, opened, leads to the page above it that has the form", async (t) => {
+test("a GET of a form's address redirects to the page that has the form", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t);
 	const programme = await site.addProgramme();
 	const own = `/programmes/${programme.public_id}`;
@@ -70,7 +70,7 @@ test("the address of a form, opened, leads to the page above it that has the for
 	}
 });
 
-test("people get a page for an address that is not there; programs get the API's answer", async (t) => {
+test("for an unknown address people get a page, and programs get the API's answer", async (t) => {
 	const site = await openTestSite(t);
 	const page = await site.browser().open("/nowhere");
 	assert.equal(page.status, 404);
@@ -82,7 +82,7 @@ test("people get a page for an address that is not there; programs get the API's
 	assert.match(below.text, /Sign out/, "in the look of somebody who is signed in");
 });
 
-test("a page that fails says so without a word of why, and the log has it", async (t) => {
+test("a page that fails shows no details, and the log has them", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t);
 	await site.store.db.schema.dropTable("programmes").execute();
 	assert.equal((await staff.open("/account")).status, 200, "programmes are read where they are shown alone");
@@ -93,7 +93,7 @@ test("a page that fails says so without a word of why, and the log has it", asyn
 	assert.match(site.log.text(), /a page failed/);
 });
 
-test("the development setting is announced on every page of those who are signed in, and only then", async (t) => {
+test("the development setting is shown on every page to people who are signed in, and to nobody else", async (t) => {
 	for (const allowsPrivateRanges of [true, false]) {
 		const site = await openTestSite(t, { change: { allowsPrivateRanges } });
 		const page = await (await site.signIn(await site.addStaff())).open("/account");
@@ -101,7 +101,7 @@ test("the development setting is announced on every page of those who are signed
 	}
 });
 
-test("a message is shown once, and one that we did not write not at all", async (t) => {
+test("a message is shown once, and a forged one is not shown", async (t) => {
 	const site = await openTestSite(t);
 	const browser = site.browser();
 	const forged = Buffer.from(JSON.stringify({ tone: "bad", text: "Call 555-1234 now" })).toString(

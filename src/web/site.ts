@@ -1,4 +1,4 @@
-// The pages: all tables of routes, and before each route the guards it asks for.
+// The site: the table of all pages and forms, each behind the guards that its access needs.
 
 import { Hono } from "hono";
 import { createEarnedTallies, createNetworkTallies, createTallies } from "../conversions/tally.ts";
@@ -67,9 +67,9 @@ const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 
-/** The first that fits an address answers: fixed words stand before parameters. */
+/** The first matching route answers, so fixed words come before parameters. */
 export const ROUTES: readonly Route[] = [
-	// Everything before a page can be shown: signing in and out, a forgotten password, a one-time link.
+	// Signing in and out, forgotten passwords and one-time links.
 	page(paths.START_PATH, "anyone", signIn.showStart),
 	page(paths.SIGN_IN_PATH, "anyone", signIn.showSignIn),
 	form(paths.SIGN_IN_PATH, "anyone", signIn.takeIn),
@@ -80,7 +80,7 @@ export const ROUTES: readonly Route[] = [
 	form(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
 	page(WELCOME, "anyone", welcome.showWelcome),
 	form(WELCOME, "anyone", welcome.acceptWelcome),
-	// The documentation and what there is to download, for everybody; the operations guide for staff.
+	// The documentation and downloads for everybody, and the operations guide for staff.
 	page(paths.DOCS_PATH, "anyone", showDocument),
 	page(paths.API_REFERENCE_PATH, "anyone", showDocument),
 	page(paths.PARTNER_DOCS_PATH, "anyone", showDocument),
@@ -90,7 +90,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.PROBLEMS_PATH, "anyone", showDocument),
 	page(paths.problemPath(":code"), "anyone", showDocument),
 	page(paths.DOWNLOADS_PATH, "anyone", showDocument),
-	// A person's own account: their settings, their address, their password, where they are signed in, their authenticator.
+	// A person's own account: settings, address, password, sessions and authenticator.
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),
 	form(`${paths.ACCOUNT_PATH}/email`, "signed-in", account.askForEmail),
@@ -101,21 +101,21 @@ export const ROUTES: readonly Route[] = [
 	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/off`, "signed-in", authenticator.turnOffAuthenticator),
-	// Programmes as such: the list, making one, its settings.
+	// The list of programmes, a new programme, and the settings of one.
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
 	page(paths.CREATE_PROGRAMME_PATH, "staff", terms.showCreateForm),
 	form(paths.CREATE_PROGRAMME_PATH, "staff", terms.createProgramme),
 	page(SETTINGS, "programme", terms.showSettings),
 	form(SETTINGS, "programme-manage", terms.saveSettings),
-	// Who brings sales.
+	// Partners.
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
 	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
-	// How a programme does, at one look; and the network, for staff.
+	// The overview of a programme and, for staff, of the network.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
 	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
-	// What a shop's developer works with: the four tabs, with the forms of each, and a delivery.
+	// Integration, for a shop's developer: the four tabs with their forms, and the page of a callback.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	form(INTEGRATION, "programme-integrate", callbacks.issueFirstKey),
 	{ ...form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl), waitsOutside: true },
@@ -137,7 +137,7 @@ export const ROUTES: readonly Route[] = [
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
-	// A programme's partners, what it says to them, and the public page where they apply.
+	// A programme's partners, its terms for them, and the public page where partners apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
 	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answer),
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
@@ -147,7 +147,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
-	// People: a programme's, and the staff.
+	// The people of a programme, and staff.
 	page(PEOPLE, "programme", people.showPeople),
 	form(`${PEOPLE}/invite`, "programme-manage", people.invite),
 	page(`${PEOPLE}/leave`, "programme", askToEnd),
@@ -161,17 +161,17 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.renewLink),
 	page(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", askToEnd),
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
-	// Before the conversions: "bulk" would be taken for an id.
+	// These come before the conversions, because "bulk" would be read as a conversion's id.
 	...JOB_ROUTES,
 	page(CONVERSIONS, "programme", conversions.showConversions),
 	form(`${CONVERSIONS}/decide`, "programme-decide", decide),
 	page(`${CONVERSIONS}/export.csv`, "programme", conversions.showExport),
 	page(paths.conversionPath(":programmeId", ":conversionId"), "programme", showConversion),
-	// The same list for staff, of all programmes.
+	// The same list for staff, with the conversions of all programmes.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
-	// A partner's own pages: what it earned, its links, its conversions; staff add programmes and people to it, and end it.
+	// A partner's own pages: earnings, links and conversions. Staff add programmes and people to a partner, and end it.
 	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
 	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),
@@ -183,7 +183,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${PARTNER_PEOPLE}/invite`, "partner-manage", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner-manage", people.renewLink),
 	form(`${PARTNER_PEOPLE}/:personId/remove`, "partner-manage", people.deactivatePerson),
-	// The network itself: its name, its look and its mails, and the guided set-up of a new one.
+	// The network's name, look and mails, and the guided set-up.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
 	form(paths.LOGO_PATH, "staff", network.uploadLogo, PICTURES),
@@ -191,7 +191,7 @@ export const ROUTES: readonly Route[] = [
 	{ ...form(paths.TEST_MAIL_PATH, "staff", network.sendTest), waitsOutside: true },
 	form(paths.SAMPLE_PROGRAMME_PATH, "staff", network.trySample),
 	form(paths.END_SET_UP_PATH, "staff", network.finishSetUp),
-	// How the installation does, and who did what in it.
+	// The health of the installation, and the audit log.
 	page(paths.SYSTEM_PATH, "staff", system.showSystem),
 	form(paths.HOLD_PATH, "staff", system.hold),
 	page(paths.RESEND_PATH, "staff", resend.showResend),
@@ -209,7 +209,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
-		// The route and not the path: one-time links hold their token there.
+		// The route is logged and not the path, because the path of a one-time link contains its token.
 		const route = routeOf(c) ?? "*";
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
@@ -226,13 +226,13 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		site.on([route.method], [route.path], ...guards, (c) => route.answer(c, deps));
 		const page = pageAbove(route);
 		if (page === undefined) continue;
-		// The address that a refused form left behind, opened again.
+		// After a refused form the browser shows the form's own address. Opening it leads to the page.
 		site.on(["GET"], [route.path], ...guards, (c) => c.redirect(fillIn(c, page), 303));
 	}
-	// Other methods, and addresses that are in no table.
+	// Other methods, and addresses without a route.
 	for (const [path, access] of unlistedPaths()) site.use(path, ...guardsOf({ access }));
 
-	// Programs get the API's answer to an address that is not there; people get a page.
+	// For an unknown address programs get the API's answer, and people get a page.
 	site.get("*", async (c, next) => {
 		if (!(c.req.header("accept") ?? "").includes("text/html")) return next();
 		c.set("network", await deps.network.read());
@@ -244,7 +244,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	return site;
 }
 
-/** For an address that only takes a form: the nearest one above it that is a page. */
+/** Returns the nearest page above an address that only accepts a form. */
 function pageAbove({ method, path }: Route): string | undefined {
 	const isPage = (above: string) => ROUTES.some((route) => route.method === "GET" && route.path === above);
 	if (method === "GET" || isPage(path)) return undefined;
@@ -258,13 +258,16 @@ function fillIn(c: WebContext, path: string): string {
 	return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(c.req.param(name) ?? ""));
 }
 
-/** Below the first word of each address: as its routes where they all have one access, signed in where they differ. */
+/**
+ * Returns the access of unknown addresses, by the first word of the path. It is the access of the routes with this word if
+ * they all have the same, and otherwise "signed-in".
+ */
 function unlistedPaths(): ReadonlyMap<string, Access> {
 	const found = new Map<string, Access>();
 	for (const { path, access } of ROUTES) {
 		const pattern = path === "/" ? path : path.replace(/^(\/[^/]+).*/, "$1/*");
-		const known = found.get(pattern) ?? access;
-		found.set(pattern, known === access ? access : "signed-in");
+		const previous = found.get(pattern) ?? access;
+		found.set(pattern, previous === access ? access : "signed-in");
 	}
 	return found;
 }

@@ -1,5 +1,5 @@
-// The one look of the pages: markup, text, layout, forms and lists. Pages import all of it from here; what is shown of
-// conversions and callbacks is in conversion-ui.ts.
+// The components of the pages: text, layout, forms and lists. Components for conversions and callbacks are in
+// conversion-ui.ts.
 
 import { html } from "hono/html";
 import { isoTime, utcDay, utcMinute } from "../domain/time.ts";
@@ -10,13 +10,13 @@ export { count, countOf, countUpTo, decimal, html };
 /** Markup whose every inserted value has been escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** What may stand between two pieces: markup, text to be escaped, or nothing. */
+/** Content of an element: markup, text that will be escaped, or nothing. */
 export type Content = Html | string | null | readonly Content[];
 
-/** True is the bare name; false, null and undefined leave it out; of a list, the words that are there. */
+/** `true` writes the name alone. `false`, null and undefined omit the attribute. A list is joined with spaces. */
 type AttributeValue = string | number | boolean | null | undefined | readonly (string | false | undefined)[];
 
-/** Right behind the tag's name, because each begins with a space: `<input${attrs({ name, required: true })}>`. */
+/** Writes attributes, each with a space before it: `<input${attrs({ name, required: true })}>`. */
 export function attrs(values: Readonly<Record<string, AttributeValue>>): Html {
 	return html`${Object.entries(values).map(([name, value]) => attribute(name, value))}`;
 }
@@ -29,12 +29,12 @@ function attribute(name: string, value: AttributeValue): Html | null {
 	return words === "" ? null : html` ${name}="${words}"`;
 }
 
-/** Not an address that somebody typed. */
+/** Capitalises a sentence, unless it begins with an email address. */
 export function capitalise(text: string): string {
 	return /^\S+@/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-// The smallest pieces: a state as a badge, a moment, an amount, something to copy.
+// Small components: badges, times, amounts, and text to copy.
 
 export type Tone = "good" | "warn" | "bad" | "info" | "plain";
 
@@ -42,30 +42,30 @@ export function badge(tone: Tone, text: string): Html {
 	return html`<span class="badge badge-${tone}">${text}</span>`;
 }
 
-/** UTC as text, which the page's script turns into the reader's own zone, with UTC on hover. */
+/** Shows a time in UTC. The page's script converts it to the reader's time zone and shows UTC on hover. */
 export function timeTag(atMs: number): Html {
 	const iso = isoTime(atMs);
 	const text = `${utcDay(atMs)} ${iso.slice(11, 19)} UTC`;
 	return html`<time class="nowrap" datetime="${iso}" title="${text}">${text}</time>`;
 }
 
-/** A day, for what is counted in days. */
+/** Shows a day without the time. */
 export function dayTag(atMs: number): Html {
 	const iso = isoTime(atMs);
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
 }
 
-/** Long addresses break where people would break them, so that a narrow cell shows them whole. */
+/** Allows line breaks after "@" and "." so that a long address fits into a narrow cell. */
 export function emailText(email: string): Html {
 	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
 
-/** In the reader's own writing, so that their spreadsheet takes what they copy. */
+/** Shows an amount in the reader's number format, so that it can be copied into a spreadsheet. */
 export function amount(value: string, currency: string): Html {
 	return html`<span class="number">${decimal(value)} <span class="faint">${currency}</span></span>`;
 }
 
-/** With scripts, a button beside it; without, text that selects as a whole. */
+/** Shows text with a copy button. Without scripts, a click selects the whole text. */
 export function copyable(text: string, label: string, shown = text): Html {
 	return html`<span class="copyable"><code>${shown}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
 }
@@ -78,7 +78,7 @@ export function codeBlock(code: string | Html, label: string, title?: string): H
 	return html`<div class="code"${attrs({ "data-title": title })}><button type="button" class="button button-small" hidden data-copy aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
 }
 
-// How a page is laid out: its header, sections, facts, steps, messages, and what stands where a list is empty.
+// Layout: headers, sections, facts, steps, messages and empty lists.
 
 export function pageHeader(header: { title: string; hint?: Content; actions?: Content }): Html {
 	return html`<div class="page-header">
@@ -87,13 +87,13 @@ export function pageHeader(header: { title: string; hint?: Content; actions?: Co
 </div>`;
 }
 
-/** A titled card. `body` brings its own padding (`padded`) or is a table that fills it. */
+/** Renders a card with a title. `body` is either `padded` or a table, which needs no padding. */
 export function section(part: {
 	id: string;
 	title: string;
 	hint?: Content;
 	actions?: Content;
-	/** What the last form came to, where it was about this part: see flashAt in page.ts. */
+	/** The result of the section's last form: see flashAt in page.ts. */
 	message?: Content;
 	body: Content;
 }): Html {
@@ -120,7 +120,7 @@ export function emptyState(state: {
 	title: string;
 	text: Content;
 	action?: Content | undefined;
-	/** Directly below the page's own title, in no section. */
+	/** True if the element is directly below the page's title and not in a section. */
 	isAlone?: boolean;
 }): Html {
 	const title = state.isAlone === true ? html`<h2>${state.title}</h2>` : html`<h3>${state.title}</h3>`;
@@ -150,7 +150,7 @@ export function statStrip(stats: readonly Stat[]): Html {
 	)}</dl>`;
 }
 
-/** "failing" is one that worked before and does not now; "faltering", one that may be about to. */
+/** "failing" means that something stopped working, and "faltering" that it may be about to. */
 export type StepState = "to do" | "done" | "faltering" | "failing";
 
 export function steps(list: readonly { state: StepState; title: string; text: Content }[]): Html {
@@ -169,7 +169,7 @@ const STEP_CLASSES: Readonly<Record<StepState, string>> = {
 	failing: "step step-failing",
 };
 
-/** Tabs are links: they work without scripts and can be bookmarked. */
+/** Renders tabs as links, which work without scripts and can be bookmarked. */
 export function tabs(
 	label: string,
 	list: readonly { label: string; href: string; isActive: boolean }[],
@@ -180,8 +180,9 @@ export function tabs(
 }
 
 /**
- * Where scripts run, the part is fetched again from its page every few seconds while somebody looks at it, with `others`
- * of the page. An answer without it changes nothing. `seen`: the page answers 304 while it would show the same.
+ * Returns attributes that reload the element `part`, and the elements `others`, from its page every few seconds. It needs
+ * scripts. An answer without the element changes nothing. `seen` is the fingerprint of the page, which answers 304 until
+ * it changes.
  */
 export function refreshed(
 	part: string,
@@ -204,19 +205,19 @@ export function more(summary: Content, ...content: Content[]): Html {
 	return foldable(summary, false, ...content);
 }
 
-/** Open where something in it must be seen. */
+/** Renders content that can be folded. It is open at first if `isOpen` is true. */
 export function foldable(summary: Content, isOpen: boolean, ...content: Content[]): Html {
 	return html`<details class="more"${attrs({ open: isOpen })}><summary>${summary}</summary>${content}</details>`;
 }
 
-// Forms and their fields: every field has a label, a hint it is described by, and an error that is announced.
+// Forms and their fields. Every field has a label, a hint, and an error that screen readers announce.
 
 interface FieldFrame {
 	name: string;
 	label: Content;
 	hint?: Content;
 	error?: string | undefined;
-	/** When two forms of a page have a field of the same name. */
+	/** The id of the field. It is needed if two forms of a page have a field with the same name. */
 	id?: string;
 	isRequired?: boolean;
 }
@@ -229,7 +230,7 @@ export interface TextField extends FieldFrame {
 	maxLength?: number;
 	isMono?: boolean;
 	inputMode?: "numeric" | "decimal" | "text" | "url";
-	/** In sight and ready to be typed into when the page opens. */
+	/** True if the field has the focus when the page opens. */
 	hasFocus?: boolean;
 }
 
@@ -249,14 +250,14 @@ export function textField(field: TextField): Html {
 	);
 }
 
-/** For code and the like, unless it is prose. */
+/** Renders a text area. Its text is shown in a monospace font unless `isProse` is true. */
 export function textArea(
 	field: FieldFrame & { value?: string; rows?: number; isProse?: boolean; maxLength?: number },
 ): Html {
 	const look = field.isProse === true ? {} : { class: "mono", spellcheck: "false" };
 	return frame(
 		field,
-		// Browsers drop the first line break behind the tag: what begins with one keeps it.
+		// Browsers drop the first line break after the tag. So one is added here.
 		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6, maxlength: field.maxLength })}>\n${field.value ?? ""}</textarea>`,
 	);
 }
@@ -273,7 +274,7 @@ export function selectField(field: FieldFrame & { value?: string; options: reado
 	return frame(field, html`<select${controlAttrs(field)}>${options}</select>`);
 }
 
-/** Where scripts run, a larger file is refused in these words before it is sent: over a slow line that takes minutes. */
+/** A limit that the page's script checks before a file is sent, which takes minutes over a slow line. */
 export interface FileLimit {
 	bytes: number;
 	words: string;
@@ -313,13 +314,13 @@ export interface Button {
 	isWide?: boolean;
 	name?: string;
 	value?: string;
-	/** Asked before it is done, where scripts run. */
+	/** A question that is asked before the form is sent. It needs scripts. */
 	confirm?: string;
-	/** For screen readers, where the label alone does not say which row it is about. */
+	/** Label for screen readers, if the visible label does not name the row. */
 	ariaLabel?: string;
-	/** Sent although a field is empty that the form's other buttons need. */
+	/** True if the button sends the form even if required fields are empty. */
 	skipsChecks?: boolean;
-	/** Where it sends the form, when not where the form goes otherwise. */
+	/** Address to which this button sends the form, if it is not the form's own. */
 	formAction?: string;
 }
 
@@ -344,11 +345,11 @@ export function linkButton(
 interface PostForm {
 	action: string;
 	body: Content;
-	/** What it brings along. */
+	/** Values of hidden fields. */
 	hidden?: Readonly<Record<string, string>>;
 	className?: string;
 	isUpload?: boolean;
-	/** The id of the part that it changes: where scripts run, the rest of the page stays as it is. */
+	/** The id of the section that the form changes. With scripts only this section is replaced. */
 	changes?: string | undefined;
 }
 
@@ -365,7 +366,7 @@ export function postForm(form: PostForm): Html {
 	})}>${Object.entries(form.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${form.body}</form>`;
 }
 
-/** A form that is a button. */
+/** Renders a form that consists of one button. */
 export function buttonForm(form: Button & Omit<PostForm, "body" | "isUpload">): Html {
 	const { action, hidden = {}, changes, className = "row", ...look } = form;
 	return postForm({ action, hidden, changes, className, body: button(look) });
@@ -397,11 +398,11 @@ function frame({ name, id = name, label, hint, error }: FieldFrame, control: Htm
 	}${error === undefined ? null : html`<p class="field-error" id="${id}-error">${error}</p>`}</div>`;
 }
 
-// Long lists: a table that scrolls by itself when narrow, a bar of filters, and pages by cursor.
+// Tables, which scroll sideways on a narrow screen.
 
-/** A column by which a list can be sorted: how it is now, and where its heading leads. */
+/** How a list is sorted by a column, and the link of its heading. */
 export interface SortedColumn {
-	/** Null when the list is sorted by something else. */
+	/** Null if the list is sorted by another column. */
 	direction: "asc" | "desc" | null;
 	href: string;
 }
@@ -409,24 +410,24 @@ export interface SortedColumn {
 export interface Column<Row> {
 	title: Content;
 	sorted?: SortedColumn;
-	/** For a column of controls: read out, not shown. */
+	/** True for a column of controls, whose title is only for screen readers. */
 	isTitleHidden?: boolean;
 	isNumber?: boolean;
-	/** What the row is about: where rows are stacked it comes first, and needs no title. */
+	/** True for the column that names the row. In stacked rows it comes first and has no title. */
 	namesRow?: boolean;
 	cell(row: Row): Content;
 }
 
 export function dataTable<Row>(table: {
-	/** Read out before the table. */
+	/** Name of the table for screen readers. */
 	caption: string;
 	columns: readonly Column<Row>[];
 	rows: readonly Row[];
 	empty: Content;
 	rowId?(row: Row): string;
 	/**
-	 * On a phone a row is a small card, each cell beside its column's title, and nothing is out of sight. "tight": with as
-	 * many cells side by side as there is room for, where the rows are many and what they say is short.
+	 * On a phone each row becomes a small card, with each cell beside its column's title. "tight" puts as many cells side by
+	 * side as fit, for long lists with short cells.
 	 */
 	stacks?: boolean | "tight";
 }): Html {
@@ -469,7 +470,7 @@ function cellClass<Row>({ isNumber, namesRow }: Column<Row>): string {
 	return [isNumber === true ? "number" : "", namesRow === true ? "names-row" : ""].join(" ").trim();
 }
 
-/** Read by the style sheet alone: whoever listens has the column's own title. */
+/** Returns the title that the style sheet shows in stacked rows. Screen readers use the column's own title. */
 function stackedTitle<Row>({ title, isTitleHidden, namesRow }: Column<Row>): Html | null {
 	const isShown = typeof title === "string" && isTitleHidden !== true && namesRow !== true;
 	return isShown ? html` data-label="${title}"` : null;

@@ -1,24 +1,24 @@
-// What scripts add to pages that work without them: times in the reader's zone, copy buttons, questions before
-// something is done for good, no wait for a file that is too large, no form sent twice, select-all and what is selected, charts. Runs again
-// for every fragment that htmx brings.
+// Improvements for pages that also work without scripts: times in the reader's zone, copy buttons, confirmation dialogs, an
+// early check of file sizes, protection against sending a form twice, select-all, and charts. It runs again for every
+// fragment that htmx loads.
 
 (() => {
 	const dayOnly = dateFormat({ dateStyle: "medium" });
-	// "long" names the zone.
+	// "long" includes the name of the time zone.
 	const timeOnly = dateFormat({ timeStyle: "long" });
 	const minuteOnly = dateFormat({ timeStyle: "short" });
 	const dayOfYear = dateFormat({ month: "short", day: "numeric" });
-	// A day that has no time: the same one in every zone.
+	// For a day without a time, which is the same in every zone.
 	const plainDay = dateFormat({ dateStyle: "medium", timeZone: "UTC" });
 	const numbers = numberFormat();
 
-	/** As the reader has chosen under Account, or else as their browser has it. */
+	/** Uses the zone and language from the reader's account, or else those of the browser. */
 	function dateFormat(options) {
 		const { zone, locale } = document.documentElement.dataset;
 		try {
 			return new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
 		} catch {
-			// A zone that this browser has not heard of yet.
+			// This browser does not know the zone.
 			return new Intl.DateTimeFormat(undefined, options);
 		}
 	}
@@ -33,20 +33,20 @@
 		for (const element of root.querySelectorAll("time[datetime]")) {
 			const at = new Date(element.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
-			// In a narrow cell it may break between day and time, and nowhere else.
+			// In a narrow cell a line break is allowed only between the day and the time.
 			const say = (parts) => parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
 			if (!element.dateTime.includes("T")) element.textContent = say([plainDay]);
 			else if (element.dataset.show === "day") element.textContent = say([dayOnly]);
 			else if (element.closest("td") === null) element.textContent = say([dayOnly, timeOnly]);
 			else {
-				// Rows are read at a glance: to the minute, and the whole of it on hover.
+				// Rows show hours and minutes. The exact time appears on hover.
 				element.textContent = say([at.getFullYear() === thisYear ? dayOfYear : dayOnly, minuteOnly]);
 				element.title = `${say([dayOnly, timeOnly])} (${element.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC")})`;
 			}
 		}
 	}
 
-	/** Days and times in a form are the reader's own, unless it came with an address that says whose they are. */
+	/** Sets the reader's time zone in a form, unless the address names another zone for its days. */
 	function fillOwnZone(root) {
 		const own = timeOnly.resolvedOptions().timeZone;
 		for (const field of root.querySelectorAll("input[data-zone]")) {
@@ -58,7 +58,7 @@
 		}
 	}
 
-	/** What does nothing without scripts. */
+	/** Shows the controls that need scripts. */
 	function offerControls(root) {
 		const copying = navigator.clipboard === undefined ? "" : ", button[data-copy]";
 		for (const control of root.querySelectorAll(`input[data-select-all]${copying}`)) control.hidden = false;
@@ -87,7 +87,7 @@
 		}, 1_500);
 	}
 
-	/** As the theme has it: the variable's own text names the colours of both. */
+	/** Returns a colour of the current theme. The variable's own text contains the colours of both themes. */
 	function colourOf(plot, name) {
 		const probe = document.createElement("span");
 		probe.style.color = `var(--${name})`;
@@ -97,7 +97,7 @@
 		return color;
 	}
 
-	/** Stacked bars are drawn from the top of the pile down, so that each shows only its own part. */
+	/** Returns running sums for stacked bars. They are drawn from the highest to the lowest, so that each covers the next. */
 	function pile(series) {
 		const sums = [];
 		return series.map(({ values }) =>
@@ -105,7 +105,7 @@
 		);
 	}
 
-	/** As many days as fit are named under the axis. */
+	/** Labels as many days as fit below the axis. */
 	function nameDays(days, width) {
 		const everySo = Math.max(1, Math.ceil((days.length * 64) / width));
 		const monthDay = dateFormat({ month: "short", day: "numeric", timeZone: "UTC" });
@@ -116,7 +116,7 @@
 			});
 	}
 
-	/** Whole numbers, at most six of them: no bar stands above the last. */
+	/** Returns at most six whole numbers for the grid. The last one is at least as high as the highest bar. */
 	function gridUpTo(most) {
 		for (let power = 1; ; power *= 10) {
 			const step = [1, 2, 5].map((digit) => digit * power).find((one) => most / one <= 5);
@@ -211,7 +211,7 @@
 		}
 	});
 
-	/** A box over the page: a sentence, and the buttons to answer it with. Resolves to the value of the pressed one. */
+	/** Opens a dialog with a sentence and buttons. Resolves to the value of the button that was pressed. */
 	function openBox(text, buttons) {
 		const box = document.createElement("dialog");
 		box.className = "box";
@@ -258,7 +258,7 @@
 	document.addEventListener("change", ({ target: field }) => {
 		if (!(field instanceof HTMLInputElement)) return;
 		const { maxBytes, tooLarge, selectAll } = field.dataset;
-		// Then the form is not sent, and the browser says why: the server's own words would come after the whole file.
+		// The browser refuses the form at once. The server could refuse it only after the whole file was sent.
 		if (maxBytes !== undefined) {
 			const isTooLarge = [...field.files].some(({ size }) => size > Number(maxBytes));
 			field.setCustomValidity(isTooLarge ? tooLarge : "");
@@ -272,12 +272,12 @@
 	});
 
 	const DOUBLE_CLICK_MS = 500;
-	/** Whoever stopped the page from loading may try again. */
+	/** Time after which a form may be sent again, for example because the reader stopped the page from loading. */
 	const LONGEST_ANSWER_MS = 10_000;
-	/** Until when a form is not sent again. */
+	/** The time until which each form is not sent again. */
 	let heldUntilMs = new WeakMap();
 
-	/** A double click sends a form once: the answer to the first, which may show a secret, would never be seen. */
+	/** Sends a form once after a double click. A second request would hide the first answer, which may show a secret. */
 	function sendOnce(event) {
 		const form = event.target;
 		if (form.getAttribute("method") !== "post") return;
@@ -287,7 +287,7 @@
 			event.stopImmediatePropagation();
 		} else heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
 	}
-	// Before htmx, which sends some forms itself.
+	// In the capture phase, because it must run before htmx, which sends some forms itself.
 	document.addEventListener("submit", sendOnce, { capture: true });
 	document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
 		if (isForm(ctx)) heldUntilMs.set(ctx.sourceElement, performance.now() + DOUBLE_CLICK_MS);
@@ -296,7 +296,7 @@
 		heldUntilMs = new WeakMap();
 	});
 
-	/** On a phone the bars of links are wider than the screen: the page one is on must not be out of sight. */
+	/** Scrolls the navigation to the current link, because on a phone it is wider than the screen. */
 	function showCurrentLink() {
 		for (const link of document.querySelectorAll(".sidebar [aria-current], .tabs-list [aria-current]")) {
 			const bar = link.parentElement;
@@ -305,18 +305,18 @@
 		}
 	}
 
-	/** An answer without the part that was asked for, such as the sign-in or an error page: the part stays as it is. */
+	/** Ignores an answer without the requested element, such as the sign-in or an error page. */
 	function keepPart(event) {
 		const { ctx, tasks } = event.detail;
 		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
 		event.preventDefault();
-		// What is shown once stays, whatever went wrong.
+		// A secret that is shown once stays on the page after an error.
 		const isKept = document.querySelector("[data-shown-once]") !== null;
 		if (ctx.response.raw.redirected && !isKept && isForm(ctx)) location.reload();
 		else tellFailure(event);
 	}
 
-	/** Nobody else says so: the page stays as it was. */
+	/** Tells the reader that a form failed, because the page itself does not change. */
 	function tellFailure({ detail: { ctx } }) {
 		if (isForm(ctx))
 			openBox("That did not work. Try again in a moment.", [{ label: "Close", value: "", className: "" }]);
@@ -326,7 +326,7 @@
 		return ctx?.sourceElement instanceof HTMLFormElement;
 	}
 
-	/** A page that nobody looks at fetches nothing. */
+	/** Skips the requests of a hidden page. */
 	function saveRequest(event) {
 		if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault();
 	}

@@ -1,4 +1,4 @@
-// What every page of the documentation has in common, as strangers and people who are signed in get it.
+// All pages of the documentation, as visitors and as people who are signed in see them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ const PAGES = [
 ];
 
 for (const page of PAGES) {
-	test(`${page}: a stranger reads it without signing in, gets no cookie, and may keep it for a while`, async (t) => {
+	test(`${page}: a visitor who is not signed in gets no cookie and may cache the page`, async (t) => {
 		const site = await openTestSite(t);
 		const { status, headers, text, setCookies } = await site.browser().open(page);
 		assert.equal(status, 200);
@@ -28,19 +28,19 @@ for (const page of PAGES) {
 		assert.match(text, /<form class="docs-search" role="search" method="get" action="\/docs\/search">/);
 	});
 
-	test(`${page}: brand and address are this instance's own`, async (t) => {
+	test(`${page}: the page has this network's brand and address`, async (t) => {
 		const site = await openTestSite(t, { publicUrl: "https://track.acme.example", brand: "Acme" });
 		const { text } = await site.browser().open(page);
 		assert.doesNotMatch(text, /X-Service-|HTTP_X_SERVICE_|service-postback|https:\/\/ringback\.example/i);
 	});
 }
 
-test("every link leads to a part of a page that is there, no id comes twice, and the outline has every heading", async (t) => {
+test("every link leads to an existing heading, ids are unique, and the outline has every heading", async (t) => {
 	const site = await openTestSite(t);
 	const pages = new Map<string, { ids: string[]; text: string }>();
 	const open = async (path: string) => {
-		const known = pages.get(path);
-		if (known !== undefined) return known;
+		const opened = pages.get(path);
+		if (opened !== undefined) return opened;
 		const { status, text } = await site.browser().open(path);
 		assert.ok([200, 303].includes(status), path);
 		const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
@@ -74,7 +74,7 @@ test("every link leads to a part of a page that is there, no id comes twice, and
 	assert.ok(followed > 500, String(followed));
 });
 
-test("every call that the OpenAPI document has is on the page of the API", async (t) => {
+test("the API reference has every call of the OpenAPI document", async (t) => {
 	const site = await openTestSite(t);
 	const { text } = await site.browser().open("/docs/api");
 	for (const [path, item] of Object.entries(createApiDocument(site.deps)().paths)) {
@@ -86,7 +86,7 @@ test("every call that the OpenAPI document has is on the page of the API", async
 	}
 });
 
-test("somebody who is signed in has the usual navigation, and a page that nobody keeps", async (t) => {
+test("a person who is signed in sees the usual navigation, and the page is not cached", async (t) => {
 	const { browser: staff } = await openAsStaff(t);
 	const { headers, text } = await staff.open("/docs");
 	assert.equal(headers.get("cache-control"), "no-store");
@@ -96,7 +96,7 @@ test("somebody who is signed in has the usual navigation, and a page that nobody
 	assert.equal((await staff.submit("/sign-out", {})).status, 303, "its form works");
 });
 
-test("a cookie that is no session is answered like a stranger's", async (t) => {
+test("a request with an invalid session cookie is answered like a visitor's", async (t) => {
 	const site = await openTestSite(t);
 	const browser = site.browser({ headers: { cookie: "ringback.session_token=nonsense" } });
 	const { status, headers, setCookies } = await browser.open("/docs");

@@ -1,4 +1,4 @@
-// /downloads: the page, and the files below it as npm asks for them.
+// The page /downloads, and the files below it, which npm downloads.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import { openTestSite } from "../test-site.test-support.ts";
 const [PRESENT] = DOWNLOADS;
 const PATH = `/downloads/${PRESENT.file}`;
 
-test("a stranger sees what to install, from this instance's own address, and its checksums", async (t) => {
+test("a visitor sees the commands to install the package from this network, and its checksums", async (t) => {
 	const site = await openTestSite(t);
 	const { text } = await site.browser().open("/downloads");
 	const url = downloadUrl(site.deps.publicUrl);
@@ -23,7 +23,7 @@ test("a stranger sees what to install, from this instance's own address, and its
 	assert.ok(text.includes(`<a href="${PATH}">`));
 });
 
-test("the file has the bytes that the checksums are of, and headers that let everybody keep it for ever", async (t) => {
+test("the file matches its checksums and may be cached for ever", async (t) => {
 	const site = await openTestSite(t);
 	const answer = await createApp(site.deps).request(PATH);
 	const bytes = Buffer.from(await answer.arrayBuffer());
@@ -40,7 +40,7 @@ test("the file has the bytes that the checksums are of, and headers that let eve
 	assert.equal(header("set-cookie"), null);
 });
 
-test("nothing else is there, and what is not there is not kept", async (t) => {
+test("other names get 404 without cache headers", async (t) => {
 	const site = await openTestSite(t);
 	for (const name of ["ringback-receiver-99.0.0.tgz", "versions.json", "..%2Fpackage.json", "toString"]) {
 		const answer = await createApp(site.deps).request(`/downloads/${name}`);

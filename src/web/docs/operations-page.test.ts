@@ -1,4 +1,4 @@
-// The operations guide as staff get it, and as files: every link leads somewhere, and nobody else is shown it.
+// The operations guide as pages for staff, and as files.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const FILES = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => {
 	return { file, url, text, ...read(text) };
 });
 
-test("staff read every part, by links from the first page, with a way to each other part", async (t) => {
+test("staff can open every part from the first page and from each other part", async (t) => {
 	const { browser: staff } = await openAsStaff(t);
 	const start = await staff.open("/docs/operations");
 	assert.match(start.text, /<h1>Operations guide<\/h1>/);
@@ -30,7 +30,7 @@ test("staff read every part, by links from the first page, with a way to each ot
 	assert.equal((await staff.open("/docs/operations/nothing")).status, 404);
 });
 
-test("every link in it leads to a heading that is there", async (t) => {
+test("every link on the pages leads to an existing heading", async (t) => {
 	const { browser: staff } = await openAsStaff(t);
 	const pages = new Map<string, string>();
 	const open = async (path: string) => {
@@ -52,7 +52,7 @@ test("every link in it leads to a heading that is there", async (t) => {
 	assert.ok(followed > 150, String(followed));
 });
 
-test("a shop's people and strangers are not shown it, neither as a tab nor by the search", async (t) => {
+test("shops and visitors cannot open it, and see neither its tab nor search results from it", async (t) => {
 	const site = await openTestSite(t);
 	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
 	const staff = await site.signIn(await site.addStaff());
@@ -67,7 +67,7 @@ test("a shop's people and strangers are not shown it, neither as a tab nor by th
 	}
 });
 
-test("as files: links lead to files and headings that are there, and no heading comes twice", () => {
+test("every link in the files leads to an existing file and heading, and headings are unique", () => {
 	for (const { file, url, ids, hrefs } of FILES) {
 		assert.equal(new Set(ids).size, ids.length, file);
 		for (const href of hrefs.filter((each) => !each.startsWith("https://"))) {

@@ -1,4 +1,4 @@
-// /problems as people get it: a page for each code that the API answers, and no other.
+// The pages below /problems, one for each fault code of the API.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,10 +7,10 @@ import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
-/** In the inbound log alone. */
+/** Codes that appear only in the inbound log. */
 const LOG_ONLY = ["pixel_limited"];
 
-test("every code of the API has a page, and every page a code", async (t) => {
+test("every code of the API has a page, and other codes get 404", async (t) => {
 	const site = await openTestSite(t);
 	const { ProblemCode } = createApiDocument(site.deps)().components.schemas;
 	assert.deepEqual([...EXPLAINED_CODES].sort(), [...(ProblemCode?.enum ?? []), ...LOG_ONLY].sort());
@@ -19,7 +19,7 @@ test("every code of the API has a page, and every page a code", async (t) => {
 	}
 });
 
-test("each says what it means, with the answer as this instance gives it, causes, a cure and what to repeat", async (t) => {
+test("each page has the meaning, this network's example answer, the causes, the cure and advice on retries", async (t) => {
 	const publicUrl = "https://track.acme.example";
 	const site = await openTestSite(t, { publicUrl, brand: "Acme" });
 	for (const code of EXPLAINED_CODES) {
@@ -39,7 +39,7 @@ test("each says what it means, with the answer as this instance gives it, causes
 	}
 });
 
-test("the index leads to every page, and the reference and the docs lead to the index", async (t) => {
+test("the list of problems links to every page, and the guides link to the list", async (t) => {
 	const site = await openTestSite(t);
 	const { text } = await site.browser().open("/problems");
 	for (const code of EXPLAINED_CODES) assert.ok(text.includes(`href="/problems/${code}"`), code);

@@ -1,4 +1,4 @@
-// /docs/search as people get it: what they type is found, at an address that is there, in this instance's own words.
+// The search of the documentation, /docs/search.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ async function search(site: TestSite, typed: string) {
 	return { ...shown, list, hrefs };
 }
 
-test("what people type is found first where it is explained", async (t) => {
+test("the section that explains a word comes first", async (t) => {
 	const site = await openTestSite(t, { brand: "Acme" });
 	const cases: readonly (readonly [typed: string, first: string])[] = [
 		["bad_signature", "/problems/bad_signature"],
@@ -38,7 +38,7 @@ test("what people type is found first where it is explained", async (t) => {
 	}
 });
 
-test("results are in this network's own words, with what was found marked", async (t) => {
+test("results have this network's brand and address, and mark the words that were found", async (t) => {
 	const site = await openTestSite(t, { brand: "Acme", publicUrl: "https://track.acme.example" });
 	const { list, hrefs } = await search(site, "X-Acme-Signature");
 	assert.ok(hrefs.length > 3);
@@ -46,7 +46,7 @@ test("results are in this network's own words, with what was found marked", asyn
 	assert.doesNotMatch(list, /X-Service|ringback\.example/);
 });
 
-test("every result leads to a part of a page that is there", async (t) => {
+test("every result leads to an existing heading", async (t) => {
 	const site = await openTestSite(t);
 	const pages = new Map<string, string>();
 	const found = new Set<string>();
@@ -70,7 +70,7 @@ test("every result leads to a part of a page that is there", async (t) => {
 	}
 });
 
-test("nothing found, and nothing typed, say what to do", async (t) => {
+test("an empty search and a search without results suggest what to type", async (t) => {
 	const site = await openTestSite(t);
 	const nothing = await search(site, "zebra unicorn");
 	assert.match(nothing.text, /Nothing found for “zebra unicorn”/);
@@ -80,7 +80,7 @@ test("nothing found, and nothing typed, say what to do", async (t) => {
 	assert.doesNotMatch(empty.text, /Nothing found/);
 });
 
-test("what was typed is shown as text, kept in the field, bounded, and sets no cookie", async (t) => {
+test("the query is escaped, stays in the field, is cut at 100 characters, and sets no cookie", async (t) => {
 	const site = await openTestSite(t);
 	const hostile = `"><script>alert(1)</script>`;
 	const { text, setCookies, headers } = await search(site, hostile);
@@ -92,7 +92,7 @@ test("what was typed is shown as text, kept in the field, bounded, and sets no c
 	assert.ok(long.text.includes(`value="${"x".repeat(100)}"`));
 });
 
-test("a question, a plural, a typo and what people paste around a word find it all the same", async (t) => {
+test("a question, a plural, one wrong word and pasted JSON find the section", async (t) => {
 	const site = await openTestSite(t);
 	for (const [typed, wanted] of [
 		["How do I verify a signature in PHP?", "/docs#2-check-the-signature"],
