@@ -171,12 +171,12 @@ const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 		refuses: words,
 	}[verdict];
 	// The address behind a name belongs in the log only; an address that the owner typed may be repeated.
-	const told = (logged.addresses ?? []).filter(
+	const revealed = (logged.addresses ?? []).filter(
 		(address) => !isTyped && detail.replaceAll(hostnameOf(url), "").includes(address),
 	);
 	const isAsWanted =
 		code === wanted &&
-		told.length === 0 &&
+		revealed.length === 0 &&
 		(verdict !== "fails" || logged.dns === words) &&
 		(verdict !== "forbids" || !isTyped || detail.includes(words));
 	return {

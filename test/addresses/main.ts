@@ -9,9 +9,9 @@ import { proveRebinding } from "./rebinding.ts";
 process.exitCode = await runProof(
 	{
 		name: "addresses",
-		summary: "Puts a corpus of URLs and names that change their mind through save and send.",
+		summary: "Saves and sends to a corpus of URLs, and to names whose addresses change.",
 		options: {
-			rounds: { value: "COUNT", help: "rounds of names that change their mind", preset: 100 },
+			rounds: { value: "COUNT", help: "rounds of names whose addresses change", preset: 100 },
 			seed: {
 				value: "NUMBER",
 				help: "what chance is drawn from; the time of day if not given",

@@ -41,9 +41,7 @@ const PUBLIC = answerWith(GOOD);
 const INSIDE = answerWith(BAD[0]);
 
 const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
-	async "a name that turns forbidden after it was saved gets nothing, and its callbacks when it is public again"(
-		setup,
-	) {
+	async "a name that turns forbidden after saving gets nothing until it is public again"(setup) {
 		const name = setup.newName();
 		setup.zone.set(name, PUBLIC);
 		equal(await setup.save(name), "unknown_programme");
@@ -58,7 +56,7 @@ const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
 		}
 		equal(await setup.save(name), "postback_url_forbidden_address");
 	},
-	async "a name that turned forbidden gets nothing although its kept connection is good to the end"(setup) {
+	async "a name that turned forbidden gets nothing, although its open connection still works"(setup) {
 		const name = setup.newName();
 		const sendAs = async (answers: Answers) => {
 			setup.zone.set(name, answers);
@@ -70,7 +68,7 @@ const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
 		// The same connection is used again; it stayed open while the name was forbidden.
 		equal((await sendAs(PUBLIC))[1], before, "no connection was kept");
 	},
-	async "the address that was checked is the one dialled: nothing is asked between check and dial"(setup) {
+	async "the checked address is the one that is dialled, with no look-up in between"(setup) {
 		const name = setup.newName();
 		const answers = [PUBLIC.A, INSIDE.A];
 		setup.zone.set(name, ({ type }) => (type === "A" ? (answers.shift() ?? INSIDE.A) : {}));
@@ -197,7 +195,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 	cleaning.defer(() => {
 		performance.now = original;
 	});
-	let made = 0;
+	let nameCount = 0;
 	return {
 		shop,
 		guard,
@@ -206,7 +204,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 		/** Number of questions for a name so far. */
 		asked: (name: string) => questions.get(name) ?? 0,
 		/** Returns a name that was not used before. */
-		newName: () => `rebind-${made++}.names.example`,
+		newName: () => `rebind-${nameCount++}.names.example`,
 		async save(name: string) {
 			const saved = await savePostbackUrl(workplace, "prg_none", shop.url("/", name), COMMAND_LINE);
 			return saved.ok ? "saved" : saved.fault.code;

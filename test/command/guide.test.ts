@@ -45,8 +45,8 @@ test("the samples are written completely, and only into an empty folder", async 
 	for (const each of [mine, elsewhere]) mkdirSync(each);
 	symlinkSync(elsewhere, join(mine, "prometheus"));
 	writeFileSync(join(samples, "prometheus/ringback.rules.yml"), "mine");
-	for (const taken of [samples, mine]) {
-		const again = await runHere(["guide", "--samples", taken]);
+	for (const folder of [samples, mine]) {
+		const again = await runHere(["guide", "--samples", folder]);
 		deepEqual([again.code, again.stdout], [1, ""]);
 		match(again.stderr, /is not empty: choose another folder\. Nothing was written\.$/m);
 	}

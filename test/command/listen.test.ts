@@ -45,24 +45,24 @@ describe("ringback listen", { concurrency: 2 }, () => {
 
 	test("without --to it checks the service's own signatures, and in both modes it reports each result to the service", async (t) => {
 		const setup = await openListenSetup(t);
-		const told = async () => {
+		const reported = async () => {
 			const workplace = await setup.opened.openWorkplace();
 			const rows = await workplace.store.db.selectFrom("local_answers").selectAll().orderBy("id").execute();
 			await workplace.close();
 			return rows.map(({ event, outcome, http_status, code }) => [event, outcome, http_status, code]);
 		};
-		const untilTold = (count: number) => until(async () => (await told()).length >= count);
+		const untilReported = (count: number) => until(async () => (await reported()).length >= count);
 		const checking = await setup.listen(null);
 		match(checking.stdout, /\(all events, tests too\), checking their signatures$/m);
 		await setup.client.record({ orderId: "ORDER-1", basketValue: "49.90" });
 		await checking.said(
 			/^\d\d:\d\d:\d\d {2}conversion\.recorded {2}ORDER-1 +RECORDED {2}→ signature valid$/m,
 		);
-		await untilTold(1);
+		await untilReported(1);
 		checking.kill("SIGINT");
 		const ended = await checking.ended();
 		deepEqual([ended.code, ended.stderr.trim()], [0, "Checked 1 event."]);
-		deepEqual(await told(), [["conversion.recorded", "verified", null, null]]);
+		deepEqual(await reported(), [["conversion.recorded", "verified", null, null]]);
 
 		const receiver = await setup.receive();
 		receiver.answer = 401;
@@ -72,10 +72,10 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		await receiver.close();
 		await setup.client.reverse({ orderId: "ORDER-1", reason: "RETURN" });
 		await forwarding.said(/ECONNREFUSED/);
-		await untilTold(3);
+		await untilReported(3);
 		forwarding.kill("SIGINT");
 		equal((await forwarding.ended()).code, 0);
-		deepEqual((await told()).slice(1), [
+		deepEqual((await reported()).slice(1), [
 			["conversion.approved", "answered", 401, null],
 			["conversion.reversed", "no_connection", null, "ECONNREFUSED"],
 		]);
@@ -152,11 +152,11 @@ describe("ringback listen", { concurrency: 2 }, () => {
 			receiver.requests.filter(({ refused }) => refused !== null),
 			[],
 		);
-		const told = shown(receiver);
-		equal(new Set(told).size, 25);
-		equal(told.length, 25, "once each");
+		const reported = shown(receiver);
+		equal(new Set(reported).size, 25);
+		equal(reported.length, 25, "once each");
 		for (const orderId of orders) {
-			ok(told.indexOf(`${orderId} RECORDED`) < told.indexOf(`${orderId} APPROVED`), orderId);
+			ok(reported.indexOf(`${orderId} RECORDED`) < reported.indexOf(`${orderId} APPROVED`), orderId);
 		}
 		match(listening.stderr, /^Connected again\.$/m);
 		equal(listening.stderr.match(/Connection lost/g)?.length, 1, "said once");

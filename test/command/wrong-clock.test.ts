@@ -37,13 +37,13 @@ test("processes whose clocks are far off send, decide and accept nothing", { ski
 	await Promise.all(wrong.map(({ url }) => until(async () => (await fetch(`${url}/readyz`)).status === 503)));
 	const [first] = network.accounts;
 	ok(first !== undefined);
-	const taken = signSale(first, "taken once");
-	equal((await send(right.url, taken)).status, 201);
+	const accepted = signSale(first, "taken once");
+	equal((await send(right.url, accepted)).status, 201);
 	for (const { url } of wrong) {
-		equal((await send(url, taken)).status, 503, "a replay");
+		equal((await send(url, accepted)).status, 503, "a replay");
 		equal((await send(url, signSale(first, "new"))).status, 503);
 	}
-	equal((await send(right.url, taken)).status, 401, "a replay to the one whose clock is right");
+	equal((await send(right.url, accepted)).status, 401, "a replay to the one whose clock is right");
 
 	const sold = await network.sell(() => right.url, ROUNDS);
 	// Nobody waits for them after the kill, because they owned no slot.

@@ -119,7 +119,7 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ ledger }) => ledger.conversions.pop(),
 		/1-1 was answered.*not stored/,
 	],
-	"a conversion has another id than was answered": [
+	"a conversion has another ID than its answer": [
 		({ order }) => set(order, { publicId: "cnv_c" }),
 		/has the id that was answered/,
 	],
@@ -128,17 +128,17 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		/answered as APPROVED and is stored as RECORDED/,
 	],
 	"a move has lost its event": [({ order }) => order.events.pop(), /owes an event for each/],
-	"an event is there that no move owes": [({ order }) => order.moves.shift(), /owes an event for each/],
+	"an event belongs to no move": [({ order }) => order.moves.shift(), /owes an event for each/],
 	"a move was made twice, and announced twice": [
 		({ order }) => [order.moves.push("approve"), order.events.push("conversion.approved")],
 		/has an event twice/,
 	],
 	"a row breaks a rule": [({ ledger }) => ledger.strays.push("event 7"), /belongs to nothing/],
-	"somebody is stored whom nobody was answered about": [
+	"a conversion is stored that was never answered": [
 		({ witnessed }) => witnessed.answered.delete("1-1"),
 		/nothing else/,
 	],
-	"a final delivery has come to life again": [
+	"a final delivery is pending again": [
 		({ recorded }) => relog(recorded, attempt(1, null, "n2")),
 		/it was final and has changed/,
 	],
@@ -146,7 +146,7 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ recorded }) => set(recorded, { finished_at_ms: 950_000 }),
 		/it was final and has changed/,
 	],
-	"a delivery that was there is gone": [
+	"a delivery is gone": [
 		({ ledger, order }) => [ledger.deliveries.shift(), order.moves.shift(), order.events.shift()],
 		/it has vanished/,
 	],
@@ -166,11 +166,11 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ approved }) => set(approved, { queued: { ...makeQueued(1), counted: 0 } }),
 		/the queue must have/,
 	],
-	"of a failed attempt's answer nothing is kept": [
+	"nothing of a failed attempt's answer is stored": [
 		({ approved }) => set(approved, { log: [{ ...attempt(1, 503, "n3"), answer: null }] }),
 		/it shows 503/,
 	],
-	"a run that was sent again had not ended": [
+	"a run was resent before it had ended": [
 		({ approved }) => set(approved, { run: 2, queued: { ...makeQueued(1), run: 2, counted: 0 } }),
 		/never ended/,
 	],
@@ -179,11 +179,11 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 			relog(approved, ...Array.from({ length: 8 }, (_, index) => attempt(index + 1, null, `x${index}`))),
 		/8 attempts/,
 	],
-	"something due was not sent": [
+	"a due delivery was not sent": [
 		({ approved }) => set(approved, { queued: makeQueued(1, QUIET_AT_MS) }),
 		/due and was not sent/,
 	],
-	"something waits without ever having been tried": [
+	"a delivery is pending and was never tried": [
 		({ approved, arrivals }) => [
 			relog(approved),
 			set(approved, { last_verdict: null, last_attempt_at_ms: null }),
@@ -191,23 +191,23 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		],
 		/nothing was tried/,
 	],
-	"an event comes again although nothing hit it": [
+	"an event arrives again although no kill hit it": [
 		({ arrivals, approved }) => arrivals.push(arrival(approved.key, "n4", 503)),
 		/1 arrivals are not in its log, and 0 kills hit it/,
 	],
-	"an event comes more often than it was hit": [
+	"an event arrives more often than kills hit it": [
 		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n0", 204, 0)),
 		/2 arrivals are not in its log, and 1 kills hit it/,
 	],
-	"an event comes again, and the kill was before both": [
+	"an event arrives again, and the kill was before both requests": [
 		({ arrivals, recorded }) => arrivals.splice(0, 1, arrival(recorded.key, "n1", 204)),
 		/1 arrivals are not in its log, and 1 kills hit it, not all behind them/,
 	],
-	"an event comes again that was not in the hands of whom the kill hit": [
+	"an event arrives again that the killed process did not own": [
 		({ kills, approved }) => kills.splice(0, 1, { atMs: KILLED_AT_MS, keys: new Set([approved.key]) }),
 		/1 arrivals are not in its log, and 0 kills hit it/,
 	],
-	"an event comes again after it was taken": [
+	"an event arrives again after it was accepted": [
 		({ arrivals }) => arrivals.reverse(),
 		/it came again after 204/,
 	],
@@ -215,7 +215,7 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ arrivals, recorded }) => arrivals.unshift(arrival(recorded.key, "n2", 204)),
 		/no nonce comes twice/,
 	],
-	"something arrives that nobody is owed": [
+	"a request arrives that belongs to no delivery": [
 		({ arrivals }) => arrivals.push(arrival("cnv_x conversion.recorded", "n9", 204)),
 		/owed to nobody/,
 	],

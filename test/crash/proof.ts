@@ -55,17 +55,17 @@ const MAX_SEED = 2 ** 31 - 1;
 export const crashProof: Proof = {
 	name: "crash",
 	summary:
-		"Kills and restarts services, restarts PostgreSQL and fills the disk at random moments; the ledger must balance.",
+		"Kills and restarts services, restarts PostgreSQL and fills the disk at random moments, and checks that every answer, row and request agrees.",
 	options: {
-		rounds: { value: "N", help: "How many rounds", preset: 100, least: 1 },
+		rounds: { value: "N", help: "number of rounds", preset: 100, least: 1 },
 		seed: {
 			value: "S",
-			help: "Of the first round; each further round has the next. Drawn if not given",
+			help: "seed of the first round; each further round has the next one (random by default)",
 			preset: null,
 		},
 		kind: {
 			value: "K",
-			help: `Only rounds of this kind: ${KINDS.map((kind, index) => `${index + 1} ${kind}`).join(", ")}`,
+			help: `only rounds of this kind: ${KINDS.map((kind, index) => `${index + 1} ${kind}`).join(", ")}`,
 			preset: null,
 			least: 1,
 			most: KINDS.length,
@@ -141,6 +141,9 @@ export function describeTally(seed: number, { byKind, diskWays, leftOut }: Crash
 			`${Math.round(tally.longestGapMs)} ms without one)`,
 	);
 	const ways = [...diskWays].map(([way, count]) => `disk full by ${way}: ${count}`);
-	const missing = leftOut === 0 ? [] : [`disk full: ${leftOut} rounds left out, no way to fill one here`];
+	const missing =
+		leftOut === 0
+			? []
+			: [`disk full: ${leftOut} rounds left out, because this machine has no way to fill a disk`];
 	return [`seed ${seed}`, ...kinds, ...ways, ...missing].join("; ");
 }

@@ -73,11 +73,11 @@ const REFUSED: Readonly<Record<string, readonly ((seal: Seal, body: string) => C
 		(seal) => seal({ nonce: "" }),
 		(seal) => withoutHeader(seal({ nonce: "" }), "Nonce"),
 	],
-	"a header that comes twice": TRIO.map((name) => (seal) => withHeader(seal(), name, ["zz", "zz"])),
+	"a repeated header": TRIO.map((name) => (seal) => withHeader(seal(), name, ["zz", "zz"])),
 	"a timestamp that is not all digits, even when it is signed": oddTimestamps().map(
 		(timestamp) => (seal) => seal({ timestamp }),
 	),
-	"a signature that is none": [
+	"a malformed signature": [
 		() => "é".repeat(64),
 		() => asHeader("ａ".repeat(64)),
 		() => "zz".repeat(32),
@@ -116,7 +116,7 @@ function oddTimestamps(): string[] {
 }
 
 export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Promise<void>>> = {
-	async "a good callback is answered 204 without a body and worked on once"(at) {
+	async "a valid callback is answered with 204 without a body and processed once"(at) {
 		const event = makeEvent({ orderId: `O'Brien "1" \\ Übung 注文 🛒` });
 		deepEqual(await send(at.receiver.port, sealed(at, { body: JSON.stringify(event) })), {
 			status: 204,
@@ -124,7 +124,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		});
 		await expectLine(at, event);
 	},
-	async "a signature in capitals and header names in any case are as good"(at) {
+	async "a signature in capitals and header names in any case are accepted"(at) {
 		for (const spell of [(name: string) => name.toUpperCase(), (name: string) => name.toLowerCase()]) {
 			const event = makeEvent();
 			const callback = sealed(at, { body: JSON.stringify(event) });
@@ -135,7 +135,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			await expectLine(at, event);
 		}
 	},
-	async "path and query are taken as they came, white space in the body too, 290 seconds old and 300 ahead"(
+	async "path, query and white space in the body are verified unchanged, from 290 seconds old to 300 ahead"(
 		at,
 	) {
 		const targets = ["/a/../b?x=1", "/a//b/./c/", "/p?x='*,", "/p?a=[1]&b=%2F%2f", "/%70ostback"];
@@ -155,7 +155,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			},
 		]),
 	),
-	async "while the secret is being replaced, both are good"(at) {
+	async "both secrets are accepted during a replacement"(at) {
 		const event = makeEvent();
 		const callback = sealed(at, { body: JSON.stringify(event), secret: OLDER_SECRET });
 		await expectStatus(at, callback, 204);
@@ -170,7 +170,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		match(foreign?.text ?? "", /signature/);
 		await until(() => process.stderr.includes("/another?shop=2"));
 	},
-	async "a copied request is answered 401, and the event is not worked on again"(at) {
+	async "a copied request is answered with 401, and the event is not processed again"(at) {
 		const event = makeEvent();
 		const callback = sealed(at, { body: JSON.stringify(event) });
 		await expectStatus(at, callback, 204);
@@ -179,7 +179,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		await expectRefused(at, (seal) => seal({ nonce: String(callback.headers["X-Service-Nonce"]) }));
 		await expectLine(at, event);
 	},
-	async "the same event with new nonces is answered 204 each time and worked on once"(at) {
+	async "the same event with new nonces is answered with 204 each time and processed once"(at) {
 		const event = makeEvent();
 		for (const sentAt of ["2026-01-01T00:00:00.000Z", "2026-01-01T00:01:00.000Z"]) {
 			await expectStatus(at, sealed(at, { body: JSON.stringify({ ...event, sentAt }) }), 204);
@@ -191,13 +191,13 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const shown = lines().map((line) => /conversion\.\w+/.exec(line)?.[0]);
 		deepEqual(shown.sort(), ["conversion.approved", "conversion.reversed"]);
 	},
-	async "the same event many times at once is answered 204 each time and worked on once"(at) {
+	async "the same event many times at once is answered with 204 each time and processed once"(at) {
 		const event = makeEvent();
 		const body = JSON.stringify(event);
 		await Promise.all(Array.from({ length: AT_ONCE }, () => expectStatus(at, sealed(at, { body }), 204)));
 		await expectLine(at, event);
 	},
-	async "while nothing can be stored it answers 503, and takes the very same request afterwards"(at) {
+	async "it answers 503 while nothing can be stored, and accepts the same request afterwards"(at) {
 		const event = makeEvent();
 		const callback = sealed(at, { body: JSON.stringify(event) });
 		await at.folder.withoutStore(async () => {
@@ -216,7 +216,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			await expectNoLine(at, event);
 		}
 	},
-	async "64 KiB are taken, one byte more is answered 413"(at) {
+	async "64 KiB are accepted, and one byte more is answered with 413"(at) {
 		const event = makeEvent();
 		const body = JSON.stringify(event).padEnd(MAX_BODY_BYTES);
 		await expectStatus(at, sealed(at, { body: `${body} ` }), 413);
@@ -227,7 +227,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const answered = await send(at.receiver.port, sealed(at, { body: " ".repeat(32 * MAX_BODY_BYTES) }));
 		ok(answered === undefined || answered.status === 413, String(answered?.status));
 	},
-	async "what is signed and yet no event is answered 400"(at) {
+	async "a signed body that is not an event is answered with 400"(at) {
 		const bodies = [
 			"",
 			"no JSON",
@@ -242,9 +242,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			await expectStatus(at, sealed(at, { body }), 400);
 		}
 	},
-	async "events whose names could be paths are all stored and worked on, and nothing is stored elsewhere"(
-		at,
-	) {
+	async "events whose names look like paths are stored and processed, and nothing is stored elsewhere"(at) {
 		const name = String(makeEvent()["conversionId"]);
 		const paths = [`a/${name}`, `b/${name}`, `../${name}`, `..\\${name}`, at.folder.pathOf(name)];
 		const pairs = [
@@ -266,19 +264,21 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			() => pairs.every((pair) => shown(pair) === 1),
 			() => `not all are worked on: ${pairs.map(shown)}`,
 		);
-		const made = at.folder.listFiles().filter((path) => !before.includes(path));
-		if (at.folder.storeFolder === null) return deepEqual(made, []);
-		for (const path of made) equal(dirname(path), at.folder.storeFolder);
-		equal(new Set(made.map((path) => path.toLowerCase())).size, pairs.length);
+		const newFiles = at.folder.listFiles().filter((path) => !before.includes(path));
+		if (at.folder.storeFolder === null) return deepEqual(newFiles, []);
+		for (const path of newFiles) equal(dirname(path), at.folder.storeFolder);
+		equal(new Set(newFiles.map((path) => path.toLowerCase())).size, pairs.length);
 	},
-	async "a good callback in chunks is taken, or answered 5xx, because a 4xx would end the delivery"(at) {
+	async "a valid callback in chunks is accepted or answered with 5xx, because a 4xx would end the delivery"(
+		at,
+	) {
 		const event = makeEvent();
 		const callback = { ...sealed(at, { body: JSON.stringify(event) }), isChunked: true };
 		const status = (await send(at.receiver.port, callback))?.status ?? 0;
 		ok(status === 204 || status >= 500, String(status));
 		await (status === 204 ? expectLine : expectNoLine)(at, event);
 	},
-	async "while strangers never finish their bodies, a good callback is answered in time"(at) {
+	async "a valid callback is answered in time while other clients never finish their bodies"(at) {
 		const strangers = await Promise.all(Array.from({ length: STRANGERS }, () => startBody(at.receiver.port)));
 		const sentAtMs = performance.now();
 		const answered = await send(at.receiver.port, sealed(at));
@@ -289,7 +289,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		equal(answered?.status, 204);
 		ok(tookMs < ANSWER_WITHIN_MS, `it took ${Math.round(tookMs)} ms`);
 	},
-	async "anything but POST is answered 405"(at) {
+	async "any method but POST is answered with 405"(at) {
 		await expectStatus(at, { ...sealed(at, { body: "", signedMethod: "GET" }), method: "GET" }, 405);
 	},
 };
@@ -307,8 +307,8 @@ async function startBody(port: number): Promise<Socket> {
 
 export async function expectStatus(at: ReceiverAtHand, callback: Callback, status: number): Promise<void> {
 	const { method, target, headers } = callback;
-	const told = `${method} ${target} ${JSON.stringify(headers).slice(0, 400)}`;
-	equal((await send(at.receiver.port, callback))?.status, status, told);
+	const description = `${method} ${target} ${JSON.stringify(headers).slice(0, 400)}`;
+	equal((await send(at.receiver.port, callback))?.status, status, description);
 }
 
 async function expectRefused(

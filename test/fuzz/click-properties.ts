@@ -31,7 +31,7 @@ const BITS = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
 const WINDOW_DAYS = 365;
 
 const TOKENS = pureProperty(
-	"a click ID opens to its own click; changed in one bit, by another network or in another programme it credits nobody",
+	"a click ID opens to its own click, and credits nobody if one bit, the network or the programme differs",
 	[],
 	() =>
 		fc.property(ANY_CLICK, ANY_IV, BITS, ID, (click, iv, bits, otherProgramme) => {

@@ -35,7 +35,7 @@ const ANY_IV = fc.uint8Array({ minLength: SEALING_IV_BYTES, maxLength: SEALING_I
 const ANY_PROGRAMME = fc.nat();
 
 const SEALED = pureProperty(
-	"a sealed secret opens to itself, and to nothing for another key or programme or when changed",
+	"a sealed secret opens to itself, but not with another key, for another programme or after a change",
 	[],
 	() =>
 		fc.property(
@@ -68,7 +68,7 @@ const ANY_RANDOM = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RAN
 /** Ten characters of base 32 reach further, but no clock does. */
 const MAX_ID_TIME_MS = Date.UTC(9999, 11, 31);
 
-const IDS = pureProperty("ids sort by the time they were made, and differ when their chance does", [], () =>
+const IDS = pureProperty("ids sort by their time, and differ if their random bytes differ", [], () =>
 	fc.property(
 		fc.integer({ min: 0, max: MAX_ID_TIME_MS - 1 }),
 		fc.integer({ min: 1, max: 10 ** 9 }),

@@ -112,7 +112,7 @@ const SALE_QUERY = fc
 	);
 
 const PIXEL: FuzzProperty = {
-	name: "a pixel with any query gets its image, and what became of it is in the inbound log",
+	name: "a pixel call with any query gets its image, and its outcome is in the inbound log",
 	kinds: ["PARKED", "RECORDED", "DUPLICATE", "invalid_field", "unknown_programme"],
 	share: 0.5,
 	async open({ seed, meet }) {
@@ -160,7 +160,7 @@ const PIXEL: FuzzProperty = {
 };
 
 const LOOKED_UP: FuzzProperty = {
-	name: "any signed question is answered with conversions or a problem and changes nothing",
+	name: "any signed read is answered with conversions or a problem, and changes nothing",
 	kinds: ["answered", "refused"],
 	share: 0.5,
 	async open({ seed, meet }) {

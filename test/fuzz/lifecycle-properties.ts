@@ -180,7 +180,7 @@ const URL_CHANGE = fc.tuple(ANY_PROGRAMME, fc.boolean()).map(([programme, isSet]
 );
 
 const WALKS: FuzzProperty = {
-	name: "any walk through the lifecycle gives the outcomes, statuses and events that the rules say",
+	name: "any walk through the lifecycle gives the outcomes, statuses and events of the model",
 	kinds: [
 		...["RECORDED", "PARKED", "CONFIRMED", "DUPLICATE", "APPROVED", "REJECTED", "REVERSED"],
 		...["unknown_order", "move_not_allowed", "late RECORDED", "CONFIRMED without parking"],

@@ -70,7 +70,7 @@ const NUMBER_LIKE = fc.oneof(
 );
 
 const TEXTS = pureProperty(
-	"an amount is taken exactly when it is plain digits that fit its currency, and keeps its value",
+	"an amount is accepted exactly if it is plain digits that fit its currency, and keeps its value",
 	["taken", "refused"],
 	(meet) =>
 		fc.property(NUMBER_LIKE, ANY_CURRENCY, (text, { code, digits }) => {
@@ -92,7 +92,7 @@ const IDENTITY = pureProperty("an amount in canonical form is read and written b
 );
 
 const RATES = pureProperty(
-	"a rate is taken exactly when it is a percentage up to 100 of at most four decimals, with a point or a comma",
+	"a rate is accepted exactly if it is a percentage up to 100 with at most four decimals, after a point or a comma",
 	["taken", "refused"],
 	(meet) =>
 		fc.property(fc.oneof(NUMBER_LIKE, ANY_RATE, fc.stringMatching(/^\d{1,3}(?:[.,]\d{1,5})?$/)), (text) => {

@@ -147,7 +147,7 @@ const ANY_TIMESTAMP = fc.oneof(
 );
 
 const AGREEMENT = pureProperty(
-	"both signature checks come to the same verdict on any timestamp, nonce, body and secret",
+	"both signature checks give the same verdict for any timestamp, nonce, body and secret",
 	["taken", "refused"],
 	(meet) =>
 		fc.asyncProperty(

@@ -48,7 +48,7 @@ const ANY_SALE: fc.Arbitrary<Sale> = fc.record({
 });
 
 const CHANGED: FuzzProperty = {
-	name: "a signed request is taken once, and refused when it was changed anywhere",
+	name: "a signed request is accepted once, and refused if anything in it was changed",
 	kinds: ["taken", "refused", "no request at all"],
 	share: 0.5,
 	async open({ seed, meet }) {

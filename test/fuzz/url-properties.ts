@@ -76,7 +76,7 @@ const NEARLY_A_URL = fc
 	.map((parts) => parts.join(""));
 
 const POLICY = pureProperty(
-	"whatever is entered as Postback URL is refused or goes out as it was typed",
+	"a text entered as Postback URL is refused, or requested exactly as typed",
 	["accepted", "refused", "corrected"],
 	(meet) =>
 		fc.property(fc.oneof({ weight: 4, arbitrary: NEARLY_A_URL }, ANY_TEXT, fc.webUrl()), (text) => {

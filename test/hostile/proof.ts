@@ -36,10 +36,11 @@ const STOPPED_WITHIN_MS = 8_000;
 
 export const hostileProof: Proof = {
 	name: "hostile",
-	summary: "Delivers to shops that misbehave in every way we could think of, with a healthy one beside them.",
+	summary:
+		"Delivers to shops that misbehave in more than a hundred ways, and to a healthy one at the same time.",
 	options: {
-		rounds: { value: "N", help: "how often every shop attacks", preset: 1, least: 1 },
-		seed: { value: "S", help: "of the order and the overlaps of the first round", preset: 1 },
+		rounds: { value: "N", help: "number of attacks by every shop", preset: 1, least: 1 },
+		seed: { value: "S", help: "seed of the first round, which decides order and overlaps", preset: 1 },
 	},
 	run: ({ rounds, seed }, progress) =>
 		runHostile({ rounds: rounds ?? 1, seed: seed ?? 1 }, progress, (line) =>

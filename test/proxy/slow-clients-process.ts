@@ -67,11 +67,11 @@ function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 }
 
 serveParent<null, SlowClientsOrder, number>(null, async (order) => {
-	for (let made = 0; made < order.connections; made += AT_ONCE) {
-		const now = Math.min(AT_ONCE, order.connections - made);
+	for (let opened = 0; opened < order.connections; opened += AT_ONCE) {
+		const now = Math.min(AT_ONCE, order.connections - opened);
 		await Promise.all(
 			Array.from({ length: now }, (_, n) =>
-				hold(order, order.addresses[(made + n) % order.addresses.length] ?? "127.0.0.1"),
+				hold(order, order.addresses[(opened + n) % order.addresses.length] ?? "127.0.0.1"),
 			),
 		);
 	}

@@ -51,7 +51,7 @@ export async function openCrediting(
 	for (const programme of programmes) {
 		partnershipsOf.set(programme, await joinPartners(db, programme.id));
 		if (!random.chance(CREDITING_SHARE)) continue;
-		programme.terms.isBetter = (told, known) => compareCredits(told, known) < 0;
+		programme.terms.isBetter = (candidate, current) => compareCredits(candidate, current) < 0;
 		await setProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
 
@@ -89,8 +89,8 @@ export async function openCrediting(
 		});
 		const { commissionRate, feeRate } = programme.terms;
 		if (credit.partnershipId === null) return { credit, commissionRate: "0", feeRate: "0" };
-		const own = partnerships.find(({ id }) => id === credit.partnershipId)?.rate;
-		return { credit, commissionRate: own ?? commissionRate, feeRate };
+		const ownRate = partnerships.find(({ id }) => id === credit.partnershipId)?.rate;
+		return { credit, commissionRate: ownRate ?? commissionRate, feeRate };
 	}
 
 	return {
@@ -109,10 +109,10 @@ async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]>
 	const joined: Partnership[] = [];
 	for (const partner of PARTNERS) {
 		const { code, rate, isEnded } = partner;
-		const made = { public_id: `${code} ${programmeId}`, created_at_ms: 0 };
-		const { id: partnerId } = await insertPartner(db, { ...made, name: code, site: "" });
+		const columns = { public_id: `${code} ${programmeId}`, created_at_ms: 0 };
+		const { id: partnerId } = await insertPartner(db, { ...columns, name: code, site: "" });
 		const partnership = await insertPartnership(db, {
-			...made,
+			...columns,
 			programme_id: programmeId,
 			partner_id: partnerId,
 			commission_rate: rate,

@@ -33,6 +33,6 @@ export function createMailServer(
 
 /** Returns the number of failures that the mail's text mentions. */
 function readFailures(text: string): number {
-	const told = text.matchAll(/^(\d+) callbacks? to your shop failed permanently/gm);
-	return [...told].reduce((sum, [, count]) => sum + Number(count), 0);
+	const mentions = text.matchAll(/^(\d+) callbacks? to your shop failed permanently/gm);
+	return [...mentions].reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -7,7 +7,7 @@ import { demand } from "../support/broken.ts";
 import { TEST_EVENTS } from "./delivery-auditor.ts";
 
 /** The promise that is checked here. */
-const TOLD = "8 owners learn of failures";
+const NOTIFIED = "8 owners learn of failures";
 
 export interface SentMail {
 	to: string;
@@ -62,9 +62,17 @@ export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void
 		.all() as unknown as Newest[];
 	for (const { programmeId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
 		const fails = failedAtMs > Math.max(succeededAtMs, removedAtMs + STANDSTILL_MS) + CLOSE_MS;
-		demand(!fails || open === 1, TOLD, () => `programme ${programmeId} fails, and has ${open} open notices`);
+		demand(
+			!fails || open === 1,
+			NOTIFIED,
+			() => `programme ${programmeId} fails, and has ${open} open notices`,
+		);
 		const works = succeededAtMs > Math.max(failedAtMs, calmSinceMs + SETTLING_MS) + CLOSE_MS;
-		demand(!works || open === 0, TOLD, () => `programme ${programmeId} works, and has ${open} open notices`);
+		demand(
+			!works || open === 0,
+			NOTIFIED,
+			() => `programme ${programmeId} works, and has ${open} open notices`,
+		);
 	}
 	const early = database
 		.prepare(
@@ -72,7 +80,7 @@ export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void
 				and failed_attempts < ? and told_at_ms < opened_at_ms + ?`,
 		)
 		.all(TOLD_AFTER_ATTEMPTS, TOLD_AFTER_MS);
-	demand(early.length === 0, TOLD, () => `${early.length} troubles were told too early`);
+	demand(early.length === 0, NOTIFIED, () => `${early.length} troubles were told too early`);
 }
 
 export function auditNotices(
@@ -88,34 +96,42 @@ export function auditNotices(
 		)
 		.all();
 	for (const [programmeId, failures] of failuresOf) {
-		const own = notices.filter(
+		const ownNotices = notices.filter(
 			(row) => row["receiver_id"] === programmeId && row["kind"] === "callbacks_failing",
 		);
-		const noted = own.reduce((sum, row) => sum + Number(row["failures"]), 0);
-		demand(noted === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${noted} noted`);
-		const mailed = own.reduce((sum, row) => sum + Number(row["mailed_failures"]), 0);
-		demand(mailed === failures, TOLD, () => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`);
-		const taken = mails.filter(({ to }) => to === emailOf.get(programmeId));
-		demand(taken.length > 0 || failures === 0, TOLD, () => `programme ${programmeId} got no mail`);
-		const told = taken.reduce((sum, mail) => sum + mail.failures, 0);
+		const noted = ownNotices.reduce((sum, row) => sum + Number(row["failures"]), 0);
 		demand(
-			told >= failures,
-			TOLD,
-			() => `programme ${programmeId}: ${failures} failed, the mails speak of ${told}`,
+			noted === failures,
+			NOTIFIED,
+			() => `programme ${programmeId}: ${failures} failed, ${noted} noted`,
 		);
-		const gaps = taken.slice(1).map(({ atMs }, index) => atMs - (taken[index]?.atMs ?? 0));
+		const mailed = ownNotices.reduce((sum, row) => sum + Number(row["mailed_failures"]), 0);
+		demand(
+			mailed === failures,
+			NOTIFIED,
+			() => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`,
+		);
+		const received = mails.filter(({ to }) => to === emailOf.get(programmeId));
+		demand(received.length > 0 || failures === 0, NOTIFIED, () => `programme ${programmeId} got no mail`);
+		const mentioned = received.reduce((sum, mail) => sum + mail.failures, 0);
+		demand(
+			mentioned >= failures,
+			NOTIFIED,
+			() => `programme ${programmeId}: ${failures} failed, the mails speak of ${mentioned}`,
+		);
+		const gaps = received.slice(1).map(({ atMs }, index) => atMs - (received[index]?.atMs ?? 0));
 		const shortestMs = Math.min(...gaps, Number.POSITIVE_INFINITY);
 		demand(
 			shortestMs >= MAIL_INTERVAL_MS,
-			TOLD,
+			NOTIFIED,
 			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
 		);
 	}
 	const ended = notices.filter((row) => row["ended_by"] === "success").length;
 	const again = notices.filter((row) => row["kind"] === "callbacks_working_again").length;
-	demand(ended === again, TOLD, () => `${ended} troubles ended, ${again} were told to work again`);
+	demand(ended === again, NOTIFIED, () => `${ended} troubles ended, ${again} were told to work again`);
 	const waiting = notices.filter((row) => row["mail_due_at_ms"] !== null).length;
-	demand(waiting === 0, TOLD, () => `${waiting} notices still wait to be mailed`);
+	demand(waiting === 0, NOTIFIED, () => `${waiting} notices still wait to be mailed`);
 	const untold = notices.filter((row) => row["told_at_ms"] !== null && row["mailed_at_ms"] === null).length;
-	demand(untold === 0, TOLD, () => `${untold} notices were never mailed`);
+	demand(untold === 0, NOTIFIED, () => `${untold} notices were never mailed`);
 }

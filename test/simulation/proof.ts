@@ -14,9 +14,9 @@ export const simulationProof: Proof = {
 	summary:
 		"Runs the real engine and use cases through days of virtual time with crashes, hostile networks and clocks that jump, and audits every request.",
 	options: {
-		seeds: { value: "N", help: "how many runs", preset: 300, least: 1 },
+		seeds: { value: "N", help: "number of runs", preset: 300, least: 1 },
 		first: { value: "S", help: "the first seed; the others follow", preset: 1, most: MAX_SEED },
-		seed: { value: "S", help: "just this run, whatever --seeds says", preset: null, most: MAX_SEED },
+		seed: { value: "S", help: "only this run; --seeds is ignored", preset: null, most: MAX_SEED },
 	},
 	async run({ seeds, first, seed }, progress) {
 		if (seed !== null && seed !== undefined) return runAlone(seed);
@@ -105,5 +105,5 @@ function add(totals: Totals, report: RunReport): void {
 function summarize(totals: Totals): string {
 	const { runs, virtualDays, orders, lateSales, unparkedConfirmations, replacedPixels, credited } = totals;
 	const { deliveries, requests, kills, lost, mails, hurried } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise kept`;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise held`;
 }

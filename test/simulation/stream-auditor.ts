@@ -91,35 +91,35 @@ export function createStreamAuditor(site: {
 		demand(others.length === 0, "2 each move creates one event", () => `${what} is stored more than once`);
 		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
 		demand(programme !== undefined, "nothing unexpected happens", () => `${what} belongs to nobody`);
-		const made: Sent = {
+		const sentNow: Sent = {
 			...entry,
 			deliveryId: Number(row["id"]),
 			run: Number(row["run"]),
 			engineId: Number(row["engine_id"]),
 			programme,
 		};
-		checkTime(what, row, made);
+		checkTime(what, row, sentNow);
 		checkHold(what);
-		checkOwner(what, row, made);
-		checkCancellation(what, row, made);
-		checkTarget(what, made);
-		return made;
+		checkOwner(what, row, sentNow);
+		checkCancellation(what, row, sentNow);
+		checkTarget(what, sentNow);
+		return sentNow;
 	}
 
 	/**
 	 * Whatever the machine's clock shows, nothing is sent early, with another time than the database's, or by a
 	 * process that does not rely on its clock.
 	 */
-	function checkTime(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
-		const { clockOffsetMs } = made.process;
+	function checkTime(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
+		const { clockOffsetMs } = sentNow.process;
 		const isSure = Math.abs(clockOffsetMs) <= SURE_WITHIN_MS;
 		demand(isSure, ATTEMPTS, () => `${what} was sent by a clock that is ${clockOffsetMs} ms off`);
-		const earlyMs = Number(row["due_at_ms"] ?? 0) - made.sentAtMs;
+		const earlyMs = Number(row["due_at_ms"] ?? 0) - sentNow.sentAtMs;
 		demand(earlyMs <= 0, ATTEMPTS, () => `${what} was sent ${earlyMs} ms early`);
 		demand(
-			Math.abs(made.senderNowMs - made.sentAtMs) <= 1,
+			Math.abs(sentNow.senderNowMs - sentNow.sentAtMs) <= 1,
 			VERIFIABLE,
-			() => `${what} was sent at ${made.sentAtMs} by a clock that shows ${made.senderNowMs}`,
+			() => `${what} was sent at ${sentNow.sentAtMs} by a clock that shows ${sentNow.senderNowMs}`,
 		);
 	}
 
@@ -134,31 +134,32 @@ export function createStreamAuditor(site: {
 		);
 	}
 
-	function checkOwner(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
+	function checkOwner(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
 		const { state } = row;
 		demand(state === "pending", ATTEMPTS, () => `${what} was sent when ${state}`);
 		const isEighth = Number(row["counted"]) >= CONTRACT_ATTEMPTS;
 		demand(!isEighth, ATTEMPTS, () => `${what} was sent an eighth time`);
-		const isOwner = made.process.store.engineIds.has(made.engineId);
+		const isOwner = sentNow.process.store.engineIds.has(sentNow.engineId);
 		demand(isOwner, OWN_SLOT, () => `${what} was sent by an engine that does not own its slot`);
-		const silentMs = made.sentAtMs - Number(row["renewed_at_ms"]);
+		const silentMs = sentNow.sentAtMs - Number(row["renewed_at_ms"]);
 		demand(
 			silentMs <= SENDABLE_FOR_MS,
 			OWN_SLOT,
 			() => `${what} was sent ${silentMs} ms after the last renewal`,
 		);
 		for (const other of onTheWay) {
-			const isTwin = other.deliveryId === made.deliveryId && made.sentAtMs - other.sentAtMs < DEADLINE_MS;
+			const isTwin =
+				other.deliveryId === sentNow.deliveryId && sentNow.sentAtMs - other.sentAtMs < DEADLINE_MS;
 			demand(!isTwin, OWN_SLOT, () => `${what} was on its way twice`);
 		}
 	}
 
-	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, made: Sent): void {
+	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
 		// A later run was requested by hand, and may go to a URL that was saved again.
-		if (made.run > 1) return;
+		if (sentNow.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]);
-		const removal = made.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
-		const isCancelled = removal !== undefined && removal.fromMs < made.sentAtMs - SEEN_WITHIN_MS;
+		const removal = sentNow.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
+		const isCancelled = removal !== undefined && removal.fromMs < sentNow.sentAtMs - SEEN_WITHIN_MS;
 		demand(
 			!isCancelled,
 			"requests use the current URL and secret",

@@ -52,7 +52,7 @@ export function openHome(t: Cleaning): Home {
 		rmSync(folder, { recursive: true, force: true });
 		process.off("exit", endWithUs);
 	});
-	const own = {
+	const defaults = {
 		DATABASE_URL: `sqlite:${databasePath}`,
 		// The default port belongs to the machine, and two tests would have to share it.
 		RINGBACK_METRICS_ADDRESS: "off",
@@ -62,7 +62,7 @@ export function openHome(t: Cleaning): Home {
 			PATH: process.env["PATH"] ?? "",
 			TMPDIR: folder,
 			NODE_COMPILE_CACHE: COMPILE_CACHE,
-			...own,
+			...defaults,
 			...settings,
 		};
 		const child = spawn(process.execPath, [...loaderArguments(), join(ROOT, script), ...args], {
@@ -79,7 +79,7 @@ export function openHome(t: Cleaning): Home {
 		start,
 		startScript,
 		run: (args, settings) => start(args, settings).ended(),
-		runHere: (args, settings) => runHere(args, { ...own, ...settings }),
+		runHere: (args, settings) => runHere(args, { ...defaults, ...settings }),
 	};
 }
 

@@ -76,10 +76,10 @@ export function programEnvironment(
 	surroundings: NodeJS.ProcessEnv = process.env,
 	settings: Settings = {},
 ): NodeJS.ProcessEnv {
-	const own = Object.entries(surroundings).filter(
+	const inherited = Object.entries(surroundings).filter(
 		([name]) => !OF_THE_OUTER_RUN.some((each) => each.test(name)),
 	);
-	return { ...Object.fromEntries(own), NO_COLOR: "1", ...settings };
+	return { ...Object.fromEntries(inherited), NO_COLOR: "1", ...settings };
 }
 
 const OF_THE_OUTER_RUN: readonly RegExp[] = [

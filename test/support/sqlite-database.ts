@@ -28,9 +28,9 @@ export interface TestDatabase {
 /** A database with the current schema and no rows. */
 export async function createMigratedSqlite(): Promise<TestDatabase> {
 	const database = createSqliteDatabase();
-	const made = process.env[MIGRATED_FILE_VARIABLE];
-	if (made === undefined) await migrateStore(openSqlite(database.location, realClock));
-	else copyFileSync(made, database.location);
+	const template = process.env[MIGRATED_FILE_VARIABLE];
+	if (template === undefined) await migrateStore(openSqlite(database.location, realClock));
+	else copyFileSync(template, database.location);
 	return database;
 }
 
