@@ -31,7 +31,7 @@ test("staff read since when callbacks are held, by whom, how many wait and how t
 		text,
 		/All callbacks have been held since 2026-03-01 12:00 UTC by staff@network\.example, and 12 wait\./,
 	);
-	match(text, /Release callbacks on System or with `ringback release`\./);
+	match(text, /Release them on System or with `ringback release`\./);
 });
 
 test("a shop's people read that callbacks are paused, in their own words, once they have a Postback URL", async (t) => {

@@ -181,7 +181,7 @@ eachDatabase("making moves", (database) => {
 			transact([good, { move: "approve", known: rejected, change: {} }]),
 			/REJECTED cannot approve/,
 		);
-		await rejects(transact(Array.from({ length: MAX_STEPS + 1 }, () => good)), /at most 1000/);
+		await rejects(transact(Array.from({ length: MAX_STEPS + 1 }, () => good)), /the maximum is 1000/);
 		equal(await findConversion(store.db, programme.id, orderId), undefined);
 	});
 
