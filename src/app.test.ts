@@ -48,7 +48,7 @@ test("every answer carries the security headers", async (t) => {
 	}
 });
 
-test("a wrong method is told what is allowed", async (t) => {
+test("a wrong method is refused with the allowed methods", async (t) => {
 	const shop = await openTestShop(t);
 	const cases = [
 		["OPTIONS", "/v1/conversions", "GET, POST"],
@@ -65,14 +65,14 @@ test("a wrong method is told what is allowed", async (t) => {
 	}
 });
 
-test("a stranger's path is a problem too, but not in the inbound log", async (t) => {
+test("an unknown path is answered with a problem, and is not in the inbound log", async (t) => {
 	const shop = await openTestShop(t);
 	const { status, json } = await read(await shop.request("/wp-login.php"));
 	assert.deepEqual([status, json.code, json.title], [404, "not_found", "Not found"]);
 	assert.deepEqual(await shop.inbound(), []);
 });
 
-test("a problem's type leads to what its code means", async (t) => {
+test("the type of a problem is the address of a page about its code", async (t) => {
 	const shop = await openTestShop(t);
 	const { json } = await read(await shop.request("/nowhere"));
 	const { pathname } = new URL(String(json.type));
@@ -81,7 +81,7 @@ test("a problem's type leads to what its code means", async (t) => {
 	assert.match(await explained.text(), /<h1>Not found<\/h1>/);
 });
 
-test("health is the process's, readiness the database's and the service's", async (t) => {
+test("/healthz depends on the process only, and /readyz also on the database and the service", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.request("/healthz")).status, 200);
 	assert.equal((await shop.request("/healthz", { method: "HEAD" })).status, 200);
@@ -109,7 +109,7 @@ test("health is the process's, readiness the database's and the service's", asyn
 	assert.equal((await late.request("/readyz")).status, 503);
 });
 
-test("a stranger asking for health learns yes or no, and nothing of what is wrong", async (t) => {
+test("the public health checks answer only yes or no, without details", async (t) => {
 	const shop = await openTestShop(t);
 	const outdated = createApp({ ...shop.deps, unready: () => ({ reason: "schema 99" }) });
 	const withoutDatabase = createApp({
@@ -124,7 +124,7 @@ test("a stranger asking for health learns yes or no, and nothing of what is wron
 	assert.equal(await (await shop.request("/readyz")).text(), '{"status":"ready"}');
 });
 
-test("however many ask at once whether the service is ready, the database is asked once", async (t) => {
+test("concurrent readiness checks share one query", async (t) => {
 	const shop = await openTestShop(t);
 	let asked = 0;
 	const db = new Proxy(shop.store.db, {
@@ -142,7 +142,7 @@ test("however many ask at once whether the service is ready, the database is ask
 	assert.equal(asked, 2, "a later one asks anew");
 });
 
-test("the metrics address says what is wrong, which version runs and what waits", async (t) => {
+test("the metrics address shows what is wrong, the version and the queue", async (t) => {
 	const shop = await openTestShop(t);
 	const backlog = { programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const state = () => ({ ...SOUND_STATE, nowMs: START_MS, chores: [LATE] });
@@ -194,7 +194,7 @@ test("the metrics address says what is wrong, which version runs and what waits"
 	assert.equal(((await web.json()) as { queue: unknown }).queue, null);
 });
 
-test("the metrics count inbound calls, the engine's work and what is due", async (t) => {
+test("the metrics count inbound calls, the engine's work and due deliveries", async (t) => {
 	const counters = newCounters();
 	const shop = await openTestShop(t, {
 		change: ({ clock }) => ({
@@ -245,7 +245,7 @@ test("the metrics count inbound calls, the engine's work and what is due", async
 	}
 });
 
-test("without an engine there are no numbers of it, and none of them takes the database", async (t) => {
+test("a process without an engine has no engine metrics, and no metric queries the database", async (t) => {
 	const shop = await openTestShop(t);
 	const app = createMetricsApp(
 		{ ...shop.deps, store: { ...shop.store, db: shop.store.db.withSchema("gone") } },
@@ -256,7 +256,7 @@ test("without an engine there are no numbers of it, and none of them takes the d
 	assert.doesNotMatch(text, /ringback_attempts_total|ringback_oldest_due|ringback_programmes_due/);
 });
 
-test("there are no metrics and no details at the public address, of the service or of a worker", async (t) => {
+test("the public addresses of a service and a worker have no metrics and no details", async (t) => {
 	const shop = await openTestShop(t);
 	const worker = createWorkerApp(shop.deps);
 	for (const path of ["/metrics", "/health", "/metrics/"]) {
@@ -269,7 +269,7 @@ test("there are no metrics and no details at the public address, of the service 
 	assert.deepEqual(await shop.inbound(), []);
 });
 
-test("a worker's public address answers health and takes no reports; the metrics address takes neither", async (t) => {
+test("a worker's public address answers health checks and no reports, and the metrics address answers neither", async (t) => {
 	const shop = await openTestShop(t);
 	const worker = createWorkerApp(shop.deps);
 	const numbers = createMetricsApp(shop.deps, ABOUT);

@@ -24,7 +24,7 @@ async function eventNames({ store }: TestShop): Promise<string[]> {
 	return rows.map((row) => row.name);
 }
 
-test("a first report is recorded, answered in full, logged, and its event is owed", async (t) => {
+test("a first report is recorded, answered with all fields, logged, and its event is owed", async (t) => {
 	const shop = await openTestShop(t);
 	const answer = await shop.call("POST", "/v1/conversions", {
 		body: {
@@ -82,7 +82,7 @@ test("a first report is recorded, answered in full, logged, and its event is owe
 	);
 });
 
-test("defaults: a sale in the programme's currency, now, not a test", async (t) => {
+test("without optional fields a report is a sale in the programme's currency, now, and not a test", async (t) => {
 	const shop = await openTestShop(t, { currency: "JPY" });
 	const answer = await shop.call("POST", "/v1/conversions", {
 		body: { orderId: "A-1", basketValue: "1299" },
@@ -100,7 +100,7 @@ test("defaults: a sale in the programme's currency, now, not a test", async (t) 
 	);
 });
 
-test("a listing goes through all pages, newest first, and shows no other programme's", async (t) => {
+test("a list goes through all pages, newest first, and has no conversion of another programme", async (t) => {
 	const shop = await openTestShop(t);
 	const other = await makeShop(shop.deps);
 	const sale = { body: SALE, nowMs: START_MS };
@@ -131,10 +131,10 @@ test("a listing goes through all pages, newest first, and shows no other program
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "LISTED");
 });
 
-test("a listing takes moments of recording and of the sale, the first included and the last not", async (t) => {
+test("a list can be limited by the time of recording and of the sale, including the first time and excluding the last", async (t) => {
 	const shop = await openTestShop(t);
 	const dayOf = (day: number) => `2026-02-${String(day).padStart(2, "0")}T08:00:00Z`;
-	// Reported the other way round than they were sold, an hour after each other.
+	// They are reported in the reverse order of the sales, one each hour.
 	for (const day of [14, 13, 12, 11]) {
 		const body = { orderId: `S-${day}`, basketValue: "1", occurredAt: dayOf(day) };
 		await shop.call("POST", "/v1/conversions", { body });
@@ -151,7 +151,7 @@ test("a listing takes moments of recording and of the sale, the first included a
 	assert.deepEqual((await list({ recordedFrom: at(1) })).orders, ["S-11", "S-12", "S-13"]);
 	assert.deepEqual((await list({ recordedFrom: at(1), recordedBefore: at(3) })).orders, ["S-12", "S-13"]);
 	assert.deepEqual((await list({ recordedBefore: "2026-02-14" })).orders, [], "a day begins at midnight");
-	// By the time of the sale, in the order of the sales.
+	// Filtered by the time of the sale, the list is in the order of the sales.
 	assert.deepEqual((await list({ occurredFrom: "2026-02-12" })).orders, ["S-14", "S-13", "S-12"]);
 	assert.deepEqual((await list({ occurredBefore: dayOf(12) })).orders, ["S-11"]);
 	const bySale = { occurredFrom: dayOf(11), occurredBefore: "2026-02-14T09:00:00+01:00" };
@@ -160,7 +160,7 @@ test("a listing takes moments of recording and of the sale, the first included a
 	const second = await list({ ...bySale, limit: "2", cursor: String(first.nextCursor) });
 	assert.deepEqual(second, { orders: ["S-11"], nextCursor: null });
 	const mixed = await shop.call("GET", `/v1/conversions?cursor=${first.nextCursor}`);
-	assert.equal(mixed.json.code, "malformed_cursor", "of the list in another order");
+	assert.equal(mixed.json.code, "malformed_cursor", "a cursor of the list in another order");
 	assert.deepEqual((await list({ occurredFrom: "2026-02-12", status: "APPROVED" })).orders, []);
 	for (const name of ["recordedFrom", "recordedBefore", "occurredFrom", "occurredBefore"]) {
 		for (const text of ["yesterday", "2026-02-30", "2026-02-12T08:00:00", "2026-02-12T08:00:00 01:00"]) {
@@ -173,7 +173,7 @@ test("a listing takes moments of recording and of the sale, the first included a
 	}
 });
 
-test("one conversion is shown by its id, with what the listing shows", async (t) => {
+test("one conversion is shown by its id, with the fields of the list", async (t) => {
 	const shop = await openTestShop(t);
 	const made = conversionOf(await shop.call("POST", "/v1/conversions", { body: SALE }));
 	const shown = await shop.call("GET", `/v1/conversions/${made.id}`);
@@ -185,7 +185,7 @@ test("one conversion is shown by its id, with what the listing shows", async (t)
 	assert.deepEqual([row?.outcome, row?.order_id, row?.conversion], ["SHOWN", "A-1", made.id]);
 });
 
-test("the window's end is shown while it counts, and the wait's end while it is parked", async (t) => {
+test("the end of the approval window is shown while RECORDED, and the end of the wait while PARKED", async (t) => {
 	const shop = await openTestShop(t);
 	await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=A-1&basketValue=1`);
 	shop.moveClock(DAY_MS);

@@ -15,7 +15,7 @@ async function failWith(t: Parameters<typeof openTestShop>[0], error: Error): Pr
 	});
 }
 
-test("an unexpected failure answers internal, tells the caller nothing of it, and is logged twice over", async (t) => {
+test("an unexpected failure is answered with internal and no details, and is in both logs", async (t) => {
 	const shop = await failWith(t, new Error("insert into secret_table failed"));
 	const { status, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
 	assert.equal(status, 500);
@@ -28,10 +28,10 @@ test("an unexpected failure answers internal, tells the caller nothing of it, an
 	);
 });
 
-test("a database out of reach or out of room answers unavailable and says when to come again", async (t) => {
-	// The last one is a full disk in PostgreSQL's words.
+test("if the database is out of reach or full, a call is answered with unavailable and Retry-After", async (t) => {
+	// The last one is PostgreSQL's code for a full disk.
 	const codes = ["ECONNREFUSED", "57P01", "08006", "53100", "40P01", "40001"].map((code) => ({ code }));
-	// Busy, input or output error, full, cannot open; and SQLITE_IOERR_READ, which says more about the second.
+	// Busy, I/O error, full, cannot open, and SQLITE_IOERR_READ, which is an extended code of an I/O error.
 	const sqliteCodes = [5, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
 	for (const fields of [...codes, ...sqliteCodes]) {
 		const shop = await failWith(t, Object.assign(new Error("not now"), fields));
@@ -42,7 +42,7 @@ test("a database out of reach or out of room answers unavailable and says when t
 	}
 });
 
-test("three batches in a row that the database has no room for are noticed, one that is stored ends it, and so does time", () => {
+test("three batches in a row that a full database refuses make storing fail, until one is stored or time has passed", () => {
 	const clock = createClock();
 	const storing = createStoringWatch(clock);
 	const full = Object.assign(new Error("full"), { code: "53100" });
@@ -58,7 +58,7 @@ test("three batches in a row that the database has no room for are noticed, one 
 	return clock.moveBy(10_000).then(() => assert.equal(storing.isFailing(), false, "tried again"));
 });
 
-test("while nobody is sure of the time a signed call is answered unavailable, and afterwards the same one is taken", async (t) => {
+test("a signed call is answered with unavailable while the clock is uncertain, and the same call is accepted afterwards", async (t) => {
 	let isSure = false;
 	const shop = await openTestShop(t, {
 		change: ({ clock }) => ({ clock: { ...clock, isSure: () => isSure } }),
@@ -78,7 +78,11 @@ test("while nobody is sure of the time a signed call is answered unavailable, an
 		[["unavailable", shop.programme.id]],
 		"the shop's people see it",
 	);
-	assert.equal((await shop.request("/v1/conversions")).status, 401, "who has no key is told so");
+	assert.equal(
+		(await shop.request("/v1/conversions")).status,
+		401,
+		"a call without a key gets its own refusal",
+	);
 	const pixel = await shop.request(`/pixel/${shop.programme.public_id}.gif?orderId=P-1&basketValue=1`);
 	assert.equal(pixel.status, 200);
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "PARKED");
@@ -87,7 +91,7 @@ test("while nobody is sure of the time a signed call is answered unavailable, an
 	assert.deepEqual(shop.complaints, []);
 });
 
-test("a database that refuses the statement itself is our failure: coming again does not help", async (t) => {
+test("a statement that the database refuses is answered with internal, because a retry does not help", async (t) => {
 	for (const fields of [{ code: "23505" }, { code: "ERR_SQLITE_ERROR", errcode: 19 }]) {
 		const shop = await failWith(t, Object.assign(new Error("a constraint"), fields));
 		const { status, json } = await shop.call("POST", "/v1/conversions", { body: SALE });
@@ -95,7 +99,7 @@ test("a database that refuses the statement itself is our failure: coming again 
 	}
 });
 
-test("with the database gone altogether the caller is still answered", async (t) => {
+test("a caller is answered even if every query fails", async (t) => {
 	const shop = await openTestShop(t);
 	await shop.store.close();
 	const { json } = await shop.call("POST", "/v1/conversions", { body: SALE });
@@ -103,7 +107,7 @@ test("with the database gone altogether the caller is still answered", async (t)
 	assert.equal(shop.complaints.length, 2);
 });
 
-test("a body that grows without a declared length is cut off at the limit", async (t) => {
+test("a body without a declared length is read up to the limit and then refused", async (t) => {
 	const shop = await openTestShop(t);
 	const chunkBytes = 16 * 1024;
 	let pulled = 0;
@@ -129,7 +133,7 @@ test("a body that grows without a declared length is cut off at the limit", asyn
 	assert.equal((await shop.inbound()).at(-1)?.outcome, "body_too_large");
 });
 
-test("a declared length over the limit is refused without reading", async (t) => {
+test("a declared length above the limit is refused without reading the body", async (t) => {
 	const shop = await openTestShop(t);
 	const body = new ReadableStream(
 		{
@@ -144,7 +148,7 @@ test("a declared length over the limit is refused without reading", async (t) =>
 	assert.equal((await read(response)).json.code, "body_too_large");
 });
 
-test("a body of exactly the limit is read, declared or not", async (t) => {
+test("a body of exactly the limit is read, with or without a declared length", async (t) => {
 	const shop = await openTestShop(t);
 	const body = JSON.stringify(SALE).padEnd(MAX_BODY_BYTES);
 	const headers = { "content-length": String(MAX_BODY_BYTES) };
@@ -152,7 +156,7 @@ test("a body of exactly the limit is read, declared or not", async (t) => {
 	assert.equal((await shop.call("POST", "/v1/conversions", { body })).json.outcome, "DUPLICATE");
 });
 
-test("a body that breaks off is the caller's trouble, not ours", async (t) => {
+test("a body that breaks off is refused and logged as the caller's problem", async (t) => {
 	const shop = await openTestShop(t);
 	const body = new ReadableStream({
 		pull(controller) {
@@ -169,7 +173,7 @@ test("a body that breaks off is the caller's trouble, not ours", async (t) => {
 	assert.deepEqual(shop.complaints, []);
 });
 
-test("refusals at once share inserts, each is stored before its answer, and a flood is bounded", async (t) => {
+test("concurrent refusals share inserts, each is stored before its answer, and a flood is bounded", async (t) => {
 	const shop = await openTestShop(t);
 	let inserts = 0;
 	const db = shop.store.db.withPlugin({
@@ -195,7 +199,7 @@ test("refusals at once share inserts, each is stored before its answer, and a fl
 	assert.equal(stored + dropped, flood);
 });
 
-test("strangers cannot fill the log: it keeps a thousand of their calls, then five a second, and a shop's own besides", async (t) => {
+test("the log stores a thousand calls of strangers, then five a second, and the refusals of shops in addition", async (t) => {
 	const shop = await openTestShop(t);
 	const { burst, perSecond } = STRANGERS_REFUSALS;
 	for (let sent = 0; sent < burst + 200; sent += 100) {
@@ -210,7 +214,7 @@ test("strangers cannot fill the log: it keeps a thousand of their calls, then fi
 	assert.equal((await shop.inbound()).length, burst + 1 + perSecond);
 });
 
-test("whoever has a key without its secret cannot fill the log either, and the shop's own calls stay in it", async (t) => {
+test("a caller with a key but no secret cannot fill the log, and the shop's own calls stay in it", async (t) => {
 	const shop = await openTestShop(t);
 	const headers = { authorization: `Bearer ${shop.credentials.key}` };
 	const { burst } = PROGRAMME_REFUSALS;
@@ -232,7 +236,7 @@ test("whoever has a key without its secret cannot fill the log either, and the s
 	);
 });
 
-/** No body is read from somebody whose key nobody knows. */
+/** Returns the shop's key as a header, because no body is read for an unknown key. */
 function keyOf({ credentials }: TestShop): { authorization: string } {
 	return { authorization: `Bearer ${credentials.key}` };
 }

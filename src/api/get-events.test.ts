@@ -1,5 +1,5 @@
-// The stream of events as a listener meets it: signed like every call, bounded, ended when it must end, and telling
-// exactly what a callback would.
+// The event stream as a listener sees it. It is signed like every call, bounded, ended when it must end, and has exactly
+// the events of the callbacks.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -26,7 +26,7 @@ import { makeShop, openTestShop, read, START_MS, type TestShop } from "./test-sh
 
 const LOOK_MS = 500;
 
-test("a stream begins with the programme and a position, and then tells what a callback would, field by field", async (t) => {
+test("a stream begins with the programme and a position, and then has every field of the callbacks", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen();
 	const [opening] = await stream.take();
@@ -52,7 +52,7 @@ test("a stream begins with the programme and a position, and then tells what a c
 	assert.deepEqual(
 		told.map(({ data }) => data),
 		outbox.map(({ body }) => `${body.slice(0, -1)},"sentAt":"${sentAt}"}`),
-		"byte for byte what the outbox holds for a callback of this moment",
+		"byte for byte the body of a callback that is sent now",
 	);
 	assert.deepEqual(
 		(await shop.inbound()).map(({ outcome, http_status }) => [outcome, http_status]),
@@ -64,7 +64,7 @@ test("a stream begins with the programme and a position, and then tells what a c
 	);
 });
 
-test("each event is signed as its callback would be, with the active secret, and afresh", async (t) => {
+test("each event is signed like its callback, with the active secret and a new nonce", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen();
 	for (const orderId of ["A-1", "A-2"]) {
@@ -94,7 +94,7 @@ test("each event is signed as its callback would be, with the active secret, and
 	assert.equal(new Set(told.map(({ signed }) => signed?.nonce)).size, 2);
 });
 
-test("what a listener tells is kept: of its own programme's events, while it listens and a little longer, and not without end", async (t) => {
+test("a listener's answers are stored for its own programme's events, while it listens and a little longer, and at a limited rate", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const other = await makeShop(shop.deps);
 	const sell = async (credentials: Credentials) => {
@@ -122,12 +122,12 @@ test("what a listener tells is kept: of its own programme's events, while it lis
 		const { status, json } = await read(await shop.request(request));
 		return json.kept ?? status;
 	};
-	assert.equal(await tell(heard(own)), 0, "nobody has listened");
+	assert.equal(await tell(heard(own)), 0, "no stream was opened");
 	const stream = await listen();
 	assert.equal(
 		await tell(heard(own), heard(foreign), heard(own, { event: "conversion.approved" })),
 		1,
-		"another shop's, and what never happened, are not",
+		"events of another shop and events that never happened are not stored",
 	);
 	const [kept] = await shop.store.db.selectFrom("local_answers").selectAll().execute();
 	assert.deepEqual(
@@ -152,10 +152,10 @@ test("what a listener tells is kept: of its own programme's events, while it lis
 		["invalid_field", "answers.1.status", "answers.1.status is missing. Send it as a number."],
 	);
 	await clock.moveBy(10 * 60_000);
-	assert.equal(await tell(heard(own)), 1, "a stream that is silent for long is still open");
+	assert.equal(await tell(heard(own)), 1, "a stream that has been silent for a while is still open");
 	await clock.moveBy(20 * 60_000);
 	assert.equal(stream.hasEnded, true);
-	assert.equal(await tell(heard(own)), 0, "gone for longer than a restart takes");
+	assert.equal(await tell(heard(own)), 0, "the stream was closed longer ago than a restart takes");
 	await listen();
 	let more = 0;
 	for (let n = 0; n < 6; n++) {
@@ -168,11 +168,11 @@ test("what a listener tells is kept: of its own programme's events, while it lis
 	assert.deepEqual(
 		newest.slice(-2).map(({ took_ms }) => took_ms),
 		[3, 4],
-		"of more than is kept the newest are, in their order",
+		"if there are too many, the newest are stored, in their order",
 	);
 });
 
-test("a listener that connects, and what it tells, are no sign that the shop's server can sign", async (t) => {
+test("neither a listener's connection nor its answers count as the first signed call of the shop's server", async (t) => {
 	const { shop, listen } = await open(t);
 	const firstSigned = async () =>
 		(await readIntegrationChecks(shop.store.db, shop.programme.id)).hasSignedRequest;
@@ -184,7 +184,7 @@ test("a listener that connects, and what it tells, are no sign that the shop's s
 	assert.equal(await firstSigned(), true);
 });
 
-test("no cursor tells whether another shop has sold: all differ, and all are equally long", async (t) => {
+test("cursors do not reveal sales of other shops: all differ, and all have the same length", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const other = await makeShop(shop.deps);
 	const cursors: string[] = [];
@@ -203,7 +203,7 @@ test("no cursor tells whether another shop has sold: all differ, and all are equ
 	assert.equal(new Set(cursors.map((cursor) => cursor.length)).size, 1);
 });
 
-test("a batch full of other shops' moves says nothing; the next heartbeat has the position behind it", async (t) => {
+test("a batch of other shops' moves sends nothing, and the next heartbeat has the position after it", async (t) => {
 	const { shop, listen, clock, counter } = await open(t);
 	const other = await makeShop(shop.deps);
 	const move = await anyMove({ store: shop.store, programme: other.programme });
@@ -216,7 +216,7 @@ test("a batch full of other shops' moves says nothing; the next heartbeat has th
 	}
 	await clock.moveBy(LOOK_MS);
 	await clock.moveBy(0);
-	assert.ok(counter.count - before >= 3, "the batches behind it are read without a pause");
+	assert.ok(counter.count - before >= 3, "the batches after it are read without a pause");
 	assert.deepEqual(await stream.take(), []);
 	await clock.moveBy(16_000);
 	const [heartbeat] = await stream.take();
@@ -229,7 +229,7 @@ test("a batch full of other shops' moves says nothing; the next heartbeat has th
 	assert.deepEqual(await again.events(), ["conversion.approved any"]);
 });
 
-test("test=true tells tests alone", async (t) => {
+test("test=true sends only events of test conversions", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen("/v1/events?test=true");
 	for (const isTest of [true, false]) {
@@ -240,7 +240,7 @@ test("test=true tells tests alone", async (t) => {
 	assert.deepEqual(await stream.events(), ["conversion.recorded test true"]);
 });
 
-test("after= goes on behind an event, or behind the position of a silent stream, with nothing missing or twice", async (t) => {
+test("after= continues after an event or a heartbeat, with nothing missing and nothing twice", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const first = await listen();
 	const [opening] = await first.take();
@@ -267,7 +267,7 @@ test("after= goes on behind an event, or behind the position of a silent stream,
 	assert.deepEqual(await fourth.events(), ["conversion.recorded C"]);
 });
 
-test("another programme's cursor is refused, and one of a position this database has not reached", async (t) => {
+test("a cursor of another programme is refused, and so is one that this database has not reached", async (t) => {
 	const { shop, listen, refuse } = await open(t);
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "A", basketValue: "1.00" } });
 	const [opening] = await (await listen()).take();
@@ -278,7 +278,7 @@ test("another programme's cursor is refused, and one of a position this database
 	assert.equal((await refuse(target)).json.code, "malformed_cursor");
 });
 
-test("a key that is revoked ends its stream before anything more is told, a quiet one by the next heartbeat", async (t) => {
+test("a revoked key ends its stream before the next message, and a silent stream before the next heartbeat", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const quiet = await listen("/v1/events?test=true");
 	const stream = await listen();
@@ -297,7 +297,7 @@ test("a key that is revoked ends its stream before anything more is told, a quie
 	assert.equal(clock.waitingTimers, 0);
 });
 
-test("a stream ends before anything more is signed once nobody is sure of the time", async (t) => {
+test("a stream ends before the next message while the clock is uncertain", async (t) => {
 	let isSure = true;
 	const { shop, listen, refuse, clock } = await open(t, () => isSure);
 	const stream = await listen();
@@ -309,13 +309,13 @@ test("a stream ends before anything more is signed once nobody is sure of the ti
 	assert.equal((await refuse()).json.code, "unavailable");
 });
 
-test("a secret that is ended ends the streams that were opened with it", async (t) => {
+test("ending a secret ends the streams that were opened with it", async (t) => {
 	const { shop, listen, clock } = await open(t);
 	const stream = await listen();
 	await stream.take();
 	await replaceSecret(shop.deps, shop.programme.public_id);
 	await clock.moveBy(16_000);
-	assert.equal(stream.hasEnded, false, "the old one is good for a day, unless somebody ends it");
+	assert.equal(stream.hasEnded, false, "the old secret is valid for a day, unless somebody ends it");
 	await endReplacedSecrets(shop.deps, shop.programme.public_id, COMMAND_LINE);
 	await shop.store.db
 		.insertInto("moves")
@@ -325,7 +325,7 @@ test("a secret that is ended ends the streams that were opened with it", async (
 	assert.deepEqual([await stream.events(), stream.hasEnded], [[], true]);
 });
 
-test("a programme has a few streams, all together a bounded number, and a refusal says so", async (t) => {
+test("streams are limited for each programme and in total, and a refusal says so", async (t) => {
 	const { shop, listen, refuse } = await open(t);
 	for (let n = 0; n < MAX_STREAMS_A_PROGRAMME; n++) await listen();
 	const { status, json } = await refuse();
@@ -349,11 +349,11 @@ test("when the service stops, every stream ends at once", async (t) => {
 		assert.equal(stream.hasEnded, true);
 	}
 	assert.equal(clock.waitingTimers, 0);
-	// Not "too many streams": whoever listens comes back to another process, or to this one in a moment.
+	// Not "too many streams", because the listener can reconnect to another process, or to this one in a moment.
 	assert.equal((await refuse("/v1/events")).json.code, "unavailable");
 });
 
-test("a burst goes out batch by batch as it is read; a reader who stops costs one batch and is hung up on", async (t) => {
+test("a burst is sent in batches as it is read, and a reader that stops costs one batch and is disconnected", async (t) => {
 	const { shop, clock, counter } = await open(t);
 	let hangUps = 0;
 	const outgoing = { destroy: () => hangUps++ };
@@ -370,7 +370,7 @@ test("a burst goes out batch by batch as it is read; a reader who stops costs on
 	const readings = () => counter.count - before;
 	await clock.moveBy(LOOK_MS);
 	await clock.moveBy(10_000);
-	assert.equal(readings(), 1, "nothing more is read until this much was taken");
+	assert.equal(readings(), 1, "nothing more is read until the reader has taken the batch");
 	const batch = await reader?.read();
 	assert.ok((batch?.value?.byteLength ?? 0) < 500_000);
 	await clock.moveBy(0);
@@ -403,14 +403,14 @@ async function open(t: TestContext, isSure: () => boolean = () => true) {
 	};
 	const refuse = async (target = "/v1/events", credentials: Credentials = shop.credentials) => {
 		const response = await shop.request(signedRequest("GET", target, credentials, { nowMs: clock.nowMs() }));
-		// A 200 would be an endless stream.
+		// With 200 the stream would be endless.
 		assert.notEqual(response.status, 200, target);
 		return read(response);
 	};
 	return { shop, clock, counter, listen, refuse, stop: () => stopping.abort() };
 }
 
-/** How often the feed was read: its query is the only one over a query. */
+/** Counts how often the feed was read. Its query is the only one with a subquery in its from clause. */
 class ReadingCounter implements KyselyPlugin {
 	count = 0;
 
@@ -465,7 +465,7 @@ class StreamReader {
 		this.hasEnded = true;
 	}
 
-	/** What came since the last look. */
+	/** Returns the text that arrived since the last call. */
 	async take(): Promise<Message[]> {
 		await settle();
 		const messages = this.#text.split("\n\n").filter((text) => text !== "");

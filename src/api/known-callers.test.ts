@@ -1,4 +1,4 @@
-// How long the service goes by what it has read of a caller.
+// How long cached keys, secrets and programmes are used.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,13 +13,13 @@ import { discardSecret, prepareSecret } from "../programmes/signing-secret.ts";
 import { revokeApiKey } from "../store/queries/keys.ts";
 import { openTestShop, read, START_MS, type TestShop } from "./test-shop.test-support.ts";
 
-/** Another key of the same programme. */
+/** Adds another key to the programme. */
 async function addKey({ deps, programme, credentials }: TestShop) {
 	const { keyId, key } = expectValue(await issueKey(deps, programme.public_id, COMMAND_LINE));
 	return { keyId, credentials: { ...credentials, key } };
 }
 
-test("calls of one key within a second read it once, and again after the second", async (t) => {
+test("a key is read once for all calls within a second, and again after it", async (t) => {
 	const shop = await openTestShop(t);
 	let readings = 0;
 	const db = shop.store.db.withPlugin({
@@ -45,7 +45,7 @@ test("calls of one key within a second read it once, and again after the second"
 	assert.equal(readings, 2);
 });
 
-test("a key that is revoked here is refused from the next call on, and one revoked elsewhere after a second", async (t) => {
+test("a key that is revoked in this process is refused at once, and one that is revoked in another process after a second", async (t) => {
 	const shop = await openTestShop(t);
 	for (const isHere of [true, false]) {
 		const { keyId, credentials } = await addKey(shop);
@@ -55,7 +55,7 @@ test("a key that is revoked here is refused from the next call on, and one revok
 		if (isHere) {
 			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, COMMAND_LINE));
 		} else {
-			// As another process does it: nobody here is told.
+			// Another process revokes it, so this process is not notified.
 			await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
 			shop.moveClock(SECOND_MS - 1);
 			assert.equal((await call()).status, 200);
@@ -65,7 +65,7 @@ test("a key that is revoked here is refused from the next call on, and one revok
 	}
 });
 
-test("a key that is revoked while it is being read is not kept as good", async (t) => {
+test("a key that is revoked while it is being read is not cached as valid", async (t) => {
 	let onReading: (() => Promise<unknown>) | undefined;
 	const shop = await openTestShop(t, {
 		change: ({ store }) => ({
@@ -86,7 +86,7 @@ test("a key that is revoked while it is being read is not kept as good", async (
 	const { keyId, credentials } = await addKey(shop);
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
-	// In the middle of the first reading: it has the key as it was.
+	// During the first read, which has already found the valid key.
 	onReading = () =>
 		revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, COMMAND_LINE);
 	await call();
@@ -94,7 +94,7 @@ test("a key that is revoked while it is being read is not kept as good", async (
 	assert.equal((await call()).json.code, "revoked_api_key");
 });
 
-test("a key that is revoked while the body is on its way opens nothing", async (t) => {
+test("a key that is revoked while the body is being sent is refused", async (t) => {
 	const shop = await openTestShop(t);
 	const { keyId, credentials } = await addKey(shop);
 	const body = { orderId: "A-1", basketValue: "100.00" };
@@ -118,7 +118,7 @@ test("a key that is revoked while the body is on its way opens nothing", async (
 	assert.deepEqual(await shop.stored(), before);
 });
 
-test("a secret that is prepared or discarded here counts from the next call on", async (t) => {
+test("a secret that is prepared or discarded in this process takes effect with the next call", async (t) => {
 	const shop = await openTestShop(t);
 	assert.equal((await shop.call("GET", "/v1/conversions")).status, 200);
 	const { secretId, secret } = expectValue(
@@ -172,7 +172,7 @@ test("a call whose commit fails leaves nothing of it in memory, and the next cal
 	);
 });
 
-test("a programme's terms that are changed here hold for the next call", async (t) => {
+test("terms that are changed in this process take effect with the next call", async (t) => {
 	const shop = await openTestShop(t);
 	const record = async (orderId: string) => {
 		const { json } = await shop.call("POST", "/v1/conversions", { body: { orderId, basketValue: "100.00" } });

@@ -22,7 +22,7 @@ async function lastRow(shop: TestShop) {
 	return row;
 }
 
-test("what a pixel gets wrong is in the log with its reason; nothing is stored and the image still comes", async (t) => {
+test("a wrong pixel call is in the log with its reason, stores nothing, and still gets the image", async (t) => {
 	const shop = await openTestShop(t);
 	const good = "orderId=A-1&basketValue=1";
 	const cases: readonly (readonly [target: string, outcome: string, orderId: string | null])[] = [
@@ -72,7 +72,7 @@ test("what a pixel gets wrong is in the log with its reason; nothing is stored a
 	assert.deepEqual(shop.complaints, []);
 });
 
-test("a look-alike order is refused by the pixel with the character that nobody sees, and the real order stays alone", async (t) => {
+test("a pixel call with an invisible character in its order id is refused by name, and the real order is not affected", async (t) => {
 	const shop = await openTestShop(t);
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "8001", basketValue: "500.00" } });
 	await load(shop, pixel(shop, "orderId=%C2%A08001&basketValue=1"));
@@ -86,7 +86,7 @@ test("a look-alike order is refused by the pixel with the character that nobody 
 	);
 });
 
-test("the image comes also when the database fails, and the failure is in the service's log", async (t) => {
+test("the image is answered if the database fails, and the failure is in the service's log", async (t) => {
 	const shop = await openTestShop(t, {
 		change: ({ store }) => ({
 			store: { ...store, transact: () => Promise.reject(new Error("disk full")) },
@@ -104,7 +104,7 @@ test("the image comes also when the database fails, and the failure is in the se
 	assert.ok(closed.complaints.length > 0);
 });
 
-test("a method other than GET reports nothing and is refused with what is allowed", async (t) => {
+test("a method other than GET reports nothing and is refused with the allowed methods", async (t) => {
 	const shop = await openTestShop(t);
 	for (const method of ["HEAD", "POST", "OPTIONS"]) {
 		const response = await shop.request(pixel(shop, "orderId=A-1&basketValue=1"), { method });

@@ -25,7 +25,7 @@ const DECISIONS = "/v1/decisions/batch";
 const sale = (orderId: string, basketValue = "100.00") => ({ orderId, basketValue });
 const words = (items: readonly Item[]) => items.map(({ outcome, problem }) => outcome ?? problem?.code);
 
-test("each sale of a batch has its outcome or its problem, at its own place", async (t) => {
+test("each sale of a batch has its outcome or its problem at the same place", async (t) => {
 	const shop = await openTestShop(t);
 	const results = await send(shop, SALES, [
 		sale("A-1"),
@@ -53,7 +53,7 @@ test("each sale of a batch has its outcome or its problem, at its own place", as
 	assert.deepEqual([...new Set(shop.announced)], [shop.programme.id]);
 });
 
-test("a repeated sale is a DUPLICATE that says in what it differs, in the answer and in the inbound log", async (t) => {
+test("a repeated sale is a DUPLICATE, and the answer and the inbound log name the fields that differ", async (t) => {
 	const shop = await openTestShop(t);
 	const occurredAt = "2026-02-01T00:00:00.000Z";
 	const first = { ...sale("A-1"), occurredAt };
@@ -85,7 +85,7 @@ test("a repeated sale is a DUPLICATE that says in what it differs, in the answer
 	assert.equal((await shop.inbound()).at(-1)?.detail, said);
 });
 
-test("a signed test about what a pixel reported is a DUPLICATE: the sale stays one, and is confirmed by a report that is no test", async (t) => {
+test("a signed test report for a pixel's order is a DUPLICATE, and a real report confirms the order later", async (t) => {
 	for (const parksPixels of [true, false]) {
 		const shop = await openTestShop(t, { parksPixels });
 		const { public_id: programmeId } = shop.programme;
@@ -99,7 +99,7 @@ test("a signed test about what a pixel reported is a DUPLICATE: the sale stays o
 	}
 });
 
-test("nobody takes the name of a conversion that makes way: the order's signed report is recorded", async (t) => {
+test("an order id that looks like a replaced conversion's name does not block the order's signed report", async (t) => {
 	const shop = await openTestShop(t, { parksPixels: false });
 	const pixel = (orderId: string) => {
 		const query = new URLSearchParams({ orderId, basketValue: "1.00" });
@@ -116,10 +116,10 @@ test("nobody takes the name of a conversion that makes way: the order's signed r
 	const recorded = await shop.call("POST", "/v1/conversions", { body: sale("A-1") });
 	assert.deepEqual([recorded.status, recorded.json.outcome], [201, "RECORDED"]);
 	const listed = await shop.call("GET", `/v1/conversions?orderId=${encodeURIComponent(taken)}`, {});
-	assert.equal(listed.status, 200, "the one that made way can be looked for");
+	assert.equal(listed.status, 200, "the replaced conversion can be found");
 });
 
-test("a key that reports takes sales and reversals; of decisions it takes those about tests alone, single or in a batch", async (t) => {
+test("a key that may only report can report sales and reversals, and decide about tests only, singly and in a batch", async (t) => {
 	const shop = await openTestShop(t);
 	const asked = { right: "report" };
 	const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE, asked));
@@ -158,7 +158,7 @@ test("a key that reports takes sales and reversals; of decisions it takes those 
 	);
 });
 
-test("decisions of a batch are taken in their order, each with its reason", async (t) => {
+test("decisions of a batch are made in their order, each with its reason", async (t) => {
 	const shop = await openTestShop(t);
 	await send(shop, SALES, [sale("A-1"), sale("A-2"), sale("A-3")]);
 	const results = await send(shop, DECISIONS, [
@@ -188,7 +188,7 @@ test("decisions of a batch are taken in their order, each with its reason", asyn
 	);
 });
 
-test("the inbound log has a row for the call and one for each item that was refused", async (t) => {
+test("the inbound log has a row for a batch and one for each refused item", async (t) => {
 	const shop = await openTestShop(t);
 	await send(shop, SALES, [sale("A-1"), sale("A-2", "1,50"), sale("A-3"), { orderId: "A-4" }]);
 	assert.deepEqual(
@@ -206,7 +206,7 @@ test("the inbound log has a row for the call and one for each item that was refu
 	);
 });
 
-test("500 of the longest sales are one call; more items, more bytes or none are refused whole", async (t) => {
+test("500 of the longest sales fit into one call, and a call with more items, more bytes or no item is refused as a whole", async (t) => {
 	const shop = await openTestShop(t);
 	const longest = (n: number) => ({
 		...sale(`${n}`.padEnd(128, "-x"), "999999999999.99"),
@@ -236,7 +236,7 @@ test("500 of the longest sales are one call; more items, more bytes or none are 
 	assert.deepEqual(await shop.stored(), before);
 });
 
-test("a large body is not read from somebody whose key nobody knows", async (t) => {
+test("a large body is not read if the key is unknown", async (t) => {
 	const shop = await openTestShop(t);
 	const body = new ReadableStream(
 		{
@@ -251,7 +251,7 @@ test("a large body is not read from somebody whose key nobody knows", async (t) 
 	assert.equal(response.status, 401);
 });
 
-test("a batch that is sent again, signed anew, records nothing twice", async (t) => {
+test("a batch that is sent again with a new signature records nothing twice", async (t) => {
 	const shop = await openTestShop(t);
 	const items = [sale("A-1"), sale("A-2")];
 	const first = await send(shop, SALES, items);

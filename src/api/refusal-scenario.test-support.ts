@@ -1,4 +1,4 @@
-// What a refused call must look like from every side: the answer, the log row, and that nothing else was stored.
+// Checks a refused call: its answer, its row of the log, and that nothing else was stored.
 
 import assert from "node:assert/strict";
 import type { CallOptions } from "../../test/support/signed-request.ts";
@@ -8,18 +8,18 @@ import type { Answered, TestShop } from "./test-shop.test-support.ts";
 export interface Scenario {
 	what: string;
 	field?: string;
-	/** What the log row's order is; undefined when the call names none. */
+	/** Order in the log's row, or undefined if the call names none. */
 	orderId?: string;
 	detail?: RegExp;
-	/** Happens before the count of what is stored. */
+	/** Runs before the stored rows are read for the comparison. */
 	prepare?: (shop: TestShop) => Promise<unknown>;
 	call: (shop: TestShop) => Promise<Answered>;
 }
 
-/** Who is calling, and is it really them. */
+/** Codes of refusals because of the caller. */
 export type CallerCode = CodeOf<"caller">;
 
-/** What is being said: every other code but our own failures (failures.test.ts), so that none comes without a test. */
+/** Codes of refusals because of the content: all others except our own failures (failures.test.ts). */
 export type ContentCode = Exclude<ApiFaultCode, CallerCode | CodeOf<"own">>;
 
 export const SALE = { orderId: "A-1", basketValue: "100.00" };

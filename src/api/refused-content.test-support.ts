@@ -1,4 +1,4 @@
-// Calls refused for what they say: a table, by code.
+// A table of calls that are refused because of their content, by fault code.
 
 import assert from "node:assert/strict";
 import { expectValue } from "../../test/support/shop-account.ts";
@@ -54,14 +54,14 @@ const reportingKey = (target: string, body: object): Scenario => ({
 	call: async (shop) => {
 		const asked = { right: "report" };
 		const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE, asked));
-		// The change of keys is announced; the refused call must announce nothing.
+		// The new key is announced, but the refused call must announce nothing.
 		shop.announced.length = 0;
 		const options = { body: { orderId: "A-1", ...body }, nowMs: shop.deps.clock.nowMs() };
 		const credentials = { ...shop.credentials, key };
 		return read(await shop.request(signedRequest("POST", target, credentials, options)));
 	},
 });
-/** The detail names the status that the order is in. */
+/** The detail of the fault names the status of the order. */
 const wrongMove = (
 	target: string,
 	body: object,

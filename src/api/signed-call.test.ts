@@ -9,7 +9,7 @@ import { makeShop, openTestShop, read, START_MS } from "./test-shop.test-support
 
 const SALE = { orderId: "A-1", basketValue: "100.00" };
 
-test("the very same request is accepted once, also when two copies arrive together", async (t) => {
+test("the same request is accepted once, also if two copies arrive together", async (t) => {
 	const shop = await openTestShop(t);
 	const request = signedRequest("POST", "/v1/conversions", shop.credentials, { body: SALE, nowMs: START_MS });
 	const answers = await Promise.all([shop.request(request.clone()), shop.request(request.clone())]);
@@ -24,7 +24,7 @@ test("the very same request is accepted once, also when two copies arrive togeth
 	]);
 });
 
-test("a nonce belongs to its programme, and a read spends one too", async (t) => {
+test("a nonce is spent for its programme only, and a read spends one, too", async (t) => {
 	const shop = await openTestShop(t);
 	const nonce = "0123456789abcdef";
 	assert.equal((await shop.call("GET", "/v1/conversions", { nonce })).status, 200);
@@ -34,7 +34,7 @@ test("a nonce belongs to its programme, and a read spends one too", async (t) =>
 	assert.equal((await shop.request(request)).status, 200);
 });
 
-test("a call that fails on our side spends no nonce: the same request then goes through", async (t) => {
+test("a call that fails on our side does not spend its nonce, so the same request succeeds later", async (t) => {
 	let isBroken = true;
 	const shop = await openTestShop(t, {
 		change: ({ store }) => ({
@@ -67,7 +67,7 @@ test("an upper-case signature is accepted", async (t) => {
 	assert.equal((await shop.request(request)).status, 201);
 });
 
-test("a replaced secret is good for 24 hours more, and the new one at once", async (t) => {
+test("a replaced secret is valid for 24 more hours, and the new one at once", async (t) => {
 	const shop = await openTestShop(t);
 	const newSecret = expectValue(await replaceSecret(shop.deps, shop.programme.public_id));
 	const signWith = async (secret: string, nowMs: number) => {
@@ -107,7 +107,7 @@ test("pages are served while a caller with a valid key sends its body slowly", a
 	assert.equal((await answered).status, 201);
 });
 
-test("what is signed is the target on the wire, however the server rewrites it", async (t) => {
+test("the signature covers the target as it was sent, even if the server rewrites it", async (t) => {
 	const shop = await openTestShop(t);
 	const cases = [
 		["/v1/x/../conversions?orderId=a|b", "/v1/x/../conversions?orderId=a|b"],

@@ -1,5 +1,4 @@
-// A whole service in a folder of its own, with one shop: a real SQLite file, a clock that tests move, and an
-// app that answers in process.
+// A service with one shop for tests: a real SQLite file, a clock that the test moves, and an app that answers in process.
 
 import type { TestContext } from "node:test";
 import { makeAppDeps } from "../../test/support/app-deps.ts";
@@ -26,15 +25,15 @@ export interface TestShop {
 	store: Store;
 	programme: Programme;
 	credentials: Credentials;
-	/** Programmes the engines were told of, in order. */
+	/** Programmes that were announced to the engines, in order. */
 	announced: number[];
-	/** What went to the log at the levels warn and error. */
+	/** Fields of log lines at the levels warn and error. */
 	complaints: object[];
 	moveClock(byMs: number): void;
 	request: ReturnType<typeof createApp>["request"];
-	/** Signs as the shop and sends. */
+	/** Sends a request that the shop has signed. */
 	call(method: string, target: string, options?: Partial<CallOptions>): Promise<Answered>;
-	/** Everything that must not change when a call is refused. */
+	/** Returns all rows that must not change when a call is refused. */
 	stored(): Promise<object>;
 	inbound(): Promise<NewInboundCall[]>;
 }
@@ -45,7 +44,7 @@ export interface Answered {
 	json: AnswerJson;
 }
 
-/** What the tests look at, of answers and problems alike. */
+/** Fields of answers and problems that tests read. */
 export type AnswerJson = Partial<
 	OutcomeBody & ConversionPage & ReturnType<typeof problemBody> & { kept: number }
 >;
@@ -105,7 +104,7 @@ export async function read(response: Response): Promise<Answered> {
 	return { status: response.status, headers: response.headers, json: text === "" ? {} : JSON.parse(text) };
 }
 
-/** Another programme in the same store, for what must not be seen from outside. */
+/** Adds another programme, to test what its callers must not see. */
 export async function makeShop(
 	deps: AccountsDeps,
 	options: { parksPixels?: boolean; currency?: string } = {},

@@ -1,5 +1,5 @@
-// Whoever calls the service without end, and the shop beside them whose sales are timed: each in a process of its own, so
-// that neither the service nor the other has to do its work.
+// A client that floods the service, or a shop whose sales are timed meanwhile. Each runs in a process of its own, so that
+// neither takes time from the service or from the other.
 
 import { Pool } from "undici";
 import { serveParent } from "../support/forked-process.ts";
@@ -7,9 +7,9 @@ import { type Credentials, signedRequest } from "../support/signed-request.ts";
 
 export type FloodOrder =
 	| { what: "flood"; url: string; flood: Flood }
-	/** How long each of so many took, and each health check between them; rejects at the first that is not answered well. */
+	/** Sends `count` sales with health checks between them and answers their durations. Fails at the first wrong answer. */
 	| { what: "sell"; url: string; shop: Credentials; orders: string; count: number }
-	/** How many were answered, by status. */
+	/** Answers the number of answers by status. */
 	| { what: "report" };
 
 export interface Flood {
@@ -17,11 +17,11 @@ export interface Flood {
 	connections: number;
 	method: "GET" | "POST";
 	path: string;
-	/** Signed anew each time, where the flood is a shop's. */
+	/** Credentials with which each request of a shop's flood is signed. */
 	signedBy?: Credentials;
 	headers?: Readonly<Record<string, string>>;
 	body?: string;
-	/** Each from another address, behind a proxy that is trusted. */
+	/** True if each request comes from another address, through a trusted proxy. */
 	isFromEverywhere?: boolean;
 }
 
@@ -65,10 +65,10 @@ function startFlood(url: string, flood: Flood): void {
 		await response.body.dump({ limit: Number.POSITIVE_INFINITY });
 		answered[response.statusCode] = (answered[response.statusCode] ?? 0) + 1;
 	};
-	const goOn = async (): Promise<void> => {
+	const askForever = async (): Promise<void> => {
 		for (;;) await ask().catch(() => undefined);
 	};
-	for (let n = 0; n < flood.connections; n++) void goOn();
+	for (let n = 0; n < flood.connections; n++) void askForever();
 }
 
 async function sell(
@@ -91,7 +91,7 @@ async function sell(
 		);
 		await timed(times.salesMs, 201, () => pool.request({ method: "POST", path, headers, body }));
 		await timed(times.healthMs, 200, () => pool.request({ method: "GET", path: "/healthz" }));
-		// Not in step with whatever the flood does.
+		// The pause varies, so that sales do not fall into step with the flood.
 		await new Promise((resolve) => setTimeout(resolve, 5 + (n % 7)));
 	}
 	await pool.close();

@@ -1,5 +1,5 @@
-// What a shop's sale takes while somebody else asks for pages, signs in, reads or checks signatures without end, beside
-// what it takes when all is quiet. The two take turns, and of each the best round counts, because machines are noisy.
+// Measures how long a shop's sale takes during a flood of pages, sign-ins, reads or signature checks, compared with a quiet
+// service. Quiet and flooded rounds alternate, and the best round of each counts, because machines are noisy.
 
 import { startSession } from "../../src/people/auth.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
@@ -16,7 +16,7 @@ export interface FloodFigures {
 	name: string;
 	quietMs: number;
 	floodMs: number;
-	/** Of the health checks in the flood. */
+	/** Slowest health check during the flood. */
 	slowestHealthMs: number;
 	answered: object;
 }

@@ -1,5 +1,5 @@
-// Shops that report sales as fast as the service takes them: so many senders, each with its next report as soon
-// as the last one is answered. Every answer must be the one that a new report gets.
+// Shops that report sales as fast as the service accepts them. Each of several senders sends its next report as soon as the
+// last one is answered. Every answer must be that of a new sale.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { Pool } from "undici";
@@ -8,21 +8,21 @@ import type { ShopAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 
 export interface AnsweredShop {
-	/** The conversion's public id by order. */
+	/** Public id of the conversion, by order. */
 	conversions: Map<string, string>;
-	/** What it is therefore owed, as `cnv_… conversion.recorded`. */
+	/** Events that the shop is owed, such as `cnv_… conversion.recorded`. */
 	events: Set<string>;
 }
 
 export type Intake = ReturnType<typeof startIntake>;
 
-/** As many as it takes to keep a service of one process busy all the time. */
+/** Number of senders, enough to keep a service of one process busy all the time. */
 const SENDERS = 16;
-/** So that shops are owed a second event for some conversions. */
+/** Share of sales that are also approved, so that shops are owed a second event for them. */
 const APPROVED_SHARE = 0.1;
 const MAX_TRIES = 5;
 const PAUSE_MS = 500;
-/** A service that leaves a shop waiting this long has failed it. */
+/** Time after which a call without an answer counts as failed. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
 export function startIntake(
@@ -54,7 +54,7 @@ export function startIntake(
 		const response = await pool.request({ path, method: "POST", headers: Object.fromEntries(headers), body });
 		const text = await response.body.text();
 		latenciesMs.push(performance.now() - startedMs);
-		// A machine that stands still for seconds is told so, and the report is sent again, as shops do.
+		// On a machine that stalls for seconds a call may be refused with 503. It is sent again, as shops do.
 		if (response.statusCode === 503 && tries < MAX_TRIES) {
 			state.busy++;
 			await wait(PAUSE_MS);
@@ -82,21 +82,21 @@ export function startIntake(
 		}
 	}
 
-	/** Rejects with the first wrong answer; never resolves before `stop`. */
+	/** Rejects with the first wrong answer. Does not resolve before `stop`. */
 	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(() => pool.close());
-	// Whoever holds it hears of a failure; until somebody does, it must not end the process.
+	// The caller handles a failure later. Until then it must not end the process.
 	done.catch(() => pool.destroy());
 	return {
-		/** By shop. */
+		/** In the order of the shops. */
 		answered: accounts as readonly AnsweredShop[],
-		/** One a call. */
+		/** One for each call. */
 		latenciesMs,
-		/** Calls that were told to come again. */
+		/** Number of calls that were answered with 503. */
 		get busy() {
 			return state.busy;
 		},
 		done,
-		/** Takes no new reports, and resolves when all senders have their answers. */
+		/** Sends no new reports, and resolves when all senders have their answers. */
 		async stop(): Promise<void> {
 			state.isStopping = true;
 			await done;

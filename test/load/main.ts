@@ -1,4 +1,4 @@
-// The command behind `npm run load`.
+// The command `npm run load`.
 
 import { runProof } from "../support/proof.ts";
 import { loadProof } from "./proof.ts";

@@ -1,15 +1,15 @@
-// How much memory the service's process holds, read while it is under load: what is left on its heap after a collection,
-// asked for through its inspector, and its resident size. The latter also shows how lazily garbage is collected.
+// Measures the memory of the service's process under load: the size of its heap after a garbage collection, through the
+// inspector, and its resident size, which also depends on how late garbage is collected.
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Of the inspector, which also says things that nobody asked for. */
+/** Message of the inspector. It also sends messages that are not replies. */
 interface Reply {
 	id?: number;
 	result?: { usedSize?: number; backingStorageSize?: number };
 }
 
-/** `inspectorUrl` is what the process says after "Debugger listening on". */
+/** `inspectorUrl` is the address that the process prints after "Debugger listening on". */
 export async function openMemory(inspectorUrl: string) {
 	const socket = new WebSocket(inspectorUrl);
 	const waiting = new Map<number, PromiseWithResolvers<Reply["result"]>>();
@@ -22,7 +22,8 @@ export async function openMemory(inspectorUrl: string) {
 		waiting.delete(id);
 	});
 	const fail = (): void => {
-		for (const { reject } of [opened, ...waiting.values()]) reject(new Error("the inspector hung up"));
+		for (const { reject } of [opened, ...waiting.values()])
+			reject(new Error("the inspector closed the connection"));
 	};
 	socket.addEventListener("error", fail);
 	socket.addEventListener("close", fail);
@@ -36,7 +37,7 @@ export async function openMemory(inspectorUrl: string) {
 	}
 
 	return {
-		/** Collects garbage in the other process, and tells what is left, buffers outside the heap included. */
+		/** Collects garbage in the other process and returns the remaining size, including buffers outside the heap. */
 		async measureLiveBytes() {
 			await call("HeapProfiler.collectGarbage");
 			const { usedSize, backingStorageSize } = (await call("Runtime.getHeapUsage")) ?? {};
@@ -48,12 +49,12 @@ export async function openMemory(inspectorUrl: string) {
 }
 
 /**
- * By how much a process grows under steady load: the median of the last third of its sizes against the one before. The
- * first third is left out: compiled code, caches and prepared statements find their size in it.
+ * Returns the growth of a process under steady load, which is the median of the last third of its sizes minus that of the
+ * second third. The first third does not count, because compiled code, caches and prepared statements grow in it.
  */
 export function growthOf(sizes: readonly number[]): number {
 	const third = Math.floor(sizes.length / 3);
-	if (third === 0) throw new RangeError(`${sizes.length} sizes are too few to tell whether it grows`);
+	if (third === 0) throw new RangeError(`${sizes.length} sizes are too few to measure growth`);
 	return median(sizes.slice(2 * third)) - median(sizes.slice(third, 2 * third));
 }
 

@@ -1,5 +1,5 @@
-// `npm run load`: intake at the rate the machine holds, while callbacks drain to shops of which a tenth hang.
-// No error, no growth of memory, no loss.
+// `npm run load` reports sales as fast as the machine allows, while callbacks are sent to shops of which a tenth hang. It
+// proves that there is no error, no growth of memory and no loss.
 
 import { randomBytes, randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -24,35 +24,35 @@ export interface LoadOptions {
 	seconds: number;
 	seed: number;
 	usesPostgres: boolean;
-	/** How long to wait for the last delivery of a shop that answers. */
+	/** Maximum time to wait for the last delivery of shops that answer. */
 	drainSeconds: number;
 }
 
 export interface LoadReport {
 	calls: number;
 	delivered: number;
-	/** Of shops that hang: still to be sent, each with a due time. */
+	/** Deliveries of shops that hang, which are still pending and have a due time. */
 	waiting: number;
 	text: string;
 }
 
 const SHOPS = 20;
 const HANGING = 2;
-/** What is under way differs from one moment to the next; a run of five minutes stays well within. */
+/** Maximum growth of the live heap. Work in progress varies, and a run of five minutes stays well below. */
 const LIVE_MAY_GROW_BYTES = 4_000_000;
-/** Garbage that nobody has collected yet comes and goes by tens of megabytes. */
+/** Maximum growth of the resident size. Uncollected garbage varies by tens of megabytes. */
 const RESIDENT_MAY_GROW_BYTES = 64_000_000;
-/** Often enough to see growth in a short run, without being the load itself. */
+/** Number of samples, enough to see growth in a short run without adding much load. */
 const SAMPLES = 30;
-/** On a machine that stands still now and then, a short run goes on until there are so many. */
+/** Minimum number of samples. On a machine that stalls, a short run continues until it has them. */
 const MIN_SAMPLES = 9;
-/** On a machine this busy a healthy shop may miss its five seconds once: it gets the callback a minute later. */
+/** On a busy machine a healthy shop may miss the deadline of five seconds once and get the callback a minute later. */
 const DRAIN_SECONDS = 90;
-/** More than that is not the machine's doing: of deliveries that wait for a retry, and of calls that are told to wait. */
+/** Maximum share of deliveries that wait for a retry, and of calls answered with 503. The machine does not explain more. */
 const MAX_LATE_SHARE = 0.05;
-/** The rest of a hanging shop's backlog waits in the database: in memory there is what is in flight. */
+/** Maximum number of deliveries in memory for a shop that hangs. The rest of its backlog waits in the database. */
 const MAX_IN_HAND_PER_HANGING_SHOP = 8;
-/** A machine that stood still twice, with all senders at it. */
+/** Number of calls answered with 503 if the machine stalls twice while all senders wait. */
 const MAX_BUSY = 32;
 const POLL_MS = 50;
 
@@ -89,7 +89,7 @@ export async function runLoad(options: LoadOptions, progress: Progress): Promise
 
 type Setup = Awaited<ReturnType<typeof openSetup>>;
 
-/** Whatever is opened is closed by `cleaning`, also when opening the next thing fails. */
+/** Opens the shops, the database and the service. `cleaning` closes them, also if opening one of them fails. */
 async function openSetup({ usesPostgres }: LoadOptions, cleaning: AsyncDisposableStack) {
 	const databaseUrl = usesPostgres ? await openPostgresDatabase(cleaning) : undefined;
 	const home = openHome({ after: (clean) => cleaning.defer(clean) });
@@ -138,7 +138,7 @@ async function runOver(setup: Setup, options: LoadOptions, progress: Progress): 
 	const watching = watch(setup, memory, sizes, options.seconds * SECOND_MS, over.signal, (delivered) =>
 		progress(`${intake.latenciesMs.length} answered, ${delivered} delivered`),
 	);
-	// It may be broken off while nobody waits for it any more.
+	// It may fail when nobody waits for it any more.
 	watching.catch(() => undefined);
 	try {
 		await Promise.race([intake.done, watching]);
@@ -148,32 +148,32 @@ async function runOver(setup: Setup, options: LoadOptions, progress: Progress): 
 	}
 	const tookSeconds = (performance.now() - startedMs) / SECOND_MS;
 	const drainSeconds = await drain(setup, intake, options.drainSeconds * SECOND_MS);
-	// First: a process does not end while somebody inspects it.
+	// Closed first, because a process does not end while an inspector is connected.
 	memory.close();
 	await stopService(setup.service);
 	const { calls, losses } = await judge(setup, intake);
 	const sorted = intake.latenciesMs.toSorted((one, other) => one - other);
 	const at = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0);
 	const text = [
-		`${calls} calls answered (${Math.round(calls / tookSeconds)}/s), ${intake.busy} told to come again`,
+		`${calls} calls answered (${Math.round(calls / tookSeconds)}/s), ${intake.busy} answered with 503`,
 		`p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms`,
 		`${losses.delivered} events delivered (${losses.repeats} repeats, the last after ${drainSeconds.toFixed(1)} s)`,
 		`${losses.waiting} waiting for shops that hang, ${losses.retrying} for their retry`,
 		`live heap ${megabytes(median(sizes.live))}, resident ${megabytes(median(sizes.resident))}`,
 		`${options.usesPostgres ? "PostgreSQL" : "SQLite"}, seed ${options.seed}`,
 	].join("; ");
-	const demand = (isKept: boolean, what: string) => {
-		if (!isKept) throw new Error(`${what}: ${text}`);
+	const demand = (isTrue: boolean, what: string) => {
+		if (!isTrue) throw new Error(`${what}: ${text}`);
 	};
 	demand(losses.findings.length === 0, `something is lost:\n${losses.findings.slice(0, 10).join("\n")}`);
 	demand(losses.retrying <= losses.delivered * MAX_LATE_SHARE, "too much is not delivered yet");
-	demand(intake.busy <= MAX_BUSY + calls * MAX_LATE_SHARE, "too many calls were told to come again");
+	demand(intake.busy <= MAX_BUSY + calls * MAX_LATE_SHARE, "too many calls were answered with 503");
 	demand(growthOf(sizes.live) <= LIVE_MAY_GROW_BYTES, "the live heap grows");
 	demand(growthOf(sizes.resident) <= RESIDENT_MAY_GROW_BYTES, "the resident size grows");
 	return { calls, delivered: losses.delivered, waiting: losses.waiting, text };
 }
 
-/** Until the time is over and there are enough samples; a collection is work, too. */
+/** Samples the memory until the time is over and there are enough samples. */
 async function watch(
 	{ metricsUrl }: Setup,
 	memory: Memory,
@@ -192,27 +192,27 @@ async function watch(
 	}
 }
 
-/** What the service says of itself. */
+/** Reads metrics of the service. */
 async function readMetrics(metricsUrl: string) {
 	const response = await fetch(metricsUrl);
 	const text = await response.text();
 	if (!response.ok) throw new Error(`${metricsUrl} answered ${response.status}: ${text}`);
 	const read = (name: string) => {
 		const line = text.split("\n").find((one) => one.startsWith(`${name} `));
-		if (line === undefined) throw new Error(`/metrics does not say ${name}`);
+		if (line === undefined) throw new Error(`/metrics does not have ${name}`);
 		return Number(line.slice(name.length + 1));
 	};
 	return {
 		residentBytes: read("process_resident_memory_bytes"),
 		delivered: read('ringback_deliveries_finished_total{state="delivered"}'),
-		/** What it holds in memory of its queue. */
+		/** Number of deliveries in the engine's memory. */
 		inHand: read("ringback_in_hand"),
 	};
 }
 
 /**
- * Until every event of a shop that answers is stored as delivered, or the time for it is over: what is left then
- * is judged with the losses. From that moment only the shops that hang have anything in memory.
+ * Waits until every event of the shops that answer is stored as delivered, or until the time is over. The rest is judged
+ * with the losses. After that, only shops that hang may have deliveries in memory.
  */
 async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: number): Promise<number> {
 	const owed = answered.slice(HANGING).reduce((sum, { events }) => sum + events.size, 0);
@@ -233,14 +233,14 @@ async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: numbe
 async function stopService(service: Running): Promise<void> {
 	service.kill("SIGTERM");
 	const { code, stderr } = await service.ended();
-	// Beside its log there is only what the inspector says.
+	// Other lines than those of the log come from the inspector.
 	const complaints = stderr.split("\n").filter((line) => line.startsWith("{"));
 	if (code !== 0 || complaints.length > 0) {
 		throw new Error(`the service ended with ${code}: ${complaints.slice(0, 3).join("\n")}`);
 	}
 }
 
-/** With the service stopped: is anything missing that somebody was promised? */
+/** Checks after the service has stopped that everything that was answered is stored and delivered. */
 async function judge({ shops, accounts, settings }: Setup, { answered, latenciesMs }: Intake) {
 	const losses = { findings: [] as string[], delivered: 0, waiting: 0, retrying: 0, repeats: 0 };
 	const arrivals = await shops.ask("report");
@@ -267,15 +267,16 @@ async function judgeShop(
 	hangs: boolean,
 	losses: Awaited<ReturnType<typeof judge>>["losses"],
 ): Promise<void> {
-	const stored = await db
+	const rows = await db
 		.selectFrom("conversions")
 		.select(["order_id", "public_id"])
 		.where("programme_id", "=", programmeId)
 		.execute();
-	const idOf = new Map(stored.map(({ order_id, public_id }) => [order_id, public_id]));
+	const idOf = new Map(rows.map(({ order_id, public_id }) => [order_id, public_id]));
 	for (const order of new Set([...conversions.keys(), ...idOf.keys()])) {
-		const [told, kept] = [conversions.get(order), idOf.get(order)];
-		if (told !== kept) losses.findings.push(`${order} was answered ${told}, and ${kept} is stored`);
+		const [answered, stored] = [conversions.get(order), idOf.get(order)];
+		if (answered !== stored)
+			losses.findings.push(`${order} was answered with ${answered}, but ${stored} is stored`);
 	}
 	const deliveries = await db
 		.selectFrom("deliveries")
@@ -287,9 +288,9 @@ async function judgeShop(
 		.execute();
 	const keys = new Set(deliveries.map(({ public_id, name }) => `${public_id} ${name}`));
 	for (const key of keys.symmetricDifference(events))
-		losses.findings.push(`${key} is owed and not stored, or not owed`);
+		losses.findings.push(`${key} is owed and not stored, or stored and not owed`);
 	for (const key of arrived.keys)
-		if (!events.has(key)) losses.findings.push(`${key} arrived, and was never promised`);
+		if (!events.has(key)) losses.findings.push(`${key} arrived but was never owed`);
 	for (const { public_id, name, state, due_at_ms, counted } of deliveries) {
 		const isPending = state === "pending" && due_at_ms !== null;
 		const hasArrived = arrived.keys.has(`${public_id} ${name}`);

@@ -1,5 +1,5 @@
-// The shops in a process of their own, so that they do not disturb whoever measures. Each is a TLS server; the first ones
-// hang: they take the request and never answer. Ends with its parent.
+// The shops, in a process of their own, so that they do not disturb the measurement. Each is a TLS server. The first ones
+// hang: they accept a request and never answer. The process ends with its parent.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -9,14 +9,14 @@ import { portOf } from "../support/port-of.ts";
 
 export interface ShopsOpened {
 	caPem: string;
-	/** One a shop. */
+	/** One for each shop. */
 	urls: readonly string[];
 }
 
 export interface ShopArrivals {
-	/** Conversion and event, as `cnv_… conversion.recorded`. */
+	/** Conversion and event, such as `cnv_… conversion.recorded`. */
 	keys: ReadonlySet<string>;
-	/** Requests, repeats included. */
+	/** Number of requests, including repeats. */
 	requests: number;
 }
 
@@ -25,7 +25,7 @@ const [shops = 0, hanging = 0] = process.argv.slice(2).map(Number);
 const arrivals = Array.from({ length: shops }, () => ({ keys: new Set<string>(), requests: 0 }));
 
 async function take(shop: number, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-	// Whoever gives up on a shop that hangs breaks off; there is nobody left to tell.
+	// The service may close the connection while the body is read. Such a request did not arrive.
 	const chunks = await incoming.toArray().catch(() => undefined);
 	const arrived = arrivals[shop];
 	if (chunks === undefined || arrived === undefined) return;

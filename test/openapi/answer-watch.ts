@@ -1,5 +1,5 @@
-// Looks on while a shop calls the API: each answer must be one that the document describes, each request that is
-// taken must be as described, and one that is refused for its form must not.
+// Watches the calls of a shop. Each answer must be one that the document describes, each accepted request must match its
+// schema, and a request that is refused for its form must not match it.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { JsonSchema } from "../../src/api/openapi/specification.ts";
@@ -7,7 +7,7 @@ import { type AnswerJson, read, type TestShop } from "../../src/api/test-shop.te
 import { signedRequest } from "../support/signed-request.ts";
 import { type DescribedApi, type DescribedOperation, mediaTypeOf, responseFor } from "./described-api.ts";
 
-/** A refusal with one of these is about the form of a request, which a schema can describe. */
+/** Codes of refusals because of the form of a request, which a schema can describe. */
 const FORM_CODES = [
 	"malformed_json",
 	"invalid_field",
@@ -21,27 +21,27 @@ const FORM_CODES = [
 	"missing_reason",
 ];
 
-/** What only the server can know is left to it: a pattern for each, over the query's values and the body's text. */
+/** Rules that a schema cannot express, each with a pattern for the values of the query and the text of the body. */
 const BEYOND_SCHEMAS: readonly (readonly [why: string, body: RegExp])[] = [
-	["half a character is no character for a schema either", /\\ud83d/],
-	["characters that cannot be seen are described in words", /[\u{200b}\u{202e}]/u],
-	["a schema sees an object, which has each key once", /"(\w+)":.*"\1":|\\u0049/],
+	["a schema does not see half a surrogate pair", /\\ud83d/],
+	["invisible characters are described in words", /[\u{200b}\u{202e}]/u],
+	["a schema sees a parsed object, which has each key once", /"(\w+)":.*"\1":|\\u0049/],
 	["a schema does not know what time it is", /"occurredAt":"(?:2026-03-01T12:05:00\.001Z|1999-[^"]*)"/],
 ];
 
 export class AnswerWatch {
 	readonly #api: DescribedApi;
-	/** "recordConversion 422 invalid_field", "recordConversion 201 RECORDED". */
+	/** Answers such as "recordConversion 422 invalid_field" and "recordConversion 201 RECORDED". */
 	readonly seen = new Set<string>();
 	readonly formRefusals = { checked: 0, beyond: 0 };
-	/** What problems said, by their code. */
+	/** Details and fields of problems, by their code. */
 	readonly details = new Map<string, Pick<AnswerJson, "detail" | "field">[]>();
 
 	constructor(api: DescribedApi) {
 		this.#api = api;
 	}
 
-	/** The same shop, looked at. */
+	/** Returns the shop with its calls watched. */
 	over(shop: TestShop): TestShop {
 		const request: TestShop["request"] = async (input, init, env) => {
 			const url = typeof input === "string" ? `http://localhost${input}` : input;
@@ -79,7 +79,7 @@ export class AnswerWatch {
 		this.#lookAtRequest(where, described, url, body, response.status, word);
 	}
 
-	/** The word that says what happened: an outcome, a problem's code, or nothing. */
+	/** Returns the outcome word, the code of the problem, or an empty text. */
 	async #lookAtBody(where: string, schema: JsonSchema | undefined, response: Response): Promise<string> {
 		const isJson = /^application\/(?:problem\+)?json$/.test(response.headers.get("content-type") ?? "");
 		if (!isJson || schema === undefined) return "";
@@ -116,7 +116,7 @@ export class AnswerWatch {
 		ok(flaws.length > 0, `${where} was refused with ${word}, but is as described: ${text}`);
 	}
 
-	/** Where there is no operation there are two answers. */
+	/** Checks a request without an operation, which can only be answered in two ways. */
 	async #lookElsewhere(where: string, response: Response): Promise<void> {
 		const { json } = await read(response.clone());
 		deepEqual(this.#api.flaws(this.#api.schemaNamed("Problem"), json), [], where);

@@ -1,4 +1,4 @@
-// What the server really answers, for every call and every problem, held against /openapi.json.
+// Compares the real answers to every call, and every problem, with /openapi.json.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[
 	...Object.entries(CONTENT_SCENARIOS),
 ];
 
-/** A call of each signed operation that would be understood. */
+/** A valid call of each signed operation. */
 const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: object])[] = [
 	["POST", "/v1/conversions", SALE],
 	["GET", "/v1/conversions"],
@@ -44,7 +44,7 @@ function heard(conversionId: string) {
 }
 const DECISIONS = CALLS.filter(([, target]) => /approvals|rejections|reversals/.test(target));
 
-test("every call that is taken is answered as described", async (t) => {
+test("every accepted call is answered as described", async (t) => {
 	const shop = watch.over(await openTestShop(t));
 	const pixel = `/pixel/${shop.programme.public_id}.gif`;
 	const post = (target: string, body: object) => shop.call("POST", target, { body });
@@ -81,7 +81,7 @@ test("every call that is taken is answered as described", async (t) => {
 		await post("/v1/events/answers", body);
 });
 
-test("amounts of every currency's digits are as described", async (t) => {
+test("amounts with the decimals of every currency match the description", async (t) => {
 	const amounts = { JPY: "1299", EUR: "12.99", BHD: "12.999", CLF: "12.9999" };
 	for (const [currency, basketValue] of Object.entries(amounts)) {
 		const shop = watch.over(await openTestShop(t, { currency }));
@@ -91,8 +91,8 @@ test("amounts of every currency's digits are as described", async (t) => {
 });
 
 for (const [code, scenarios] of SCENARIOS) {
-	test(`${code}: every way to be refused with it is answered as described, logged, and stores nothing`, async (t) => {
-		// A refused call stores nothing, so those that need no history may share a shop.
+	test(`${code}: every refusal with this code is answered as described, is logged, and stores nothing`, async (t) => {
+		// A refused call stores nothing, so calls that need no history can share a shop.
 		const common = await openTestShop(t);
 		for (const scenario of scenarios) {
 			const shop = scenario.prepare === undefined ? common : await openTestShop(t);
@@ -103,12 +103,12 @@ for (const [code, scenarios] of SCENARIOS) {
 }
 
 for (const [method, target, body] of CALLS) {
-	test(`${method} ${target} refuses strangers, and fails, as described`, async (t) => {
+	test(`${method} ${target} answers unknown callers and failures as described`, async (t) => {
 		const shop = watch.over(await openTestShop(t));
 		const send = (options: Partial<CallOptions>) =>
 			shop.call(method, target, { ...(body === undefined ? {} : { body }), ...options });
 		const nonce = "1234567890";
-		// Only the nonce is spent by a query that is not understood: a stream would not end.
+		// The query is invalid, so that only the nonce is spent. A valid one would open a stream that does not end.
 		await shop.call("GET", "/v1/conversions?page=2", { nonce });
 		const answers = [
 			await send({ nonce }),
@@ -143,7 +143,7 @@ for (const [method, target, body] of CALLS) {
 }
 
 for (const [, target, body] of DECISIONS) {
-	test(`${target} refuses what cannot be decided as described`, async (t) => {
+	test(`${target} answers decisions that are not allowed as described`, async (t) => {
 		const shop = watch.over(await openTestShop(t));
 		const codes: unknown[] = [];
 		const send = async (change: object) => {
@@ -171,7 +171,7 @@ for (const [, target, body] of DECISIONS) {
 	});
 }
 
-test("the stream refuses what it does not understand, and one stream too many, as described", async (t) => {
+test("the stream answers invalid requests, and one stream too many, as described", async (t) => {
 	const shop = watch.over(await openTestShop(t));
 	for (const query of ["?test=maybe", "?page=2", "?after=nothing"])
 		await shop.call("GET", `/v1/events${query}`);
@@ -181,12 +181,12 @@ test("the stream refuses what it does not understand, and one stream too many, a
 	for (const stream of streams) await stream.body?.cancel();
 });
 
-test("a service that cannot work says so to its load balancer as described", async (t) => {
+test("a service that is not ready answers its load balancer as described", async (t) => {
 	const shop = watch.over(await openTestShop(t, { change: () => ({ unready: () => "stopping" as const }) }));
 	equal((await shop.request("/readyz")).status, 503);
 });
 
-test("every answer that is described was given, and no other", () => {
+test("every described answer was given, and no other", () => {
 	const described = new Set(["elsewhere 404 not_found", "elsewhere 405 method_not_allowed"]);
 	for (const { post, get } of Object.values(document.paths)) {
 		for (const operation of [post, get]) {
@@ -203,12 +203,12 @@ test("every answer that is described was given, and no other", () => {
 	deepEqual(watch.formRefusals.beyond, 13);
 });
 
-test("every problem that the API can answer is in the catalogue, and no other", () => {
+test("the catalogue has exactly the problems that the API can answer", () => {
 	const answered = [...SCENARIOS.map(([code]) => code), "internal", "unavailable"];
 	deepEqual([...API_FAULT_CODES].sort(), answered.sort());
 });
 
-test("the example of every problem is what a call was answered, but for its own order, time and digest", () => {
+test("the example of every problem is the answer to a real call, except for order, time and digest", () => {
 	const general = (text = "") =>
 		text
 			.replace(/[0-9a-f]{64}/g, "DIGEST")
@@ -224,7 +224,7 @@ test("the example of every problem is what a call was answered, but for its own 
 	}
 });
 
-/** The outcome words or codes of an answer; one empty word where it has none. */
+/** Returns the outcome words or codes of an answer, or one empty text if it has none. */
 function wordsOf(
 	content: NonNullable<(typeof document.paths)[string]["get"]>["responses"][string]["content"],
 ) {

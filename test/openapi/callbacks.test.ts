@@ -1,4 +1,4 @@
-// Callbacks of the real engine, and events of the real stream, held against the document in its strict form.
+// Compares callbacks of the real engine and events of the real stream with the strict form of the document.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { DescribedApi } from "./described-api.ts";
 eachService(
 	"callbacks and the stream, as the document describes them",
 	(running) => {
-		test("every callback is as its webhook says, headers and body, and of no other", async () => {
+		test("headers and body of every callback match its webhook and no other", async () => {
 			const api = strictApi(running);
 			const programme = await running.openProgramme();
 			await walkThroughAllEvents(programme);
@@ -26,7 +26,7 @@ eachService(
 			}
 		});
 
-		test("every message of the stream is as its schemas say", async () => {
+		test("every message of the stream matches its schemas", async () => {
 			const api = strictApi(running);
 			const programme = await running.openProgramme({ url: null });
 			const stream = await openStream(running, programme);
@@ -53,7 +53,7 @@ function strictApi({ service }: RunningService): DescribedApi {
 	return new DescribedApi(describeApi({ brand: "Acme", publicUrl: service.url }));
 }
 
-/** Six events: two sales, a test and what becomes of them. */
+/** Makes six events: two sales, a test, and decisions about them. */
 async function walkThroughAllEvents(programme: ShopProgramme): Promise<void> {
 	await programme.record("A-1");
 	await programme.approve("A-1");
@@ -101,7 +101,7 @@ async function openStream(
 	};
 }
 
-/** Heartbeats and bare cursors say nothing. */
+/** Parses a message. Returns none for heartbeats and cursors, which have no data. */
 function readMessage(block: string): Message[] {
 	const line = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
 	const [event, data] = [line("event"), line("data")];

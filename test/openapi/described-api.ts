@@ -1,5 +1,5 @@
-// The API as its document describes it, and whether a request or an answer is as described: checked by Ajv,
-// which knows nothing of ours.
+// Checks whether a request or an answer matches the OpenAPI document. Ajv makes the checks, which is independent of our
+// own code.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -26,13 +26,13 @@ export class DescribedApi {
 
 	constructor(document: OpenApiDocument) {
 		this.document = document;
-		// Strict: a keyword that is misspelt would otherwise check nothing.
+		// Strict, because a misspelt keyword would otherwise check nothing.
 		this.#ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
 		addFormats.default(this.#ajv);
 		this.#ajv.addVocabulary(["components"]);
 	}
 
-	/** Everything that is wrong with the value, in words; empty when nothing is. */
+	/** Returns the problems of a value in words, or nothing if it is valid. */
 	flaws(schema: JsonSchema, value: unknown): string[] {
 		let validate = this.#compiled.get(schema);
 		if (validate === undefined) {
@@ -51,7 +51,7 @@ export class DescribedApi {
 		return schema;
 	}
 
-	/** Undefined for what the document does not know. */
+	/** Returns undefined if the document does not have the operation. */
 	find(method: string, pathname: string): DescribedOperation | undefined {
 		for (const [template, item] of Object.entries(this.document.paths)) {
 			const pattern = template.replace(/[.]/g, "\\.").replace(/\{(\w+)\}/g, "(?<$1>[^/]+?)");
@@ -63,13 +63,13 @@ export class DescribedApi {
 		return undefined;
 	}
 
-	/** What is wrong with a request for this operation, as far as its form goes. */
+	/** Returns the problems in the form of a request for this operation. */
 	requestFlaws({ operation, parameters }: DescribedOperation, url: URL, body: Uint8Array): string[] {
 		const flaws = parameters
 			.filter((parameter) => parameter.in === "query")
 			.flatMap((parameter) => this.#parameterFlaws(parameter, url.searchParams.getAll(parameter.name)));
 		const known = parameters.map(({ name }) => name);
-		// The pixel leaves other names alone, and says so.
+		// The pixel ignores other names, and its description says so.
 		const isOpen = operation.operationId === "loadPixel";
 		const unknown = isOpen ? [] : [...url.searchParams.keys()].filter((name) => !known.includes(name));
 		flaws.push(...unknown.map((name) => `?${name} is not described`));
@@ -96,7 +96,7 @@ export class DescribedApi {
 	}
 }
 
-/** A status that is named itself goes before its range. */
+/** Finds the response for a status. An exact status comes before its range. */
 export function responseFor(operation: Operation, status: number): ApiResponse | undefined {
 	return operation.responses[String(status)] ?? operation.responses[`${Math.floor(status / 100)}XX`];
 }

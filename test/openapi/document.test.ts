@@ -1,4 +1,4 @@
-// The document itself: valid, complete, written for its instance, and with examples that hold.
+// The OpenAPI document is valid and complete, is made for its installation, and has correct examples.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -34,7 +34,7 @@ function operations({ paths, webhooks }: OpenApiDocument): Operation[] {
 	return [...calls, ...Object.values(webhooks).map(({ post }) => post)];
 }
 
-test("/openapi.json is valid OpenAPI 3.1, and every reference in it leads somewhere", async (t) => {
+test("/openapi.json is valid OpenAPI 3.1, and every reference in it resolves", async (t) => {
 	const shop = await openTestShop(t);
 	const validator = new Validator();
 	const result = await validator.validate({ ...(await readDocument(shop)) });
@@ -46,7 +46,7 @@ test("/openapi.json is valid OpenAPI 3.1, and every reference in it leads somewh
 	for (const name of names) api.schemaNamed(name);
 });
 
-test("what is published holds on the day an answer gains a field or a word; what the tests hold it against does not", async (t) => {
+test("the published document allows new fields and words in answers, and the strict form for tests does not", async (t) => {
 	const published = new DescribedApi(await readDocument(await openTestShop(t)));
 	const conversion = document.components.schemas["Conversion"]?.examples?.[0];
 	ok(typeof conversion === "object" && conversion !== null);
@@ -66,7 +66,7 @@ test("what is published holds on the day an answer gains a field or a word; what
 	equal(requests(published.document), requests(document), "what we take is exactly what is said");
 });
 
-test("/openapi.json may be read by the scripts of any site, kept for a while, and only read", async (t) => {
+test("/openapi.json can be read by scripts of any site, cached for a while, and not be changed", async (t) => {
 	const shop = await openTestShop(t);
 	const { status, headers } = await shop.request("/openapi.json");
 	equal(status, 200);
@@ -81,7 +81,7 @@ test("/openapi.json may be read by the scripts of any site, kept for a while, an
 	equal(elsewhere.headers.get("access-control-allow-origin"), null, "the API itself is for servers");
 });
 
-test("the brand and the address of the instance are in it, and no other", async (t) => {
+test("the document has the brand and address of its installation, and no others", async (t) => {
 	const change = (deps: AppDeps) => ({
 		network: createKnownNetwork(deps, "Acme"),
 		publicUrl: "https://track.acme.example",
@@ -94,7 +94,7 @@ test("the brand and the address of the instance are in it, and no other", async 
 	equal(/X-Service|service-postback|ringback\.example/.exec(text), null);
 });
 
-test("every route that is no page is described, with exactly its methods, and nothing else is", async (t) => {
+test("the document describes exactly the routes that are not pages, with exactly their methods", async (t) => {
 	const shop = await openTestShop(t);
 	const site = createSite({
 		...shop.deps,
@@ -102,7 +102,7 @@ test("every route that is no page is described, with exactly its methods, and no
 		admission: createAdmission(shop.deps),
 	});
 	const pages = new Set(site.routes.map(({ path }) => path));
-	/** A document about the API, and the links that people click on: no part of it. */
+	/** The document itself and the partners' links are not part of the API. */
 	const others = ["/openapi.json", "/c/*", "/*"];
 	const routes = new Set(createApp(shop.deps).routes.map(({ path }) => path));
 	const ours = [...routes].filter((path) => !pages.has(path) && !others.includes(path));
@@ -177,7 +177,7 @@ describe("examples", () => {
 	});
 });
 
-test("what is said of each answer of a shop is what the engine does with it", () => {
+test("the description of each answer of a shop says what the engine does with it", () => {
 	for (const { post } of Object.values(document.webhooks)) {
 		for (let status = 200; status <= 599; status++) {
 			const said = responseFor(post, status)?.description ?? "";
