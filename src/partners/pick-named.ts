@@ -1,27 +1,27 @@
-// Something that people name in a field of a form: by its name or its id.
+// Finds the programme or partner whose name or ID a person typed into a form.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/visible-text.ts";
 
-/** How many are read to pick one of, and named where several match. */
+/** Maximum number of matches that are read, and listed if several match. */
 export const MATCHES_NAMED = 20;
 
-/** Of those that a search found, the one that was meant: the only one, or the one with this whole name. */
-export function pickNamed<One extends { name: string; publicId: string }>(
-	found: readonly One[],
+/** Returns the only match, or the only match whose whole name was typed. */
+export function pickNamed<Match extends { name: string; publicId: string }>(
+	found: readonly Match[],
 	typed: string,
 	noun: "programme" | "partner",
-): Result<One> {
+): Result<Match> {
 	const exact = found.filter(({ name }) => foldText(name) === foldText(typed));
-	const [one, ...others] = exact.length > 0 ? exact : found;
-	if (one === undefined) {
+	const [match, ...others] = exact.length > 0 ? exact : found;
+	if (match === undefined) {
 		const text =
 			noun === "partner"
 				? "No partner of this programme has this name or ID. Add them first, under Partners."
 				: "No programme has this name or ID. Enter part of the name, or the ID.";
 		return refuse(`unknown_${noun}`, text, noun);
 	}
-	if (others.length === 0) return succeed(one);
-	const several = [one, ...others].map(({ name, publicId }) => `${name} (${publicId})`).join(", ");
+	if (others.length === 0) return succeed(match);
+	const several = [match, ...others].map(({ name, publicId }) => `${name} (${publicId})`).join(", ");
 	return refuse(`unknown_${noun}`, `Several match: ${several}. Enter the ID of the one you mean.`, noun);
 }

@@ -1,4 +1,4 @@
-// The sample programme's partner, so that a newcomer sees a link, a click and a credited test before there is a real one.
+// Makes the sample programme's partner, so that a newcomer sees a link, a click and a credited test before there is a real one.
 
 import { foldCode } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -15,12 +15,12 @@ import {
 import { lockProgramme, updateProgramme } from "../store/queries/programmes.ts";
 import { joinProgramme } from "./partnerships.ts";
 
-/** A page that is really there, and shows the click ID in the browser's address bar. */
+/** A page that exists and shows the click ID in the browser's address bar. */
 const HOST = "example.com";
 export const SAMPLE_LINK = { code: "sample-blog", name: "Newsletter", target: `https://${HOST}/` };
 const COUPON_CODE = "SAMPLE10";
 
-/** The programme credits partners from now on. Nobody signs in for the partner yet. */
+/** Turns crediting on in the programme and adds a partner for which nobody signs in yet. */
 export async function addSamplePartner(
 	deps: Pick<InvitationsDeps, "store" | "clock" | "random">,
 	actor: Actor,

@@ -1,5 +1,5 @@
-// Staff hold all callbacks while the service runs, and release them. Conversions and decisions are accepted as before;
-// requests under way end as they do; what falls due meanwhile waits, and loses no attempt.
+// Staff hold all callbacks while the service runs, and release them. Conversions and decisions are accepted as before, and
+// requests that are under way are finished. Deliveries that fall due meanwhile wait, and lose no attempt.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Actor, personIdOf, transactAs } from "../people/actor.ts";

@@ -1,5 +1,5 @@
-// API keys. The first key of a programme brings its signing secret (contract section 5); both are shown once, and
-// of a key only its hash is kept. People give keys names, to know later which of their systems has which.
+// API keys. The first key of a programme comes with its signing secret (contract section 5). Both are shown once, and only
+// the hash of a key is stored. People name their keys to know which of their systems uses which.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
@@ -15,10 +15,10 @@ import { findActiveSecret } from "../store/queries/signing-secrets.ts";
 import { changeLocked, type ProgrammeChange } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
 
-/** 256 bits: nobody guesses one, so a plain hash is enough. */
+/** 256 bits cannot be guessed, so a plain hash is enough. */
 const KEY_BYTES = 32;
 const HINT_LENGTH = 4;
-/** One for each of a shop's systems is plenty; the page shows them all, each with its button. */
+/** Maximum number of usable keys of a programme. The page lists them all, and a shop needs one for each of its systems. */
 export const MAX_USABLE_KEYS = 50;
 
 export interface IssuedKey {
@@ -26,11 +26,11 @@ export interface IssuedKey {
 	name: string;
 	key: string;
 	right: KeyRight;
-	/** Only with the programme's first key. */
+	/** The signing secret, or null if this is not the programme's first key. */
 	secret: string | null;
 }
 
-/** Left without a name it gets a number; without a right, the usual one of who issues it. */
+/** A key without a name gets a number. A key without a right gets the default right of the party that issues it. */
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
@@ -52,7 +52,7 @@ export async function insertKey(
 ): Promise<Result<IssuedKey>> {
 	const { id: programmeId } = programme;
 	const rights = keyRightsOf(authority);
-	const right = askedRight === "" ? rights[0] : rights.find((known) => known === askedRight);
+	const right = askedRight === "" ? rights[0] : rights.find((granted) => granted === askedRight);
 	if (right === undefined) return refuseRight(askedRight);
 	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
 		return refuse(
@@ -74,14 +74,14 @@ export async function insertKey(
 		key_right: right,
 		issued_by: personId,
 	});
-	const note = { personId, programmeId, action: "key.issued", subject: keyId } as const;
-	await noteAudit(trx, { ...note, detail: writeKeyLabel({ hint, name }) }, nowMs);
+	const entry = { personId, programmeId, action: "key.issued", subject: keyId } as const;
+	await noteAudit(trx, { ...entry, detail: writeKeyLabel({ hint, name }) }, nowMs);
 	const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
-	const made = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
-	return succeed({ keyId, name, key, right, secret: made?.secret ?? null });
+	const first = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
+	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
 }
 
-/** Of this programme's keys only: another shop's id is as unknown here as one that never was. */
+/** Revokes a key of this programme. Another shop's key is as unknown here as one that never existed. */
 export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
@@ -92,8 +92,8 @@ export async function revokeKey(
 		const { id: programmeId } = programme;
 		const revoked = await revokeApiKey(trx, programmeId, keyId, nowMs);
 		if (revoked === undefined) return notUsable(keyId);
-		const note = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
-		await noteAudit(trx, { ...note, detail: writeKeyLabel(revoked) }, nowMs);
+		const entry = { personId, programmeId, action: "key.revoked", subject: keyId } as const;
+		await noteAudit(trx, { ...entry, detail: writeKeyLabel(revoked) }, nowMs);
 		return succeed(true);
 	});
 }
@@ -104,5 +104,8 @@ function refuseRight(asked: string): ReturnType<typeof refuse> {
 }
 
 function notUsable(keyId: string): ReturnType<typeof refuse> {
-	return refuse("unknown_key", `There is no usable key ${keyId}: check the ID, or it was revoked before.`);
+	return refuse(
+		"unknown_key",
+		`There is no usable key ${keyId}. Check the ID. The key may have been revoked already.`,
+	);
 }

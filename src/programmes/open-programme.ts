@@ -1,6 +1,5 @@
-// Opening a programme: its terms are agreed, and it gets its owner in the same step. For the page, where the owner is
-// invited (now or later), for the command line, which made the owner before, and for an import, which makes the owner
-// and mails nobody.
+// Opens a programme with its terms and its owner in one step. A page invites the owner, now or later. The command line needs
+// an owner who already has an account. An import makes the owner's account and sends no mail.
 
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -37,28 +36,27 @@ import {
 type ProgrammesDeps = Pick<AccountsDeps, "store" | "clock" | "random">;
 
 export interface OpeningInput<Email extends string | null = string | null> extends TermsInput {
-	/** Null: somebody is invited later; until then the staff look after it. */
+	/** Null if the owner is invited later. Until then the network's staff look after the programme. */
 	ownerEmail: Email;
 	currency: string;
-	/** Chosen before, so that a form sent twice makes one programme. */
+	/** The public id, chosen when the form was opened, so that a form that is sent twice makes one programme. */
 	publicId?: string | undefined;
 }
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The owner's invitation; null where nobody is mailed, or there is none yet. */
+	/** The owner's invitation, or null if nobody is mailed or there is no owner yet. */
 	owner: SentLink | null;
 }
 
-/** How the programme gets its owner. */
 export type OwnerWay =
 	| Inviter
-	/** The command line, where the owner has an account already. */
+	/** Used by the command line. The owner must already have an account. */
 	| { kind: "known" }
-	/** Made where there is none. `personId` is who imports; null on the command line. */
+	/** Makes an account if there is none. `personId` is the person who imports, or null on the command line. */
 	| { kind: "imported"; personId: number | null };
 
-/** Who invites the owner, and how the mail gets to them. */
+/** The person who invites the owner, and how the mail is sent. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
 	maker: SignedInPerson;
@@ -73,13 +71,13 @@ export async function openProgramme(
 	if (!parsed.ok) return parsed;
 	const maker = way.kind === "invited" ? way.maker : COMMAND_LINE;
 	const nowMs = deps.clock.nowMs();
-	// Not by address: the owner of ten programmes is mailed ten times.
+	// The limit is not per address, because the owner of ten programmes gets ten mails.
 	if (maker.kind !== "command line" && parsed.value.email !== null) {
 		const use = { limit: LIMITS.mailsBy, subject: String(maker.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
-	// All or nothing: a programme whose owner could not be invited must not be left behind.
+	// One transaction, so that no programme is stored whose owner could not be invited.
 	const opened = await transactAs(deps.store, maker, (trx) =>
 		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
 	);
@@ -87,7 +85,7 @@ export async function openProgramme(
 	return opened.ok ? opened : refuseAll([opened.fault]);
 }
 
-/** Within `transactAs`, or under the lock of the links. */
+/** Must run in `transactAs`, or in a transaction that holds the access lock. */
 export async function insertOpened(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
@@ -125,17 +123,17 @@ function openerOf(way: OwnerWay): number | null {
 export interface ParsedOpening<Email extends string | null = string | null> {
 	terms: Terms;
 	currency: string;
-	/** The owner's; null: without one yet. */
+	/** The owner's email address, or null if there is no owner yet. */
 	email: Email;
 }
 
-/** All that can be said of it before anything is looked up. */
+/** Checks everything that needs no database. */
 export function parseOpening<Email extends string | null>(
 	input: OpeningInput<Email>,
 ): Checked<ParsedOpening<Email>> {
 	const currency = input.currency.trim().toUpperCase();
 	const digits = currencyDigits(currency);
-	// A text where there was one.
+	// The cast is safe, because the result is null exactly if the input is null.
 	const email = (input.ownerEmail === null ? succeed(null) : parseEmail(input.ownerEmail)) as Result<Email>;
 	return checkAll<ParsedOpening<Email>>({
 		terms: parseTerms(input),
@@ -148,7 +146,7 @@ export function staffCannotOwn(email: string): string {
 	return `${email} is one of the network's staff, and staff cannot own a programme. Use another address.`;
 }
 
-/** On the command line a mistyped address must not make an account. */
+/** The command line makes no account, because the address may be mistyped. */
 async function findOrMakeOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
@@ -163,7 +161,7 @@ async function findOrMakeOwner(
 	return refuse("email_taken", staffCannotOwn(email), "email");
 }
 
-/** `user create` has given the owner their link already: a new one would end it. */
+/** On the command line no link is made, because it would end the one that `user create` gave the owner. */
 async function giveOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
@@ -206,8 +204,8 @@ export interface SampleProgramme {
 }
 
 /**
- * A programme to try everything with before the first shop is agreed: usual terms, no owner, its key issued. It is a
- * programme like any other, and can be renamed and kept. All of it or nothing; null where there is a programme already.
+ * Opens a programme with default terms, without an owner and with an API key, to try everything before the first shop is
+ * agreed. It is an ordinary programme that can be renamed and kept. Resolves to null if there is a programme already.
  */
 export async function openSampleProgramme(
 	deps: AccountsDeps,
@@ -215,7 +213,7 @@ export async function openSampleProgramme(
 ): Promise<Result<SampleProgramme | null>> {
 	const terms = parseTerms(SAMPLE_TERMS);
 	if (!terms.ok) return terms;
-	// It holds a lock: of two people at the same moment, the second finds the programme of the first.
+	// The transaction holds a lock, so if two people do this at once, the second finds the programme of the first.
 	return transactAs<SampleProgramme | null>(deps.store, inviter.maker, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
 		const opening = { terms: terms.value, currency: "EUR", email: null } as const;

@@ -1,4 +1,4 @@
-// Saving and removing a programme's Postback URL, with the same verdict as every delivery will give.
+// Saves and removes a programme's Postback URL. The URL is judged by the same rules as before every delivery.
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
@@ -15,13 +15,13 @@ import { formGoesOn, type Worked } from "./resend.ts";
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
-	/** What a name stands for is told here and to nobody else: owners must not map the network from the page. */
+	/** The addresses of a refused host are written only here, so that owners cannot explore the server's network from the page. */
 	log: Log;
 }
 
 export interface SavedPostbackUrl {
 	url: string;
-	/** What was saved before: its pending retries now go to the new one. */
+	/** The URL that was saved before, or null. Its pending retries now go to the new one. */
 	replaced: string | null;
 }
 
@@ -46,7 +46,7 @@ export async function savePostbackUrl(
 		const replaced = (await presentUrl(trx, programmeId)) ?? null;
 		await setEndpoint(trx, programme, url.href, nowMs);
 		if (replaced !== url.href) {
-			// Without the query: shops put tokens there.
+			// The query is left out, because shops put tokens there.
 			const subject = url.href.replace(/\?.*$/s, "?…");
 			await noteAudit(trx, { personId, programmeId, action: "postback_url.saved", subject }, nowMs);
 		}
@@ -54,7 +54,7 @@ export async function savePostbackUrl(
 	});
 }
 
-/** From the commit on nothing more is sent. Resolves to how many were pending, counted up to a limit: the engine cancels them. */
+/** After the commit nothing more is sent. Resolves to the number of pending callbacks that the engine cancels, counted up to a limit. */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,

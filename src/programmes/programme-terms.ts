@@ -1,7 +1,7 @@
-// The terms of a programme as people type them: each checked by itself, so that a form can show every mistake
-// at its field at once; and changing them. They hold for what comes in from now on: conversions on record keep the amounts
-// and the window they were given. Owners may change the name and, within the limits that the network's staff set, the
-// approval window; rates and what is done with pixels are agreed with the network, so only its staff may.
+// The terms of a programme. Each is checked by itself, so that a form can show every mistake at its field at once. Changes
+// apply to new conversions; recorded ones keep their amounts and their approval window. Owners may change the name and,
+// within limits that the network's staff set, the approval window. Only staff may change the rates and the handling of
+// pixels, because these are agreed with the network.
 
 import { groupDigits } from "../domain/bytes.ts";
 import { readName } from "../domain/display-name.ts";
@@ -23,21 +23,21 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
-/** Ten years: longer is a typing error. */
+/** Ten years. A longer time is a typing error. */
 const MAX_DAYS = 3_650;
 export const DEFAULT_APPROVAL_DAYS = 30;
-/** What owners may change the approval window to, until the network's staff say otherwise. */
+/** Range to which owners may change the approval window, unless the network's staff set another. */
 export const DEFAULT_APPROVAL_LIMITS = { min: 0, max: 90 } as const;
-/** How long a parked pixel conversion waits for the shop's postback. */
+/** Number of days for which a parked conversion waits for the shop's own sale report. */
 export const DEFAULT_PARKED_DAYS = 30;
 
 export interface TermsInput {
 	name: string;
-	/** Percentages, up to four decimals. */
+	/** Percentages with up to four decimals. */
 	commissionRate: string;
 	feeRate: string;
 	approvalDays: number;
-	/** What owners may change it to. */
+	/** Range to which owners may change the approval window. */
 	approvalDaysMin?: number;
 	approvalDaysMax?: number;
 	parksPixels: boolean;
@@ -49,7 +49,7 @@ export type Terms = Required<TermsInput>;
 export function parseTerms(input: TermsInput): Checked<Terms> {
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
 	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
-	// Agreed to be longer than is usual: then owners may keep it.
+	// If a longer window than the default limit is agreed, owners may keep it.
 	const most = input.approvalDaysMax ?? Math.max(input.approvalDays || 0, max);
 	return checkAll({
 		name: readName(input.name, "the programme's"),
@@ -109,7 +109,7 @@ function parseMost(days: number, least: Result<number>): Result<number> {
 	return refuse("invalid_days", text, "approvalDaysMax");
 }
 
-/** Owners keep to what the network's staff have set; null when they do. */
+/** Returns null if the days are within the range that the network's staff set for owners. */
 function judgeOwnersDays(
 	days: number,
 	{ approvalDaysMin: least, approvalDaysMax: most }: Pick<Terms, "approvalDaysMin" | "approvalDaysMax">,
@@ -120,7 +120,7 @@ function judgeOwnersDays(
 	return fault("invalid_days", text, "approvalDays");
 }
 
-/** What only staff may change. */
+/** Terms that only staff may change. */
 const STAFF_TERMS = [
 	"commissionRate",
 	"feeRate",
@@ -143,7 +143,7 @@ const LABELS: Readonly<Record<keyof Terms, string>> = {
 	parkedDays: "parked days",
 };
 
-/** As people read them. */
+/** A changed term in words for people. */
 export interface TermChange {
 	term: keyof Terms;
 	before: string;
@@ -226,7 +226,7 @@ function sayTerm(term: keyof Terms, value: string | number | boolean): string {
 function changedMeanwhile(term: keyof Terms, now: string | number | boolean): Fault {
 	return fault(
 		"changed_meanwhile",
-		`Another person changed ${LABELS[term]} to ${sayTerm(term, now)} while this page was open. Nothing was saved: check it, and save again.`,
+		`Another person changed ${LABELS[term]} to ${sayTerm(term, now)} while this page was open. Nothing was saved. Check it and save again.`,
 		term,
 	);
 }

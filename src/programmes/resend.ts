@@ -1,7 +1,7 @@
-// What people send again or before its time. A finished delivery is sent again as a new run: up to seven attempts, to the
-// URL saved now; the event is the same, so receivers that deduplicate take it once. One that waits for its next attempt
-// goes out now: it counts as the next of the seven, and the delays go on from it. Pressed twice, or by two people who saw
-// the same attempt, it is sent once.
+// Callbacks that people send again, or before they are due. A finished delivery is sent again as a new run of up to seven
+// attempts, to the URL that is saved now. The event is the same, so receivers that deduplicate process it once. A delivery
+// that waits for its next attempt is sent now. That attempt counts as one of the seven, and the later delays start from it.
+// If the button is pressed twice, or by two people who saw the same attempt, the callback is sent once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
@@ -28,19 +28,19 @@ export interface Asked {
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
-/** Null when there is no URL or no secret now. */
+/** The deliveries that were started, or null if the programme has no URL or no secret now. */
 type Started = readonly unknown[] | null;
 
-/** Nobody waits longer for the answer to a form. */
+/** Maximum time for which a person waits for the answer to a form. */
 const MAX_FORM_MS = 5 * SECOND_MS;
 
-/** How far a form or command came that works in batches: of what is left, a person presses the button again. */
+/** Progress of work in batches. If it is not all done, the person presses the button again. */
 export interface Worked {
 	count: number;
 	isAll: boolean;
 }
 
-/** A command goes on to the end. */
+/** Returns whether work in batches may continue. A form has limited time, and a command runs to the end. */
 export function formGoesOn(clock: Clock, maker: Actor): () => boolean {
 	const endsAtMs =
 		maker.kind === "command line" ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
@@ -48,8 +48,8 @@ export function formGoesOn(clock: Clock, maker: Actor): () => boolean {
 }
 
 /**
- * One transaction, in which who asks still has the right to integrate. Resolves to how many were changed. If any were, the
- * audit log has what `note` says, and the engine looks what is due.
+ * Runs one transaction in which the actor still has the right to integrate. Resolves to the number of changed deliveries. If
+ * there are any, it writes the entry that `note` returns into the audit log and tells the engine.
  */
 async function change(
 	{ store, clock }: ResendDeps,
@@ -76,7 +76,7 @@ async function change(
 	return sent;
 }
 
-/** Asks before each batch whether to go on, with how many were done so far. */
+/** Works through the batches until `goesOn` returns false. It is called before each batch with the number of deliveries done. */
 async function workThrough<Row>(
 	deps: ResendDeps,
 	asked: Asked & { goesOn?: (count: number) => boolean },
@@ -96,8 +96,9 @@ async function workThrough<Row>(
 }
 
 /**
- * All that failed and are in sight, or those of them that failed since a time, up to now at most: what is refused again
- * meanwhile must not be sent round and round. Over several programmes, one that has no URL or no secret is left out.
+ * Resends all failed deliveries that were not set aside, or those of them that failed in a span of time. The span ends now at
+ * the latest, so that a callback that fails again is not resent for ever. If several programmes are given, those without a
+ * URL or a secret are skipped.
  */
 export async function resendFailed(
 	deps: ResendDeps,
@@ -124,8 +125,8 @@ export async function resendFailed(
 }
 
 /**
- * What failed for good stays in sight until it was resent, or set aside here: badge, Overview and mails count it. It stays
- * in the list of failed callbacks. What had failed by the time the person saw.
+ * Sets aside the deliveries that had failed when the person looked. The badge, the Overview and mails then count them no
+ * longer, but they stay in the list of failed callbacks.
  */
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
@@ -133,7 +134,7 @@ export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number):
 	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
-/** Everything that waits for its next attempt. */
+/** Sends all deliveries now that wait for their next attempt. */
 export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
 	const waiting = walkWaiting(deps.store, deps.clock, asked.programmeId);
@@ -143,22 +144,22 @@ export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<W
 export interface SeenDelivery {
 	publicId: string;
 	run: number;
-	/** The number of its last attempt. */
+	/** The number of the last attempt that the person saw. */
 	seq: number;
 }
 
 export interface SeenSent {
-	/** In a new run. */
+	/** Number of finished deliveries that were sent again in a new run. */
 	resent: number;
-	/** Those that waited for their next attempt. */
+	/** Number of deliveries that waited and were sent now. */
 	sentNow: number;
-	/** Cancelled for good, being sent at this moment, or tried since. */
+	/** Number of deliveries that were cancelled, are being sent at this moment, or were tried since. */
 	leftAlone: number;
 }
 
 /**
- * Those that a person has chosen on a page, at most as many as it shows: what has ended is sent again, what waits is sent
- * now. Each as the person saw it: what was tried or sent since is left alone.
+ * Sends the deliveries that a person chose on a page. Finished ones are sent again, and waiting ones are sent now. A delivery
+ * that was tried since the person saw it is left alone.
  */
 export async function sendSeen(
 	deps: ResendDeps,
@@ -169,8 +170,8 @@ export async function sendSeen(
 	const seen = new Map(chosen.map((delivery) => [delivery.publicId, delivery]));
 	const found = await findDeliveries(deps.store.db, programmeId, [...seen.keys()]);
 	const ended = found.filter(({ public_id, state, run, attempts }) => {
-		const as = seen.get(public_id);
-		return (state === "delivered" || state === "failed") && run === as?.run && attempts === as.seq;
+		const shown = seen.get(public_id);
+		return (state === "delivered" || state === "failed") && run === shown?.run && attempts === shown.seq;
 	});
 	const waiting = found
 		.filter(({ state }) => state === "pending")

@@ -1,5 +1,5 @@
-// Replacing a programme's signing secret without losing a callback: prepare the new one, put it into the receiver
-// beside the old one, activate it, end the old one. domain/secret-life draws it.
+// Replaces a programme's signing secret without losing a callback: prepare the new one, add it to the shop's receiver beside
+// the old one, activate it, and end the old one. domain/secret-life.ts draws the states.
 
 import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -23,17 +23,17 @@ import {
 import type { Db } from "../store/store.ts";
 import { changeLocked } from "./programmes.ts";
 
-/** 256 bits: nobody guesses one. */
+/** 256 bits cannot be guessed. */
 const SECRET_BYTES = 32;
 const HINT_LENGTH = 4;
 
 export interface MadeSecret {
 	secretId: string;
-	/** Shown this once. */
+	/** The secret itself, which is shown only once. */
 	secret: string;
 }
 
-/** Good for requests to us at once; callbacks are signed with the old one until this one is activated. */
+/** The new secret is accepted for requests to us at once. Callbacks are signed with the old one until this one is activated. */
 export async function prepareSecret(
 	deps: AccountsDeps,
 	programmePublicId: string,
@@ -59,11 +59,11 @@ export async function prepareSecret(
 	});
 }
 
-/** Callbacks are signed with it from the next attempt on. Whoever does it twice has done it once. */
+/** From the next attempt on, callbacks are signed with this secret. Activating it twice changes nothing. */
 export async function activateSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	/** The one that was looked at: another may have been prepared since. */
+	/** The secret that the person saw. Another may have been prepared since. */
 	secretId: string,
 	actor: Actor,
 ): Promise<Result<true>> {
@@ -78,7 +78,7 @@ export async function activateSecret(
 	});
 }
 
-/** It is good for nothing from this moment on. */
+/** Ends a prepared secret at once. */
 export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
@@ -95,7 +95,7 @@ export async function discardSecret(
 	});
 }
 
-/** Every secret that was replaced and is still in its grace. Resolves to how many that were. */
+/** Ends all replaced secrets that are still in their grace period, and resolves to their number. */
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
@@ -110,7 +110,7 @@ export async function endReplacedSecrets(
 	});
 }
 
-/** In the caller's transaction. `activatedAtMs` is null for one that is only prepared. */
+/** Runs in the caller's transaction. `activatedAtMs` is null for a secret that is only prepared. */
 export async function makeSecret(
 	trx: Db,
 	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
@@ -119,7 +119,8 @@ export async function makeSecret(
 	activatedAtMs: number | null,
 	preparedBy: number | null = null,
 ): Promise<MadeSecret> {
-	// Before the secret: whoever chooses a brand just now is done, or finds it fixed.
+	// This takes the lock of the network's row before the secret is stored. A person who chooses a brand at the same moment
+	// is finished before, or finds the brand fixed.
 	await fixBrand(trx);
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
@@ -152,6 +153,6 @@ function hintOf(secret: string): string {
 function notPrepared(): ReturnType<typeof refuse> {
 	return refuse(
 		"secret_not_prepared",
-		"This secret is not prepared any more: it was discarded or replaced. Reload the page to see which ones there are.",
+		"This secret is no longer prepared, because it was discarded or replaced. Reload the page to see the present secrets.",
 	);
 }
