@@ -1,4 +1,4 @@
-// What a click needs: the link behind a code, read in batches and kept in memory by its reader; and counts by the hour.
+// Partner links by their code, which the caller caches, and the hourly counts of clicks on them.
 
 import { type Selectable, sql } from "kysely";
 import {
@@ -21,9 +21,9 @@ export interface KnownLink {
 	linkId: number;
 	partnershipId: number;
 	programmeId: number;
-	/** Null where the programme has no landing host any more. */
+	/** Where the link leads, or null if the programme has no landing host any more. */
 	landing: Landing | null;
-	/** The partnership has not ended. */
+	/** Whether the partnership has not ended. */
 	isActive: boolean;
 	parameter: string;
 	hosts: readonly LandingHost[];
@@ -78,16 +78,16 @@ export async function findLandingHosts(
 
 export interface ClickCount {
 	linkId: number;
-	/** Since 1970. */
+	/** Number of hours since 1970. */
 	hour: number;
 	kind: ClickKind;
 	clicks: number;
 }
 
-/** Hours are removed after a while. What was ever counted of a link and kind stays, as this hour of theirs. */
+/** The hour under which the total since the beginning is stored. It stays when the hourly counts are pruned. */
 export const EVER = 0;
 
-/** In the order of the key, so that two processes do not wait for each other's rows. */
+/** Adds counts in the order of the key, so that two processes cannot deadlock on each other's rows. */
 export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<void> {
 	if (counts.length === 0) return;
 	const rows = new Map<string, Selectable<ClickHoursTable>>();
@@ -112,8 +112,9 @@ export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<
 }
 
 /**
- * Of a link and kind in some hours, as a stretch of the key for each: grouped, they would be sorted or read from end to end.
- * As bigint: a far day that a reader types has more hours than PostgreSQL's integer holds.
+ * Sums the clicks of one link and kind in a span of hours. As a subquery for each link it reads one range of the key; a
+ * grouped query would sort or read the whole table. The cast to bigint is needed because a distant day that somebody types
+ * into the page has more hours than PostgreSQL's integer can hold.
  */
 function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
 	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
@@ -121,7 +122,7 @@ function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) 
 		and kind = ${sql.raw(kind)} and hour > ${hourOf(Math.max(fromMs - HOUR_MS, EVER))} and hour < ${hourOf(beforeMs)})`;
 }
 
-/** What became of the clicks on each link: of each kind, ever and since then. */
+/** Sums the clicks on each link by kind, since the beginning and since a time. */
 export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: number) {
 	const recent = clicksIn("ever.link_id", "ever.kind", sinceMs, Number.MAX_SAFE_INTEGER);
 	const rows = await db
@@ -134,7 +135,7 @@ export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: num
 	return Map.groupBy(rows, ({ link_id }) => link_id);
 }
 
-/** Those that got a click id, by partnership; hours that were removed are missing. */
+/** Sums the clicks that got a click ID, by partnership. Hours that were pruned are missing. */
 export async function sumPartnershipClicks(
 	db: Db,
 	{ partnershipIds, fromMs, beforeMs }: EarnedSpan,

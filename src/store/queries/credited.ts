@@ -1,5 +1,5 @@
-// A partner's conversions, as the partner may see them: no order id is handed on, and no basket unless the programme shows
-// them. The latest sale first. Tests are left out: nobody is paid for them.
+// A partner's conversions as the partner may see them: without order IDs, and without basket values unless the programme
+// shows them. The latest sale comes first. Tests are left out, because nobody is paid for them.
 
 import type { Db } from "../store.ts";
 import { type ConversionFilter, listConversions, readAllConversions } from "./conversion-list.ts";
@@ -12,7 +12,7 @@ export interface CreditedConversion
 	extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3">,
 		Pick<Conversion, "public_id" | "status" | "commission" | "currency" | "occurred_at_ms"> {
 	programme_name: string;
-	/** Null where the programme does not show it. */
+	/** The basket value, or null if the programme does not show it to partners. */
 	basket_value: string | null;
 }
 
@@ -54,7 +54,7 @@ async function asSeen(
 	return rows.flatMap(({ id, public_id, status, commission, currency, occurred_at_ms, basket_value }) => {
 		const credit = credits.get(id);
 		const own = partnerships.find((partnership) => partnership.id === credit?.partnership_id);
-		// It was assigned to somebody else since it was found.
+		// The sale was assigned to another partner after it was found.
 		if (credit === undefined || own === undefined) return [];
 		const { word, sub_1, sub_2, sub_3 } = credit;
 		return {

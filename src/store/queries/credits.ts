@@ -1,4 +1,4 @@
-// Who conversions are credited to.
+// Credits: the partnership that brought a conversion, and what partnerships earned.
 
 import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
@@ -47,7 +47,7 @@ export interface Signals {
 export type OpenedClicks = readonly (Click | null)[];
 
 export interface KnownPartnerships {
-	/** The active partnership that a code belongs to; null for a code of nobody. */
+	/** Returns the active partnership that a code belongs to, or null if it belongs to none. */
 	ofCode(programmeId: number, code: string): number | null;
 	find(partnershipId: number | undefined): FoundPartnership | undefined;
 	/** The opened clicks of a report. They are opened only if its code credits nobody, because a code beats a click. */
@@ -96,7 +96,7 @@ export async function findCredits(
 }
 
 export interface NamedCredit extends StoredCredit {
-	/** Null: nobody. */
+	/** The partnership that is credited, or null for nobody. */
 	partnership: NamedPartnership | null;
 }
 
@@ -120,7 +120,7 @@ export interface PartnershipTotal {
 	status: Status;
 	currency: string;
 	count: number;
-	/** In minor units of the currency. */
+	/** Amounts in minor units of the currency. */
 	basketMinor: bigint;
 	commissionMinor: bigint;
 }

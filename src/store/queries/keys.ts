@@ -1,5 +1,4 @@
-// API keys of a programme, hashed, and the nonces of the requests signed with them: each is accepted once within the
-// timestamp's window.
+// API keys of a programme, stored as hashes.
 
 import type { Insertable, Selectable } from "kysely";
 import type { PersonKind } from "../../domain/roles.ts";
@@ -9,7 +8,7 @@ import type { ApiKeysTable } from "../tables/programmes.ts";
 export type ApiKey = Selectable<ApiKeysTable>;
 
 export interface ListedKey extends ApiKey {
-	/** Null: the command line, or nobody knows. */
+	/** Null if the key was issued on the command line. */
 	issuerEmail: string | null;
 	issuerKind: PersonKind | null;
 }
@@ -51,7 +50,7 @@ export async function noteKeyUses(
 	}
 }
 
-/** The key as it is now; undefined when the programme has no such key, or it had been revoked before. */
+/** Returns the revoked key, or undefined if the programme has no such key or it was already revoked. */
 export async function revokeApiKey(
 	db: Db,
 	programmeId: number,
@@ -68,12 +67,12 @@ export async function revokeApiKey(
 		.executeTakeFirst();
 }
 
-/** It reports from now on, and decides no more. */
+/** Limits a key to reporting. This needs no locked row, because the result does not depend on the present right. */
 export async function lowerApiKey(trx: Db, id: number): Promise<void> {
 	await trx.updateTable("api_keys").set({ key_right: "report" }).where("id", "=", id).execute();
 }
 
-/** All that can be used, and behind them the newest that were revoked: a key in use is never out of sight. */
+/** Lists all usable keys, and after them the newest revoked ones up to a limit, so that no key in use is left out. */
 export async function listApiKeys(db: Db, programmeId: number, maxRevoked: number): Promise<ListedKey[]> {
 	const ofProgramme = db
 		.selectFrom("api_keys")
@@ -89,7 +88,7 @@ export async function listApiKeys(db: Db, programmeId: number, maxRevoked: numbe
 
 export type IssuedApiKey = Awaited<ReturnType<typeof listKeysIssuedBy>>[number];
 
-/** Those that can be used, of one programme or (null) of all, in the order in which they are locked. */
+/** Lists usable keys that a person issued, in one programme or, if it is null, in all. Sorted by id, which is also the lock order. */
 export async function listKeysIssuedBy(db: Db, personId: number, programmeId: number | null) {
 	return db
 		.selectFrom("api_keys")
@@ -107,7 +106,7 @@ export async function countUsableKeys(db: Db, programmeId: number): Promise<numb
 	return (await listApiKeys(db, programmeId, 0)).length;
 }
 
-/** Revoked ones too. */
+/** Counts all keys, including revoked ones. */
 export async function countKeys(db: Db, programmeId: number): Promise<number> {
 	const { count } = await db
 		.selectFrom("api_keys")

@@ -1,4 +1,4 @@
-// Who listens to a programme's events, and what they told of them.
+// `ringback listen`: who reads a programme's event stream, and how the developer's own server answered the events.
 
 import { announcedBy } from "../../domain/conversion.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -6,14 +6,14 @@ import type { LocalAnswer } from "../../domain/local-answer.ts";
 import type { Db } from "../store.ts";
 
 export interface ToldAnswer extends LocalAnswer {
-	/** Its public id. */
+	/** The public id of the conversion. */
 	conversionId: string;
 	event: EventName;
 }
 
 export type StoredLocalAnswer = Awaited<ReturnType<typeof listNewestAnswers>>[number];
 
-/** A stream of this programme's events is open at this moment. */
+/** Notes that a stream of this programme's events is open now. */
 export async function noteListener(db: Db, programmeId: number, nowMs: number): Promise<void> {
 	await db
 		.insertInto("listeners")
@@ -27,7 +27,7 @@ export async function noteListener(db: Db, programmeId: number, nowMs: number): 
 		.execute();
 }
 
-/** Its reader closed it. Another one of the same programme counts again from its next sign of life on. */
+/** Notes that a stream was closed. Another open stream of the programme is noted again at its next sign of life. */
 export async function noteListenerGone(db: Db, programmeId: number, nowMs: number): Promise<void> {
 	await db
 		.updateTable("listeners")
@@ -36,7 +36,7 @@ export async function noteListenerGone(db: Db, programmeId: number, nowMs: numbe
 		.execute();
 }
 
-/** Undefined where nobody ever did. */
+/** Returns undefined if nobody ever listened. */
 export async function findListener(db: Db, programmeId: number) {
 	return db
 		.selectFrom("listeners")
@@ -45,7 +45,7 @@ export async function findListener(db: Db, programmeId: number) {
 		.executeTakeFirst();
 }
 
-/** Of these conversions, the events of the programme that were announced: `cnv_… conversion.approved`. */
+/** Returns the events of these conversions that were announced, as `cnv_… conversion.approved`. */
 export async function findAnnounced(
 	db: Db,
 	programmeId: number,
@@ -81,7 +81,7 @@ export async function insertLocalAnswers(
 	await trx.insertInto("local_answers").values(rows).execute();
 }
 
-/** Along local_answers_by_programme. */
+/** Uses the index local_answers_by_programme. */
 export async function listNewestAnswers(db: Db, programmeId: number, limit: number) {
 	return selectAnswers(db)
 		.where("programme_id", "=", programmeId)
@@ -90,7 +90,7 @@ export async function listNewestAnswers(db: Db, programmeId: number, limit: numb
 		.execute();
 }
 
-/** Of each event the latest, in the order in which they were told. Along local_answers_by_conversion. */
+/** Returns the latest answer to each event, in the order in which they came. Uses the index local_answers_by_conversion. */
 export async function listAnswersOf(
 	db: Db,
 	conversionId: string,

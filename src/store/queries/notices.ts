@@ -1,6 +1,6 @@
-// The trouble of each receiver's callbacks, from the first failed attempt to the success that ends it. Written in the
-// pass that stores the results, for all of its receivers together: see domain/notice for the states. Below it, notices as
-// pages and mails show them, and which of them are to be mailed.
+// Notices of failing callbacks, from the first failed attempt to the success that ends the trouble (domain/notice.ts has the
+// states). They are written in the pass that stores the results, for all of its receivers together. The second part of this
+// file reads notices for pages and mails.
 
 import { type Selectable, sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
@@ -11,7 +11,7 @@ import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts
 
 export type Notice = Selectable<NoticesTable>;
 
-/** Attempts of one receiver that failed in a row, and how the last of them went: the last final one, if there is any. */
+/** Failed attempts of one receiver in a row, with the outcome of the last one, or of the last final failure if there is one. */
 export type FailedAttempts = Pick<
 	Notice,
 	"receiver_id" | "opened_at_ms" | "failed_attempts" | "failures" | (typeof LAST_FAILURE)[number]
@@ -30,16 +30,16 @@ const LAST_FAILURE = [
 export interface OpenTrouble extends WatchedTrouble {
 	id: number;
 	receiverId: number;
-	/** Null while it is only watched. */
+	/** Time at which the notice became visible, or null while it is only watched. */
 	toldAtMs: number | null;
-	/** When the last mail about the receiver's callbacks was written. */
+	/** Time of the last mail about the receiver's callbacks, or null. */
 	lastMailedAtMs: number | null;
 }
 
-/** So that the values of one statement stay far below what either database takes. */
+/** Keeps the number of values in one statement far below the limit of either database. */
 const ROWS_A_STATEMENT = 500;
 
-/** Adds to the open notice of each receiver, or opens one that is watched. At most one entry a receiver. */
+/** Adds failures to the open notice of each receiver, or opens a watched notice. There is at most one entry for each receiver. */
 export async function addFailures(
 	trx: Db,
 	failed: readonly (FailedAttempts & { public_id: string })[],
@@ -90,7 +90,7 @@ function upsert(
 		.execute();
 }
 
-/** Their mail is due from now on: whoever writes it keeps the distance from the last one (mail/tell). */
+/** Makes notices visible and their mail due. The mail room keeps the interval between mails. */
 export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
 	await trx
 		.updateTable("notices")
@@ -102,9 +102,9 @@ export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: numbe
 		.execute();
 }
 
-/** The one that has been watched the longest, if it began before then. False when there is none. */
+/** Makes the notice visible that has been watched longest, if it was opened by the given time. Returns false if there is none. */
 export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number): Promise<boolean> {
-	// Looked at again, because on PostgreSQL it may have been told, or have vanished, since it was found.
+	// The condition is repeated, because on PostgreSQL another process may have changed the row after the subquery found it.
 	const { rows } = await sql`update notices set told_at_ms = ${nowMs}, mail_due_at_ms = ${nowMs}
 		where id = (select id from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
 				order by opened_at_ms limit 1)
@@ -112,13 +112,13 @@ export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number):
 	return rows.length > 0;
 }
 
-/** An attempt that was in flight when the URL was removed may have opened one: nothing more will be sent. */
+/** Removes watched notices of receivers without a URL. An attempt that was in flight when the URL was removed can open one. */
 export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void> {
 	await sql`delete from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
 		and receiver_id in (select id from programmes where endpoint_id is null)`.execute(db);
 }
 
-/** Resolves to those that had been told; what was only watched vanishes. */
+/** Ends open notices and resolves to those that were visible. Notices that were only watched are removed. */
 export async function endTroubles(
 	trx: Db,
 	receiverIds: readonly number[],
@@ -129,7 +129,7 @@ export async function endTroubles(
 		.updateTable("notices")
 		.set({ ended_at_ms: nowMs, ended_by: by })
 		.where("receiver_id", "in", receiverIds)
-		// As a literal: only then do both databases use the partial index.
+		// A literal, because both databases use the partial index only for a literal.
 		.where("kind", "=", sql.lit("callbacks_failing"))
 		.where("ended_at_ms", "is", null)
 		.returning(["id", "receiver_id as receiverId", "told_at_ms as toldAtMs"])
@@ -139,7 +139,7 @@ export async function endTroubles(
 	return ended.filter(({ toldAtMs }) => toldAtMs !== null);
 }
 
-/** Callbacks work again. */
+/** Adds a notice that callbacks work again. */
 export async function addRecoveries(
 	trx: Db,
 	recoveries: readonly { receiverId: number; publicId: string }[],
@@ -163,9 +163,9 @@ export async function addRecoveries(
 		.execute();
 }
 
-/** With the delivery that failed last. What is only watched is nobody's to see, but for the health of the present. */
+/** A notice with the delivery that failed last. Watched notices are shown only as part of the present health. */
 export interface ShownNotice extends Notice {
-	/** Of the delivery whose attempt failed last: null where there was none, or it is past its retention. */
+	/** The delivery whose attempt failed last, or null if there was none or it has been pruned. */
 	lastDeliveryPublicId: string | null;
 	lastEvent: EventName | null;
 	lastOrderId: string | null;
@@ -185,7 +185,7 @@ function selectNotices(db: Db) {
 		]);
 }
 
-/** The newest first. */
+/** Lists visible notices, the newest first. */
 export async function listNotices(
 	db: Db,
 	programmeId: number,
@@ -202,19 +202,19 @@ export async function listNotices(
 	);
 }
 
-/** One at most: see the index notices_open. Watched ones, too. */
+/** Returns the open notice, including one that is only watched. The index notices_open allows one for each programme. */
 export async function findOpenNotice(db: Db, programmeId: number): Promise<ShownNotice | undefined> {
 	return (
 		selectNotices(db)
 			.where("notices.receiver_id", "=", programmeId)
-			// As a literal: only then do both databases use the partial index.
+			// A literal, because both databases use the partial index only for a literal.
 			.where("notices.kind", "=", sql.lit("callbacks_failing"))
 			.where("notices.ended_at_ms", "is", null)
 			.executeTakeFirst()
 	);
 }
 
-/** The programme whose mail has been due the longest, and since when. */
+/** Returns the programme whose mail has been due longest, and since when. */
 export async function findProgrammeToMail(
 	db: Db,
 	nowMs: number,
@@ -228,7 +228,7 @@ export async function findProgrammeToMail(
 		.executeTakeFirst();
 }
 
-/** They go together in one mail. The oldest first. */
+/** Returns the notices that go into the next mail, the oldest first. */
 export async function findNoticesToMail(db: Db, programmeId: number): Promise<ShownNotice[]> {
 	return selectNotices(db)
 		.where("notices.receiver_id", "=", programmeId)
@@ -238,8 +238,8 @@ export async function findNoticesToMail(db: Db, programmeId: number): Promise<Sh
 }
 
 /**
- * In the transaction that writes the mail, which tells of so many failures as the notice had when it was read. Those
- * that came meanwhile are for the next one.
+ * Marks notices as mailed, in the transaction that writes the mail. It stores the number of failures that the mail mentions,
+ * so that failures added meanwhile are mentioned in the next mail.
  */
 export async function markMailed(
 	trx: Db,
@@ -260,7 +260,7 @@ export async function markMailed(
 		.execute();
 }
 
-/** For this reader of the mail that was written then: the notice says so for longer than the queue keeps the mail. */
+/** Notes that the mail server refused the mail for this reader. The notice keeps this longer than the mail queue does. */
 export async function noteMailRefused(
 	trx: Db,
 	programmeId: number,
@@ -291,7 +291,7 @@ export async function claimNoticeMail(
 	return numUpdatedRows > 0n;
 }
 
-/** What is due of this programme by then waits until then. */
+/** Postpones mails of this programme that are due earlier. */
 export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: number): Promise<void> {
 	await trx
 		.updateTable("notices")
@@ -301,7 +301,7 @@ export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: 
 		.execute();
 }
 
-/** Staff are mailed of failing shops, at most once in so long a time. False when another process was faster. */
+/** Claims the mail to staff about failing shops. Returns false if one was sent since the given time. */
 export async function claimStaffMail(trx: Db, notSinceMs: number, nowMs: number): Promise<boolean> {
 	const { numUpdatedRows } = await trx
 		.updateTable("network")

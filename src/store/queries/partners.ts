@@ -1,4 +1,4 @@
-// Partners, their people, what they agreed with programmes, their links and coupon codes.
+// Partners and their people, partnerships, partner links, coupon codes, landing hosts and applications.
 
 import { type Insertable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
@@ -34,10 +34,10 @@ export function findPartnerById(db: Db, id: number): Promise<Partner | undefined
 }
 
 const PARTNER_PREFIX = "ptn_";
-/** A number that none has: an empty list is no SQL. */
+/** An id that no row has. It fills lists that may be empty, because `in ()` is not valid SQL. */
 export const NO_ID = 0;
 
-/** The newest first. `search`: part of the name, or a whole id. */
+/** Lists partners, the newest first. `search` is a part of the name, or a whole public id. */
 export function listPartners(
 	db: Db,
 	{ search = "", ...request }: PageRequest & { search?: string | undefined },
@@ -56,7 +56,7 @@ export function listPartners(
 	});
 }
 
-/** Of partners with this in their name, or with this id; at most `limit`. Of one programme where it is named. */
+/** Finds partnerships by a part of the partner's name or by its public id, in all programmes or in one. */
 export async function findPartnerships(
 	db: Db,
 	{ programmeId, search, limit }: { programmeId?: number | undefined; search: string; limit: number },
@@ -89,7 +89,7 @@ export async function removePartnerPerson(db: Db, partnerId: number, personId: n
 	return numDeletedRows > 0n;
 }
 
-/** The partners that this person signs in for. One whose partnerships have all ended is among them: it keeps what it earned. */
+/** Returns the partners that this person signs in for, including those whose partnerships have all ended. */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 	return db
 		.selectFrom("partner_people")
@@ -140,7 +140,7 @@ export async function changePartnership(
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
 
-/** With the names that people know both sides by. The programme's rate holds where the partnership has none of its own. */
+/** A partnership with the names of both sides, and the programme's rate for partnerships without one of their own. */
 export type NamedPartnership = NonNullable<Awaited<ReturnType<typeof findPartnership>>>;
 
 function named(db: Db) {
@@ -165,17 +165,17 @@ export function findPartnership(db: Db, publicId: string) {
 	return named(db).where("partnerships.public_id", "=", publicId).executeTakeFirst();
 }
 
-/** By their numbers, or those of partners: the newest partner first. */
+/** Finds partnerships by their own ids or by those of their partners, the newest partner first. */
 export function listPartnerships(
 	db: Db,
-	by: "id" | "partner_id",
-	numbers: readonly number[],
+	column: "id" | "partner_id",
+	ids: readonly number[],
 ): Promise<NamedPartnership[]> {
 	const partnerships = named(db).orderBy("partnerships.partner_id", "desc").orderBy("partnerships.id");
-	return partnerships.where(`partnerships.${by}`, "in", [NO_ID, ...numbers]).execute();
+	return partnerships.where(`partnerships.${column}`, "in", [NO_ID, ...ids]).execute();
 }
 
-/** The newest first. */
+/** Lists the partnerships of a programme, the newest first. */
 export function pagePartnerships(
 	db: Db,
 	programmeId: number,
@@ -187,7 +187,7 @@ export function pagePartnerships(
 	);
 }
 
-/** Undefined when somebody has the code already. */
+/** Returns undefined if the code is taken. */
 export function insertPartnerLink(
 	db: Db,
 	link: Insertable<PartnerLinksTable>,
@@ -200,7 +200,7 @@ export function insertPartnerLink(
 		.executeTakeFirst();
 }
 
-/** The newest first. */
+/** Lists partner links, the newest first. */
 export function pagePartnerLinks(
 	db: Db,
 	partnershipIds: readonly number[],
@@ -220,11 +220,11 @@ export async function countPartnerLinks(db: Db, partnershipId: number): Promise<
 	return (await own.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;
 }
 
-export function findPartnerLink(db: Db, by: "id" | "code", value: number | string) {
-	return db.selectFrom("partner_links").selectAll().where(by, "=", value).executeTakeFirst();
+export function findPartnerLink(db: Db, column: "id" | "code", value: number | string) {
+	return db.selectFrom("partner_links").selectAll().where(column, "=", value).executeTakeFirst();
 }
 
-/** Whose coupon code it is. */
+/** Finds the partnership that a coupon code belongs to. */
 export function findByCode(db: Db, programmeId: number, folded: string) {
 	return named(db)
 		.innerJoin("coupon_codes", "coupon_codes.partnership_id", "partnerships.id")
@@ -233,7 +233,7 @@ export function findByCode(db: Db, programmeId: number, folded: string) {
 		.executeTakeFirst();
 }
 
-/** The first that was added: a test of the programme is credited by it. */
+/** Returns the oldest coupon code of the programme, which its test conversions use. */
 export function findFirstCode(db: Db, programmeId: number) {
 	const codes = db.selectFrom("coupon_codes").selectAll().where("programme_id", "=", programmeId);
 	return codes.orderBy("created_at_ms").limit(1).executeTakeFirst();
@@ -272,7 +272,7 @@ export async function replaceLandingHosts(
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
 
-/** False where one from the same address waits. */
+/** Returns false if an application from the same email address is waiting. */
 export async function insertApplication(
 	db: Db,
 	application: Insertable<ApplicationsTable>,
@@ -291,7 +291,7 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 		.waiting;
 }
 
-/** The newest first. There are never many: see partners/applications. */
+/** Lists all open applications, the newest first. partners/applications limits their number. */
 export function listApplications(db: Db, programmeId: number): Promise<Application[]> {
 	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
 	return own.orderBy("id", "desc").execute();

@@ -1,4 +1,4 @@
-// Programmes as a list shows them: whether callbacks are set up and work, and how much waits for a decision.
+// Programmes in lists, with the state of their callbacks and the number of conversions that wait for a decision.
 
 import { type RawBuilder, sql } from "kysely";
 import { foldText } from "../../domain/visible-text.ts";
@@ -12,25 +12,25 @@ export interface ListedProgramme {
 	currency: string;
 	hasUrl: boolean;
 	failingSinceMs: number | null;
-	/** Counted up to WAITING_COUNTED. */
+	/** Number of conversions that wait for a decision, counted up to WAITING_COUNTED. */
 	waiting: number;
 }
 
-/** Beyond it nobody reads the exact number, and counting on would read every row. */
+/** Limit for counting. Nobody needs a larger exact number, and it would read every row. */
 export const WAITING_COUNTED = 1_000;
 
-/** Names held at once while one is looked for. */
+/** Number of names that are read at once during a search. */
 const NAMES_AT_ONCE = 1_000;
 const ID_PREFIX = "prg_";
 
 export interface ProgrammeFilter extends PageRequest {
-	/** Only those where this person has a role. */
+	/** If given, only programmes in which this person has a role. */
 	personId?: number | undefined;
-	/** Part of the name, as foldText compares; or a whole id. */
+	/** A part of the name, compared by foldText, or a whole public id. */
 	search?: string | undefined;
 }
 
-/** The newest first. */
+/** Lists programmes, the newest first. */
 export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<ListPage<ListedProgramme>> {
 	return readNewestFirst(filter, (beforeId, limit) => readProgrammes(db, filter, beforeId, limit));
 }
@@ -65,14 +65,15 @@ async function readProgrammes(
 }
 
 /**
- * Reads along the primary key until the page is full: a network has thousands of programmes, not millions. Compared
- * here and not there, because SQLite knows the small letters of English alone, and neither database folds as people do.
+ * Finds ids by a part of the name. It reads all names in the order of the primary key until the page is full, which is fast
+ * enough because a network has thousands of programmes, not millions. Names are compared here and not in the database,
+ * because SQLite lower-cases only ASCII letters and neither database folds accents as foldText does.
  */
 export async function findByName(
 	db: Db,
-	/** As `p`. */
+	/** The table, which `only` can refer to as `p`. */
 	table: "programmes" | "partners",
-	/** Which of them; null for all. */
+	/** Condition on the rows, or null for all. */
 	only: RawBuilder<boolean> | null,
 	search: string,
 	beforeId: number,
@@ -100,7 +101,7 @@ function isOf(personId: number) {
 	return sql<boolean>`p.id in (select programme_id from programme_people where person_id = ${personId})`;
 }
 
-/** Whether anything was ever reported to this programme, test conversions included. */
+/** Returns whether the programme has any conversion, including tests. */
 export async function hasConversions(db: Db, programmeId: number): Promise<boolean> {
 	const row = await db
 		.selectFrom("conversions")

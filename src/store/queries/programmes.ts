@@ -18,7 +18,7 @@ export async function findProgramme(db: Db, publicId: string): Promise<Programme
 	return found;
 }
 
-/** The public id of the oldest; undefined while there is none. */
+/** Returns the public id of the oldest programme. */
 export async function findFirstProgramme(db: Db): Promise<string | undefined> {
 	const query = db.selectFrom("programmes").select("public_id").orderBy("id").limit(1);
 	return (await query.executeTakeFirst())?.public_id;
@@ -29,7 +29,7 @@ export async function findProgrammesByPublicId(db: Db, publicIds: readonly strin
 	return db.selectFrom("programmes").selectAll().where("public_id", "in", publicIds).execute();
 }
 
-/** Names are not unique: there may be several of one. */
+/** Names are not unique, so one name can find several programmes. */
 export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
 	if (names.length === 0) return [];
 	return db.selectFrom("programmes").selectAll().where("name", "in", names).orderBy("id").execute();
@@ -53,10 +53,7 @@ export async function updateProgramme(
 	await trx.updateTable("programmes").set(change).where("id", "=", id).execute();
 }
 
-/**
- * The programme's lock also covers its people, keys, secrets and Postback URL: they change only in a transaction that holds
- * it.
- */
+/** The programme's lock also covers its people, keys, secrets and Postback URL, which change only while it is held. */
 export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
 	return lockRow(trx, trx.selectFrom("programmes").selectAll().where("id", "=", programmeId));
 }
@@ -86,7 +83,7 @@ export async function presentUrl(db: Db, programmeId: number): Promise<string | 
 	return row?.url;
 }
 
-/** Every Postback URL ever saved, the newest first. */
+/** Lists all Postback URLs that were ever saved, the newest first. */
 export async function listUrls(db: Db, programmeId: number, limit: number): Promise<string[]> {
 	const rows = await db
 		.selectFrom("endpoints")

@@ -1,4 +1,4 @@
-// A programme's signing secrets, sealed. domain/secret-life says what their times mean.
+// A programme's signing secrets, stored encrypted. domain/secret-life.ts explains their times.
 
 import type { Insertable, Selectable } from "kysely";
 import {
@@ -70,7 +70,7 @@ export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise
 	return secret !== undefined && stateOf(secret, nowMs) !== "ended";
 }
 
-/** Those that are good for nothing any more, the newest first. */
+/** Lists secrets that are no longer accepted, the newest first. */
 export async function listEndedSecrets(
 	db: Db,
 	programmeId: number,
@@ -104,12 +104,12 @@ export async function findActiveSecret(db: Db, programmeId: number): Promise<Sig
 		.executeTakeFirst();
 }
 
-/** An attempt may still be signed with the secret before it: no target is used that was read longer ago (callbacks/targets). */
+/** Time for which an attempt may still be signed with the previous secret, because callbacks/targets caches targets. */
 const TARGET_AGE_MS = 5_000;
-/** Of the newest: whoever replaces a secret looks within the day. */
+/** Number of the newest deliveries that are searched. It covers the day in which a secret is usually replaced. */
 const DELIVERIES_LOOKED_AT = 500;
 
-/** A callback signed with the active secret was answered 2xx. */
+/** Returns whether the shop answered 2xx to a callback that was signed with the active secret. */
 export async function isActiveAccepted(db: Db, programmeId: number): Promise<boolean> {
 	const active = await findActiveSecret(db, programmeId);
 	const sinceMs = (active?.activated_at_ms ?? Number.POSITIVE_INFINITY) + TARGET_AGE_MS;
@@ -187,12 +187,12 @@ export async function endSecrets(
 	await trx.updateTable("signing_secrets").set({ ended_at_ms: nowMs }).where("id", "in", ids).execute();
 }
 
-/** Any one will do to see whether the sealing key is right. */
+/** Returns one secret, to test whether the sealing key opens it. */
 export async function newestSecret(db: Db): Promise<SigningSecret | undefined> {
 	return db.selectFrom("signing_secrets").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
 }
 
-/** All there are, whatever became of them; read along the key, some at a time. */
+/** Reads all secrets in batches, including ended ones. */
 export async function* listSecrets(db: Db): AsyncGenerator<SigningSecret> {
 	for (let afterId = 0; ; ) {
 		const rows = await db
