@@ -1,10 +1,11 @@
-// The click id: a token that says who brought a visitor, sealed so that nobody else reads or makes one. It carries all
-// that a credit needs, so no row is stored for a click, and it works after any purge, after a restart and in another process.
+// The click ID: an encrypted token that says which partner brought a visitor. Nobody else can read or make one. It contains
+// everything that a credit needs, so no row is stored for a click, and it stays valid after pruning, after a restart and in
+// another process.
 //
 //   version 1 · day 2 · IV 12 · AES-256-GCM(programme 4 · partnership 4 · link 4 · ms of the day 4 · 3 × (length 1, sub id)) · tag 16
 //
-// in base64url: 67 characters bare, 195 at most. Version and day choose the key, so that a token with another one of them
-// does not open.
+// in base64url: 67 characters without sub IDs, and 195 at most. Version and day choose the key, so a token whose version or
+// day was changed does not open.
 
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { SEALING_IV_BYTES } from "./sealing.ts";
@@ -16,13 +17,13 @@ const HEAD_BYTES = 3;
 const TAG_BYTES = 16;
 const FIXED_BYTES = 16;
 const KEY_BYTES = 32;
-/** More days than any window has. */
+/** Maximum number of cached keys, one for each day. It exceeds the longest click window. */
 const MAX_KEYS = 500;
 
-/** What the partner adds to a link, to tell placements apart. */
+/** Texts that the partner adds to a link to tell placements apart. */
 export type SubIds = readonly [string, string, string];
 export const NO_SUB_IDS: SubIds = ["", "", ""];
-/** Of all three together, in UTF-8. */
+/** Maximum length of all three together, in UTF-8. */
 export const MAX_SUB_ID_BYTES = 96;
 
 export interface Click {
@@ -34,15 +35,15 @@ export interface Click {
 }
 
 export interface ClickSealer {
-	/** `iv` must be fresh random bytes every time: GCM breaks when one is used twice. */
+	/** `iv` must be fresh random bytes every time, because GCM breaks if one is used twice. */
 	seal(click: Click, iv: Uint8Array): string;
-	/** Null for anything that was not sealed here, or was changed since. */
+	/** Returns null if the token was not made here, or was changed. */
 	open(token: string): Click | null;
 }
 
 export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	const keys = new Map<number, KeyObject>();
-	// The same for every click: nothing is kept of it.
+	// One buffer is used for all clicks, because its content is not needed afterwards.
 	const plain = Buffer.alloc(FIXED_BYTES + NO_SUB_IDS.length + MAX_SUB_ID_BYTES);
 
 	function keyOf(day: number): KeyObject {
@@ -77,7 +78,7 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 			}
 			const cipher = createCipheriv(ALGORITHM, keyOf(day), iv);
 			const sealed = cipher.update(plain.subarray(0, end));
-			// GCM has nothing left to write, and makes its tag.
+			// This writes nothing more, but it computes the tag.
 			cipher.final();
 			const token = Buffer.allocUnsafe(HEAD_BYTES + SEALING_IV_BYTES + end + TAG_BYTES);
 			token.writeUInt8(VERSION, 0);
@@ -90,7 +91,7 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 
 		open(token) {
 			const bytes = Buffer.from(token, "base64url");
-			// One token has one spelling: what decodes to the same bytes but was written in another way was not made here.
+			// A token has exactly one spelling. Another text that decodes to the same bytes was not made here.
 			if (bytes.length < HEAD_BYTES + SEALING_IV_BYTES + TAG_BYTES || bytes.toString("base64url") !== token) {
 				return null;
 			}
@@ -111,7 +112,7 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	};
 }
 
-/** Of bytes that were sealed here. */
+/** Reads bytes that were decrypted, so they are known to be ours. */
 function readClick(day: number, bytes: Buffer): Click {
 	const number = (at: number) => bytes.readUInt32BE(4 * at);
 	const subIds: string[] = [];
@@ -133,8 +134,8 @@ function readClick(day: number, bytes: Buffer): Click {
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 
 /**
- * What somebody wrote behind a link, as far as it is kept. One with "@" may be a person's address, which has no place in a
- * shop's log; one that does not fit beside those before it is left out whole.
+ * Returns the sub IDs of a link that are kept. A sub ID with "@" may be a person's address and must not reach a shop's log.
+ * A sub ID that does not fit into the remaining length is left out completely.
  */
 export function keptSubIds(given: readonly (string | null | undefined)[]): SubIds {
 	let left = MAX_SUB_ID_BYTES;

@@ -1,8 +1,8 @@
-// A click on a partner's link: what becomes of the request, and where it may lead. Nothing of who clicked is kept.
+// A click on a partner link: how the request is answered, and where it may lead. Nothing about the visitor is stored.
 
-/** How clicks are counted; only the first kind gets a click id. */
+/** Kinds in which clicks are counted. Only the first one gets a click ID. */
 export const CLICK_KINDS = ["click", "crawler", "prefetch", "embedded", "ended", "target"] as const;
-/** `target` counts besides: clicks whose own target was not on the programme's list. */
+/** `target` is counted in addition to another kind, for a click whose own target is not on the programme's list. */
 export type ClickKind = (typeof CLICK_KINDS)[number];
 
 export interface ClickRequest {
@@ -12,12 +12,12 @@ export interface ClickRequest {
 }
 
 export interface ClickVerdict {
-	/** 302 leads to the target; with 503 the browser asks again once the person really goes there. */
+	/** 302 leads to the target. After 503 the browser asks again when the person really opens the page. */
 	httpStatus: 302 | 503 | 204;
 	counted: Exclude<ClickKind, "target">;
 }
 
-/** Browsers name it differently; any of them with this word means that nobody has clicked yet. */
+/** Headers with which browsers announce that they load a page before anybody clicks. */
 const PREFETCH_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 const AHEAD = /prefetch|prerender|preview/i;
 
@@ -26,7 +26,7 @@ export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive
 		const value = header(name);
 		if (value !== undefined && AHEAD.test(value)) return { httpStatus: 503, counted: "prefetch" };
 	}
-	// An image or a frame that loads a link by itself: nobody clicked.
+	// An image or a frame loads the link by itself, without a click.
 	const destination = header("sec-fetch-dest");
 	if (destination !== undefined && destination !== "document") {
 		return { httpStatus: 204, counted: "embedded" };
@@ -39,62 +39,62 @@ export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive
 }
 
 export interface LandingHost {
-	/** As the URL parser writes it. */
+	/** The host name in the form that the URL parser returns. */
 	host: string;
 	withSubdomains: boolean;
 }
 
-/** As people enter and read it. */
+/** Returns the host as people enter and read it. */
 export function sayHost({ host, withSubdomains }: LandingHost): string {
 	return `${withSubdomains ? "*." : ""}${host}`;
 }
 
-/** What every proxy passes on. */
+/** Maximum length of a URL that every proxy forwards. */
 const MAX_TARGET_LENGTH = 2_048;
 
-/** The address in the parser's own spelling; null where a link may not lead. */
+/** Returns the parsed address, or null if a link may not lead there. */
 export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
 	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
 	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
 		return null;
-	// As it is sent: a letter may have become six.
+	// Checked again, because the parser may have encoded one letter as six characters.
 	if (url.href.length > MAX_TARGET_LENGTH) return null;
 	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
 }
 
 function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean {
 	if (hostname === host) return true;
-	// A name that begins with a dot is nobody's, though the parser lets it be.
+	// The parser accepts a host name that begins with a dot, but nobody can own one.
 	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
 }
 
 /**
- * Where links lead whose host the shop took off its list: their visitors are still led to the shop, and the partner is
- * still credited. Null where there is no host any more.
+ * Returns where links lead if the shop has removed their host from its list. Visitors still reach the shop, and the partner
+ * is still credited. Returns null if the list is empty.
  */
 export function frontPage([first]: readonly LandingHost[]): URL | null {
 	return first === undefined ? null : new URL(`https://${first.host}/`);
 }
 
 export interface Landing {
-	/** For whom there is no click id. */
+	/** The address for visitors who get no click ID. */
 	href: string;
-	/** The click id goes between the two: it has no character that an address would spell otherwise. */
+	/** The click ID goes between `beforeId` and `afterId`. It has no character that needs encoding. */
 	beforeId: string;
 	afterId: string;
 }
 
-/** What the shop's page is opened with; a click id that was in the address already gives way. */
+/** Returns the address of the shop's page, split where the click ID goes. An old click ID in the address is removed. */
 export function landingAt(url: URL, parameter: string): Landing {
 	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
 	const { href, hash: afterId, search } = url;
-	// Also where it is empty: "/x?" has a mark that "/x" has not.
+	// Set even if they are empty, because "/x?" keeps a question mark that "/x" does not have.
 	url.hash = "";
 	url.search = search === "" ? "?" : `${search}&`;
 	return { href, beforeId: `${url.href}${new URLSearchParams({ [parameter]: "" })}`, afterId };
 }
 
-/** The name of the parameter that brings the click id to the shop's page, unless the programme has another one. */
+/** Default name of the parameter that brings the click ID to the shop's page. A programme can choose another one. */
 export const CLICK_PARAMETER = "rbclick";
 
 export const CODE_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;

@@ -1,10 +1,10 @@
-// Amounts as decimal strings with exactly the currency's digits. Never floating point: inside, an
-// amount is a bigint of minor units, and it leaves as the same digits it would have on paper.
+// Amounts are decimal strings with exactly the currency's digits. Calculations use a bigint of minor units and never floating
+// point.
 
 import { type Result, refusalOf, refuse, succeed } from "./fault.ts";
 
-// ISO 4217 active codes (list one, 2026), grouped by minor-unit digits. An explicit table because ICU's
-// digits differ from the standard's for some currencies (IQD, AFN).
+// ISO 4217 active codes (list one, 2026), grouped by minor-unit digits. The table is explicit, because ICU's digits differ
+// from the standard for some currencies (IQD, AFN).
 const CODES_BY_DIGITS: ReadonlyArray<readonly [digits: number, codes: string]> = [
 	[0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"],
 	[
@@ -24,10 +24,10 @@ const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
 	CODES_BY_DIGITS.flatMap(([digits, codes]) => codes.split(/\s+/).map((code) => [code, digits] as const)),
 );
 
-/** No currency has more decimals. */
+/** Largest number of decimals of any currency. */
 export const MAX_CURRENCY_DIGITS = Math.max(...CODES_BY_DIGITS.map(([digits]) => digits));
 
-/** Nothing a shop sells costs more; it keeps every amount short enough for a page and a spreadsheet. */
+/** Maximum number of digits before the point. It keeps amounts short enough for a page and a spreadsheet. */
 export const MAX_WHOLE_DIGITS = 12;
 const RATE_DECIMALS = 4;
 /** A rate is a percentage with four decimals, so one unit is a millionth of the basket. */
@@ -41,7 +41,7 @@ export function currencyDigits(currency: string): Result<number> {
 	return succeed(digits);
 }
 
-/** The amount in canonical form ("12.5" EUR becomes "12.50"), or what is wrong with it. */
+/** Returns the amount in canonical form: "12.5" EUR becomes "12.50". */
 export function parseAmount(text: string, currency: string, field: string): Result<string> {
 	const digits = currencyDigits(currency);
 	if (!digits.ok) return digits;
@@ -68,9 +68,9 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 }
 
 /**
- * The rate in canonical form ("7.5" becomes "7.5000"): a percentage from 0 to 100 with at most four decimals, after a
- * point or, as half of Europe writes it, a comma. No rate has thousands that a comma could part. A percent sign behind it
- * says what the field says.
+ * Returns the rate in canonical form: "7.5" becomes "7.5000". A rate is a percentage from 0 to 100 with at most four
+ * decimals. A decimal comma is accepted, because a rate is never so large that the comma could separate thousands. A percent
+ * sign may follow.
  */
 export function parseRate(text: string, field: string): Result<string> {
 	const match = /^(0|[1-9]\d{0,2})(?:[.,](\d{1,4}))?(?:[ \u00a0\u202f]*%)?$/.exec(text);
@@ -90,11 +90,11 @@ export function shortenRate(rate: string): string {
 	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
 }
 
-/** `amount × rate` rounded half up to the amount's own digits. Both in canonical form. */
+/** Returns `amount × rate`, rounded half up to the amount's digits. Both must be in canonical form. */
 export function shareOf(amount: string, rate: string): string {
 	const digits = decimalCount(amount);
 	const scaled = minorUnits(amount) * minorUnits(rate);
-	// Neither side is ever negative, so adding half and cutting is rounding half up.
+	// Neither value is negative, so adding a half and truncating rounds half up.
 	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
 }
 
@@ -103,12 +103,12 @@ function decimalCount(amount: string): number {
 	return point === -1 ? 0 : amount.length - point - 1;
 }
 
-/** "12.99" is 1299n: of an amount in canonical form. */
+/** Returns an amount in canonical form as minor units: "12.99" becomes 1299n. */
 export function minorUnits(amount: string): bigint {
 	return BigInt(amount.replace(".", ""));
 }
 
-/** The amount of so many minor units: 1299n with two digits is "12.99". Never negative. */
+/** Returns minor units as an amount: 1299n with two digits becomes "12.99". `minor` must not be negative. */
 export function formatMinor(minor: bigint, digits: number): string {
 	if (digits === 0) return minor.toString();
 	const padded = minor.toString().padStart(digits + 1, "0");

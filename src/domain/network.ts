@@ -1,16 +1,16 @@
-// What the network that runs Ringback says of itself: its name, its brand on the wire, its support address and the
-// sender of its mails. All of it ends up on pages, in headers or in mails, so none of it may hold what would end a line.
+// Settings of the network that runs Ringback: its name, its brand in header names, its support address and the sender of its
+// mails. They appear on pages, in headers and in mails, so none of them may contain a line break.
 
 import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** The brand of an instance that has none: it names nobody. */
+/** Brand of an installation that has not chosen one. */
 export const DEFAULT_BRAND = "Service";
 
-/** It becomes part of header names: RFC 9110 tokens, without the odd ones. */
+/** The brand becomes part of header names, so it has only letters, digits and hyphens (RFC 9110 tokens allow more). */
 const BRAND = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 export const MAX_BRAND_LENGTH = 31;
-/** Behind "must be". */
+/** Text that follows "must be". */
 export const BRAND_FORM = "1 to 31 letters, digits or hyphens, the first a letter, such as Acme";
 
 export function isBrand(text: string): boolean {
@@ -24,7 +24,7 @@ export function parseBrand(text: string): Result<string> {
 		: refuse("invalid_brand", `The brand must be ${BRAND_FORM}.`, "brand");
 }
 
-/** For whoever has none in mind. Null for a name that begins with a digit, or has no Latin letters to make one of. */
+/** Returns a brand made from the network's name, or null if the name starts with a digit or has no Latin letters. */
 export function suggestBrand(name: string): string | null {
 	const plain = name.normalize("NFD").replace(/[\p{M}'’]/gu, "");
 	const words = plain.match(/[A-Za-z0-9]+/g) ?? [];
@@ -32,30 +32,30 @@ export function suggestBrand(name: string): string | null {
 	return isBrand(brand) ? brand : null;
 }
 
-/** RINGBACK_BRAND is another one than the network had when its first key was issued. */
+/** Returns the warning that RINGBACK_BRAND differs from the brand that was in use when the first key was issued. */
 export function sayOtherBrand(known: string): string {
 	return `RINGBACK_BRAND is not ${known}, the brand that shops check header names by: their receivers refuse callbacks until they know the new one. Set it to ${known}, or remove it.`;
 }
 
-/** What people call the network: the name that was chosen, or its brand. Null where nobody has chosen anything. */
+/** Returns the network's name or else its brand, or null if neither was chosen. */
 export function networkName({ name, brand }: { name: string | null; brand: string }): string | null {
 	return name ?? (brand === DEFAULT_BRAND ? null : brand);
 }
 
-/** Null for an empty field: people then answer to nobody in particular. */
+/** Returns null for an empty field, which means that there is no support address. */
 export function parseSupportAddress(text: string): Result<string | null> {
 	return parseAddress(text, "supportAddress", "such as help@network.example");
 }
 
-/** Null for an empty field: the address of MAIL_FROM. */
+/** Returns null for an empty field, which means the address of MAIL_FROM. */
 export function parseSenderAddress(text: string): Result<string | null> {
 	return parseAddress(text, "senderAddress", "such as no-reply@network.example");
 }
 
-/** What mail programs show in place of the address: nothing in it may pass for an address, or end a quoted text. */
+/** Characters that a sender name must not contain. Mail programs show the name instead of the address, so it must not look like one. */
 const NOT_IN_A_SENDER = /[<>@"\\]/;
 
-/** Null for an empty field: the network's name. */
+/** Returns null for an empty field, which means the network's name. */
 export function parseSenderName(text: string): Result<string | null> {
 	if (text.trim() === "") return succeed(null);
 	const name = parseName(text);
@@ -64,7 +64,7 @@ export function parseSenderName(text: string): Result<string | null> {
 	return refuse("invalid_name", detail, "senderName");
 }
 
-/** ASCII alone: what else an address may hold, not every mail server takes. */
+/** Only ASCII is accepted, because not every mail server accepts other characters in an address. */
 function parseAddress(text: string, field: string, example: string): Result<string | null> {
 	const address = text.trim();
 	if (address === "") return succeed(null);

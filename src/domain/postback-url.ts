@@ -1,5 +1,5 @@
-// What may be entered as Postback URL, and whether the host behind it may be called.
-// Pure, so that saving and every delivery come to the same verdict (contract section 1).
+// Judges a Postback URL, and whether its host may be called. The rules are pure functions, so that saving and every delivery
+// reach the same verdict (contract section 1).
 
 import { type AddressRange, isAddress, judgeAddresses } from "./address.ts";
 import { groupDigits } from "./bytes.ts";
@@ -8,20 +8,20 @@ import { type FaultCode, type Result, refuse, succeed } from "./fault.ts";
 export interface PostbackUrl {
 	href: string;
 	origin: string;
-	/** Without brackets. */
+	/** Host name or IP address, without brackets. */
 	hostname: string;
 	port: number;
-	/** Path and query: what goes on the wire, and what is signed (contract section 5, part 2). */
+	/** Path and query as they are sent and signed (contract section 5, part 2). */
 	target: string;
-	/** The host is an IP address, so that nothing is looked up for it. */
+	/** Whether the host is an IP address, which needs no DNS lookup. */
 	isLiteral: boolean;
 }
 
-/** Ours: the contract names none. */
+/** Our own limit. The contract has none. */
 const MAX_LENGTH = 2_048;
-/** RFC 1035 section 2.3.4, in text and without the root's dot. */
+/** Limit of RFC 1035 section 2.3.4, written as text and without the final dot. */
 const MAX_HOST_LENGTH = 253;
-/** RFC 1035's length. The URL parser lets more characters pass, but no certificate names such a host. */
+/** A label with the length of RFC 1035. The URL parser accepts more characters, but no certificate can name such a host. */
 const LABEL = /^[a-z\d_-]{1,63}$/;
 const HTTPS_PORT = 443;
 const MAX_PORT = 65_535;
@@ -36,22 +36,22 @@ export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
 	if (code !== undefined) return refuseUrl(code, sentence);
 
-	// Split by hand too, because the parser hides what was typed: an empty user or "?", missing slashes.
+	// The text is also split here, because the parser hides an empty user, an empty "?" and missing slashes.
 	const [, authority = "", target = ""] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
 	const badAuthority = refuseAuthority(authority);
 	if (badAuthority !== undefined) return badAuthority;
 
 	const parsed = URL.parse(entered);
-	// Scheme and port are good by now, and no path or query makes the parser fail: it is the host.
+	// Scheme and port are already checked, and no path or query makes the parser fail, so the host is wrong.
 	if (parsed === null) return refuseHost(authority, "is not a name or IP address (IPv6 goes in brackets)");
 	const url = describe(parsed);
 	return refuseHostname(url) ?? refuseTarget(url, target) ?? succeed(url);
 }
 
-/** As other networks fill them in: `{order_id}`, `%7Border_id%7D`, `[status]` as a whole value, `#click#`. */
+/** Placeholders of other networks: `{order_id}`, `%7Border_id%7D`, `[status]` as a whole value, `#click#`. */
 const PLACEHOLDER = /\{[\w .-]+\}|%7B[\w .-]+%7D|[=/]\[[\w .-]+\](?=[&/]|$)|#[\w.-]+#/i;
 
-/** Only of what is saved now: a URL that was saved with one before goes on as it is. */
+/** Refuses a URL with a placeholder when it is saved. A URL that was saved earlier keeps working. */
 export function refusePlaceholder(text: string): Refusal | null {
 	const [found] = PLACEHOLDER.exec(text) ?? [];
 	if (found === undefined) return null;
@@ -61,7 +61,7 @@ export function refusePlaceholder(text: string): Refusal | null {
 	);
 }
 
-/** Dial one of the returned addresses and look nothing up again: another answer would be unjudged. */
+/** The caller must connect to one of the returned addresses without another lookup, whose answer would not be judged. */
 export function judgeHost(
 	url: PostbackUrl,
 	addresses: readonly string[],
@@ -76,8 +76,8 @@ export function judgeHost(
 	}
 	const verdict = judgeAddresses(judged, allowed);
 	if (verdict.public) return succeed(judged);
-	// Only an address that was typed is repeated: what a name stands for may be the inside of somebody's network. Where
-	// the setting for development allows some of them, it is a developer who asks.
+	// An address is shown only if it was typed, because the address of a name may be part of a private network. If the setting
+	// for development allows some private addresses, a developer is asking.
 	const finding = url.isLiteral
 		? `${verdict.reason}. The Postback URL must point to a public address.`
 		: allowed.length > 0
@@ -86,12 +86,12 @@ export function judgeHost(
 	return refuseUrl("postback_url_forbidden_address", finding);
 }
 
-/** In this order; the first that fits is told. */
+/** Objections in order of precedence. The first one that matches is reported. */
 const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: string])[] = [
 	[/^$/, "postback_url_malformed", `There is no URL. Enter it in full, as in ${EXAMPLE}`],
 	[/\\/, "postback_url_malformed", 'The URL contains a backslash. Enter "/" or %5C in its place.'],
 	[
-		// Lone surrogates (Cs) are no characters at all: the parser would put another one in their place.
+		// Lone surrogates (Cs) are not characters. The parser would replace them by another one.
 		/[\p{Cc}\p{Cs}]/u,
 		"postback_url_malformed",
 		"The URL contains a control character such as a tab or a line break. Enter it again without.",
@@ -107,7 +107,7 @@ const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: s
 		`Callbacks cannot reach your own machine by this address: try them there with \`ringback listen\`. A Postback URL must begin with https:// as in ${EXAMPLE}`,
 	],
 	[
-		// `shop.example:8443/postback` is a host with a port, and no scheme.
+		// `shop.example:8443/postback` is a host with a port, not a scheme.
 		/^(?!https:)[a-z][a-z\d+.-]*:(?!\d)/i,
 		"postback_url_not_https",
 		`Callbacks are sent over HTTPS alone. Enter a URL that begins with https:// as in ${EXAMPLE}`,
@@ -126,7 +126,7 @@ const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: s
 ];
 
 function refuseAuthority(authority: string): Refusal | undefined {
-	// More colons than that are an IPv6 address without brackets: the parser refuses it.
+	// More colons belong to an IPv6 address without brackets, which the parser refuses.
 	const [, host, port = ""] = /^([^:]*|\[.*\])(?::([^:]*))?$/s.exec(authority) ?? [];
 	if (host === undefined) return undefined;
 	if (!/^\d*$/.test(port) || Number(port) > MAX_PORT || (port !== "" && Number(port) === 0)) {
@@ -135,7 +135,7 @@ function refuseAuthority(authority: string): Refusal | undefined {
 			`The port "${port}" is not a number from 1 to ${MAX_PORT}. Enter one, or none for ${HTTPS_PORT}.`,
 		);
 	}
-	// Here as well as on the parsed name: the parser drops the dot behind an IPv4 address without a word.
+	// Checked here as well as on the parsed name, because the parser silently drops the dot after an IPv4 address.
 	return host.endsWith(".") ? refuseTrailingDot(host) : undefined;
 }
 
@@ -169,7 +169,7 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
 	if (href.length > MAX_LENGTH)
 		return refuseLength(`has ${groupDigits(href.length)} characters in the form that is sent`);
-	// A bare host is accepted: it has only one form on the wire.
+	// A URL without a path is accepted, because it has only one form on the wire.
 	if (entered === target || entered === "") return undefined;
 	return refuseUrl(
 		"postback_url_not_wire_form",
