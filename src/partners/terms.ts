@@ -46,8 +46,8 @@ interface PartnerTerms {
 
 const TERM_LABELS: Readonly<Record<keyof PartnerTerms, string>> = {
 	creditsPartners: "credits partners",
-	clickDays: "days after a click",
-	clickParameter: "click ID parameter",
+	clickDays: "days for which a click counts",
+	clickParameter: "name of the click ID",
 	hosts: "shop addresses",
 	showsBaskets: "partners see basket values",
 	takesApplications: "takes applications",
@@ -195,8 +195,7 @@ function readClickDays(text: string): Result<number> {
 
 function readParameter(text: string): Result<string> {
 	if (/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(text)) return succeed(text);
-	const rule =
-		"The parameter has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
+	const rule = "The name has at most 32 letters, digits, hyphens and underscores, and starts with a letter.";
 	return refuse("invalid_field", rule, "clickParameter");
 }
 

@@ -284,7 +284,7 @@ async function openPartnership(page: Page): Promise<void> {
 }
 
 async function allowSubdomains(page: Page): Promise<void> {
-	await page.getByLabel("Landing hosts").fill("*.nordlicht.example");
+	await page.getByLabel("Shop addresses").fill("*.nordlicht.example");
 	await press("Save")(page);
 	await page.locator("#hosts-error").waitFor();
 }

@@ -43,7 +43,7 @@ export function testPartnerPath(browser: () => Browser): void {
 		await staff.page.getByRole("link", { name: "Settings for partners" }).last().click();
 		await staff.page.getByLabel("Credit sales to partners").check();
 		await staff.page.getByLabel("Partners may apply").check();
-		await staff.page.getByLabel("Landing hosts").fill(new URL(SHOP_NAME).hostname);
+		await staff.page.getByLabel("Shop addresses").fill(new URL(SHOP_NAME).hostname);
 		await staff.page.getByRole("button", { name: "Save" }).click();
 		const join = (await staff.page.locator("main code").first().textContent()) ?? "";
 		await staff.leave();

@@ -46,7 +46,7 @@ type SortName = keyof typeof SORTS;
 export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
 /** The rule of From and To, and of every chart and total: said on each of these pages. */
-export const BY_DAY = "Days are when a conversion was recorded here, or imported.";
+export const BY_DAY = "The day is the one on which a conversion was recorded here or imported.";
 
 export function day(label: string): Filter<string> {
 	return {

@@ -1,6 +1,5 @@
-// /network: a new network is set up here, one thing after the other; then staff say what it is called, what it looks like
-// and who its mails come from. Each step of the set-up is done by what is so, and not because somebody pressed a button:
-// whoever leaves finds it as it stands.
+// /network: the guided set-up of a new network, and later its name, its look and the sender of its mails. A step of the set-up
+// is done when its result exists and not because a button was pressed, so a person can leave and continue later.
 
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
@@ -37,7 +36,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const FORM = declareForm<NetworkField | "isFirst">({
-	/** Sent by the first step alone, which asks for two of the fields. */
+	/** Sent only by the first step, which asks for two of the fields. */
 	isFirst: HIDDEN,
 	name: {
 		label: "Network name",
@@ -83,7 +82,7 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 	const isSetUp = face.setUpEndedAtMs === null;
 	const first = isSetUp ? await findFirstProgramme(store.db) : undefined;
 	if (isSetUp && !isNamed(face)) return showFirstStep(c, first === undefined);
-	// Done, or to do: only while the set-up lasts.
+	// The badges "done" and "to do" are shown only during the set-up.
 	const stateOf = (isDone: boolean) =>
 		isSetUp ? (isDone ? ui.badge("good", "Done") : ui.badge("plain", "To do")) : null;
 	const title = "Network";
@@ -128,7 +127,7 @@ function isNamed({ name, isBrandChosen }: NetworkFace): boolean {
 	return name !== null && isBrandChosen;
 }
 
-/** One thing at a time: nothing else can be wrong before there is a network. */
+/** The first step asks for the name alone, because everything else needs a network. */
 function showFirstStep(c: WebContext, offersSample: boolean): Promise<Response> {
 	const face = c.get("network");
 	const title = "Set up your network";
@@ -167,7 +166,7 @@ function valuesOf(face: NetworkFace) {
 	return { name, brand, colour, supportAddress, senderName, senderAddress };
 }
 
-/** Where it can no longer be chosen, the form has no such field. */
+/** The form has no field for the brand if it can no longer be chosen. */
 function brandFields({ brandState }: NetworkFace): readonly "brand"[] {
 	return brandState === "open" ? ["brand"] : [];
 }
@@ -177,7 +176,7 @@ function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
 	return html`As in <code>${shown}</code>. Leave empty to use the name.`;
 }
 
-/** While it can be chosen: that it stays. Afterwards: why it cannot. */
+/** Says that the brand will be permanent, or why it cannot be changed any more. */
 function brandNote({ brand, brandState }: NetworkFace): Html {
 	const name = html`<code>${headerNames(brand).signature}</code>`;
 	switch (brandState) {
@@ -231,10 +230,10 @@ function programmeBody(c: WebContext, first: string | undefined): Html {
 	);
 }
 
-// "Try it with a sample programme": made with its key in one click, and on to Integration, which shows the key this once.
-// Offered wherever there is no programme yet.
+// "Try it with a sample programme" makes a programme with a key in one click and leads to Integration, which shows the key
+// once. It is offered as long as there is no programme.
 
-/** Nothing before the network has its brand: the sample's key fixes it. */
+/** Returns null until the network has its brand, because the sample's key makes the brand permanent. */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
 	return ui.buttonForm({
@@ -256,7 +255,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		const path = first === undefined ? NETWORK_PATH : paths.integrationPath(first);
 		return leadTo(c, path, "There is a programme already. Try it with this one.", "info");
 	}
-	// The brand is fixed now.
+	// The brand is permanent from now on.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
 	await addSamplePartner(deps, maker, programme.id);
@@ -291,7 +290,7 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return leadTo(c, path, said);
 }
 
-// The logo as it is now, and the forms to choose another or none. What is uploaded is judged by its bytes.
+// The present logo, and the forms to replace or remove it.
 
 function logoSection(c: WebContext, { logo }: NetworkFace): Html {
 	const remove = { action: paths.REMOVE_LOGO_PATH, label: "Remove", isSmall: true };

@@ -24,7 +24,7 @@ async function openStaff(
 	options = {},
 ): Promise<{ site: TestSite; staff: Browser }> {
 	const site = await openTestSite(t, { hasMail: true, ...options });
-	// The set-up has a test file of its own.
+	// The set-up is tested in set-up.test.ts.
 	await endSetUp(site.deps, COMMAND_LINE);
 	return { site, staff: await site.signIn(await site.addStaff("mira@network.example")) };
 }
@@ -132,7 +132,7 @@ test("the brand can be chosen with a warning until a programme has a key, and th
 	const fixed = await staff.open("/network");
 	assert.doesNotMatch(fixed.text, /name="brand"/);
 	assert.match(fixed.text, /X-Acme-Signature<\/code>\. The brand cannot be changed any more/);
-	// A form that was opened before.
+	// This form was opened before the brand became permanent.
 	await staff.submit("/network", { ...SAVED, brand: "Other" });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
 });
@@ -148,7 +148,7 @@ test("a logo is taken by its bytes, served under its hash as what it is, and can
 	const { site, staff } = await openStaff(t);
 	await staff.open("/network");
 	for (const bytes of [pngOf(64, 64), pngOf(300, 100)]) {
-		// Whatever the sender calls it.
+		// The name and type of the upload do not matter.
 		assert.equal((await upload(staff, bytes, "x.html", "text/html")).location, "/network#logo");
 		const { text } = await site.browser().open("/sign-in");
 		const [, src = ""] = /<img class="brand-logo" src="([^"]+)" alt=""/.exec(text) ?? [];

@@ -142,7 +142,7 @@ test("what failed for good stays in sight, on the badge and the overview, until 
 	const [, , later = 0, ...lost] = await addDeliveries(site.store, programme, ...Array(5).fill(START_MS));
 	const [one = 0, two = 0] = lost;
 	for (const id of [one, two]) await failForGood(site, id);
-	// A trouble that is over: the next success has taken the banner away.
+	// The trouble is over, because the next success has removed the banner.
 	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
 	const text = await look();
 	assert.match(text, /2 callbacks<\/a> failed permanently<\/strong> and were not resent\./);
@@ -155,7 +155,7 @@ test("what failed for good stays in sight, on the badge and the overview, until 
 	const seen = (await viewer.open(`${path}/overview`)).text;
 	assert.match(seen, /integration\?state=failed#deliveries">2 callbacks<\/a> failed permanently/);
 	assert.doesNotMatch(seen, /resend-failed|set-aside/);
-	// What fails after the page was read is not set aside with the rest.
+	// A callback that fails after the page was read is not set aside with the others.
 	const until = /name="until" value="(\d+)"/.exec(text)?.[1] ?? "";
 	await failForGood(site, later, START_MS + 1);
 	await browser.submit(`${path}/overview/set-aside`, { until });

@@ -1,5 +1,5 @@
-// /programmes/:id/overview: what waits for a decision, how many conversions in which status, what they are worth, whether
-// callbacks work, and the notices: when they failed and when they recovered, why, and who was told.
+// /programmes/:id/overview: conversions that wait for a decision, counts and amounts by status, the health of callbacks, and
+// the notices of when callbacks failed and recovered, with causes and recipients.
 
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
@@ -44,7 +44,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const failed = await countFailed(db, programme.id);
-	// Nothing was ever reported, not even a test.
+	// The programme has no conversion, not even a test.
 	const isNew = failed === 0 && !(await hasConversions(db, programme.id));
 	return answerPage(c, {
 		title: "Overview",
@@ -66,7 +66,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 	});
 }
 
-/** An owner seldom integrates a shop alone. */
+/** A new owner finds this first, because owners rarely integrate a shop alone. */
 function firstStep(c: WebContext): Html {
 	const programmeId = programmeOf(c).public_id;
 	const isOwner = standingOf(c) === "owner";
@@ -112,7 +112,7 @@ async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): 
 	]);
 }
 
-/** What becomes of it if nobody decides: from then on it is approved by itself. */
+/** Says when the first waiting conversion is approved automatically if nobody decides. */
 function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, href: string): Html | null {
 	const waiting = totals.get("RECORDED");
 	if (waiting === undefined || waiting.count === 0) return null;
@@ -129,7 +129,7 @@ function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, 
 	});
 }
 
-/** What failed for good, until it is resent or set aside; a mail's link leads here. */
+/** Shows failed callbacks until they are resent or set aside. Links in mails lead here. */
 function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 	if (failed === 0) return null;
 	const { public_id: programmeId, endpoint_id: endpointId } = programmeOf(c);
@@ -181,7 +181,7 @@ function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 	});
 }
 
-/** Without a URL nothing can fail, and there is nothing to be told. */
+/** Without a Postback URL no callback can fail, so there are no notices. */
 async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 	const { store, mails } = deps;
 	const programme = programmeOf(c);

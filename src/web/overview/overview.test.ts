@@ -55,7 +55,7 @@ test("an imported conversion counts on the day of the import, in totals as in th
 	assert.match(totals, /<dt>Conversions<\/dt><dd>1<small>recorded in this period/);
 	assert.match(list, /<strong>1 conversion<\/strong>/);
 	for (const page of [totals, list, (await open()).text])
-		assert.match(page, /Days are when a conversion was recorded here, or imported\./);
+		assert.match(page, /The day is the one on which a conversion was recorded here or imported\./);
 });
 
 test("staff see what the whole network comes to over a period, and nobody else does", async (t) => {

@@ -1,5 +1,5 @@
-// What is counted of conversions, of a programme and of the network: shown as of the last count, by day and by status. And
-// /totals: what all programmes come to over the last days, for staff.
+// Counts and amounts of conversions by day and by status, as of the last count, for a programme and for the network. /totals
+// shows staff the sums of all programmes over the last days.
 
 import type { CountLook, DayCounts, NetworkTally, StatusTotal } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
@@ -92,18 +92,18 @@ function numbers({ currencies, callbacks }: NetworkTally): Html {
 	]);
 }
 
-/** Fetched again from its own page, until the count is done. */
+/** Shows a count, or a placeholder that the page reloads until the count is done. */
 export function countedPart<Count extends { countedAtMs: number }>(
 	href: string,
 	{ count, isCounting }: CountLook<Count>,
-	/** `counted`: when it was made. */
+	/** `counted` says when the count was made. */
 	show: (count: Count, counted: Html) => Content,
-	/** It is part of a section. */
+	/** Whether it is part of a section. */
 	isInside = false,
 ): Html {
 	const waiting = ui.emptyState({
 		title: "Being counted",
-		text: "There are many conversions. Adding them up takes a few seconds the first time.",
+		text: "The sums are being counted. The first time this takes a few seconds.",
 		action: ui.linkButton({ label: "Look again", href }),
 	});
 	const newer = isCounting ? "; a newer count is under way" : "";
@@ -117,7 +117,7 @@ export function countedPart<Count extends { countedAtMs: number }>(
 	return html`<div${ui.attrs({ id: "totals", class: isInside ? null : "stack", ...again })}>${body}</div>`;
 }
 
-/** Expired ones never counted for anybody: they are in the table alone. */
+/** Statuses in the chart. Expired conversions never counted, so they are only in the table. */
 const SERIES: readonly (readonly [Status, ChartSeries["colour"]])[] = [
 	["APPROVED", "good"],
 	["RECORDED", "info"],
@@ -141,13 +141,13 @@ export function statusChart(counts: DayCounts, dayCount: number, nowMs: number):
 	});
 }
 
-/** Since 1970-01-01 (UTC); the last one is today. */
+/** Returns numbers of days since 1970-01-01 (UTC). The last one is today. */
 function lastDays(count: number, nowMs: number): number[] {
 	const today = Math.floor(nowMs / DAY_MS);
 	return Array.from({ length: count }, (_, index) => today - count + 1 + index);
 }
 
-/** In the order of a conversion's life, with what the word alone does not say. */
+/** Explanations of statuses, in the order of a conversion's life. */
 const STATUS_ROWS: readonly (readonly [status: Status, hint: string])[] = [
 	["PARKED", "waits for the shop's confirmation"],
 	["RECORDED", "waits for approval"],
@@ -159,7 +159,7 @@ const STATUS_ROWS: readonly (readonly [status: Status, hint: string])[] = [
 
 export function moneyTable(
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>,
-	/** Where a status leads; of several currencies each row has its own instead of the hint. */
+	/** Returns the address of the list for a status. With several currencies each row has its own link instead of the hint. */
 	hrefOf?: (status: Status) => string,
 ): Html {
 	const rows = [...currencies]

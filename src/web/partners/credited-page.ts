@@ -1,5 +1,4 @@
-// A partner's conversions, as a list and as a file. What is shown comes from store/queries/credited, which hands on no order
-// id.
+// A partner's conversions, as a list and as a file. They come from store/queries/credited.ts, which leaves out order IDs.
 
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { CreditWord } from "../../domain/credit.ts";
@@ -20,10 +19,10 @@ import {
 	pagesOf,
 	UNSEEN,
 } from "../filter-query.ts";
-import { answerPage, type PageDeps, partnerOf, type WebContext } from "../page.ts";
+import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
 import { partnerConversionsPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 import { EARNED_STATUSES } from "./earned-section.ts";
 
 const PAGE_ROWS = 50;
@@ -34,7 +33,7 @@ const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 	ASSIGNED: "Assigned by the network",
 };
 
-/** The list that the address asks for. */
+/** Reads the list that the address asks for. */
 async function readList(c: WebContext, { store }: PageDeps) {
 	const partner = partnerOf(c);
 	const all = await listPartnerships(store.db, "partner_id", [partner.id]);
@@ -66,6 +65,7 @@ async function readList(c: WebContext, { store }: PageDeps) {
 
 export async function showCredited(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { list, fields, isUnderstood, filter } = await readList(c, deps);
+	const isStaff = viewerOf(c).kind === "staff";
 	const { path, query } = list;
 	const { cursor: _, ...set } = query;
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
@@ -78,7 +78,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 		status: isUnderstood ? 200 : 422,
 		body: html`${ui.pageHeader({
 			title: "Conversions",
-			hint: "The sales that are credited to this partner, the latest first.",
+			hint: `The sales that are credited to ${isStaff ? "this partner" : "you"}, the latest first.`,
 			actions: isUnderstood ? exported : null,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterBar({
 			action: path,
@@ -93,7 +93,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 							caption: "Conversions, the latest sale first",
 							rows: page.rows,
 							stacks: true,
-							empty: NO_CONVERSIONS,
+							empty: noConversions(isStaff),
 							columns: COLUMNS,
 						}),
 						pager(pagesOf(deps, list, page)),
@@ -102,10 +102,13 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 	});
 }
 
-const NO_CONVERSIONS = ui.emptyState({
-	title: "No conversions here",
-	text: "A sale appears when a shop reports it with the partner's click ID or coupon code. A filter may hide it.",
-});
+function noConversions(isStaff: boolean): Html {
+	const whose = isStaff ? "the partner's" : "your";
+	return ui.emptyState({
+		title: "No conversions here",
+		text: `A sale appears here when a shop reports it with ${whose} click ID or coupon code. A filter may hide it.`,
+	});
+}
 
 const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 	{
@@ -146,10 +149,10 @@ const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 	["s3", (row) => row.sub_3],
 ];
 
-/** The list as a file: the same filters, every row. */
+/** Answers with the list as a file, with the same filters and all rows. */
 export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { isUnderstood, filter } = await readList(c, deps);
-	// The page that says which filter is not understood: a file of everything would be taken for the answer.
+	// The page says which filter is wrong. A file of all rows could be mistaken for the answer.
 	if (!isUnderstood) return showCredited(c, deps);
 	const batches = readAllCredited(deps.store.reader, filter, CSV_BATCH_ROWS);
 	const name = `conversions-${partnerOf(c).public_id}-${utcDay(deps.clock.nowMs())}.csv`;

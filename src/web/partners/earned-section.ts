@@ -1,5 +1,5 @@
-// What partners earned in some days, which the address names: the present month unless told. Of all partners, of one in
-// all its programmes, or of one programme's.
+// Earnings in a span of days that the page's address names, by default the present month. They are shown for all partners,
+// for one partner in all its programmes, or for all partners of one programme.
 
 import * as z from "zod";
 import type { Earned } from "../../conversions/tally.ts";
@@ -26,11 +26,11 @@ const FILTERS = declareFilters({
 	from: day("Sold from"),
 	to: day("Sold until"),
 	zone: ZONE,
-	/** Where the page before ended. */
+	/** Cursor of the list: where the previous page ended. */
 	before: UNSEEN,
 });
 
-/** Days as the account or the address counts them. */
+/** Reads the days from the address. Their time zone is the one in the address, or else that of the account. */
 export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
 	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
@@ -49,12 +49,18 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 }
 
 export interface AskedDays extends ReturnType<typeof readDays> {
-	/** The page with these days. */
+	/** Address of the page with these days. */
 	href: string;
 }
 
-/** With a tab each; others are typed. */
+/** Number of months that have a tab. People type other days. */
 const MONTHS = 6;
+
+/** Returns the month of a day in words: "2026-09-01" becomes "September 2026". */
+export function sayMonth(day: string): string {
+	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+	return format.format(Date.parse(day));
+}
 
 export async function earnedSection(
 	c: WebContext,
@@ -63,13 +69,15 @@ export async function earnedSection(
 		id: string;
 		title: string;
 		path: string;
-		/** A partner can be looked for. */
+		/** The party that approved commission is owed to. */
+		owedTo: "you" | "the partner";
+		/** Whether the section has a search field for partners. */
 		hasSearch?: boolean;
 		actions?: Content;
 		show(asked: AskedDays): Promise<Content>;
 	},
 ): Promise<Html> {
-	const { id, title, path, hasSearch = false, actions = null } = part;
+	const { id, title, path, owedTo, hasSearch = false, actions = null } = part;
 	const read = readDays(c, deps);
 	const { filters, query, isUnderstood } = read;
 	const asked = { ...read, href: withQuery(path, query) };
@@ -77,13 +85,19 @@ export async function earnedSection(
 	const months = Array.from({ length: MONTHS }, (_, back) => {
 		const { from, to } = monthDays(deps.clock.nowMs(), query.zone, back);
 		const href = withQuery(path, { ...query, from, to, before: undefined });
-		const label = ["This month", "Last month"][back] ?? from.slice(0, "2026-03".length);
-		return { label, href, isActive: query.from === from && query.to === to };
+		const isActive = query.from === from && query.to === to;
+		return {
+			label: ["This month", "Last month"][back] ?? sayMonth(from),
+			name: sayMonth(from),
+			href,
+			isActive,
+		};
 	});
+	const shown = months.find(({ isActive }) => isActive)?.name ?? "The sums";
 	return ui.section({
 		id,
 		title,
-		hint: `Commission by the day of the sale (${query.zone}), with the status that sales have now: a sale counts in the month in which it was sold, also when it is approved later. Approved commission is owed to the partner; payments are not recorded here. Tests are left out.`,
+		hint: `Sales count on the day on which they were sold (${query.zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}. Payments are not recorded here. Tests are left out.`,
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
@@ -100,7 +114,7 @@ export async function earnedSection(
 	});
 }
 
-/** As of the last count, which is made anew when somebody looks. */
+/** Shows the last count. If it is old, looking at it starts a new count. */
 export async function earnedPart(
 	{ earnedTallies }: PageDeps,
 	partnershipIds: readonly number[],
@@ -112,10 +126,10 @@ export async function earnedPart(
 	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
 }
 
-/** What is owed comes first. What only a pixel reported is credited to nobody. */
+/** Statuses that can have commission. Approved comes first, because it is owed. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
-/** A column for each status. */
+/** Returns one column for each status. */
 export function moneyColumns<Row>(
 	totalsOf: (row: Row) => readonly PartnershipTotal[],
 ): readonly ui.Column<Row>[] {
@@ -126,7 +140,7 @@ export function moneyColumns<Row>(
 	}));
 }
 
-/** The commission in each currency, and of how many sales. */
+/** Shows the commission in each currency, with the number of sales. */
 function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 	const own = totals.filter((total) => total.status === status);
 	if (own.length === 0) return html`<span class="faint">—</span>`;
@@ -137,14 +151,14 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 	});
 }
 
-/** Of one partner or of one programme: the other side's name, what was agreed, and what it brought in these days. */
+/** Lists the partnerships of one partner or of one programme, with what was agreed and what they brought in these days. */
 export async function partnershipTable(
 	deps: PageDeps,
 	rows: readonly NamedPartnership[],
 	asked: AskedDays,
 	look: {
 		title: "Partner" | "Programme";
-		/** Where there is none. */
+		/** Shown if there is no partnership. */
 		empty: Content;
 		hrefOf?: (own: NamedPartnership) => string;
 	},
@@ -184,7 +198,7 @@ export async function partnershipTable(
 			label: STATUS_WORDS[status],
 			value: sumOf(totals, status),
 		}));
-		// A programme's partners come in pages, of which the sum says nothing.
+		// A programme's partners are listed in pages, so a sum of one page would mislead.
 		return [title === "Partner" || rows.length < 2 ? null : ui.statStrip(sums), table, isCut ? cut : null];
 	});
 }

@@ -1,5 +1,5 @@
-// A partner's start: what it earned in each programme, with the status that the sales have now. Staff add it to programmes
-// here, and end it.
+// A partner's start page: the earnings in each programme, by the present status of the sales. Staff also add the partner to
+// programmes here, and end its partnerships.
 
 import type { Result } from "../../domain/fault.ts";
 import { addPartnership, endPartner } from "../../partners/partnerships.ts";
@@ -34,14 +34,14 @@ import { earnedSection, partnershipPath, partnershipTable } from "./earned-secti
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
-/** `invited`: for staff who made the partner just now. Its link is in the answer itself, shown this once. */
+/** `invited` is given to staff who have just made the partner. The link is part of the answer, because it is shown only once. */
 export async function showEarnings(c: WebContext, deps: PageDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
 	const { public_id: id, name, site } = partner;
 	const path = earningsPath(id);
 	const rows = await listPartnerships(deps.store.db, "partner_id", [partner.id]);
 	const isStaff = viewerOf(c).kind === "staff";
-	const own = "Your commission. Recorded sales wait for approval.";
+	const hint = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
@@ -56,7 +56,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 		body: [
 			ui.pageHeader({
 				title: "Earnings",
-				hint: isStaff ? about : own,
+				hint: isStaff ? about : hint,
 				actions: isStaff && isActive ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
@@ -65,6 +65,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 				id: "programmes",
 				title: "Programmes",
 				path,
+				owedTo: isStaff ? "the partner" : "you",
 				show: (asked) =>
 					partnershipTable(deps, rows, asked, {
 						title: "Programme",

@@ -1,4 +1,4 @@
-// /join/:programmeId: strangers apply as partners of a programme whose owner has opened this page.
+// /join/:programmeId: the public page where strangers apply as partners, if the programme takes applications.
 
 import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
 import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
@@ -46,7 +46,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
-/** The answer does not tell who has an account. */
+/** The answer does not show whether the address has an account. */
 export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const publicId = c.req.param("programmeId") ?? "";
 	const typed = await JOIN_FORM.read(c);

@@ -1,27 +1,27 @@
-// Links with what became of the clicks on them: for the partner, and for those who look after the partnership.
+// Lists partner links with the number of clicks on them, for the partner and for the people who manage the partnership.
 
 import { type ClickKind, type LandingHost, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { findLandingHosts, sumClicks } from "../../store/queries/clicks.ts";
 import { type NamedPartnership, type PartnerLink, pagePartnerLinks } from "../../store/queries/partners.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
-import type { WebContext, WebDeps } from "../page.ts";
+import { viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-const KINDS: readonly (readonly [kind: ClickKind, title: string])[] = [
-	["click", "Clicks"],
+/** Visits that get no click ID, or whose target was not followed, in words that the documentation explains. */
+const OTHER_VISITS: readonly (readonly [kind: Exclude<ClickKind, "click">, title: string])[] = [
 	["crawler", "Crawlers"],
-	["prefetch", "Previews, prefetches"],
-	["embedded", "Embedded"],
-	["target", "Foreign targets"],
-	["ended", "After the end"],
+	["prefetch", "Loaded in advance"],
+	["embedded", "Loaded as image or frame"],
+	["target", "Other address not allowed"],
+	["ended", "Partnership ended"],
 ];
 const RECENT_DAYS = 30;
 const PAGE_ROWS = 50;
 
-/** A page of the links of these partnerships, at `path`. `hrefOf`: where a link's name leads, if anywhere. */
+/** Shows one page of the links of these partnerships. `hrefOf` returns where a link's name leads. */
 export async function linkSection(
 	c: WebContext,
 	deps: WebDeps,
@@ -30,6 +30,7 @@ export async function linkSection(
 	hrefOf?: (code: string) => string,
 ): Promise<Html> {
 	const { db } = deps.store;
+	const isStaff = viewerOf(c).kind === "staff";
 	const ids = partnerships.map(({ id }) => id);
 	const query = { before: c.req.query("before") };
 	const list = { name: `links ${path}`, path, query, cursorName: "before", hash: "#links" };
@@ -51,14 +52,18 @@ export async function linkSection(
 			goneBadge(link, hosts.get(programmeId) ?? []),
 		];
 	};
-	const countColumn = ([kind, title]: (typeof KINDS)[number]): ui.Column<PartnerLink> => ({
-		title,
-		isNumber: true,
-		cell: ({ id }) => {
-			const sum = clicks.get(id)?.find((own) => own.kind === kind);
-			return html`${ui.count(sum?.recent ?? 0)}<span class="secondary">${ui.count(sum?.ever ?? 0)}</span>`;
-		},
-	});
+	const countOf = (linkId: number, wanted: ClickKind) => {
+		const { recent = 0, ever = 0 } = clicks.get(linkId)?.find(({ kind }) => kind === wanted) ?? {};
+		return { recent, ever };
+	};
+	const otherVisits = (linkId: number): Content => {
+		const lines = OTHER_VISITS.flatMap(([kind, title]) => {
+			const { recent, ever } = countOf(linkId, kind);
+			if (ever === 0) return [];
+			return html`<div>${title}: ${ui.count(recent)} <span class="faint">(${ui.count(ever)} in total)</span></div>`;
+		});
+		return lines.length === 0 ? html`<span class="faint">—</span>` : lines;
+	};
 	const table = ui.dataTable<PartnerLink>({
 		caption: "Links, the newest first",
 		rows: page.rows,
@@ -68,7 +73,9 @@ export async function linkSection(
 			text:
 				hrefOf === undefined
 					? "The partner makes links after signing in."
-					: "Links to the shops of this partner's programmes are listed here.",
+					: isStaff
+						? "Links to the shops of this partner's programmes are listed here."
+						: "Your links to shops are listed here.",
 		}),
 		columns: [
 			{
@@ -81,20 +88,28 @@ export async function linkSection(
 			},
 			...(partnerships.length > 1 ? [programme] : []),
 			{ title: "Made", cell: ({ created_at_ms: atMs }) => ui.dayTag(atMs) },
-			...KINDS.map(countColumn),
+			{
+				title: "Clicks",
+				isNumber: true,
+				cell: ({ id }) => {
+					const { recent, ever } = countOf(id, "click");
+					return html`${ui.count(recent)}<span class="secondary">${ui.count(ever)} in total</span>`;
+				},
+			},
+			{ title: "Other visits", cell: ({ id }) => otherVisits(id) },
 		],
 	});
 	return ui.section({
 		id: "links",
 		title: "Links",
-		hint: html`What became of clicks: the last ${recentDays} days, and below them everything so far. Only what counts as a click gets a click ID. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
+		hint: html`Visits in the last ${recentDays} days, and in total. Only clicks get a click ID and can earn. <a href="${PARTNER_DOCS_PATH}#which-clicks-count">What each count means</a>`,
 		body: [table, pager(pagesOf(deps, list, page))],
 	});
 }
 
-/** See `frontPage` in domain/click. */
+/** Explains where the link leads if the shop has removed its host (see `frontPage` in domain/click.ts). */
 function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
 	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
-	return html`<div>${ui.badge("warn", leads)}</div><span class="secondary break">${new URL(target).host} is no longer a landing host</span>`;
+	return html`<div>${ui.badge("warn", leads)}</div><span class="secondary break">${new URL(target).host} is no longer one of the shop's addresses</span>`;
 }

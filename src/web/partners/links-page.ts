@@ -1,4 +1,4 @@
-// A partner's links: one is made with its programme and target, shown with sub IDs, and listed with the others.
+// A partner's links. A person makes a link with a programme and a target, adds sub IDs to it, and sees all links in a list.
 
 import { sayHost } from "../../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, leadTo, makerOf, type PageDeps, partnerOf, type WebContext } from "../page.ts";
+import { answerPage, leadTo, makerOf, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
 import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -45,6 +45,7 @@ export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Respon
 export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { db } = deps.store;
 	const partner = partnerOf(c);
+	const isStaff = viewerOf(c).kind === "staff";
 	const path = partnerLinksPath(partner.public_id);
 	const partnerships = await listPartnerships(db, "partner_id", [partner.id]);
 	const { link: code } = c.req.query();
@@ -57,7 +58,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 		body: [
 			ui.pageHeader({
 				title: "Links",
-				hint: "A link leads to a shop with a click ID, which credits this partner with the sale.",
+				hint: `A link leads to a shop with a click ID, which credits ${isStaff ? "this partner" : "you"} with the sale.`,
 			}),
 			chosen === undefined ? null : addressSection(c, deps, path, chosen),
 			await makeSection(c, deps, path, partnerships),
@@ -68,7 +69,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 
 const LEFT_OUT = "Left out: it has an @ or a character that cannot be seen, or does not fit.";
 
-/** The whole address of one link, with the sub IDs that the address of this page names. */
+/** Shows the whole address of one link, with the sub IDs from this page's address. */
 function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
 	const kept = keptSubIds(names.map((name) => c.req.query(name)));
@@ -87,10 +88,12 @@ function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, lin
 	});
 }
 
-const ALL_ENDED = ui.message(
-	"info",
-	"All partnerships have ended. What was earned stays. The links still lead to the shops, but new clicks earn nothing.",
-);
+function allEnded(isStaff: boolean): Html {
+	const text = isStaff
+		? "All partnerships have ended. The partner keeps what was earned. The links still lead to the shops, but new clicks earn nothing."
+		: "All your partnerships have ended. You keep what you earned. Your links still lead to the shops, but new clicks earn nothing.";
+	return ui.message("info", text);
+}
 
 async function makeSection(
 	c: WebContext,
@@ -99,7 +102,9 @@ async function makeSection(
 	partnerships: readonly NamedPartnership[],
 ): Promise<Content> {
 	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
-	if (active.length === 0) return partnerships.length === 0 ? null : ALL_ENDED;
+	if (active.length === 0) {
+		return partnerships.length === 0 ? null : allEnded(viewerOf(c).kind === "staff");
+	}
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
 	const isReady = (own: NamedPartnership) =>
@@ -112,7 +117,7 @@ async function makeSection(
 		});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
 	const others = active.filter((own) => !isReady(own)).map((own) => own.programme_name);
-	const why = html`<p class="soft break">No links yet to ${others.join(", ")}: the programme does not credit partners, or has not named its shop's addresses. Ask its owner.</p>`;
+	const why = html`<p class="soft break">No links yet to ${others.join(", ")}, because the programme does not credit partners or has not named its shop's addresses. Ask its owner.</p>`;
 	const parts = [options.length === 0 ? null : form, others.length === 0 ? null : why];
 	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });
 }

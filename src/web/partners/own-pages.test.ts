@@ -1,5 +1,5 @@
-// What a partner's people see: their own earnings, links and conversions, and nothing else. No order id and no basket is
-// on any page or in any file of theirs.
+// The pages of a partner's people: their own earnings, links and conversions, and nothing else. No page or file of theirs
+// contains an order ID or a basket value.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -133,9 +133,9 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 		`/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`,
 	);
 	match(shown.text, /data-copy="https:\/\/go\.example\/c\/spring-26"/);
-	match(text, /data-label="Clicks">12<span class="secondary">1,012</);
-	match(text, /data-label="After the end">3<span class="secondary">3</);
-	match(text, /data-label="Crawlers">0<span class="secondary">0</);
+	match(text, /data-label="Clicks">12<span class="secondary">1,012 in total</);
+	match(text, /data-label="Other visits"><div>Partnership ended: 3 <span class="faint">\(3 in total\)</);
+	doesNotMatch(text, /Crawlers/);
 	const foreign = await makeLink(shop, { target: "https://evil.example/" });
 	equal(foreign.status, 422);
 	match(
@@ -191,7 +191,7 @@ test("a page says from when on clicks are counted where the days asked for begin
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
 	const hour = Math.floor(START_MS / 3_600_000);
 	await addClicks(site.store.db, [{ linkId: link.id, hour, kind: "click", clicks: 4 }]);
-	match((await browser.open(`${base}/links`)).text, /the last 20 days, and below them everything so far/);
+	match((await browser.open(`${base}/links`)).text, /Visits in the last 20 days, and in total/);
 	const cut = /Clicks before <time[^>]*>2026-02-09<\/time> are no longer on record/;
 	const asked = (from: string) => browser.open(`${base}/earnings?from=${from}`);
 	doesNotMatch((await asked("2026-02-01")).text, cut, "the partnership is younger than that");
@@ -214,7 +214,8 @@ test("a new partner is led to the first link; one whose host is gone, or whose p
 	doesNotMatch((await staff.open(`${base}/earnings`)).text, /Make your first link/);
 	await makeLink(shop);
 	doesNotMatch((await browser.open(`${base}/earnings`)).text, /Make your first link/);
-	const moved = /Leads to the shop&#39;s front page(?:<[^>]+>)+shop\.example is no longer a landing host/;
+	const moved =
+		/Leads to the shop&#39;s front page(?:<[^>]+>)+shop\.example is no longer one of the shop's addresses/;
 	const shown = async () => [(await browser.open(`${base}/links`)).text, (await staff.open(own)).text];
 	for (const text of await shown()) doesNotMatch(text, moved);
 	await setLandingHosts(site.store.db, programme.id, [{ host: "new.example", withSubdomains: true }]);
@@ -239,7 +240,7 @@ test("links are offered where they work, and other programmes are named with the
 		[...text.matchAll(/<option[^>]*>([^<]+)</g)].map(([, label]) => label),
 		["Nordlicht (shop.example)"],
 	);
-	match(text, /No links yet to Bare, Off: the programme does not credit partners, or has not named/);
+	match(text, /No links yet to Bare, Off, because the programme does not credit partners or has not named/);
 	await setProgramme(site.store.db, programme.id, { credits_partners: 0 });
 	doesNotMatch((await browser.open(`${base}/links`)).text, /Make link/);
 });
@@ -352,7 +353,7 @@ test("no page or file of a partner has an order id, nor a basket unless the prog
 	const shown = await open();
 	match(shown, /987\.65/);
 	doesNotMatch(shown, /ORDER-3133|98\.70/);
-	// Nor by asking for the conversion itself.
+	// The partner cannot open the conversion's own page either.
 	for (const path of [
 		`${base}/conversions/${sold.public_id}`,
 		`/programmes/${programme.public_id}/conversions`,
@@ -381,7 +382,7 @@ test("another partner's links, conversions and places in a list are as if they w
 	for (const path of ["earnings", "links", "conversions", "conversions/export.csv"]) {
 		doesNotMatch((await browser.open(`${base}/${path}`)).text, new RegExp(`strangers|${sold.public_id}`));
 	}
-	// A place in their list is none in this one.
+	// A cursor of another partner's list is not valid here.
 	for (let n = 0; n < 51; n++) await addCredited(shop, theirs);
 	const foreign = await them.open(`/partner/${stranger.partner.public_id}/conversions`);
 	const cursor = /cursor=([\w-]+)/.exec(foreign.text)?.[1] ?? "";
@@ -397,12 +398,12 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	const address = { programmeId: partnership.programme_id, publicId: partnership.public_id };
 	ok((await changeState(site.deps, COMMAND_LINE, address, "ended")).ok);
 	const links = await browser.open(`${base}/links`);
-	match(links.text, /All partnerships have ended/);
+	match(links.text, /All your partnerships have ended\. You keep what you earned/);
 	match(links.text, /\/c\/kept</);
 	doesNotMatch(links.text, /Make link/);
 	const refused = await makeLink(shop);
 	equal(refused.status, 409);
-	match(refused.text, /All partnerships have ended/);
+	match(refused.text, /All your partnerships have ended\. You keep what you earned/);
 	match((await browser.open(`${base}/earnings`)).text, /1 sale</);
 	match((await browser.open(`${base}/conversions`)).text, new RegExp(sold.public_id));
 });

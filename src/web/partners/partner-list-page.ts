@@ -1,5 +1,5 @@
-// /partners, for staff: who brings sales, what they earned in any span of days, and the same as a file: whom to pay how
-// much. And the form that invites another.
+// /partners, for staff: all partners with their earnings in a span of days, the same as a CSV file for payments, and the form
+// that invites another partner.
 
 import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Earned } from "../../conversions/tally.ts";
@@ -25,7 +25,7 @@ import { type Html, html } from "../ui.ts";
 import { type AskedDays, earnedPart, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
 import { showEarnings } from "./earnings-page.ts";
 
-/** Partners whose sales are added up at once: some milliseconds each for a busy month. */
+/** Number of partners on a page. Adding up a busy month takes some milliseconds for each. */
 const PAGE_ROWS = 50;
 
 const INVITE_FORM = declareForm({
@@ -34,7 +34,7 @@ const INVITE_FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
 });
 
-/** Shows the partner that was made: it needs a programme next. */
+/** Leads to the new partner, which needs a programme next. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
 	const invited = await invitePartner(deps, makerOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
@@ -55,6 +55,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				id: "partners",
 				title: "Partners",
 				path: PARTNERS_PATH,
+				owedTo: "the partner",
 				hasSearch: true,
 				actions: ui.linkButton({ label: "Export", href: exported }),
 				show: async (asked) => {
@@ -127,7 +128,7 @@ const NOT_FOUND = ui.emptyState({
 	action: ui.linkButton({ label: "Show all", href: PARTNERS_PATH }),
 });
 
-/** A line for each partnership, status and currency. */
+/** The file has a line for each partnership, status and currency. */
 const COLUMNS: CsvColumns<Total> = [
 	["partner", (row) => row.partner_name],
 	["partnerId", (row) => row.partner_public_id],

@@ -1,4 +1,4 @@
-// A partner with somebody who signs in for it, in a programme that credits partners, and sales that are credited to it.
+// A partner with a person who signs in for it, in a programme that credits partners, and with credited sales.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -26,7 +26,7 @@ export interface PartnerShop {
 	partnership: NamedPartnership;
 	email: string;
 	browser: Browser;
-	/** Of the partner's own pages. */
+	/** Path of the partner's own pages. */
 	base: string;
 }
 
@@ -46,7 +46,7 @@ export async function addCreditingProgramme(site: TestSite, name: string): Promi
 	return programme;
 }
 
-/** With somebody who has joined by the invitation's page. */
+/** Makes a partner with a person who has joined through the invitation. */
 export async function addPartner(site: TestSite, name: string): Promise<{ partner: Partner; email: string }> {
 	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
 	const invited = await invitePartner(site.deps, COMMAND_LINE, { name, site: "", email });
@@ -82,7 +82,7 @@ export async function addCredited(
 	return conversion;
 }
 
-/** Null: to nobody. */
+/** Credits a conversion to a partnership, or to nobody if it is null. */
 export function creditTo(
 	{ store }: Pick<TestSite, "store">,
 	conversion: Conversion,

@@ -1,5 +1,5 @@
-// Staff's pages of partners: inviting one, its programmes, people and end; who brought a sale, in lists and on a
-// conversion's page; and whom to pay how much.
+// Staff's pages about partners: inviting a partner, its programmes and people, ending it, the partner of a sale in lists and
+// on a conversion's page, and the sums to pay.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0
 	return { ...shop, staff };
 }
 
-/** Invited on the page, and in the programme with a rate. */
+/** Invites a partner on the page and adds it to the programme with a rate. */
 async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: string, rate = "10") {
 	await staff.submit("/partners/invite", { name, site: "", email: newEmail("shop") });
 	const partner = await site.store.db
@@ -248,7 +248,7 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 		[{ status: "APPROVED", commission: "2.50" }, blog.partnership.id],
 		[{ status: "RECORDED", commission: "1.00" }, blog.partnership.id],
 		[{ status: "APPROVED", commission: "90.00", test: 1 }, blog.partnership.id],
-		// An hour before midnight in Berlin: still February there, and in UTC.
+		// One hour before midnight in Berlin, so it is still February there and in UTC.
 		[
 			{ status: "APPROVED", commission: "4.00", occurred_at_ms: Date.UTC(2026, 1, 28, 22) },
 			blog.partnership.id,
@@ -261,7 +261,7 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 	];
 	for (const [sale, id] of sales)
 		await creditTo(network.site, await add({ occurred_at_ms: START_MS, ...sale }), id);
-	// What the last form came to is told once.
+	// The message about the last form is shown once.
 	await staff.open("/partners");
 	const text = plain((await staff.open("/partners")).text);
 	match(text, /Blog Since 2026-03-01 12\.50 EUR 2 sales 1\.00 EUR 1 sale/);
@@ -283,7 +283,10 @@ test("totals say whom to pay how much, by the day of the sale, on the page and a
 	const turned = await staff.open("/partners?from=2026-03-31&to=2026-03-01");
 	equal(turned.status, 422);
 	match(turned.text, /id="to-error">The last day is before the first/);
-	match(text, /Approved commission is owed to the partner; payments are not recorded here/);
+	match(
+		text,
+		/March 2026 can still change[^<]+Approved commission is owed to the partner\. Payments are not recorded here/,
+	);
 	const file = await staff.open(`/partners/totals.csv?from=2026-01-01`);
 	match(file.headers.get("content-disposition") ?? "", /partners-2026-01-01-\.csv/);
 	const [head, ...lines] = file.text.trim().split("\r\n");

@@ -1,5 +1,5 @@
-// /programmes/:id/partners/:id: one partner of a programme: what was agreed, their coupon codes and links. Owners and
-// staff save what was agreed, and end or resume the partnership.
+// /programmes/:id/partners/:id: one partner of a programme, with its rate, coupon codes and links. Owners and staff change
+// them, and end or resume the partnership.
 
 import { shortenRate } from "../../domain/money.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
@@ -28,7 +28,7 @@ const FORM = declareForm({
 	},
 });
 
-/** For a partnership of the programme in the address; any other is not there. */
+/** Finds the partnership in the address. One of another programme is answered with 404. */
 function about(verb: (c: WebContext, deps: WebDeps, own: NamedPartnership) => Promise<Response>): Answer {
 	return async (c, deps) => {
 		const own = await findPartnership(deps.store.db, c.req.param("partnershipId") ?? "");
@@ -67,14 +67,14 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 		action: partnershipPath(own),
 		shown: isStaff ? ["shown", "rate", "codes"] : ["shown", "codes"],
 		values: { ...values, shown: String(new URLSearchParams(values)) },
-		looks: { rate: { hint: `${usual} It holds for sales recorded from now on.` } },
+		looks: { rate: { hint: `${usual} It applies to sales recorded from now on.` } },
 		send: "Save",
 	});
 	const next = await nextStep(c, deps, page.programmeOf(c));
 	const facts = ui.facts([
 		["State", stateOf(own)],
 		["Commission", rateOf(own)],
-		["Terms at its start", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
+		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
 	return page.answerPage(c, {

@@ -1,4 +1,4 @@
-// /programmes/:id/partners: who brings sales to a programme, what they bring and earn, and who has applied.
+// /programmes/:id/partners: a programme's partners with their sales and earnings, and the open applications.
 
 import { acceptApplication, declineApplication } from "../../partners/applications.ts";
 import type { InvitedPartner } from "../../partners/partners.ts";
@@ -18,7 +18,7 @@ import { earnedSection, partnershipTable, readDays } from "./earned-section.ts";
 
 const PAGE_ROWS = 50;
 
-/** `accepted`: the link of an applicant is in the answer itself, shown this once. */
+/** `accepted` is the applicant who was just accepted. The link is part of the answer, because it is shown only once. */
 export async function showProgrammePartners(
 	c: WebContext,
 	deps: PageDeps,
@@ -51,6 +51,7 @@ export async function showProgrammePartners(
 				id: "partners",
 				title: "Partners of this programme",
 				path,
+				owedTo: "the partner",
 				show: async (asked) => [
 					await partnershipTable(deps, listed.rows, asked, { title: "Partner", empty: next ?? WHO_ADDS }),
 					pager(pagesOf(deps, list, listed)),
@@ -63,7 +64,7 @@ export async function showProgrammePartners(
 const WHO_ADDS =
 	"The network's staff invite partners. Owners can also let partners apply on a public page: see Settings for partners.";
 
-/** What keeps partners from being credited, and who can put it right; null when nothing does. */
+/** Returns what keeps partners from being credited and who can change it, or null if nothing does. */
 export async function nextStep(
 	c: WebContext,
 	{ store }: WebDeps,
@@ -77,11 +78,11 @@ export async function nextStep(
 	}
 	if ((await findLandingHosts(store.db, [programme.id])).size > 0) return null;
 	const isOwn = page.may(c, "manage");
-	const how = isOwn ? html`Enter your shop's hosts under ${settings}.` : "Ask an owner to enter its hosts.";
-	return html`Partners cannot create links, because the shop's hosts are missing. ${how}`;
+	const how = isOwn ? html`Enter your shop's addresses under ${settings}.` : "Ask an owner to enter them.";
+	return html`Partners cannot create links, because the shop's addresses are missing. ${how}`;
 }
 
-/** Applicants who sign in for a partner already stay with it: its name may be another than the one they gave. */
+/** An applicant who already signs in for a partner stays with it, so the name may differ from the one in the application. */
 function acceptedCard(accepted: InvitedPartner, { name }: Programme): Content {
 	const text = `${accepted.partner.name} is now a partner. ${accepted.email} signs in for it.`;
 	return [ui.message("good", text), invitationCard(accepted, name)];
@@ -120,7 +121,7 @@ async function applicationsSection(
 				{
 					title: "Applicant",
 					namesRow: true,
-					// Text, not a link: strangers wrote it.
+					// The site is shown as text and not as a link, because strangers typed it.
 					cell: ({ name, email, site }) =>
 						html`<span class="break">${name}</span><span class="secondary">${ui.emailText(email)}</span><span class="secondary break">${site}</span>`,
 				},

@@ -1,4 +1,4 @@
-// A programme's page Partners, its settings, and the public page where strangers apply.
+// A programme's Partners page, its settings for partners, and the public page where strangers apply.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -74,8 +74,8 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	const page = await owner.open(`${path}/${partnership.public_id}`);
 	assert.equal(page.status, 200);
 	assert.match(page.text, /https:\/\/ringback\.example\/c\/abc/);
-	assert.match(page.text, /data-label="Clicks">3<span class="secondary">1,203</);
-	assert.match(page.text, /data-label="Crawlers">77</);
+	assert.match(page.text, /data-label="Clicks">3<span class="secondary">1,203 in total</);
+	assert.match(page.text, /data-label="Other visits"><div>Crawlers: 77 </);
 	const other = await site.addProgramme("Other");
 	const stranger = await site.signIn(await site.addOwner(other));
 	const foreign = `/programmes/${other.public_id}/partners/${partnership.public_id}`;
@@ -103,7 +103,7 @@ test("what the network's staff ended only they resume", async (t) => {
 	const staff = await site.signIn(await site.addStaff());
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
-	// Also where the owner had ended it before.
+	// This also holds if the owner had ended the partnership before.
 	await owner.submit(`${second}/change`, { to: "ended" });
 	await staff.submit(`${first}/change`, { to: "ended" });
 	await staff.submit(`${second}/change`, { to: "ended" });
@@ -127,7 +127,7 @@ test("coupon codes are saved as a list, and each belongs to one partner; the rat
 	await owner.submit(first, { codes: "SUMMER,\r\n winter ; ;\r\n\r\nSummer", rate: "many" });
 	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
 	assert.match((await owner.open(first)).text, /12\.5 %/);
-	assert.match((await owner.open(first)).text, /Terms at its start/);
+	assert.match((await owner.open(first)).text, /Terms when it began/);
 	assert.doesNotMatch((await owner.open(first)).text, /name="rate"/);
 	const refused = await owner.submit(second, { codes: "fresh\nsummer" });
 	assert.equal(refused.status, 409);
@@ -196,7 +196,7 @@ test("settings for partners that another person saved are not written back, and 
 	assert.deepEqual(
 		(await site.audit("programme.changed")).map(({ detail }) => detail),
 		[
-			"credits partners: no → yes; days after a click: 30 → 45",
+			"credits partners: no → yes; days for which a click counts: 30 → 45",
 			"shop addresses: none → shop.example; terms for partners: 0 characters → 8 characters",
 		],
 	);
@@ -257,7 +257,7 @@ test("who saves credit without a landing host is told that no partner can make a
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/partners/settings`;
-	const warning = /Saved\.[\s\S]+Partners cannot create links, because the shop's hosts are missing/;
+	const warning = /Saved\.[\s\S]+Partners cannot create links, because the shop's addresses are missing/;
 	const save = async (browser: Browser, change: object) => {
 		const saved = await browser.submit(path, { ...SETTINGS, ...change });
 		return (await browser.open(saved.location ?? "")).text;
@@ -286,7 +286,7 @@ async function openJoin(t: TestContext, hasMail = true) {
 	return { ...shop, join, shown, fields: { ...APPLICANT, seenTerms } };
 }
 
-/** Where the newest application on the page is answered. */
+/** Returns the address at which the newest application is answered. */
 async function applicationAt(browser: Browser, path: string): Promise<string> {
 	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
 	return at;
@@ -297,7 +297,7 @@ test("somebody applies, and the accepted one can sign in as a partner", async (t
 	assert.match(shown.text, /Be honest\.\nNo spam\./);
 	const answer = await site.browser().submit(join, fields);
 	assert.equal(answer.status, 200);
-	// The same answer for an address that has an account.
+	// An address that has an account gets the same answer.
 	const known = await site.browser().submit(join, { ...fields, email: person.email });
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
@@ -445,7 +445,7 @@ test("without mail staff are shown the link of whom they accept, and owners are 
 	const byOwner = await accept(owner, "ann@blog.example");
 	assert.match(byOwner.text, /Ask the network's staff for it/);
 	assert.doesNotMatch(byOwner.text, LINK);
-	// The same for one who can sign in already.
+	// The same is true for an applicant who can already sign in.
 	const { email } = await addPartner(site, "Cleo");
 	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];

@@ -1,4 +1,4 @@
-// /programmes/:id/partners/settings: what a programme says to its partners. Staff alone turn crediting on.
+// /programmes/:id/partners/settings: a programme's settings for partners. Only staff turn crediting on.
 
 import { sayHost } from "../../domain/click.ts";
 import {
@@ -28,27 +28,27 @@ const SETTINGS_FORM = declareForm({
 	shown: HIDDEN,
 	creditsPartners: {
 		label:
-			"Credit sales to partners: a sale that no partner brought then has no commission and no network fee",
+			"Credit sales to partners. A sale that no partner brought then has no commission and no network fee.",
 		isBox: true,
 	},
 	clickDays: {
-		label: "Days after a click",
+		label: "Days for which a click counts",
 		inputMode: "numeric",
 		isRequired: true,
-		hint: `A sale is credited to the last click of these days, from 1 to ${MAX_CLICK_DAYS}.`,
+		hint: `From 1 to ${MAX_CLICK_DAYS}. A sale in this time is credited to the last click before it.`,
 	},
 	clickParameter: {
-		label: "Parameter of the click ID",
+		label: "Name of the click ID in addresses",
 		isMono: true,
 		isRequired: true,
 		maxLength: 32,
-		hint: "Links open your shop with the click ID in this parameter. Change it in your shop at the same time.",
+		hint: "A link opens a page of your shop with ?rbclick=… added to its address. If you change the name, change it in your shop too.",
 	},
 	hosts: {
-		label: "Landing hosts",
+		label: "Shop addresses",
 		rows: 4,
 		isMono: true,
-		hint: "Where links may lead: one host a line, such as shop.example. The network's staff can enter *.shop.example, which takes its subdomains, too.",
+		hint: "Links may lead only to these, one a line, such as shop.example. The network's staff can enter *.shop.example, which also allows its subdomains.",
 	},
 	showsBaskets: { label: "Partners see the basket value of the sales they brought", isBox: true },
 	takesApplications: { label: "Partners may apply on a public page", isBox: true },
@@ -93,7 +93,7 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 	});
 }
 
-/** Leads to the page that says what is missing yet, and where partners apply. */
+/** Leads to the page that says what is still missing, and where partners apply. */
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const typed = await SETTINGS_FORM.read(c);

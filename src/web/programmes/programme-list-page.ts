@@ -1,5 +1,5 @@
-// /programmes: all of them for staff, with a search, and those whose callbacks are failing, the worst first; an owner's
-// own. Whoever has just one is taken there.
+// /programmes: staff see all programmes with a search, and above them those with failing callbacks, the worst first. People of
+// a shop see their own, and are led straight to the programme if they have only one.
 
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
@@ -14,7 +14,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const PAGE_ROWS = 50;
-/** Shown above the list. */
+/** Maximum number of failing programmes that are shown above the list. */
 const MOST_FAILING = 10;
 
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
@@ -110,7 +110,7 @@ const NOT_FOUND = ui.emptyState({
 	action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
 });
 
-/** `sample`: undefined for whoever is not of the staff. */
+/** `sample` is undefined for people who are not staff. */
 function noProgrammes(sample: Html | null | undefined): Html {
 	if (sample === undefined) {
 		return ui.emptyState({

@@ -17,7 +17,7 @@ import {
 
 const STAFF_FORM = {
 	name: "Renamed",
-	// As half of Europe writes it.
+	// A decimal comma is accepted.
 	commissionRate: "9,25",
 	feeRate: "3",
 	approvalDays: "45",
@@ -173,7 +173,7 @@ test("what was saved between the reading and the writing of a request stays, too
 	const programme = await site.addProgramme("Before");
 	const form = termsOf(programme);
 	await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, commissionRate: "10" }, form);
-	// As a request that read the programme before that.
+	// The form was opened before that change.
 	const late = await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, name: "After" }, form);
 	assert.deepEqual(late, {
 		ok: true,
@@ -237,7 +237,7 @@ test("a rate is shown as people write it", () => {
 	for (const [rate, expected] of cases) assert.equal(shortenRate(rate), expected);
 });
 
-/** What the browser would send back untouched. */
+/** Returns the fields that a browser sends back if nothing was changed. */
 function formOf(page: string): Record<string, string> {
 	const form = page.split("<form").find((part) => part.includes('name="approvalDays"')) ?? "";
 	const fields: Record<string, string> = {};

@@ -1,5 +1,5 @@
-// The terms of a programme. /programmes/new: staff agree them, name the owner, and get the link that the owner joins with.
-// /programmes/:id/settings: owners and staff change them, and everybody else reads them.
+// The terms of a programme. On /programmes/new staff enter the terms and the owner, and get the link with which the owner
+// joins. On /programmes/:id/settings owners and staff change the terms, and everybody else reads them.
 
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { shortenRate } from "../../domain/money.ts";
@@ -34,16 +34,16 @@ import { showPeople } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** As typed; whether it makes sense is the use case's to say. */
+/** The terms as typed. The use case judges them. */
 type TypedTerms = Readonly<Partial<Record<keyof terms.Terms, string>>>;
 
 const RATE = { inputMode: "decimal", hint: "Of the basket value.", isRequired: true } as const;
 
-/** An owner may follow, and what is folded away is checked by the use case: a form can be sent without. */
+/** Optional fields and folded fields are not marked as required, because a form can be sent without them. The use case checks all. */
 const TERMS_FORM = declareForm({
-	/** Chosen when the form was opened: sent twice, it makes one programme. */
+	/** The public id, chosen when the form was opened, so that a form that is sent twice makes one programme. */
 	programmeId: HIDDEN,
-	/** The terms as they were then: what differs from them is what somebody wants changed. */
+	/** The terms that the form was opened with. Only differences from them are saved. */
 	shown: HIDDEN,
 	name: { label: "Name", maxLength: 100, isRequired: true },
 	email: {
@@ -86,7 +86,7 @@ function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number }
 	};
 }
 
-/** Not a number for anything but digits, which the use case refuses with the right words. */
+/** Returns NaN for anything but digits. The use case refuses it with the right words. */
 function readDays(text = ""): number {
 	return /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
 }
@@ -104,16 +104,16 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 	};
 }
 
-/** Said wherever parking is decided on, or has been. */
+/** Shown wherever parking is decided or explained. */
 const PIXEL_WORTH =
 	"Anyone can call the pixel: its address is in the shop's page, so a pixel call by itself proves nothing.";
 
-/** What staff agree on with the shop, besides the rates. */
+/** Shows the terms besides the rates that staff agree with the shop. */
 function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
 	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
-/** Folded away, unless one of them is wrong. */
+/** Fields that are folded away unless one of them is wrong. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
 
 export async function showCreateForm(c: WebContext, { store, clock, random }: WebDeps): Promise<Response> {
@@ -172,7 +172,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	const { programme, owner } = opened.value;
 	const said = `${programme.name} is created.`;
 	if (owner === null) return leadTo(c, integrationPath(programme.public_id), said);
-	// Its people are shown in the answer itself, because the owner's link is in it.
+	// The answer is the page of people and not a redirect, because it contains the owner's link, which is shown only once.
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	c.set("flash", { tone: "good", text: said });
@@ -209,7 +209,7 @@ export function showSettings(c: WebContext): Promise<Response> {
 	});
 }
 
-/** An owner's form has two fields. Whatever else they send is left out. */
+/** An owner's form has two fields. Other fields that an owner sends are ignored. */
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
@@ -222,7 +222,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	const opened = typed.shown === "" ? {} : readTerms(shown);
 	const changed = await terms.changeProgramme(deps, makerOf(c), programme.id, wanted, opened);
 	if (!changed.ok) {
-		// Whoever was overtaken sees what the others saved, and types again what they wanted.
+		// If another person was faster, the form shows what they saved.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
 		return TERMS_FORM.refuse(c, changed, () => showSettings(c), isOvertaken ? {} : undefined);
 	}

@@ -1,5 +1,5 @@
-// /system/audit: who did what, in the whole installation: searched by person, action, programme and period, and taken
-// away as a file.
+// /system/audit: the audit log of the whole installation, searched by person, action, programme and period, and exported as a
+// file.
 
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
@@ -124,18 +124,18 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["address", ({ address }) => address ?? ""],
 ];
 
-/** No person and no programme has this number: of what is not there nothing is found. */
-const NOBODY = 0;
+/** An id that no person and no programme has, so that a search for an unknown name finds nothing. */
+const NO_ID = 0;
 
-/** `filter`: null when something in the address is not understood. */
+/** `filter` is null if the address contains an invalid filter. */
 async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
 	const filters = FILTERS.read(new URL(c.req.url).search);
 	const { person, programme, action, from, to, zone = "UTC" } = filters.query;
 	if (Object.keys(filters.problems).length > 0) return { filters, filter: null };
 	const filter: AuditFilter = {
 		action,
-		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NOBODY),
-		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NOBODY),
+		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NO_ID),
+		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NO_ID),
 		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
 		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 	};
@@ -171,11 +171,11 @@ function programmeCell({ programme, programmeName }: ListedAuditEntry): Content 
 		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
 }
 
-/** What it was done to, and how. */
+/** Shows the subject of the entry and its details. */
 function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
 	const { subject, detail, programme } = entry;
 	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
-	// Its name is in the detail.
+	// The detail contains the subject's name.
 	if (subject?.startsWith("key_") && programme !== null) {
 		return words(html`<a href="${keysPath(programme)}#keys">${detail ?? subject}</a>`);
 	}
@@ -183,7 +183,7 @@ function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
 	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
 }
 
-/** By its name, and with a link where it has a page; as it was noted where nothing is known of it any more. */
+/** Shows the subject by name, with a link if it has a page, or as it was written if it no longer exists. */
 function subjectOf(
 	subject: string,
 	{ programme, programmeName }: ListedAuditEntry,

@@ -14,7 +14,7 @@ interface Filled {
 	programme: Programme;
 }
 
-/** Somebody's changes on three days, on top of what signing in leaves. */
+/** Adds changes on three days to the entries that signing in makes. */
 async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
 	const site = await openTestSite(t);
 	const mira = await site.addStaff("mira@network.example");

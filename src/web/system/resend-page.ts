@@ -1,5 +1,5 @@
-// /system/resend: callbacks that failed within a span of time, over all programmes or one: first what would be sent again,
-// then sending it.
+// /system/resend: sends callbacks again that failed within a span of time, in all programmes or in one. A preview shows first
+// what would be sent.
 
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
@@ -52,7 +52,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 
 export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
-	// Up to the preview: what was refused again since then is not sent round and round.
+	// The span ends at the preview, so that a callback that failed again since then is not sent for ever.
 	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
 	const order = { programmeIds: found.map(({ id }) => id), maker: makerOf(c) };
 	const sent = await resendFailed(deps, order, span);
@@ -63,7 +63,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	return leadTo(c, path, text, tone);
 }
 
-/** Nothing falls into a span that was not understood. */
+/** A span that was not understood contains nothing. */
 async function find({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
 	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);

@@ -1,5 +1,5 @@
-// /system: how the installation does, for staff: what to put right, which is where a chore that is late and a process that
-// has fallen silent stand; and behind it queue, mail and room. All callbacks are held and released here.
+// /system: the health of the installation, for staff. It lists problems first (including late chores and silent processes) and
+// then the queue, mail and disk space. Staff hold and release all callbacks here.
 
 import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
@@ -120,7 +120,7 @@ function queueSection({ processes, pause, nowMs }: WatchedState, { queued, faili
 	});
 }
 
-/** The question says how many go out at once. */
+/** The question says how many callbacks will be sent at once. */
 function holdButton(pause: DeliveryPause | null): Html {
 	const ask =
 		pause === null
@@ -177,7 +177,7 @@ function mailSection(
 	});
 }
 
-/** None while every mail went out. */
+/** Returns null if every mail was sent. */
 function unsentSection(mails: readonly MailState[]): Html | null {
 	if (mails.length === 0) return null;
 	return ui.section({
@@ -220,7 +220,7 @@ function schemaWords({ version, known }: WatchedState["schema"]): string {
 		: `Version ${version}; this program knows ${known}`;
 }
 
-// The pages about the installation.
+// Tabs of the pages about the installation.
 
 export function systemTabs(active: "status" | "resend" | "audit"): Html {
 	return ui.tabs("System", [
