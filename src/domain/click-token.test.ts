@@ -20,7 +20,7 @@ function seal(click: Click, by = sealer): string {
 	return by.seal(click, randomBytes(SEALING_IV_BYTES));
 }
 
-test("a click id opens to what was sealed, in another process too, and is as long as it says", () => {
+test("a click ID opens to its content in any process, and has the documented length", () => {
 	for (const subIds of [NO_SUB_IDS, ["news", "", "März"], ["a".repeat(MAX_SUB_ID_BYTES), "", ""]] as const) {
 		for (const atMs of [AT_MS, AT_MS - (AT_MS % DAY_MS), 0]) {
 			const token = seal({ ...CLICK, subIds, atMs });
@@ -33,13 +33,13 @@ test("a click id opens to what was sealed, in another process too, and is as lon
 	assert.equal(seal({ ...CLICK, subIds: ["x".repeat(MAX_SUB_ID_BYTES), "", ""] }).length, 195);
 });
 
-test("two clicks of one link at one moment have nothing in common that a reader could see", () => {
+test("two click IDs of one link at the same moment have nothing visible in common", () => {
 	const [one, other] = [seal(CLICK), seal(CLICK)];
 	assert.notEqual(one.slice(5), other.slice(5));
 	assert.equal(createClickSealer(randomBytes(32)).open(one), null, "another network's key");
 });
 
-test("a click id that was changed in any bit, cut or spelt otherwise does not open", () => {
+test("a click ID that was changed, cut or spelt differently does not open", () => {
 	const token = seal({ ...CLICK, subIds: ["news", "top", ""] });
 	const bytes = Buffer.from(token, "base64url");
 	for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -59,7 +59,7 @@ test("a click id that was changed in any bit, cut or spelt otherwise does not op
 	}
 });
 
-test("sub ids are kept as far as they fit; one that may be a person's address is dropped", () => {
+test("sub IDs are kept as far as they fit, and one that may be a person's address is dropped", () => {
 	const long = "x".repeat(MAX_SUB_ID_BYTES - 3);
 	for (const [given, kept] of [
 		[

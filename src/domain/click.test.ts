@@ -16,7 +16,7 @@ function request({ method = "GET", ...rest }: Asked = {}): ClickRequest {
 	return { method, header, isCrawler: (agent) => agent.includes("bot") };
 }
 
-test("a person's click gets a click id; whatever nobody clicked gets none, and each is counted apart", () => {
+test("a person's click gets a click ID, other visits get none, and each kind is counted", () => {
 	for (const [asked, httpStatus, counted] of [
 		[request(), 302, "click"],
 		[request({ headers: { "sec-fetch-dest": "document" } }), 302, "click"],
@@ -40,7 +40,7 @@ test("a person's click gets a click id; whatever nobody clicked gets none, and e
 	}
 });
 
-test("a link leads to the programme's hosts only, by HTTPS at its own port, in the parser's own spelling", () => {
+test("a link leads only to the programme's hosts, by HTTPS at the default port", () => {
 	const hosts = [
 		{ host: "shop.example", withSubdomains: false },
 		{ host: "brand.example", withSubdomains: true },
@@ -86,7 +86,7 @@ test("a link leads to the programme's hosts only, by HTTPS at its own port, in t
 	}
 });
 
-test("the click id joins the target's own query, once, and whoever gets none brings none along", () => {
+test("the click ID is added to the target's query once, and other visits bring none", () => {
 	for (const [text, parameter, expected, without] of [
 		["https://shop.example/x", "rbclick", "https://shop.example/x?rbclick=new", "https://shop.example/x"],
 		["https://shop.example/x?", "rbclick", "https://shop.example/x?rbclick=new", "https://shop.example/x?"],

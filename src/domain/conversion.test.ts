@@ -89,7 +89,7 @@ test("a refused move names the present status and says what to do instead", () =
 	);
 });
 
-test("no refusal's plain words have anything of the API in them", () => {
+test("refusals for people contain no words of the API", () => {
 	for (const present of STATUSES) {
 		for (const move of MOVES) {
 			const verdict = judgeMove(present, move);
@@ -209,7 +209,7 @@ test("contract 6: there are four events and no event for parking, confirming or 
 	assert.deepEqual(EVENT_NAMES, names);
 });
 
-test("an import announces nothing, whatever it ends at", () => {
+test("an import announces nothing, whatever its status", () => {
 	assert.equal(announcedBy("import"), null);
 	assert.equal(announcedBy("approve"), "conversion.approved");
 	assert.deepEqual(DECIDED_STATUSES, ["APPROVED", "REJECTED", "REVERSED"]);

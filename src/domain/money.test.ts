@@ -100,7 +100,7 @@ test("a rate from 0 to 100 percent gets four decimals", () => {
 	for (const [text, canonical] of cases) assert.equal(accepted(parseRate(text, "commissionRate")), canonical);
 });
 
-test("a share is rounded half up: at exactly .5 of the last digit up, just below it down", () => {
+test("a share is rounded half up", () => {
 	const cases: [amount: string, rate: string, share: string][] = [
 		["129.90", "8.0000", "10.39"],
 		["129.90", "2.0000", "2.60"],

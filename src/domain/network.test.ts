@@ -68,26 +68,26 @@ describe("the brand", () => {
 	}
 });
 
-test("what may be left empty is null, and the name may not", () => {
+test("optional fields that are empty become null, and the name is mandatory", () => {
 	for (const parse of [parseSupportAddress, parseSenderName, parseSenderAddress]) {
 		deepEqual(parse("  "), { ok: true, value: null });
 	}
 	equal(readName(" ", "the network's").ok, false);
 });
 
-test("a sender's name cannot pass for an address, whatever a mail program shows of it", () => {
+test("a sender's name cannot look like an address", () => {
 	for (const name of ["help@bank.example", "Bank <help@bank.example>", 'Bank" <x>', "Bank \\", "a\u202eb"]) {
 		equal(parseSenderName(name).ok, false, name);
 	}
 	deepEqual(parseSenderName("Müller & Söhne, Partner"), { ok: true, value: "Müller & Söhne, Partner" });
 });
 
-test("a sender's address is ASCII: not every mail server takes more", () => {
+test("a sender's address must be ASCII", () => {
 	equal(parseSenderAddress("hilfe@bücher.example").ok, false);
 	equal(parseSupportAddress("hilfé@network.example").ok, false);
 });
 
-test("the network is called by its name, else by its brand, else by nothing", () => {
+test("the network is called by its name, or else by its brand, or by nothing", () => {
 	equal(networkName({ name: "Acme Partners", brand: "Acme" }), "Acme Partners");
 	equal(networkName({ name: null, brand: "Acme" }), "Acme");
 	equal(networkName({ name: null, brand: "Service" }), null);

@@ -191,7 +191,7 @@ test("a path or query in another form than the wire's is refused with the URL to
 	}
 });
 
-test("a bare host is taken with the slash that goes on the wire", () => {
+test("a URL without a path is accepted with the slash that is sent", () => {
 	const cases: [entered: string, saved: string][] = [
 		["https://shop.example", "https://shop.example/"],
 		["https://shop.example:443", "https://shop.example/"],
@@ -211,19 +211,19 @@ test("a bare host is taken with the slash that goes on the wire", () => {
 	);
 });
 
-test("a name whose every address is public gives those addresses to dial", () => {
+test("a name whose addresses are all public gives these addresses to connect to", () => {
 	const addresses = ["93.184.215.14", "2606:4700::1111"];
 	assert.deepEqual(judgeHost(accepted(BASE), addresses, []), { ok: true, value: addresses });
 });
 
-test("a public literal gives itself to dial, whatever a look-up may have said", () => {
+test("a public IP address is used as it is, whatever a lookup returned", () => {
 	for (const addresses of [[], ["10.0.0.5"], ["9.9.9.9"]]) {
 		const result = judgeHost(accepted("https://[2a00:1450::1]/"), addresses, []);
 		assert.deepEqual(result, { ok: true, value: ["2a00:1450::1"] });
 	}
 });
 
-test("one private address among public ones refuses the host, and is not told to whoever asked", () => {
+test("one private address among public ones refuses the host, and is not shown", () => {
 	const result = judgeHost(accepted(BASE), ["93.184.215.14", "10.0.0.5"], []);
 	assert.deepEqual(result, {
 		ok: false,
@@ -262,7 +262,7 @@ function refused(text: string): Fault {
 	return result.ok ? assert.fail(`${JSON.stringify(text)} must not be accepted`) : result.fault;
 }
 
-test("placeholders of other networks are refused by name, and what only looks like one is not", () => {
+test("placeholders of other networks are refused by name, and similar texts are accepted", () => {
 	for (const [placeholder, url] of [
 		["{order_id}", "https://shop.example/p?order={order_id}"],
 		["{order id}", "https://shop.example/{order id}/p"],

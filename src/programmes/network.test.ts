@@ -31,7 +31,7 @@ describe("a colour", () => {
 	}
 });
 
-test("what is no PNG by its bytes is refused, and nothing breaks on one that is cut off", () => {
+test("a file that is not a PNG by its bytes is refused, and so is a truncated one", () => {
 	const others = [
 		'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
 		"<!doctype html><script>alert(1)</script>",

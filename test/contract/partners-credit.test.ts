@@ -155,7 +155,7 @@ eachDatabase("credits", (database) => {
 		return (await newest.limit(1).executeTakeFirst())?.detail;
 	}
 
-	test("a click leads to the shop with a click id, which credits its partner with the partner's own rate", async () => {
+	test("a click leads to the shop with a click ID, which credits its partner at the partner's own rate", async () => {
 		const partnership = await partnerOf("blog", "12.5000");
 		const code = await linkOf(partnership);
 		const answer = await click(code, "?s1=news&s3=top&to=https%3A%2F%2Fshop.example%2Fhats");
@@ -177,7 +177,7 @@ eachDatabase("credits", (database) => {
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
 	});
 
-	test("a link to a host that the shop took off its list leads to the shop's front page, and credits", async () => {
+	test("a link to a host that the shop removed leads to the shop's front page and still credits", async () => {
 		const code = await linkOf(await partnerOf("moved"));
 		const save = async (hosts: string) => {
 			const saved = await savePartnerTerms(site.deps, maker, programme.id, { ...TERMS, hosts });
@@ -193,7 +193,7 @@ eachDatabase("credits", (database) => {
 		await save(TERMS.hosts);
 	});
 
-	test("clicks on known links are answered at once on the socket, and as the app would answer them", async (t) => {
+	test("clicks on cached links are answered on the socket exactly as the app would answer them", async (t) => {
 		const code = await linkOf(await partnerOf("socket"));
 		const answered: AnsweredRequest[] = [];
 		const onAnswered = (request: AnsweredRequest) => void answered.push(request);
@@ -243,7 +243,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(new Set(answered.slice(0, 8).map(({ route }) => route)), new Set(["/c/:code"]));
 	});
 
-	test("a host for links alone leads to the shop and shows nothing else, and other hosts go on as before", async () => {
+	test("a host for links alone serves only links, and other hosts work as before", async () => {
 		const code = await linkOf(await partnerOf("hosted"));
 		const apart = createApp({ ...site.deps, clickUrl: "https://go.example" });
 		const ask = async (host: string, path: string, method = "GET") =>
@@ -262,7 +262,7 @@ eachDatabase("credits", (database) => {
 		);
 	});
 
-	test("a sale that nobody brought has its word, no commission and no fee", async () => {
+	test("a sale that nobody brought has a word that says why, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, other.programme.id, TERMS);
 		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
@@ -294,7 +294,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ clickId: old })).json.credit, "CLICK_TOO_OLD");
 	});
 
-	test("a coupon code goes before a click, has no case, and a foreign one takes nothing away", async () => {
+	test("a coupon code beats a click, ignores case, and an unknown one takes nothing away", async () => {
 		const [byCode, byClick] = [await partnerOf("coupons"), await partnerOf("clicks")];
 		ok((await addCode(byCode, "Summer10")).ok);
 		const taken = await addCode(byClick, "SUMMER10");
@@ -310,7 +310,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
 	});
 
-	test("a pixel call credits nobody, in whatever order it comes; the shop's server does", async () => {
+	test("a pixel call credits nobody in whatever order it comes, and the shop's server does", async () => {
 		const partnership = await partnerOf("pixels");
 		const id = await clickId(await linkOf(partnership));
 		const pixel = (orderId: string) =>
@@ -403,7 +403,7 @@ eachDatabase("credits", (database) => {
 		] as const;
 	}
 
-	test("the same reports of an order credit the same in any order and any batch, and pixels between change nothing", async () => {
+	test("reports of an order give the same credit in any order and batch, and pixel calls change nothing", async () => {
 		const ranked = await rankedReports("Shuffled");
 		const foreign = await clickId(await linkOf(await partnerOf("claims")));
 		for (let seed = 1; seed <= 40; seed++) {
@@ -423,7 +423,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("two processes that hear of an order at once end with the best of it, and amounts that fit", async () => {
+	test("two processes that record an order at once store the best credit and matching amounts", async () => {
 		const ranked = await rankedReports("Raced");
 		const { rival } = database;
 		const second = createApp(createTestSite(rival, { change: { clock, clickCounts: counts } }).deps);
@@ -443,7 +443,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("a repeated report that is better takes the credit; its answer says who has it, and listeners hear what was announced", async () => {
+	test("a better repeated report takes the credit, and listeners still read the announced amounts", async () => {
 		const one = await partnerOf("forgotten");
 		const id = await clickId(await linkOf(one));
 		const first = await report({ orderId: "R-1" });
@@ -470,7 +470,7 @@ eachDatabase("credits", (database) => {
 		equal(commission, "0.00");
 	});
 
-	test("a newer click of the same partner keeps the amounts of the recording", async () => {
+	test("a newer click of the same partner does not change the recorded amounts", async () => {
 		const own = await partnerOf("raised", "5.0000");
 		const code = await linkOf(own);
 		const older = await clickId(code);
@@ -482,7 +482,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});
 
-	test("a click from before a restored backup credits nobody: its partnership is not there, or another", async () => {
+	test("a click from before a restored backup credits nobody, because its partnership is missing or another one", async () => {
 		const sealer = createClickSealer(site.deps.sealingKey);
 		const { id: later } = await partnerOf("later");
 		for (const [partnershipId, atMs] of [
@@ -495,7 +495,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("staff who assign wait for a process that has the conversion, and neither is ended for the other", async () => {
+	test("staff who assign a sale wait for a process that has locked it, without a deadlock", async () => {
 		const { kind, store, rival } = database;
 		if (kind === "SQLite") return;
 		const { conversion } = await report({ orderId: "L-1", couponCode: "nobodys" });
@@ -511,7 +511,7 @@ eachDatabase("credits", (database) => {
 		equal((await assigned)?.ok, true);
 	});
 
-	test("a repeated report reads no credit without the fields, or where the programme credits nobody", async () => {
+	test("a repeated report without click ID or code reads no credit, nor does one of a programme that credits nobody", async () => {
 		const { kind, store } = database;
 		const { programme: plain } = await makeShop(site.deps);
 		const readsOf = (of: Programme, couponCode?: string) =>
@@ -552,7 +552,7 @@ eachDatabase("credits", (database) => {
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
 
-	test("the callback of a credited sale has the fourteen fields and nothing of who brought it", async () => {
+	test("the callback of a credited sale has the fourteen fields and nothing about the partner", async () => {
 		const { store } = database;
 		const shop = await makeShop(site.deps);
 		ok((await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS)).ok);
@@ -574,7 +574,7 @@ eachDatabase("credits", (database) => {
 		doesNotMatch(JSON.stringify(body), /secret-place|told|CLICK/);
 	});
 
-	test("a partnership that has ended earns from clicks made before; later clicks get no id", async () => {
+	test("a partnership that has ended earns from earlier clicks, and later clicks get no click ID", async () => {
 		const partnership = await partnerOf("ended");
 		const code = await linkOf(partnership);
 		const id = await clickId(code);
@@ -585,7 +585,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ clickId: id })).credit?.partnership_id, partnership.id);
 	});
 
-	test("a foreign target gives way to the link's own, an unknown code is a page, and clicks are counted by kind", async () => {
+	test("a target outside the shop is replaced by the link's own, an unknown code shows a page, and visits are counted by kind", async () => {
 		const partnership = await partnerOf("counted");
 		const code = await linkOf(partnership);
 		const evil = await click(code, "?to=https%3A%2F%2Fevil.example%2F");
@@ -639,7 +639,7 @@ eachDatabase("credits", (database) => {
 		equal(await inHours((hour - 2) * HOUR_MS, hour * HOUR_MS), 2_999_999_999);
 	});
 
-	test("an application becomes a partnership with the terms that were shown, once", async () => {
+	test("an application becomes one partnership, with the terms that were shown", async () => {
 		const { db } = database.store;
 		const { programme: open } = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, open.id, { ...TERMS, takesApplications: "on" });
@@ -681,7 +681,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(await listCodes(db, []), []);
 	});
 
-	test("a partner's conversions of several programmes are walked in pages, the newest first, each once", async () => {
+	test("a partner's conversions of several programmes are listed in pages, the newest first, each once", async () => {
 		const { db } = database.store;
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, maker, other.programme.id, { ...TERMS, showsBaskets: "on" });
@@ -719,7 +719,7 @@ eachDatabase("credits", (database) => {
 		equal(found.rows.length, 7);
 	});
 
-	test("a programme that credits nobody says so to a shop that sends a field, and otherwise answers as before", async () => {
+	test("a programme that credits nobody says so only if the shop sends a click ID or code", async () => {
 		const plain = await makeShop(site.deps);
 		const sent = { orderId: "PLAIN-1", clickId: "anything", couponCode: "ANY" };
 		for (const [fields, word] of [
@@ -742,7 +742,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("the inbound log says what a sale was credited by, and beside it what differs", async () => {
+	test("the inbound log shows what a sale was credited by, and which fields differ", async () => {
 		const sold = await report({ clickId: "anything" });
 		equal(await inboundDetail(sold.conversion), "Credit: CLICK_UNREADABLE");
 		const again = { orderId: sold.conversion.order_id, clickId: "anything", basketValue: "99.00" };
@@ -756,7 +756,7 @@ eachDatabase("credits", (database) => {
 		equal(await inboundDetail(coded.conversion), `Credit: UNKNOWN_CODE. Coupon code: ${code}`);
 	});
 
-	test("a partner's sales are listed by the time of the sale, page by page, and added up by status", async () => {
+	test("a partner's sales are listed by the time of sale in pages, and summed by status", async () => {
 		const { db } = database.store;
 		const [one, other] = [await partnerOf("lister", "10.0000"), await partnerOf("other-lister")];
 		for (const partnership of [one, other]) {
@@ -804,7 +804,7 @@ eachDatabase("credits", (database) => {
 		deepEqual([...(await sumPartnershipClicks(db, clicked))], [[one.id, 1]]);
 	});
 
-	test("what a partner with many sales earned is added up part by part, each sale once", async () => {
+	test("the earnings of a partner with many sales are summed in parts, each sale once", async () => {
 		const { db } = database.store;
 		const partnership = await partnerOf("busy");
 		const now = clock.nowMs();

@@ -48,7 +48,7 @@ async function spend(
 }
 
 eachDatabase("nonces", (database) => {
-	test("a set: what was used before is left out, and of one that comes twice the first is spent", async () => {
+	test("used nonces are left out of a set, and of a duplicate the first is spent", async () => {
 		const { store } = database;
 		await spend(store, 5, "used");
 		const rows = ["b", "used", "a", "b", "a", "c", 'quo"te', "1,2", "Used"].map((nonce) => ({
@@ -66,7 +66,7 @@ eachDatabase("nonces", (database) => {
 		equal((await store.writes.spendNonces(store.db, [])).size, 0);
 	});
 
-	test("of many requests with the same nonce at once one gets through", async () => {
+	test("one of many simultaneous requests with the same nonce is accepted", async () => {
 		const { store, rival } = database;
 		const spent = await Promise.all(
 			Array.from({ length: RIVALS }, (_, n) => {
@@ -77,7 +77,7 @@ eachDatabase("nonces", (database) => {
 		equal(spent.filter(Boolean).length, 1);
 	});
 
-	test("two processes that bring the same nonces in opposite orders do not lock each other out", async () => {
+	test("two processes that spend the same nonces in opposite orders do not deadlock", async () => {
 		const { store, rival } = database;
 		for (let round = 0; round < 5; round++) {
 			const rows = Array.from({ length: 200 }, (_, n) => ({
@@ -93,7 +93,7 @@ eachDatabase("nonces", (database) => {
 		}
 	});
 
-	test("a nonce that is spent outside of a transaction is not lost with somebody else's", async () => {
+	test("a nonce that is spent outside a transaction survives another transaction's rollback", async () => {
 		const { store } = database;
 		let spent: Promise<boolean> | undefined;
 		const rolledBack = store.transact(async (trx) => {

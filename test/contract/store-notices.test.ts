@@ -26,7 +26,7 @@ import { failedAttempts, newNotice } from "../support/notices.ts";
 import { addDeliveries, addProgramme, newId } from "../support/rows.ts";
 
 eachDatabase("notices of failing callbacks", (database) => {
-	test("failures add up in one open notice, which keeps the first time and the mail already planned", async () => {
+	test("failures are added to one open notice, which keeps its first time and its planned mail", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await fail(store.db, id, {}, START_MS + 10);
@@ -58,7 +58,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("many receivers are written together, and each gets its own back", async () => {
+	test("many receivers are written together, and each gets its own notice", async () => {
 		const { store } = database;
 		const ids = [await addProgramme(store), await addProgramme(store), await addProgramme(store)].map(
 			({ id }) => id,
@@ -87,7 +87,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("a mail tells of as many failures as there were when it was written; others plan the next one", async () => {
+	test("a mail mentions the failures up to its writing, and later ones plan the next mail", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await fail(store.db, id, { failures: 2 });
@@ -103,7 +103,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		deepEqual([again.mail_due_at_ms, again.failures, again.told_at_ms], [START_MS + 500, 8, START_MS]);
 	});
 
-	test("a programme has one open notice and the right count however many engines see it fail", async () => {
+	test("a programme has one open notice with the right count, however many engines report failures", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
 		await Promise.all(
@@ -115,7 +115,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		deepEqual([failures, failed_attempts], [136, 16]);
 	});
 
-	test("the end comes once, and the next failure opens a new notice", async () => {
+	test("a notice ends once, and the next failure opens a new one", async () => {
 		const { store, rival } = database;
 		const { id } = await addProgramme(store);
 		deepEqual(await endTroubles(store.db, [id], "success", START_MS), []);
@@ -139,7 +139,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("removing the Postback URL ends the trouble, told or watched", async () => {
+	test("removing the Postback URL ends visible and watched notices", async () => {
 		const { store } = database;
 		const [told, watched] = [await addProgramme(store), await addProgramme(store)];
 		await fail(store.db, told.id);
@@ -152,7 +152,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		deepEqual(await readNotices(store, watched.id), []);
 	});
 
-	test("a notice that callbacks work again may stand beside an open one", async () => {
+	test("a recovery notice may exist beside an open one", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await fail(store.db, id);
@@ -165,7 +165,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 eachDatabase("trouble that lasts", (database) => {
 	const never = () => false;
 
-	test("what has been watched for ten minutes is told once, whoever comes first", async () => {
+	test("a notice that was watched for ten minutes becomes visible once, whichever process comes first", async () => {
 		const { store, rival } = database;
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
 		await addFailures(store.db, [
@@ -184,7 +184,7 @@ eachDatabase("trouble that lasts", (database) => {
 		equal((await listNotices(store.db, early.id, { limit: 5 })).rows.length, 1);
 	});
 
-	test("a request that failed after its URL was removed is forgotten, not told", async () => {
+	test("a failure after the URL was removed is forgotten and makes no notice visible", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await store.transact((trx) => removeUrl(trx, id, START_MS));
@@ -195,7 +195,7 @@ eachDatabase("trouble that lasts", (database) => {
 });
 
 eachDatabase("shops whose callbacks are failing", (database) => {
-	test("those with the most undelivered callbacks first; watched, ended and URL-less ones not at all", async () => {
+	test("are listed by undelivered callbacks, without watched and ended notices and programmes without a URL", async () => {
 		const { store } = database;
 		const [few, many, watched, ended, removed] = await Promise.all(
 			Array.from({ length: 5 }, () => addProgramme(store)),
@@ -238,7 +238,7 @@ eachDatabase("shops whose callbacks are failing", (database) => {
 });
 
 eachDatabase("mailing notices", (database) => {
-	test("the programme that waits longest is first, with everything it has to be told", async () => {
+	test("the programme whose mail has waited longest comes first, with all its notices", async () => {
 		const { store } = database;
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
 		await fail(store.db, late.id, {}, START_MS + 20);
@@ -256,7 +256,7 @@ eachDatabase("mailing notices", (database) => {
 		);
 	});
 
-	test("of processes that would mail a programme at once, one does, and the time is kept", async () => {
+	test("if several processes would mail a programme at once, one does, and the time is stored", async () => {
 		const { store, rival } = database;
 		const [{ id }, never] = [await addProgramme(store), await addProgramme(store)];
 		for (const nowMs of [START_MS, START_MS + 60]) {

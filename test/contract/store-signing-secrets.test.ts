@@ -61,7 +61,7 @@ eachDatabase("signing secrets", (database) => {
 		return rows.map(({ action }) => action);
 	};
 
-	test("prepared, activated, and the old one good for a day or until it is ended", async () => {
+	test("a replaced secret is accepted for a day or until it is ended", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const { secretId } = await prepare(programme);
@@ -78,7 +78,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await audited(programme), ["secret.prepared", "secret.activated", "secret.ended"]);
 	});
 
-	test("two rapid replacements leave two old ones, and both are ended at once", async () => {
+	test("two rapid replacements leave two old secrets, which are ended together", async () => {
 		const programme = await addProgramme(database.store);
 		for (const atMs of [START_MS + 1, START_MS + 2]) {
 			const { secretId } = await prepare(programme, atMs);
@@ -97,7 +97,7 @@ eachDatabase("signing secrets", (database) => {
 		);
 	});
 
-	test("of many who prepare at once one does, and the others are told", async () => {
+	test("one of many simultaneous preparations succeeds, and the others are refused", async () => {
 		const programme = await addProgramme(database.store);
 		const made = await race((deps) => prepareSecret(deps, programme.public_id, COMMAND_LINE));
 		deepEqual(codesOf(made), { made: 1, secret_already_prepared: RIVALS - 1 });
@@ -105,7 +105,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await audited(programme), ["secret.prepared"]);
 	});
 
-	test("activated by many at once it is activated once", async () => {
+	test("a secret that many activate at once is activated once", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
 		const activated = await race((deps) => activateSecret(deps, programme.public_id, secretId, COMMAND_LINE));
@@ -114,7 +114,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await audited(programme), ["secret.prepared", "secret.activated"]);
 	});
 
-	test("activated and discarded at once it is one or the other, and never without an active secret", async () => {
+	test("a secret that is activated and discarded at once ends in one state, and one secret stays active", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
 		await race((deps, n) =>
@@ -127,7 +127,7 @@ eachDatabase("signing secrets", (database) => {
 		equal((await audited(programme)).length, 2);
 	});
 
-	test("a discarded one is good for nothing, and another can be prepared", async () => {
+	test("a discarded secret is not accepted, and another can be prepared", async () => {
 		const programme = await addProgramme(database.store);
 		const { secretId } = await prepare(programme);
 		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId, COMMAND_LINE);
@@ -139,7 +139,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await audited(programme), ["secret.prepared", "secret.discarded", "secret.prepared"]);
 	});
 
-	test("the active one cannot be discarded, and another programme's cannot be touched", async () => {
+	test("an active secret cannot be discarded, and another programme's cannot be changed", async () => {
 		const [mine, other] = [await addProgramme(database.store), await addProgramme(database.store)];
 		const { secretId } = await prepare(mine);
 		const deps = depsOf(database.store);
@@ -162,7 +162,7 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(codesOf([made]), { no_signing_secret: 1 });
 	});
 
-	test("the database itself refuses a second active and a second prepared one", async () => {
+	test("the database refuses a second active and a second prepared secret", async () => {
 		const programme = await addProgramme(database.store);
 		const insert = (change: { activated_at_ms: number | null }) =>
 			insertSecret(database.store.db, newSecret(programme.id, change)).then(isStored, isRefused);

@@ -32,7 +32,7 @@ const REMOVED = "removed@shop.example";
 
 for (const kind of DATABASE_KINDS) {
 	describe(`mails about accounts and programmes (${kind})`, { concurrency: 2 }, () => {
-		test("a new key is told at once to every owner, with who, when and what to do, and to nobody else", async (t) => {
+		test("a new key is mailed at once to every owner and nobody else, with person, time and advice", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: OWNERS });
 			await setup.addShop({ name: "Other", owners: ["else@other.example"] });
@@ -63,7 +63,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 2);
 		});
 
-		test("every step of a programme's life is told; what follows within fifteen minutes is one mail", async (t) => {
+		test("each change of a programme is mailed, and changes within fifteen minutes go into one mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: [OWNERS[0] ?? ""] });
 			await walk(setup, shop);
@@ -82,7 +82,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(subject(setup.mail.mails[1]), '2 changes to the programme: "Shop"');
 		});
 
-		test("the same Postback URL saved again, and one removed that is not there, are told to nobody", async (t) => {
+		test("saving the same Postback URL again, or removing a missing one, is not mailed", async (t) => {
 			const setup = await startSetup(t, kind);
 			const { programmeId } = await setup.addShop({ owners: ["one@shop.example"] });
 			const service = setup.service();
@@ -109,7 +109,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 1);
 		});
 
-		test("an account's change goes to its person alone, with the network address; a removed owner hears of it", async (t) => {
+		test("a change of an account is mailed to its person only, and a removed owner is mailed", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: OWNERS });
 			const thief = await setup.person("one@shop.example");
@@ -142,7 +142,7 @@ for (const kind of DATABASE_KINDS) {
 			);
 		});
 
-		test("of many changes each is told, 200 a mail", async (t) => {
+		test("many changes are all mailed, 200 in each mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: OWNERS });
 			const { id: personId } = await setup.person("one@shop.example");
@@ -160,7 +160,7 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(told, [200, 30]);
 		});
 
-		test("what is rolled back is told to nobody, and without a mail server nothing breaks", async (t) => {
+		test("a change that is rolled back is not mailed, and nothing breaks without a mail server", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
 			const { id } = await setup.person("one@shop.example");
@@ -180,7 +180,7 @@ for (const kind of DATABASE_KINDS) {
 			await mails(setup, 2);
 		});
 
-		test("a restart between the change and its mail loses nothing, and two processes tell it once", async (t) => {
+		test("a restart between a change and its mail loses nothing, and two processes mail it once", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop({ owners: OWNERS });
 			await issueKey(setup.service(), shop.programmeId, COMMAND_LINE);
@@ -195,7 +195,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 2);
 		});
 
-		test("a removed owner hears of the removal alone, whatever is told together with it", async (t) => {
+		test("a removed owner is mailed about the removal only, whatever else is in the digest", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ name: "Garden & Tools", owners: [STAYS, REMOVED] });
 			const actor = await setup.person(STAYS);
@@ -237,7 +237,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 4);
 		});
 
-		test("deactivated staff are told whom to ask, and not to choose a password that opens nothing", async (t) => {
+		test("deactivated staff are told whom to ask, and not to choose a new password", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: [STAYS, REMOVED] });
 			await setup.store.db.updateTable("people").set({ kind: "staff" }).execute();
@@ -263,7 +263,7 @@ for (const kind of DATABASE_KINDS) {
 			}
 		});
 
-		test("a process that dies right after an invitation leaves its mail to the next one", async (t) => {
+		test("if a process dies right after an invitation, the next one sends its mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			const service = setup.service();
 			// As a process that dies with the commit: nothing that comes later ever happens.
@@ -282,7 +282,7 @@ for (const kind of DATABASE_KINDS) {
 			}
 		});
 
-		test("while nobody is sure of the time no mail is sent or given up as too late", async (t) => {
+		test("while the clock is unsure, no mail is sent or given up", async (t) => {
 			const setup = await startSetup(t, kind);
 			const { store, mails, ...service } = setup.service();
 			const nowMs = () => setup.clock.nowMs() + 31 * DAY_MS;
@@ -298,7 +298,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.until(() => setup.mail.mails.length === 1);
 		});
 
-		test("without PUBLIC_URL the link, and the line that says who writes, name the port that is listened on", async (t) => {
+		test("without PUBLIC_URL, links and the sender line name the listening port", async (t) => {
 			const setup = await startSetup(t, kind, { withoutPublicUrl: true });
 			const service = setup.service();
 			const input = { email: "new@network.example", membership: null, invitedBy: COMMAND_LINE };

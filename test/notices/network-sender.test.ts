@@ -23,7 +23,7 @@ const NOTHING: NetworkFace = {
 	setUpEndedAtMs: null,
 };
 
-test("a mail comes from MAIL_FROM until the network says otherwise, and answers go to its support address", async (t) => {
+test("a mail comes from MAIL_FROM or the network's sender, and replies go to the support address", async (t) => {
 	const server = await startMailServer(Date.now);
 	t.after(() => server.goAway());
 	const send = async (face: Partial<NetworkFace>, mailFrom: string) => {
@@ -68,7 +68,7 @@ for (const [email, written] of [
 	});
 }
 
-test("the server fails when it is away or refuses two readers in a row; one bad address is no failure", async (t) => {
+test("the mail server counts as failing if it is unreachable or refuses two readers in a row, not for one bad address", async (t) => {
 	const { server, mailer } = await open(t);
 	const failure = () => mailer.failure;
 	const send = (name: string) => mailer.send({ to: `${name}@shop.example`, ...WORDS });
@@ -96,7 +96,7 @@ for (const [reply, said] of REPLIES) {
 	});
 }
 
-test("where several addresses of the server were tried, what each said is told", () => {
+test("if several addresses of the server were tried, each one's error is shown", () => {
 	const error = new AggregateError([new Error("ECONNREFUSED ::1"), new Error("ECONNREFUSED 127.0.0.1")]);
 	equal(sayMailError(error), "ECONNREFUSED ::1; ECONNREFUSED 127.0.0.1");
 });

@@ -17,7 +17,7 @@ const QUIET_OVER_MS = MAIL_INTERVAL_MS + MINUTE_MS;
 
 for (const kind of DATABASE_KINDS) {
 	describe(`notices by mail (${kind})`, { concurrency: 2 }, () => {
-		test("the first final failure is told at once, to all owners of that programme and nobody else", async (t) => {
+		test("the first final failure is mailed at once to all owners of that programme and nobody else", async (t) => {
 			const setup = await startSetup(t, kind);
 			const owners = ["one@shop.example", "two@shop.example"];
 			const failing = await setup.addShop({ name: "Failing", owners });
@@ -43,7 +43,7 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(await setup.notices(other), []);
 		});
 
-		test("trouble is told after ten minutes without a success, long before anything has finally failed", async (t) => {
+		test("trouble is mailed after ten minutes without a success, long before a final failure", async (t) => {
 			const setup = await startSetup(t, kind);
 			setup.shop.answer = () => ({ status: 500 });
 			const shop = await setup.addShop();
@@ -74,7 +74,7 @@ for (const kind of DATABASE_KINDS) {
 			]);
 		});
 
-		test("somebody who is refused holds up nobody and is told to staff", async (t) => {
+		test("a recipient whom the server refuses delays nobody, and staff see it", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop({ owners: ["one@shop.example", "two@shop.example"] });
 			setup.mail.unknown.add("one@shop.example");
@@ -166,7 +166,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 2, "nothing new, nothing told");
 		});
 
-		test("another programme's quiet time is its own", async (t) => {
+		test("the interval between mails is separate for each programme", async (t) => {
 			const setup = await startSetup(t, kind);
 			const early = await setup.addShop({ name: "Early", owners: ["early@shop.example"] });
 			const late = await setup.addShop({ name: "Late", owners: ["late@shop.example"] });
@@ -184,7 +184,7 @@ for (const kind of DATABASE_KINDS) {
 			);
 		});
 
-		test("the next success is told when the fifteen minutes are over", async (t) => {
+		test("a recovery is mailed when the fifteen minutes are over", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.sell(shop);
@@ -274,7 +274,7 @@ for (const kind of DATABASE_KINDS) {
 			});
 		}
 
-		test("without SMTP_URL the notice stays on the page, and the log says that mail is off", async (t) => {
+		test("without SMTP_URL the notice is only on the page, and the log says that mail is off", async (t) => {
 			const setup = await startSetup(t, kind, { withoutMail: true });
 			const shop = await setup.addShop();
 			await setup.sell(shop, 2);

@@ -39,7 +39,7 @@ function upload(staff: Browser, bytes: Uint8Array, name = "logo.png", type = "im
 	return staff.submitForm("/network/logo", form);
 }
 
-test("whoever was deactivated a moment ago changes nothing of the network", async (t) => {
+test("a person who was just deactivated cannot change the network", async (t) => {
 	const { site } = await openStaff(t);
 	const { id: personId } = await site.addStaff();
 	const maker = { personId, kind: "staff", sessionId: "ended" } as const;
@@ -53,7 +53,7 @@ test("whoever was deactivated a moment ago changes nothing of the network", asyn
 	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /Taken/);
 });
 
-test("what staff save is on every page at once, for everybody, and Ringback only in the footer", async (t) => {
+test("saved network settings appear on every page at once, and Ringback only in the footer", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const programme = await site.addProgramme("Garden & Tools");
 	const owner = await site.signIn(await site.addOwner(programme));
@@ -88,7 +88,7 @@ test("what staff save is on every page at once, for everybody, and Ringback only
 	assert.equal(JSON.parse(text).info.title, "Acme Partners");
 });
 
-test("the colour is a style sheet that every process answers alike, and nothing else is", async (t) => {
+test("the colour is served as a style sheet that is the same in every process", async (t) => {
 	const { site } = await openStaff(t);
 	const sheet = await site.browser().open("/assets/theme/ffd400.css");
 	assert.equal(sheet.headers.get("content-type"), "text/css; charset=utf-8");
@@ -100,7 +100,7 @@ test("the colour is a style sheet that every process answers alike, and nothing 
 	}
 });
 
-test("every mistake of the form is told at its field, and nothing is saved", async (t) => {
+test("each mistake of the form is shown at its field, and nothing is saved", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const wrong = {
 		name: "",
@@ -120,7 +120,7 @@ test("every mistake of the form is told at its field, and nothing is saved", asy
 	assert.match((await staff.open("/network")).text, /value="Acme, Partners"/);
 });
 
-test("the brand can be chosen with a warning until a programme has a key, and then no more", async (t) => {
+test("the brand can be chosen, with a warning, until a programme has a key", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const open = await staff.open("/network");
 	assert.match(open.text, /The brand is permanent</);
@@ -137,14 +137,14 @@ test("the brand can be chosen with a warning until a programme has a key, and th
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
 });
 
-test("a brand that the setting gives is shown as given", async (t) => {
+test("a brand that a setting gives is shown and cannot be changed", async (t) => {
 	const { staff } = await openStaff(t, { brand: "Given" });
 	const { text } = await staff.open("/network");
 	assert.match(text, /X-Given-Signature<\/code>: the brand is given by <code>RINGBACK_BRAND/);
 	assert.doesNotMatch(text, /name="brand"/);
 });
 
-test("a logo is taken by its bytes, served under its hash as what it is, and can be removed", async (t) => {
+test("a logo is judged by its bytes, served under its hash, and can be removed", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await staff.open("/network");
 	for (const bytes of [pngOf(64, 64), pngOf(300, 100)]) {
@@ -167,7 +167,7 @@ test("a logo is taken by its bytes, served under its hash as what it is, and can
 	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /brand-logo/);
 });
 
-test("a picture twice as wide as high stands for the name, which is still there to be read aloud", async (t) => {
+test("a logo twice as wide as high replaces the visible name, which screen readers still read", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await save(staff, SAVED);
 	const nameOf = async () =>
@@ -178,7 +178,7 @@ test("a picture twice as wide as high stands for the name, which is still there 
 	assert.equal(await nameOf(), "brand-name visually-hidden");
 });
 
-test("what is no picture, too large or too wide is refused at its field, and the old one stays", async (t) => {
+test("a file that is not a picture, or is too large, is refused at its field, and the old logo stays", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await upload(staff, pngOf(64, 64));
 	const { logo_hash } = await findNetwork(site.store.db);
@@ -198,7 +198,7 @@ test("what is no picture, too large or too wide is refused at its field, and the
 	assert.equal((await findNetwork(site.store.db)).logo_hash, logo_hash);
 });
 
-test("a test mail goes to whoever asks, under the network's name", async (t) => {
+test("a test mail is sent to the person who asks, under the network's name", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await save(staff, SAVED);
 	assert.equal((await staff.submit("/network/test-mail", {})).location, "/network#mail");
@@ -216,7 +216,7 @@ test("a test mail goes to whoever asks, under the network's name", async (t) => 
 	assert.notEqual((await findNetwork(site.store.db)).mail_tested_at_ms, null);
 });
 
-test("when the mail server refuses, its own words are told and the step stays open", async (t) => {
+test("if the mail server refuses, its own words are shown and the step stays open", async (t) => {
 	const failures: readonly [Mailer["send"], RegExp][] = [
 		[
 			async () => ({ reason: "550 5.7.1 Sender address rejected" }),
@@ -240,7 +240,7 @@ test("when the mail server refuses, its own words are told and the step stays op
 	assert.match((await staff.open("/network")).text, /Mail is off\. Set SMTP_URL and MAIL_FROM/);
 });
 
-test("nobody sends test mails without end", async (t) => {
+test("the number of test mails is limited", async (t) => {
 	const { site, staff } = await openStaff(t);
 	for (let sent = 0; sent < 51; sent++) await staff.submit("/network/test-mail", {});
 	assert.equal(site.mailbox.length, 50);

@@ -22,7 +22,7 @@ async function startFirst(
 	return { site, browser, location };
 }
 
-test("before any account the sign-in says where the one-time link is, and not afterwards", async (t) => {
+test("the sign-in page says where the one-time link is until the first account exists", async (t) => {
 	const { site } = await startFirst(t);
 	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /There is no account yet/);
 	const empty = await openTestSite(t);
@@ -61,7 +61,7 @@ test("the first start leads from the account through name and brand to the first
 	assert.doesNotMatch((await browser.open("/programmes")).text, /Set up your network:/);
 });
 
-test("it is offered to staff until one of them ends it, and to nobody else", async (t) => {
+test("the set-up is offered only to staff, until one of them ends it", async (t) => {
 	const { site, browser } = await startFirst(t);
 	const programme = await site.addProgramme();
 	const owner = await site.signIn(await site.addOwner(programme));
@@ -82,7 +82,7 @@ test("it is offered to staff until one of them ends it, and to nobody else", asy
 	}
 });
 
-test("a brand that is left empty is made from the name; where none can be made, one is asked for", async (t) => {
+test("an empty brand is made from the name, or asked for if that is impossible", async (t) => {
 	const { site, browser } = await startFirst(t);
 	const refused = await browser.submit("/network", { name: "株式会社", brand: " ", isFirst: "yes" });
 	assert.equal(refused.status, 422);
@@ -92,7 +92,7 @@ test("a brand that is left empty is made from the name; where none can be made, 
 	assert.match((await browser.open("/network")).text, /value="Acme-Partners"/);
 });
 
-test("from the name to a sample programme with its key in one step, and not to a second one", async (t) => {
+test("a sample programme with a key is made in one step after naming the network, and only once", async (t) => {
 	const { site, browser } = await startFirst(t);
 	assert.match((await browser.open("/network")).text, /Save and try it with a sample programme/);
 	const tried = await browser.submit("/network", { name: "Acme Partners", brand: "", isFirst: "sample" });
@@ -127,7 +127,7 @@ test("from the name to a sample programme with its key in one step, and not to a
 	assert.equal((await programmes()).length, 1);
 });
 
-test("a sample can be tried from the step of the first programme, too, once the network has its brand", async (t) => {
+test("a sample can also be made in the step of the first programme, once the network has its brand", async (t) => {
 	const { site, browser } = await startFirst(t);
 	for (const path of ["/programmes/new", "/programmes"]) {
 		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
@@ -148,7 +148,7 @@ test("a sample can be tried from the step of the first programme, too, once the 
 	}
 });
 
-test("two people at the same moment open one sample", async (t) => {
+test("two people who make a sample at the same moment get one programme", async (t) => {
 	const { site, browser } = await startFirst(t);
 	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	const colleague = await site.signIn(await site.addStaff());

@@ -8,7 +8,7 @@ import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
-test("nothing to tell: without a URL there is no part of notices, with one it says that all is well", async (t) => {
+test("without a URL the overview has no notices, and with one it says that all is well", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasNoUrl: true });
 	assert.doesNotMatch((await open()).text, /id="notices"/);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
@@ -17,7 +17,7 @@ test("nothing to tell: without a URL there is no part of notices, with one it sa
 	assert.doesNotMatch(text, /badge-bad/);
 });
 
-test("an open notice says since when, how many, why, what waits, what to do, and leads to what failed", async (t) => {
+test("an open notice shows its start, count, cause and cure, and leads to the failed callbacks", async (t) => {
 	const { site, programme, path, open } = await openNotices(t);
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS + 300_000);
 	await failForGood(site, lost);
@@ -42,7 +42,7 @@ test("an open notice says since when, how many, why, what waits, what to do, and
 	assert.match(text, /No mail is sent: this installation has no mail server/);
 });
 
-test("a notice that is over has the time of its last failure, not that of the recovery", async (t) => {
+test("a notice that has ended shows the time of its last failure, not of the recovery", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasMail: true });
 	await addNotice(site, programme.id, {
 		ended_at_ms: START_MS + 60_000,
@@ -63,7 +63,7 @@ test("a notice that is over has the time of its last failure, not that of the re
 	assert.doesNotMatch(text, /badge-bad/);
 });
 
-test("what is only watched shows on no page of the programme, but in its health", async (t) => {
+test("a watched notice is shown only in the programme's health", async (t) => {
 	const { site, programme, open, browser, path } = await openNotices(t);
 	await addNotice(site, programme.id, { told_at_ms: null, failures: 0, failed_attempts: 2 });
 	assert.doesNotMatch((await open()).text, /Callbacks are failing|badge-bad/);
@@ -73,7 +73,7 @@ test("what is only watched shows on no page of the programme, but in its health"
 	assert.match(text, /Retrying.*2 attempts failed since/s);
 });
 
-test("callbacks that fail are told on every page of the programme: cause, times, what waits, what to do", async (t) => {
+test("failing callbacks are shown on every page of the programme with cause, times, backlog and cure", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	const [waiting = 0] = await addDeliveries(site.store, programme, START_MS + 60_000);
 	await addNotice(site, programme.id, {
@@ -117,7 +117,7 @@ test("callbacks that fail are told on every page of the programme: cause, times,
 	);
 });
 
-test("a viewer reads what is wrong, and nothing of what others do about it or of mails that they do not get", async (t) => {
+test("a viewer reads the problem, but nothing about buttons or mails that are not for viewers", async (t) => {
 	const { site, programme, path } = await openNotices(t, { hasMail: true });
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS);
 	await failForGood(site, lost);
@@ -133,7 +133,7 @@ test("a viewer reads what is wrong, and nothing of what others do about it or of
 	assert.match(text, /owners and developers are mailed at once/);
 });
 
-test("what failed for good stays in sight, on the badge and the overview, until it is resent or set aside", async (t) => {
+test("finally failed callbacks stay on the badge and the overview until they are resent or set aside", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	await addConversion(site.store, programme.id);
 	const look = async (page = "overview") => (await browser.open(`${path}/${page}`)).text;
@@ -173,7 +173,7 @@ test("what failed for good stays in sight, on the badge and the overview, until 
 	assert.equal(runs.length, 1, "what was set aside is not resent with the rest");
 });
 
-test("a failed test shows beside the test and in the list, and raises no alarm anywhere else", async (t) => {
+test("a failed test is shown beside the test and in the list, and raises no alarm", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	await browser.submit(`${path}/integration/test`, {});
 	const excerpt = excerptAnswer(
@@ -198,7 +198,7 @@ test("a failed test shows beside the test and in the list, and raises no alarm a
 	assert.deepEqual(await site.store.db.selectFrom("notices").selectAll().execute(), []);
 });
 
-test("when it was mailed and to whom is what the mail itself left behind", async (t) => {
+test("a notice shows when it was mailed and to whom, as the mail recorded it", async (t) => {
 	const { site, programme, owner, open, browser } = await openNotices(t, { hasMail: true });
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS);
 	await failForGood(site, lost);
@@ -218,7 +218,7 @@ test("when it was mailed and to whom is what the mail itself left behind", async
 	}
 });
 
-test("staff are mailed of failing shops at most once a day, each who has it on; System says it, too", async (t) => {
+test("staff who want it are mailed about failing shops at most once a day, and System shows it", async (t) => {
 	const { site, programme } = await openNotices(t, { hasMail: true });
 	const [wants, wantsNot] = [await site.addStaff(), await site.addStaff()];
 	const staff = await site.signIn(wantsNot);
@@ -248,7 +248,7 @@ test("staff are mailed of failing shops at most once a day, each who has it on; 
 	assert.deepEqual(await tell(25 * 3_600_000), [], "only while some are failing");
 });
 
-test("a long history goes on page by page", async (t) => {
+test("a long history is shown in pages", async (t) => {
 	const { site, programme, path, open, browser } = await openNotices(t);
 	for (let n = 1; n <= 21; n++)
 		await addNotice(site, programme.id, { public_id: `ntc_${n}`, ended_at_ms: START_MS });
@@ -260,7 +260,7 @@ test("a long history goes on page by page", async (t) => {
 	assert.equal((await browser.open(`${path}/overview?before=x'%20or`)).status, 200);
 });
 
-test("another programme's notices and deliveries do not show", async (t) => {
+test("another programme's notices and deliveries are not shown", async (t) => {
 	const { site, open } = await openNotices(t);
 	const other = await site.addProgramme("Other");
 	await addNotice(site, other.id, { public_id: "ntc_other" });

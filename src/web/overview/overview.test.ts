@@ -8,7 +8,7 @@ import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import { insertLocalAnswers } from "../../store/queries/local-answers.ts";
 import { openTestSite, START_MS, type TestSite } from "../test-site.test-support.ts";
 
-test("before anything has come in, the overview says the next step and shows no empty chart", async (t) => {
+test("before the first conversion, the overview shows the next step and no empty chart", async (t) => {
 	const { open, path } = await openOverview(t);
 	const { text } = await open();
 	assert.match(text, /No conversion yet/);
@@ -41,7 +41,7 @@ test("conversions are counted by day and status, money is summed to the cent, te
 	assert.match(text, /Counted <time[^>]+2026-03-01T12/);
 });
 
-test("an imported conversion counts on the day of the import, in totals as in the list, and both say so", async (t) => {
+test("an imported conversion counts on the day of the import in totals and list, and both say so", async (t) => {
 	const { site, programme, open } = await openOverview(t);
 	const imported = {
 		source: "import",
@@ -58,7 +58,7 @@ test("an imported conversion counts on the day of the import, in totals as in th
 		assert.match(page, /The day is the one on which a conversion was recorded here or imported\./);
 });
 
-test("staff see what the whole network comes to over a period, and nobody else does", async (t) => {
+test("only staff see the sums of the whole network over a period", async (t) => {
 	const { site, programme, open } = await openOverview(t);
 	const other = await site.addProgramme("Other");
 	const at = (daysAgo: number) => ({ created_at_ms: START_MS - daysAgo * DAY_MS });
@@ -95,7 +95,7 @@ test("staff see what the whole network comes to over a period, and nobody else d
 	assert.equal((await owner.open("/totals")).status, 404);
 });
 
-test("callback health: share of 2xx, the 95th percentile, what waits the longest", async (t) => {
+test("callback health shows the share of 2xx, the 95th percentile and the oldest waiting callback", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	assert.match((await open()).text, /No Postback URL is saved, so no callbacks are sent.*Set up callbacks/s);
@@ -141,7 +141,7 @@ test("callback health: share of 2xx, the 95th percentile, what waits the longest
 	assert.match(text, /<dd>1<small>oldest from <time[^>]+2026-03-01T07/);
 });
 
-test("callbacks that fail now are red, however good the day was", async (t) => {
+test("callbacks that fail now are shown in red, even if most of the day was good", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);

@@ -57,7 +57,7 @@ export interface AskedDays extends ReturnType<typeof readDays> {
 const MONTHS = 6;
 
 /** Returns the month of a day in words: "2026-09-01" becomes "September 2026". */
-export function sayMonth(day: string): string {
+function sayMonth(day: string): string {
 	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 	return format.format(Date.parse(day));
 }

@@ -37,7 +37,7 @@ async function makeLink(shop: PartnerShop, fields: Record<string, string> = {}) 
 	});
 }
 
-test("an invited partner chooses a password, and lands on what the partner earned", async (t) => {
+test("an invited partner who chooses a password is led to the earnings page", async (t) => {
 	const site = await openTestSite(t);
 	const input = { name: "Blog <b>", site: "", email: "pia@blog.example" };
 	const invited = await invitePartner(site.deps, COMMAND_LINE, input);
@@ -65,7 +65,7 @@ test("an invited partner chooses a password, and lands on what the partner earne
 	equal((await site.browser().open(path)).status, 410, "the link works once");
 });
 
-test("somebody who is in a programme, too, is offered both", async (t) => {
+test("a person who also belongs to a programme is offered both", async (t) => {
 	const { site, programme, partner, base } = await openPartnerShop(t);
 	const owner = await site.addOwner(programme);
 	await addPartnerPerson(site.store.db, partner.id, owner.id);
@@ -79,7 +79,7 @@ test("somebody who is in a programme, too, is offered both", async (t) => {
 	match((await browser.open(`${base}/earnings`)).text, /href="\/programmes">Programmes<\/a>/);
 });
 
-test("earnings are summed by programme, status and currency, in the month or the days that are asked for, without tests", async (t) => {
+test("earnings are summed by programme, status and currency for the chosen month or days, without tests", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, partner, partnership, base, browser } = shop;
 	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner, "12.5000");
@@ -108,7 +108,7 @@ test("earnings are summed by programme, status and currency, in the month or the
 	);
 });
 
-test("a link is made for an active partnership, shown with sub IDs, and listed with what became of its clicks", async (t) => {
+test("a link is made for an active partnership, shown with sub IDs, and listed with its clicks and other visits", async (t) => {
 	const shop = await openPartnerShop(t, { change: { clickUrl: "https://go.example" } });
 	const { site, browser, base, partnership } = shop;
 	match((await browser.open(`${base}/links`)).text, /Nordlicht \(shop\.example\)/);
@@ -183,7 +183,7 @@ test("totals that take long are counted in the background, and the page shows th
 	}
 });
 
-test("a page says from when on clicks are counted where the days asked for begin before", async (t) => {
+test("a page says from which day clicks are on record if the chosen days begin earlier", async (t) => {
 	const shop = await openPartnerShop(t, { change: { retentionDays: 20 } });
 	const { site, partnership, browser, base } = shop;
 	const made = await makeLink(shop);
@@ -205,7 +205,7 @@ test("a page says from when on clicks are counted where the days asked for begin
 	doesNotMatch((await asked("2026-02-10")).text, cut);
 });
 
-test("a new partner is led to the first link; one whose host is gone, or whose partnership has ended, is marked", async (t) => {
+test("a new partner is led to the first link, and links to removed hosts or of ended partnerships are marked", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partnership, programme } = shop;
 	const staff = await site.signIn(await site.addStaff());
@@ -227,7 +227,7 @@ test("a new partner is led to the first link; one whose host is gone, or whose p
 	for (const text of await shown()) match(text, /Partnership ended/);
 });
 
-test("links are offered where they work, and other programmes are named with the reason", async (t) => {
+test("links can be made only to programmes where they work, and the others are named with the reason", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner, programme } = shop;
 	const bare = await site.addProgramme("Bare");
@@ -245,7 +245,7 @@ test("links are offered where they work, and other programmes are named with the
 	doesNotMatch((await browser.open(`${base}/links`)).text, /Make link/);
 });
 
-test("a partner reads how long a click counts and which terms hold, for each programme", async (t) => {
+test("a partner reads for each programme how long a click counts and which terms apply", async (t) => {
 	const { site, programme, browser, base, partner } = await openPartnerShop(t);
 	await setProgramme(site.store.db, programme.id, { click_days: 45 });
 	const strict = await addCreditingProgramme(site, "Strict");
@@ -256,7 +256,7 @@ test("a partner reads how long a click counts and which terms hold, for each pro
 	match(text, /Strict[\s\S]+No spam\.\nNo &lt;b&gt;\./);
 });
 
-test("the links come in pages", async (t) => {
+test("links are listed in pages", async (t) => {
 	const shop = await openPartnerShop(t);
 	const rows = Array.from({ length: 51 }, (_, n) => ({
 		code: `code-${n}`,
@@ -273,7 +273,7 @@ test("the links come in pages", async (t) => {
 	ok(second.text.includes("/c/code-0<") && !second.text.includes("/c/code-50<"));
 });
 
-test("conversions are filtered, come in pages, and are exported in the account's language", async (t) => {
+test("conversions can be filtered and paged, and are exported in the account's language", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner, partnership } = shop;
 	const other = await join(site, await addCreditingProgramme(site, "Velo"), partner);
@@ -328,7 +328,7 @@ test("conversions are filtered, come in pages, and are exported in the account's
 	match(german.text, /;Velo;APPROVED;"3,25";;EUR;2026-02-19 12:00:00;CODE;'=news;;top/);
 });
 
-test("no page or file of a partner has an order id, nor a basket unless the programme shows baskets", async (t) => {
+test("no page or file of a partner has an order ID, or a basket value unless the programme shows them", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, partner, partnership, browser, base, programme } = shop;
 	const secrets = { order_id: "ORDER-31337", basket_value: "987.65", pixel_basket_value: "98.70" };
@@ -362,7 +362,7 @@ test("no page or file of a partner has an order id, nor a basket unless the prog
 	}
 });
 
-test("another partner's links, conversions and places in a list are as if they were not there", async (t) => {
+test("another partner's links, conversions and list cursors are answered as if they did not exist", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, programme } = shop;
 	const stranger = await addPartner(site, "Stranger");
@@ -390,7 +390,7 @@ test("another partner's links, conversions and places in a list are as if they w
 	match((await browser.open(`${base}/conversions?cursor=${cursor}`)).text, /No conversions here/);
 });
 
-test("a partner that has ended still sees what it earned, and makes no links", async (t) => {
+test("a partner whose partnerships have ended still sees its earnings, but cannot make links", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partnership } = shop;
 	const sold = await addCredited(shop, partnership, { occurred_at_ms: START_MS });
@@ -408,7 +408,7 @@ test("a partner that has ended still sees what it earned, and makes no links", a
 	match((await browser.open(`${base}/conversions`)).text, new RegExp(sold.public_id));
 });
 
-test("somebody who no longer signs in for the partner sees and makes nothing", async (t) => {
+test("a person who was removed from the partner sees nothing and can make nothing", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner } = shop;
 	const person = await site.store.db

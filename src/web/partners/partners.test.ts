@@ -40,7 +40,7 @@ async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: 
 	return { partner, partnership, path, people: `${base}/people` };
 }
 
-test("staff invite a partner, whose one-time link is shown once, and find it by its name", async (t) => {
+test("staff invite a partner, see its one-time link once, and find the partner by name", async (t) => {
 	const { staff, site } = await openNetwork(t);
 	match((await staff.open("/partners")).text, /No partner yet/);
 	const refused = await staff.submit("/partners/invite", { name: "", site: "", email: "a@blog.example" });
@@ -69,7 +69,7 @@ test("staff invite a partner, whose one-time link is shown once, and find it by 
 	equal(entry?.detail, "a@blog.example");
 });
 
-test("a partner joins programmes by name, and ends after a question", async (t) => {
+test("staff add a partner to programmes by name, and end it after a confirmation", async (t) => {
 	const network = await openNetwork(t, 0);
 	const { staff, site } = network;
 	await site.addProgramme("Shoelaces");
@@ -92,7 +92,7 @@ test("a partner joins programmes by name, and ends after a question", async (t) 
 	equal((await site.audit("partnership.ended")).length, 2);
 });
 
-test("another person of the partner is invited; one who is removed is signed out", async (t) => {
+test("another person of the partner can be invited, and a removed person is signed out", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, site, programme } = network;
 	const { people, partner } = await addPartner(network, staff, "Blog");
@@ -126,7 +126,7 @@ test("another person of the partner is invited; one who is removed is signed out
 	equal((await site.audit("person.removed"))[0]?.detail, "Blog");
 });
 
-test("lists name the partner of a sale and are filtered by it; programmes that credit nobody look as before", async (t) => {
+test("lists show and filter the partner of a sale, unless the programme does not credit partners", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, owner, base, add, site } = network;
 	const blog = await addPartner(network, staff, "Blog");
@@ -176,7 +176,7 @@ test("lists name the partner of a sale and are filtered by it; programmes that c
 	match((await owner.open(`${base}/export.csv`)).text, /,approvesAt,conversionId\r\n/);
 });
 
-test("a conversion's page says why this partner or nobody; staff change it with a reason while it is recorded", async (t) => {
+test("a conversion's page explains its credit, and staff change it with a reason while it is recorded", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, owner, base, add, read, site } = network;
 	const { partnership, partner } = await addPartner(network, staff, "Blog", "10");
@@ -238,7 +238,7 @@ test("a conversion's page says why this partner or nobody; staff change it with 
 	equal((await read(conversion)).commission, "10.00");
 });
 
-test("totals say whom to pay how much, by the day of the sale, on the page and as a file", async (t) => {
+test("totals for payment are counted by the day of the sale, on the page and in the file", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, add, site } = network;
 	const blog = await addPartner(network, staff, "Blog");

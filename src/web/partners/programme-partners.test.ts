@@ -37,7 +37,7 @@ async function openWithPartners(t: TestContext, names: readonly string[] = ["Ann
 	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
 }
 
-test("without credit the page says whom to ask, and staff where to turn it on", async (t) => {
+test("if the programme does not credit partners, the page says whom to ask, or staff where to turn it on", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/partners`;
 	const shown = await owner.open(path);
@@ -85,7 +85,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	assert.doesNotMatch((await stranger.open(`/programmes/${other.public_id}/partners`)).text, /Anna/);
 });
 
-test("a partnership is ended and resumed after a question, once", async (t) => {
+test("a partnership is ended and resumed after a confirmation, and repeating it changes nothing", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t);
 	const at = `${path}/${own[0]?.public_id}`;
 	assert.match((await owner.open(at)).text, /data-confirm="End the partnership\?/);
@@ -98,7 +98,7 @@ test("a partnership is ended and resumed after a question, once", async (t) => {
 	assert.match((await owner.open(at)).text, /The partnership is active again/);
 });
 
-test("what the network's staff ended only they resume", async (t) => {
+test("only staff can resume a partnership that staff ended", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const staff = await site.signIn(await site.addStaff());
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
@@ -120,7 +120,7 @@ test("what the network's staff ended only they resume", async (t) => {
 	}
 });
 
-test("coupon codes are saved as a list, and each belongs to one partner; the rate is staff's to change", async (t) => {
+test("coupon codes are saved as a list, each belongs to one partner, and only staff change the rate", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
@@ -202,7 +202,7 @@ test("settings for partners that another person saved are not written back, and 
 	);
 });
 
-test("an owner saves all settings but credit and subdomains, each fault stands at its field", async (t) => {
+test("an owner saves all settings but crediting and subdomains, and each fault is shown at its field", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/partners/settings`;
 	for (const [change, id] of [
@@ -241,7 +241,7 @@ function errorsIn(text: string): readonly (string | undefined)[] {
 	return [...text.matchAll(/class="field-error" id="(\w+)-error"/g)].map(([, id]) => id);
 }
 
-test("landing hosts are merged whatever their case, and one with its subdomains takes the one without", async (t) => {
+test("shop addresses are merged without case, and an entry with subdomains replaces the one without", async (t) => {
 	const { site, programme } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/partners/settings`;
@@ -253,7 +253,7 @@ test("landing hosts are merged whatever their case, and one with its subdomains 
 	);
 });
 
-test("who saves credit without a landing host is told that no partner can make a link", async (t) => {
+test("saving credit without a shop address warns that partners cannot make links", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/partners/settings`;
@@ -267,7 +267,7 @@ test("who saves credit without a landing host is told that no partner can make a
 	assert.match(await save(owner, { hosts: "" }), warning);
 });
 
-test("nobody applies where the owner has not opened the page", async (t) => {
+test("nobody can apply to a programme that does not take applications", async (t) => {
 	const { site, programme } = await openAsOwner(t);
 	const stranger = site.browser();
 	for (const id of [programme.public_id, "prg_none"]) {
@@ -292,7 +292,7 @@ async function applicationAt(browser: Browser, path: string): Promise<string> {
 	return at;
 }
 
-test("somebody applies, and the accepted one can sign in as a partner", async (t) => {
+test("an applicant who is accepted can sign in as a partner", async (t) => {
 	const { site, join, shown, fields, owner: person, browser: owner, path } = await openJoin(t);
 	assert.match(shown.text, /Be honest\.\nNo spam\./);
 	const answer = await site.browser().submit(join, fields);
@@ -321,7 +321,7 @@ test("somebody applies, and the accepted one can sign in as a partner", async (t
 	assert.match(mail?.text ?? "", /ignore it: nothing happens unless you open the link/);
 });
 
-test("an application is mailed to owners at once, by itself, and counted beside Partners until it is answered", async (t) => {
+test("an application is mailed to owners at once, and counted beside Partners until it is answered", async (t) => {
 	const { site, join, fields, programme, owner: person, browser: owner, path } = await openJoin(t);
 	const waiting = /Partners<span class="badge badge-info">(\d+)<span class="visually-hidden"> to answer/;
 	assert.doesNotMatch((await owner.open(path)).text, waiting);
@@ -345,7 +345,7 @@ test("an application is mailed to owners at once, by itself, and counted beside 
 	}
 });
 
-test("who applies again is told that the first one waits, and nobody can put another in its place", async (t) => {
+test("a second application from the same address is refused and does not replace the first", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	await site.browser().submit(join, fields);
 	const again = await site.browser().submit(join, { ...fields, name: "Ann's new blog" });
@@ -373,7 +373,7 @@ test("a programme has at most 200 applications waiting, the newest first", async
 	assert.match(full.text, /Many applications to this programme are waiting\. Try again later/);
 });
 
-test("who signs in for a partner of this programme is not accepted as a second one, before and after its end", async (t) => {
+test("an applicant who signs in for a partner of this programme is refused, even after the partnership ended", async (t) => {
 	const { site, join, fields, browser: owner, path, programme } = await openJoin(t);
 	const { partner, email } = await addPartner(site, "Ann");
 	const partnership = await joinAs(site, programme, partner);
@@ -388,7 +388,7 @@ test("who signs in for a partner of this programme is not accepted as a second o
 	assert.equal((await site.store.db.selectFrom("partners").select("id").execute()).length, 1);
 });
 
-test("a partner of another programme who is accepted gets this one, too, and whoever typed the address gets nothing", async (t) => {
+test("an accepted partner of another programme joins this one too, and the person who typed the address gets nothing", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const { partner, email } = await addPartner(site, "Ann");
 	const before = site.mailbox.length;
@@ -413,7 +413,7 @@ test("a partner of another programme who is accepted gets this one, too, and who
 	assert.doesNotMatch(mails[0]?.text ?? "", /ignore|welcome\//);
 });
 
-test("an address that has not joined the other partner yet, or joined several, becomes a partner of its own", async (t) => {
+test("an applicant who has not joined another partner yet, or joined several, becomes a new partner", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const invited = await invitePartner(site.deps, COMMAND_LINE, {
 		name: "Ann",
@@ -434,7 +434,7 @@ test("an address that has not joined the other partner yet, or joined several, b
 	);
 });
 
-test("without mail staff are shown the link of whom they accept, and owners are told to ask them for it", async (t) => {
+test("without mail, staff see the link of an accepted applicant, and owners are told to ask them for it", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
 	const staff = await site.signIn(await site.addStaff());
 	const accept = async (browser: typeof owner, email: string) => {
@@ -457,7 +457,7 @@ function cardOf(text: string, email: string): string | undefined {
 	return /<section[^>]+id="invitation"[\s\S]+?<\/section>/.exec(text)?.[0].replaceAll(email, "…");
 }
 
-test("an applicant with the address of a staff account is refused, makes no partner, and can be declined", async (t) => {
+test("an applicant with a staff account's address is refused, becomes no partner, and can be declined", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const { email } = await site.addStaff();
 	await site.browser().submit(join, { ...fields, email });
@@ -470,7 +470,7 @@ test("an applicant with the address of a staff account is refused, makes no part
 	assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
 });
 
-test("an application is refused at its field, and with terms that have changed since", async (t) => {
+test("an application is refused at the wrong field, or if the terms have changed since", async (t) => {
 	const { site, join, fields, programme } = await openJoin(t);
 	const stranger = site.browser();
 	for (const [change, id] of [

@@ -15,7 +15,7 @@ import {
 
 const MARKUP = '<script>alert("x")</script>';
 
-test("staff see every programme, the newest first, with what is wrong and what waits", async (t) => {
+test("staff see all programmes, the newest first, with failing callbacks and waiting conversions", async (t) => {
 	const site = await openTestSite(t);
 	const quiet = await site.addProgramme("Quiet shop");
 	const busy = await site.addProgramme("Busy shop");
@@ -35,7 +35,7 @@ test("staff see every programme, the newest first, with what is wrong and what w
 	assert.doesNotMatch((await browser.open("/programmes?search=shop")).text, /id="failing"/);
 });
 
-test("a search finds part of a name in either case, a whole id, and takes signs literally", async (t) => {
+test("a search finds a part of a name without case or a whole ID, and takes wildcards literally", async (t) => {
 	const site = await openTestSite(t);
 	const tea = await site.addProgramme("Tea & Cups");
 	await site.addProgramme("100% Wool_en");
@@ -56,7 +56,7 @@ test("a search finds part of a name in either case, a whole id, and takes signs 
 	}
 });
 
-test("an owner with one programme is taken to its overview, which leads on to the first steps", async (t) => {
+test("an owner with one programme is led to its overview, which shows the first steps", async (t) => {
 	const { programme, browser } = await openAsOwner(t);
 	const home = `/programmes/${programme.public_id}`;
 	const led = await browser.open("/programmes");
@@ -65,7 +65,7 @@ test("an owner with one programme is taken to its overview, which leads on to th
 	assert.ok(text.indexOf(`${home}/people#invite`) < text.indexOf("Go to Integration"), "a developer first");
 });
 
-test("an owner with several programmes sees them and no other, cannot search for others, and reads of no failing shops", async (t) => {
+test("an owner with several programmes sees only these, cannot find others, and reads nothing about failing shops", async (t) => {
 	const site = await openTestSite(t);
 	const mine = await site.addProgramme("Mine");
 	const other = await site.addProgramme("Somebody else");
@@ -97,7 +97,7 @@ const TERMS = {
 	parkedDays: "20",
 };
 
-test("staff create a programme: its owner is invited, and the link to copy is shown once", async (t) => {
+test("when staff create a programme, its owner is invited and the link is shown once", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	assert.match((await browser.open("/programmes")).text, /No programme yet/);
 	const form = await browser.open("/programmes/new");
@@ -164,7 +164,7 @@ test("the form sent twice makes one programme", async (t) => {
 	assert.equal((await site.store.db.selectFrom("programmes").select("id").execute()).length, 1);
 });
 
-test("a programme whose owner cannot be invited is not made at all, and the same form makes it then", async (t) => {
+test("a programme whose owner cannot be invited is not created, and the corrected form creates it", async (t) => {
 	let isBroken = false;
 	const site = await openTestSite(t, {
 		change: {
@@ -191,7 +191,7 @@ test("a programme whose owner cannot be invited is not made at all, and the same
 	assert.equal(owners.length, 1);
 });
 
-test("every mistake is said at its field, nothing is made, and what was typed stays", async (t) => {
+test("each mistake is shown at its field, nothing is created, and the typed values stay", async (t) => {
 	const { site, person: staff, browser } = await openAsStaff(t);
 	const wrong = {
 		name: " ",

@@ -24,7 +24,7 @@ const STAFF_FORM = {
 	parkedDays: "10",
 };
 
-test("staff change every term; who did it and from what to what is on record", async (t) => {
+test("staff change every term, and the audit log has the person and both values", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const staff = await site.addStaff();
@@ -55,7 +55,7 @@ test("staff change every term; who did it and from what to what is on record", a
 	assert.ok(record.includes(staff.email.split("@")[0] ?? ""));
 });
 
-test("an owner changes name and approval window; rates and pixels stay whatever the form says", async (t) => {
+test("an owner changes name and approval window, but never rates or pixels", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t, {}, "Before");
 	const path = `/programmes/${programme.public_id}/settings`;
 	const form = await browser.open(path);
@@ -85,7 +85,7 @@ test("an owner changes name and approval window; rates and pixels stay whatever 
 	assert.deepEqual([after.name, after.approval_days, after.parks_pixels], ["After", 7, 1]);
 });
 
-test("an owner keeps to the approval days that staff allow; staff set them, and may go beyond", async (t) => {
+test("an owner must keep to the approval days that staff allow, and staff may exceed them", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t, {}, "Shop");
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/settings`;
@@ -119,7 +119,7 @@ test("an owner keeps to the approval days that staff allow; staff set them, and 
 	assert.equal(renamed.status, 303, "what is not changed is not judged");
 });
 
-test("mistakes are said at their fields and change nothing", async (t) => {
+test("mistakes are shown at their fields and change nothing", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const programme = await site.addProgramme("Before");
 	const path = `/programmes/${programme.public_id}/settings`;
@@ -130,7 +130,7 @@ test("mistakes are said at their fields and change nothing", async (t) => {
 	assert.equal((await read(site)).name, "Before");
 });
 
-test("saving what is already so changes nothing and is not on record", async (t) => {
+test("saving unchanged values changes nothing and writes no audit entry", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const programme = await site.addProgramme("Same");
 	const path = `/programmes/${programme.public_id}/settings`;
@@ -148,7 +148,7 @@ test("saving what is already so changes nothing and is not on record", async (t)
 	assert.deepEqual(rows, []);
 });
 
-test("two who change the same are told: the second saves nothing, sees what the first saved, and may save again", async (t) => {
+test("if two people change the same term, the second saves nothing, sees the first one's value, and can save again", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const [one, other] = [await site.signIn(await site.addStaff()), await site.signIn(await site.addStaff())];
@@ -168,7 +168,7 @@ test("two who change the same are told: the second saves nothing, sees what the 
 	assert.deepEqual([row.name, row.commission_rate, row.approval_days], ["After", "9.0000", 7]);
 });
 
-test("what was saved between the reading and the writing of a request stays, too", async (t) => {
+test("a change that another person saves while a request runs is not overwritten", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme("Before");
 	const form = termsOf(programme);
@@ -191,7 +191,7 @@ test("what was saved between the reading and the writing of a request stays, too
 	assert.ok(!same.ok && same.faults[0].code === "changed_meanwhile");
 });
 
-test("the record names people, orders, callbacks, keys and files, with links, and not by their ids", async (t) => {
+test("the audit log shows people, orders, callbacks, keys and files by name and with links", async (t) => {
 	const { site, programme, ids } = await openFilledShop(t, { name: "Garden & Tools", order: "G-10005" });
 	const staff = await site.addStaff(undefined, "Sam Staff");
 	const note = (action: AuditAction, subject: string, detail: string | null = null) =>

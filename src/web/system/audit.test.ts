@@ -41,7 +41,7 @@ async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
 
 const SUBJECTS = /key\.(?:issued|revoked) \d/g;
 
-test("entries are found by person, action, programme and period, and by several at once", async (t) => {
+test("entries are found by person, action, programme and period, and by combinations of them", async (t) => {
 	const { staff, programme } = await fill(t);
 	const cases: readonly [query: string, found: readonly string[]][] = [
 		["", ["key.revoked 0", "key.issued 1", "key.revoked 2", "key.issued 3"]],
@@ -63,7 +63,7 @@ test("entries are found by person, action, programme and period, and by several 
 	}
 });
 
-test("a day ends at its last millisecond, also where a later entry was written first", async (t) => {
+test("a day ends at its last millisecond, even if a later entry was written first", async (t) => {
 	const { site, staff } = await fill(t);
 	const endMs = Date.UTC(2026, 2, 10);
 	for (const [subject, atMs] of [
@@ -79,7 +79,7 @@ test("a day ends at its last millisecond, also where a later entry was written f
 	assert.deepEqual(await found("?from=2026-03-10"), ["key.issued 7", "key.issued 8"]);
 });
 
-test("a filter that is not understood is told at its field, and nothing is listed or exported", async (t) => {
+test("an invalid filter is shown at its field, and nothing is listed or exported", async (t) => {
 	const { staff } = await fill(t);
 	for (const path of [
 		"/system/audit?from=tomorrow&action=key.stolen",
@@ -93,7 +93,7 @@ test("a filter that is not understood is told at its field, and nothing is liste
 	}
 });
 
-test("where a sign-in came from stands below whoever signed in", async (t) => {
+test("the address of a sign-in is shown below the person", async (t) => {
 	const { staff } = await fill(t);
 	const { text } = await staff.open("/system/audit?action=person.signed_in");
 	assert.match(
@@ -102,7 +102,7 @@ test("where a sign-in came from stands below whoever signed in", async (t) => {
 	);
 });
 
-test("the file has what the filter finds, and no cell that a spreadsheet runs", async (t) => {
+test("the file has the filtered entries, and no cell that a spreadsheet would run as a formula", async (t) => {
 	const { staff, programme } = await fill(t);
 	const { text: page } = await staff.open("/system/audit?person=mira@network.example&action=key.issued");
 	const [, href = ""] = /href="(\/system\/audit\.csv[^"]*)"/.exec(page) ?? [];
@@ -114,7 +114,7 @@ test("the file has what the filter finds, and no cell that a spreadsheet runs", 
 	);
 });
 
-test("more than a page goes on behind it, and the file has all of it, in batches", async (t) => {
+test("a long log is shown in pages, and the file has all entries, written in batches", async (t) => {
 	const { site, staff, mira } = await fill(t);
 	const rows = Array.from({ length: 2_100 }, (_, index) => ({
 		at_ms: START_MS + index,

@@ -43,7 +43,7 @@ async function openStaff(
 	return { site, staff: await site.signIn(await site.addStaff()) };
 }
 
-test("a sound installation: its version, its processes and its queue, no chore by name, and nothing to put right", async (t) => {
+test("a healthy installation shows its version, processes and queue, and no chores or problems", async (t) => {
 	const { site, staff } = await openStaff(t, { read: { chores: [CHORE] } });
 	await saveProcess(site.store.db, WORKER);
 	await saveProcess(site.store.db, { ...WORKER, instance: "4e5f6a7b", role: "web", in_hand: null });
@@ -67,7 +67,7 @@ test("a sound installation: its version, its processes and its queue, no chore b
 	assert.match(text, /<a href="\/system"[^>]*aria-current="page"/, "it is in the navigation");
 });
 
-test("what is wrong stands first, each with what to do", async (t) => {
+test("problems come first, each with its cure", async (t) => {
 	const { site, staff } = await openStaff(t, {
 		readDisk: async () => ({ freeBytes: 4_000_000_000, sizeBytes: 100_000_000_000 }),
 		read: { chores: [{ ...CHORE, last_success_ms: START_MS - 600_000, failures: 3, error: "no room." }] },
@@ -133,7 +133,7 @@ for (const [hasMail, words] of [
 	});
 }
 
-test("mails that the server did not take are listed while they are tried again and when they were given up", async (t) => {
+test("mails that the server refused are listed while they are retried and after they were given up", async (t) => {
 	const { site, staff } = await openStaff(t, { hasMail: true });
 	assert.doesNotMatch((await staff.open("/system")).text, /Mails that were not accepted/);
 	const mail = { subject: "Hello", created_at_ms: START_MS, good_until_ms: START_MS + 60_000 };
@@ -163,7 +163,7 @@ test("mails that the server did not take are listed while they are tried again a
 	);
 });
 
-test("staff hold all callbacks and release them, with a question that says how many go at once; both are noted", async (t) => {
+test("staff hold and release all callbacks after a confirmation with their number, and both are audited", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const programme = await addProgramme(site.store);
 	await addDeliveries(site.store, programme, START_MS, START_MS, START_MS + 60_000);
@@ -199,7 +199,7 @@ test("staff hold all callbacks and release them, with a question that says how m
 	assert.equal((await site.audit("callbacks.released")).length, 1);
 });
 
-test("failed callbacks of all programmes are shown first and then sent again, once", async (t) => {
+test("failed callbacks of all programmes are previewed first and then sent again once", async (t) => {
 	const { site, staff } = await openStaff(t);
 	const { store } = site;
 	const [many, one, other] = [
@@ -245,7 +245,7 @@ async function failAll(store: Store, programme: Programme, count: number, atMs: 
 	for (const due of await takeDue(store, programme.id, count, atMs)) await settle(store, failed(due, atMs));
 }
 
-test("who was signed out a moment ago, or is no staff, holds nothing", async (t) => {
+test("a person who was just signed out, or is not staff, cannot hold callbacks", async (t) => {
 	const { site } = await openStaff(t);
 	const gone = { personId: 1, kind: "staff", sessionId: "gone" } as const;
 	const refused = await changeHold(site.deps, gone, "held");
