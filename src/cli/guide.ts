@@ -1,5 +1,5 @@
-// The texts that come with the program, for those who have nothing but its file, or a service that does not start:
-// `ringback guide` prints the operations guide as it is written, `ringback licences` those of all its parts.
+// Prints the texts that are part of the program: `ringback guide` the operations guide, `ringback licences` the licences.
+// They are also readable if the service does not start.
 
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -47,7 +47,7 @@ function findText(asked: string): string {
 	throw new CommandError(`The guide has no part "${asked}". Its parts:\n\n${listParts()}`);
 }
 
-/** Without the comments, which are for the tests of its commands. */
+/** Reads a part without its comments, which are for the tests of its commands. */
 function readMarkdown(part: GuideFile): string {
 	return readGuide(part)
 		.replace(/^<!--.*-->\n/gm, "")
@@ -59,12 +59,12 @@ function listParts(): string {
 	return GUIDE_PARTS.map(({ name, label }) => `  ${name.padEnd(width)}  ${label}`).join("\n");
 }
 
-/** Into a folder with nothing in it: no file that was changed to fit is lost, and no link leads elsewhere. */
+/** Writes the samples. The folder must be empty, so that no edited file is overwritten and no symbolic link is followed. */
 function writeSamples(folder: string, screen: Screen): number {
 	mkdirSync(folder, { recursive: true });
 	if (readdirSync(folder).length > 0) {
 		throw new CommandError(
-			`${folder} is not empty: choose another folder. Nothing was written.`,
+			`${folder} is not empty. Choose another folder. Nothing was written.`,
 			EXIT.failed,
 		);
 	}

@@ -1,4 +1,4 @@
-// Every test in a real browser, in one process: they share the browser, and each suite has a service of its own.
+// All tests that need a real browser. They share one browser process, and each suite has its own service.
 
 import { after, describe } from "node:test";
 import type { Browser } from "playwright-core";
@@ -16,7 +16,7 @@ import { testScriptsOff } from "./scripts-off.ts";
 import { testTwoMinutePath } from "./two-minute-path.ts";
 
 const found = await findBrowser();
-// Of the file, not of the suite: it is open, too, where no test is asked for by its name.
+// The hook belongs to the file and not to the suite, because the browser is open even if no test of the suite runs.
 after(async () => {
 	if (found.isThere) await found.browser.close();
 });
@@ -24,7 +24,7 @@ after(async () => {
 describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reason) }, () => {
 	if (!found.isThere) return;
 	const browser = (): Browser => found.browser;
-	describe("what the checks find", () => testFlaws(browser));
+	describe("the checks of every page", () => testFlaws(browser));
 	describe("the first two minutes", () => testTwoMinutePath(browser));
 	describe("a partner's first sale", () => testPartnerPath(browser));
 	describe("by keyboard alone", () => testKeyboard(browser));
@@ -33,6 +33,6 @@ describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reas
 	describe("the guide", () => testDocs(browser));
 	describe("where links lead", () => testLandingUrls(browser));
 	describe("live pages", () => testLive(browser));
-	// Four readers, two at a time: each has a process of the browser to itself.
+	// Four readers, two at a time, each in its own browser process.
 	describe("every page", { concurrency: 2 }, () => testEveryPage(browser));
 });

@@ -1,4 +1,4 @@
-// A line between the browser and the service that can be cut and mended, as networks are.
+// A proxy between the browser and the service whose connections can be cut and restored.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -18,7 +18,7 @@ export async function openLine(serviceUrl: string) {
 			[far, near],
 		] as const) {
 			sockets.add(socket);
-			// Whichever side goes away, the other is to see it; why does not matter here.
+			// If one side closes, the other is closed, too. The error itself does not matter.
 			socket.on("error", () => undefined);
 			socket.on("close", () => {
 				sockets.delete(socket);

@@ -1,4 +1,4 @@
-// What people do on the pages about conversions before somebody looks at them.
+// Actions on the pages about conversions, which bring a page into the state that a test looks at.
 
 import type { Page } from "playwright-core";
 
@@ -28,7 +28,7 @@ export async function rejectOne(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: /^Reject order/ }).waitFor();
 }
 
-/** A file that approves this order, and one that is a formula. */
+/** Uploads a file that approves this order, and another order whose id looks like a formula. */
 export function uploadDecisions(order: string) {
 	return (page: Page) => upload(page, order);
 }

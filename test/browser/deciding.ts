@@ -1,5 +1,4 @@
-// Looking for conversions and deciding about them: what browsers check and ask by themselves, whose days a filter
-// means, and what a phone shows of a row.
+// Finding conversions and deciding on them: the browser's own checks, the time zone of filters, and rows on a phone.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -14,11 +13,11 @@ import { type FirstShop, openFirstShop } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
-/** Half past midnight in Berlin, where the visitor is; still the day before in UTC. */
+/** Half past midnight in Berlin, where the visitor is. In UTC it is still the day before. */
 const EARLY = { order_id: "EARLY", created_at_ms: Date.UTC(2025, 10, 14, 23, 30) };
 const LATER = { order_id: "LATER", created_at_ms: Date.UTC(2025, 10, 15, 12) };
 
-/** What stands on hover, and without scripts. */
+/** The text that is shown on hover, and without scripts. */
 const RECORDED = "2025-11-14 23:30:00 UTC";
 
 export function testDeciding(browser: () => Browser): void {
@@ -41,7 +40,7 @@ export function testDeciding(browser: () => Browser): void {
 
 	const orders = ".order-id";
 
-	test("a day is the reader's own where scripts run, and says that it is UTC's where they do not", async () => {
+	test("a day filter uses the reader's time zone with scripts, and UTC without them, and says so", async () => {
 		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		await here.page.goto(list);
 		await here.page.getByLabel("From", { exact: true }).fill("2025-11-15");
@@ -71,7 +70,7 @@ export function testDeciding(browser: () => Browser): void {
 		await off.leave();
 	});
 
-	test("a file that is too large is refused in the page's words before it is sent; a smaller one goes", async (t) => {
+	test("a file that is too large is refused before it is sent, and a smaller one is sent", async (t) => {
 		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		const { page } = here;
 		const folder = mkdtempSync(join(tmpdir(), "ringback-browser-"));
@@ -100,7 +99,7 @@ export function testDeciding(browser: () => Browser): void {
 		await here.leave();
 	});
 
-	test("times carry their zone: the browser's own, then the one chosen under Account; UTC without scripts", async () => {
+	test("times name their zone: the browser's, or the one chosen under Account, or UTC without scripts", async () => {
 		const here = await openVisitor(browser(), setup.service.url, { storageState });
 		const { page } = here;
 		const early = page.locator(`time[title*="(${RECORDED})"]`).first();
@@ -126,7 +125,7 @@ export function testDeciding(browser: () => Browser): void {
 		await off.leave();
 	});
 
-	test("on a phone everything of a row is in sight, and it is still a table to whoever listens", async () => {
+	test("on a phone every cell of a row is visible, and screen readers still find a table", async () => {
 		const viewport = { width: 390, height: 844 };
 		const visitor = await openVisitor(browser(), setup.service.url, { storageState, viewport });
 		const { page } = visitor;
@@ -148,7 +147,7 @@ export function testDeciding(browser: () => Browser): void {
 
 	for (const javaScriptEnabled of [true, false]) {
 		const scripts = javaScriptEnabled ? "on" : "off";
-		test(`rejecting one needs a reason, and is asked about first, with scripts ${scripts}`, async () => {
+		test(`rejecting a conversion needs a reason and a confirmation, with scripts ${scripts}`, async () => {
 			const visitor = await openVisitor(browser(), setup.service.url, { storageState, javaScriptEnabled });
 			const { page } = visitor;
 			const order = javaScriptEnabled ? "EARLY" : "LATER";
@@ -172,7 +171,7 @@ export function testDeciding(browser: () => Browser): void {
 		});
 	}
 
-	test("a bar in sight counts what is ticked; two take one page between ticking and done", async () => {
+	test("a visible bar counts the selected conversions, and rejecting two takes one page in between", async () => {
 		const { store, url } = setup.service;
 		const programme = await findProgramme(store.db, list.split("/").at(-2) ?? "");
 		for (let index = 0; index < 30; index++) {
@@ -191,7 +190,7 @@ export function testDeciding(browser: () => Browser): void {
 			const orders = await page.locator(".order-id").allTextContents();
 			for (const order of orders.slice(0, 2)) await page.getByLabel(`Select order ${order}`).check();
 			await page.getByText("2 selected").waitFor();
-			// Beside the first rows, once the page stands still.
+			// The bar is beside the first rows once the page has stopped moving.
 			await until(async () => {
 				const box = await bar.boundingBox();
 				return box !== null && box.y >= 0 && box.y + box.height <= viewport.height + 1;
@@ -210,7 +209,7 @@ export function testDeciding(browser: () => Browser): void {
 		}
 	});
 
-	test("with scripts off all that match can be chosen, and the headings sort", async () => {
+	test("with scripts off, all matching conversions can be selected, and the headings sort the list", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, {
 			storageState,
 			javaScriptEnabled: false,

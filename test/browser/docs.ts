@@ -1,5 +1,4 @@
-// The guide as a developer reads it: beside its outline on a desk, below it on a phone, with scripts and without,
-// and on paper.
+// The guide on a desktop, on a phone, without scripts and in print.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -17,7 +16,7 @@ export function testDocs(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("on a desk the outline stays beside the text", async () => {
+	test("on a desktop the outline stays beside the text", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
@@ -29,7 +28,7 @@ export function testDocs(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
-	test("on a phone without scripts the outline unfolds, and a language is a link away", async () => {
+	test("on a phone without scripts the outline unfolds, and links change the language", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, {
 			viewport: PHONE,
 			javaScriptEnabled: false,
@@ -50,7 +49,7 @@ export function testDocs(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
-	test("the search finds a header without scripts and leads to its section, and a problem is one click away", async () => {
+	test("without scripts the search finds a header and leads to its section, and finds a problem's page", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, {
 			viewport: PHONE,
 			javaScriptEnabled: false,
@@ -74,7 +73,7 @@ export function testDocs(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
-	test("a line of text has some seventy letters, and wide things scroll by themselves", async () => {
+	test("a line of text has about seventy letters, and wide elements scroll on their own", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
@@ -85,7 +84,7 @@ export function testDocs(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
-	test("on paper there is the text alone, with nothing cut off", async () => {
+	test("only the text is printed, and nothing is cut off", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;
 		await page.goto("/docs");
@@ -98,7 +97,7 @@ export function testDocs(browser: () => Browser): void {
 	});
 }
 
-/** Below the bar at the top, and above the window's end. */
+/** Returns true if the element is below the bar at the top and above the end of the window. */
 function isInSight(page: Page, selector: string): Promise<boolean> {
 	return page.evaluate<boolean>(`(() => {
 		const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
@@ -106,7 +105,7 @@ function isInSight(page: Page, selector: string): Promise<boolean> {
 	})()`);
 }
 
-/** Of the longest paragraphs: the first letters of two neighbouring lines are so far apart. */
+/** Returns the median number of letters per line of the longest paragraphs. */
 const LETTERS_A_LINE = `(() => {
 	const counts = [...document.querySelectorAll(".prose > p")].filter(({ textContent }) => textContent.length > 240).map((paragraph) => {
 		const lines = Math.round(paragraph.getBoundingClientRect().height / parseFloat(getComputedStyle(paragraph).lineHeight));

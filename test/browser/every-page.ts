@@ -1,5 +1,5 @@
-// Every page in every state, with names and order ids that are long or full of markup: nothing is out of reach,
-// nothing is cut off, nothing is taken for markup, and the browser complains of nothing.
+// Opens every page in every state, with names and order IDs that are long or contain markup. Everything must be reachable,
+// nothing may be cut off or interpreted as markup, and the browser must report no error.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -22,18 +22,18 @@ export function testEveryPage(browser: () => Browser): void {
 	let site: SampleNetwork;
 	const measured: MeasuredLooks = new Map();
 	before(async () => {
-		// No engine: what waits for its next attempt goes on waiting.
+		// There is no engine, so pending callbacks stay pending.
 		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
 		const orderIds = [LONG_ORDER, MARKUP_ORDER];
 		site = await fillSampleNetwork(browser(), setup.service, { mainName: NAME, sales: 32, orderIds });
 		await storeMovingImports(setup.service);
-		// A name as long as may be, and a colour that nobody could read as it is.
+		// A name of maximum length, and a colour that would be unreadable without a correction.
 		const face = { name: NAME, colour: "#ffd400", supportAddress: `${"help".repeat(15)}@network.example` };
 		expectValue(await changeNetwork(setup.service, COMMAND_LINE, face));
 	});
 	after(() => setup.close());
 
-	test("the pages of the first start, while there is nothing to see", async (t) => {
+	test("the pages of the first start, without any data", async (t) => {
 		const first = await openSetup();
 		t.after(() => first.close());
 		const visitor = await openVisitor(browser(), first.service.url);

@@ -1,4 +1,4 @@
-// The steps from the first start to the first callback, as people take them: with the words they read on the page.
+// The steps from the first start to the first callback, by the labels that people read on the pages.
 
 import { equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { openVisitor } from "./visitor.ts";
 export const PASSWORD = "correct horse battery";
 export const STAFF_EMAIL = "mira@network.example";
 
-/** Ends on the set-up. */
+/** Creates the first account. Ends on the set-up. */
 export async function becomeFirstStaff(
 	page: Page,
 	welcomeLink: string | null,
@@ -27,7 +27,7 @@ export async function becomeFirstStaff(
 	await page.getByRole("heading", { name: "Set up your network", level: 1 }).waitFor();
 }
 
-/** From the set-up's page to the form of the first programme. */
+/** Goes from the set-up to the form of the first programme. */
 export async function nameNetwork(page: Page, name: string, brand: string): Promise<void> {
 	await page.getByLabel("Network name").fill(name);
 	await page.getByLabel("Brand in header names").fill(brand);
@@ -35,14 +35,14 @@ export async function nameNetwork(page: Page, name: string, brand: string): Prom
 	await page.getByRole("heading", { name: "Create programme", level: 1 }).waitFor();
 }
 
-/** From the set-up's page to Integration of a sample programme, with its key on the screen. */
+/** Goes from the set-up to the Integration page of a sample programme, which shows its key. */
 export async function trySample(page: Page, name: string): Promise<ShownKey> {
 	await page.getByLabel("Network name").fill(name);
 	await pressTwice(page, "Save and try it with a sample programme");
 	return readShownKey(page);
 }
 
-/** As some people do. */
+/** Double-clicks a button. */
 export async function pressTwice(page: Page, name: string): Promise<void> {
 	await page.getByRole("button", { name }).focus();
 	equal(await page.evaluate(PRESS_TWICE), 1, "it is sent once");
@@ -57,7 +57,7 @@ const PRESS_TWICE = `(() => {
 	return sent;
 })()`;
 
-/** Ends on the page that shows the owner's link, and resolves to it. */
+/** Creates a programme. Ends on the page with the owner's link, and resolves to the link. */
 export async function createProgramme(page: Page, programme: ProgrammeForm): Promise<string> {
 	await page.goto("/programmes/new");
 	await fillProgramme(page, programme);
@@ -68,13 +68,13 @@ export async function createProgramme(page: Page, programme: ProgrammeForm): Pro
 
 interface ProgrammeForm {
 	name: string;
-	/** Without one it ends on Integration. */
+	/** Without an owner the form ends on the Integration page. */
 	ownerEmail?: string;
 	commission?: string;
 	fee?: string;
 }
 
-/** Ends on the page with the owner's link. */
+/** Fills in and sends the form. Ends on the page with the owner's link. */
 export async function fillProgramme(
 	page: Page,
 	{ name, ownerEmail, commission = "8", fee = "2.5" }: ProgrammeForm,
@@ -88,7 +88,7 @@ export async function fillProgramme(
 	await page.getByRole("heading", { name: next, level: 1 }).waitFor();
 }
 
-/** The link of the first mail to this address whose subject is like this. */
+/** Returns the link of the first mail to this address with this subject. */
 export async function linkFromMail(mail: MailServer, to: string, subject: RegExp): Promise<string> {
 	const giveUpAtMs = performance.now() + PATIENCE_MS;
 	for (;;) {
@@ -102,7 +102,7 @@ export async function linkFromMail(mail: MailServer, to: string, subject: RegExp
 	}
 }
 
-/** Ends on Integration, and resolves to the programme's path. */
+/** Joins by the link. Ends on the Integration page, and resolves to the programme's path. */
 export async function joinAsOwner(page: Page, link: string, name = "Jonas Brandt"): Promise<string> {
 	await page.goto(link);
 	await page.getByLabel("Your name").fill(name);
@@ -131,7 +131,7 @@ async function readShownKey(page: Page): Promise<ShownKey> {
 	return { key, secret };
 }
 
-/** By the shop's server: charts and health do not count tests. */
+/** Reports a real sale, because charts and health do not count tests. */
 export async function reportSale({ url }: Service, credentials: ShownKey, brand = "Service"): Promise<void> {
 	const body = { orderId: "A-1", basketValue: "10.00" };
 	const call = signedRequest("POST", "/v1/conversions", credentials, { body, nowMs: Date.now(), brand });
@@ -154,14 +154,14 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
 	await page.getByText("Account").first().waitFor();
 }
 
-/** One shop whose owner has joined, and their cookies. */
+/** A shop whose owner has joined, and the owner's cookies. */
 export interface FirstShop {
-	/** Of the programme. */
+	/** The path of the programme. */
 	path: string;
 	storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
 }
 
-/** Staff, their first programme and its owner; `prepare` is what the owner does before leaving. */
+/** Sets up staff, a programme and its owner. `prepare` runs in the owner's browser before it is closed. */
 export async function openFirstShop(
 	browser: Browser,
 	{ url, welcomeLink }: Service,

@@ -1,4 +1,4 @@
-// The checks of every page find what they are for: on pages with one flaw each.
+// The checks of page-checks.ts, on pages with one flaw each.
 
 import { deepEqual, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -90,7 +90,7 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 ];
 
 export function testFlaws(browser: () => Browser): void {
-	test("a page without any has none", async () => {
+	test("a page without flaws passes", async () => {
 		deepEqual(await flawsOf(browser(), "", LINES), []);
 	});
 
@@ -100,7 +100,7 @@ export function testFlaws(browser: () => Browser): void {
 		});
 	}
 
-	test("what was measured on another page hides nothing: not what is new here, not what could not be told there", async () => {
+	test("looks that were measured on another page do not hide new ones, or ones that could not be measured there", async () => {
 		const measured: MeasuredLooks = new Map();
 		const style = ".cover { position: absolute; inset: 0; background: #fff } .late { color: #ddd }";
 		const late = '<p class="late">Hardly to be read.</p>';

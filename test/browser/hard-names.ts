@@ -1,6 +1,6 @@
-// A name and order ids that are hard to show: long, without a place to break, or markup.
+// A name and order IDs that are hard to show, because they are long, cannot be broken, or contain markup.
 
-/** As long as a name may be, in one word that nothing can break, and markup. */
+/** A name of maximum length, with markup and one long word. */
 export const NAME =
 	"<script>alert(1)</script> & Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten-GmbH".slice(
 		0,

@@ -1,4 +1,4 @@
-// Files that staff import, in every state that a page about one can be in.
+// The pages of imports, in every state of an import.
 
 import type { Page } from "playwright-core";
 import { parseSummary } from "../../src/jobs/summary.ts";
@@ -18,7 +18,7 @@ const MOVING = [
 const pathOf = (state: (typeof MOVING)[number][0], lines: "kept" | "gone" = "kept") =>
 	`/import/jobs/imp_${state}_${lines}`;
 
-/** In the middle of their work, which another process has claimed and never does. */
+/** Stores imports that another process has claimed and never finishes. */
 export async function storeMovingImports({ store, clock }: Service): Promise<void> {
 	const nowMs = clock.nowMs();
 	for (const [state, lines] of MOVING) {
@@ -62,7 +62,7 @@ export const IMPORT_PAGES: readonly Case[] = [
 	look("import, nothing new", "/import/conversions", uploadHistoryAgain),
 ];
 
-/** A page that fetches itself anew every second would change while it is looked at. */
+/** Stops the reloading of a page, which would change while it is checked. */
 async function holdStill(page: Page): Promise<void> {
 	await page.evaluate(`{ const job = document.querySelector("#job"); job.outerHTML = job.outerHTML; }`);
 }

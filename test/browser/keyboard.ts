@@ -1,4 +1,4 @@
-// Without a mouse: every step by Tab, Enter and typing, and it is always to be seen where one is.
+// The site without a mouse. Every step uses the keyboard, and the focus is always visible.
 
 import { equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -8,7 +8,7 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-/** More than any page has: whoever tabs so often goes round in circles. */
+/** Maximum number of Tab presses. No page has so many stops. */
 const MOST_TABS = 60;
 
 export function testKeyboard(browser: () => Browser): void {
@@ -19,7 +19,7 @@ export function testKeyboard(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("signing in, saving an URL and sending a test need no mouse", async () => {
+	test("signing in, saving a URL and sending a test need no mouse", async () => {
 		const { service, shop } = setup;
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
@@ -50,7 +50,7 @@ export function testKeyboard(browser: () => Browser): void {
 		await owner.leave();
 	});
 
-	test("the account's menu opens with Enter, and Escape closes it and gives the focus back", async () => {
+	test("Enter opens the account menu, and Escape closes it and returns the focus", async () => {
 		const owner = await openVisitor(browser(), setup.service.url);
 		const { page } = owner;
 		await page.goto("/sign-in");
@@ -68,7 +68,7 @@ export function testKeyboard(browser: () => Browser): void {
 	});
 }
 
-/** Every stop on the way must be visible, and so must the focus. */
+/** Presses Tab until the named element has the focus. Every stop and its focus must be visible. */
 async function tabTo(page: Page, name: string): Promise<void> {
 	for (let tabs = 0; tabs < MOST_TABS; tabs++) {
 		await page.keyboard.press("Tab");

@@ -1,4 +1,4 @@
-// Where a browser would go with what we let through: its own parser has the last word.
+// Compares our parser of landing URLs with the browser's own.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -10,8 +10,8 @@ import { LANDING_HOSTS, LANDING_TEXT, WITHIN_LANDING_HOSTS } from "../support/la
 const SAMPLE = 5_000;
 
 export function testLandingUrls(browser: () => Browser): void {
-	test("the browser's own parser reads every address as we do, those that we send and those that we refuse", async () => {
-		// What is no text (half a character) cannot come in a request.
+	test("the browser's parser agrees with ours on every address, accepted or refused", async () => {
+		// A lone surrogate cannot occur in a request.
 		const texts = fc.sample(LANDING_TEXT, SAMPLE).filter((text) => text.isWellFormed());
 		const sent = texts.map((text) => landingUrl(text, LANDING_HOSTS)?.href ?? null);
 		const context = await browser().newContext();

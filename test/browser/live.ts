@@ -1,4 +1,4 @@
-// What changes by itself while somebody looks, and what ends while they look.
+// Pages that change while they are open, and sessions that end.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -24,7 +24,7 @@ export function testLive(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("a delivery's row goes on from sending to failed, and to delivered after a resend, without a reload", async () => {
+	test("a callback's row changes from pending to failed, and after a resend to delivered, without a reload", async () => {
 		const { service, shop } = setup;
 		const watcher = await openVisitor(browser(), service.url);
 		await signIn(watcher.page, OWNER);
@@ -33,7 +33,7 @@ export function testLive(browser: () => Browser): void {
 		await watcher.page.evaluate("window.isSamePage = true");
 		const row = watcher.page.locator("#deliveries-live").getByRole("row").nth(1);
 
-		// Longer than the page waits before it asks again.
+		// The delay is longer than the interval at which the page polls.
 		shop.answer = () => ({ status: 410, delayMs: 3_500 });
 		const other = await openVisitor(browser(), service.url, { storageState });
 		await other.page.goto(`${main}/integration`);
@@ -61,7 +61,7 @@ export function testLive(browser: () => Browser): void {
 		await watcher.leave();
 	});
 
-	test("ticks stay while rows are pushed; what a button came to is in sight, and the list as it was", async () => {
+	test("selected rows stay selected while new rows arrive, and the result of a button is visible", async () => {
 		const { service, shop } = setup;
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
@@ -95,7 +95,7 @@ export function testLive(browser: () => Browser): void {
 		await owner.leave();
 	});
 
-	test("a page whose line was cut shows what it missed when the line is mended", async (t) => {
+	test("a page that lost its connection shows what it missed after it reconnects", async (t) => {
 		const { service } = setup;
 		const other = await openVisitor(browser(), service.url);
 		await signIn(other.page, OWNER);
@@ -103,7 +103,7 @@ export function testLive(browser: () => Browser): void {
 		const line = await openLine(service.url);
 		t.after(() => line.close());
 		let isOff = true;
-		// Cookies know no ports: whoever signed in at the service is signed in over the line.
+		// Cookies ignore the port, so the session of the service is also valid through the proxy.
 		const watcher = await openVisitor(browser(), line.url, {
 			storageState: await other.context.storageState(),
 			isOffNow: () => isOff,
@@ -125,7 +125,7 @@ export function testLive(browser: () => Browser): void {
 		await watcher.leave();
 	});
 
-	test("a session that was ended elsewhere: the next click leads to sign-in, and from there back", async () => {
+	test("after a session was ended elsewhere, the next click leads to the sign-in and then back to the page", async () => {
 		const { service } = setup;
 		const here = await openVisitor(browser(), service.url);
 		await signIn(here.page, OWNER);
@@ -152,10 +152,10 @@ export function testLive(browser: () => Browser): void {
 
 const TICKED = `[...document.querySelectorAll("#deliveries-live tbody input:checked")].map(({ value }) => value)`;
 
-/** Nobody has to scroll to read it. */
-async function demandInSight(page: Page, told: Locator): Promise<void> {
-	await told.waitFor();
-	const box = await told.boundingBox();
+/** Fails if the message is not visible without scrolling. */
+async function demandInSight(page: Page, message: Locator): Promise<void> {
+	await message.waitFor();
+	const box = await message.boundingBox();
 	const height = page.viewportSize()?.height ?? 0;
 	ok(box !== null && box.y >= 0 && box.y + box.height <= height, `out of sight: ${JSON.stringify(box)}`);
 }

@@ -1,4 +1,4 @@
-// The network's own pages, and what staff do on them.
+// The network's own pages, and the actions of staff on them.
 
 import type { Page } from "playwright-core";
 import { pngOf } from "../support/images.ts";

@@ -1,4 +1,4 @@
-// Every page and what can be seen on it: who looks, where, and what they do before.
+// Every page of the site: the reader, the address, and the action before the page is checked.
 
 import type { Page } from "playwright-core";
 import { openConversion, rejectOne, rejectTwo, tickTwo, uploadDecisions } from "./deciding-acts.ts";
@@ -10,18 +10,18 @@ export interface Case {
 	what: string;
 	path: string;
 	status: number;
-	/** No longer than people scroll. */
+	/** True if the length of the page is limited. */
 	isBounded: boolean;
-	/** What somebody does before the page is looked at. */
+	/** The action before the page is checked. */
 	act: ((page: Page) => Promise<void>) | undefined;
 }
 
-/** With what somebody does before, and with the status of the answer if it is no 200. */
+/** Declares a page, with an action before it is checked, and the expected status. */
 export function look(what: string, path: string, act?: Case["act"], status = 200): Case {
 	return { what, path, status, isBounded: false, act };
 }
 
-/** A tab of Integration. */
+/** Declares a tab of Integration, whose length is limited. */
 function bounded(what: string, path: string): Case {
 	return { ...look(what, path), isBounded: true };
 }
@@ -124,7 +124,7 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	];
 }
 
-/** Whoever may only look: the same pages without a button. */
+/** The pages of a viewer, which have no buttons. */
 export function viewersPages({ main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
@@ -141,7 +141,7 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 	];
 }
 
-/** A partner's people: their own pages, and nothing of a programme. */
+/** The pages of a partner's person, who has no access to a programme. */
 export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${partnerBase}${path}`;
 	return [
@@ -219,7 +219,7 @@ export function staffPages({ main, fresh, failing, partnerPage: partner }: Sampl
 	];
 }
 
-/** As if through a proxy that the service does not trust: staff are warned of it. */
+/** Opens the page through a proxy that the service does not trust, so that staff see a warning. */
 async function comeOverUnknownProxy(page: Page): Promise<void> {
 	await page.setExtraHTTPHeaders({ "x-forwarded-for": "203.0.113.9" });
 	await page.reload();

@@ -1,4 +1,4 @@
-// What holds for every page, whatever it shows: readable for everybody, in both themes, on a phone and on a desk.
+// Checks for every page: accessibility and layout, in both themes, on a phone and on a desktop.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,16 +6,16 @@ import type { Page } from "playwright-core";
 
 const WIDTHS = [1440, 390] as const;
 const HEIGHT = 900;
-/** Half as long as what the package exports as its source, and read by the browser on every page. */
+/** The minified script, which the browser loads on every page. The package exports only the long one. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** Three screens of a desk. On a phone a row of a list is a card of its own. */
+/** Maximum length of a page: three screens of a desktop. On a phone rows are cards, so it may be longer. */
 const LONGEST_PX: Readonly<Record<(typeof WIDTHS)[number], number>> = { 1440: 3 * HEIGHT, 390: 6 * HEIGHT };
 
-/** Longer than people scroll. */
+/** Returns the widths at which the page is too long. */
 export async function findExcess(page: Page): Promise<string[]> {
 	const excess: string[] = [];
-	// The desk last: that is where whoever looks at it next expects it.
+	// The desktop comes last, because the next check expects this width.
 	for (const width of WIDTHS.toReversed()) {
 		await showAt(page, width);
 		const longPx = await page.evaluate<number>("document.documentElement.scrollHeight");
@@ -24,21 +24,21 @@ export async function findExcess(page: Page): Promise<string[]> {
 	return excess;
 }
 
-/** Looks of texts and links that were measured, and what there is on a phone alone, by width and theme. */
+/** Looks of texts and links that were already measured, by width and theme. */
 export type MeasuredLooks = Map<string, Set<string>>;
 
-/** From a desk in the light, where a page is open: each step changes one thing, because that lays it out anew. */
+/** The steps from a desktop with the light theme. Each changes only one thing, because every change costs a new layout. */
 const ROUND = [
 	[1440, "light", "all"],
-	// The other theme has other colours; what it says, in what order and how wide it is, is the same.
+	// The other theme differs only in colours, so the other rules need not run again.
 	[1440, "dark", "looks"],
 	[390, "dark", "looks"],
 	[390, "light", "what is new"],
 ] as const;
 
 /**
- * Everything that is wrong with the page that is open. Looks that were measured on another page are not measured
- * again: whoever looks at many pages hands on what they know.
+ * Returns all flaws of the open page. Looks that were measured on another page are not measured again. A caller that checks
+ * many pages passes the same `measured` to each call.
  */
 export async function findFlaws(page: Page, measured: MeasuredLooks = new Map()): Promise<string[]> {
 	await showAt(page, 1440);
@@ -66,9 +66,9 @@ interface MeasuredPage {
 	measured: readonly string[];
 }
 
-/** In what was sent: the charts' library sets styles later, by script, which the policy allows. */
+/** Returns inline scripts and styles in the answer. Styles that the chart library sets later by script are allowed. */
 export function findInline(answer: string): string[] {
-	// Without the values of attributes, where anybody's text may stand; those of links are looked at below.
+	// Values of attributes are removed, because they may contain any text. Links are checked below.
 	const html = answer.replace(/="(?!\s*javascript:)[^"]*"/gi, '=""').replace(/(<script src)=""/g, "$1=''");
 	const patterns: readonly (readonly [string, RegExp])[] = [
 		["an inline script", /<script(?! src=)/i],
@@ -99,9 +99,9 @@ const STRUCTURE = `(() => {
 })()`;
 
 /**
- * The contrast of a text follows from its colours, its size and weight, and whatever it lies on: of texts that have all
- * of that in common one is measured, because measuring each of a page's thousands takes most of the tests' time. So it is
- * with links, which have to stand out from the text around them: of those that look the same, in a text that does, one.
+ * The contrast of a text depends on its colours, size, weight and background. Of all texts that have these in common only
+ * one is measured, because measuring thousands of texts on each page took most of the tests' time. The same holds for
+ * links that look the same in texts that look the same.
  */
 const SAMPLE_LOOKS = `(() => {
 	axe.configure({ rules: [
@@ -221,7 +221,7 @@ const FIND_OVERFLOW = `(() => {
 	return ["it is wider than the window because of " + wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).join(" ; ")];
 })()`;
 
-/** A command or a text is read as a whole: it wraps, and begins at the top of its box. Code scrolls, below its title. */
+/** Finds commands and texts that do not wrap or do not begin at the top of their box. Code with a title may scroll. */
 const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")].flatMap((box) => {
 	const pre = box.querySelector("pre");
 	if (pre === null || !pre.checkVisibility()) return [];
@@ -236,8 +236,8 @@ const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")]
 })`;
 
 /**
- * A function of the page: all rules, those of looks alone, or all where something is new; looks only where there is a new
- * one. What cannot be told here, because something lies over it, is measured where it can.
+ * A function that runs in the page. It applies all rules, or only the rules of looks, to looks that are new. A look that
+ * cannot be measured here, because another element covers it, is measured on another page.
  */
 const MEASURE = `async (known, rules) => {
 	const samples = sampleLooks(known);

@@ -1,4 +1,4 @@
-// From a stranger's application to a sale in their earnings: staff, owner, partner and buyer, each in a browser of their own.
+// From a partner's application to a sale in the earnings. Staff, owner, partner and buyer each have their own browser.
 
 import { ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -10,12 +10,12 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const PARTNER = "zoe@blog.example";
-/** The test's own calls itself headless, and counts as a crawler. */
+/** User agent of a usual browser. The headless browser of the tests counts as a crawler. */
 const BROWSER =
 	"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36";
-/** The first that the demo's shop sells. */
+/** The first order of the demo's shop. */
 const ORDER = "2001";
-/** The programme's eight percent of 89.00. */
+/** The commission: eight percent of 89.00. */
 const COMMISSION = "7.12";
 
 export function testPartnerPath(browser: () => Browser): void {
@@ -30,7 +30,7 @@ export function testPartnerPath(browser: () => Browser): void {
 		await setup.close();
 	});
 
-	test("somebody applies and is accepted, their link is clicked, and the sale is in their earnings", async () => {
+	test("a partner applies and is accepted, the link is clicked, and the sale is in the earnings", async () => {
 		const { service, mail } = setup;
 		let credentials = { key: "", secret: "" };
 		const shop = await openFirstShop(browser(), service, "jonas@nordlicht.example", async (page) => {
@@ -74,7 +74,7 @@ export function testPartnerPath(browser: () => Browser): void {
 		const { key: apiKey, secret } = credentials;
 		shopPage.shop = { serviceUrl: service.url, client: createClient({ url: service.url, apiKey, secret }) };
 		const buyer = await openVisitor(browser(), shopPage.url, { userAgent: BROWSER });
-		// As in the demo, where the links begin at the shop's page.
+		// In the demo the links start on the shop's page.
 		await buyer.page.goto(`${link.replace(service.url, shopPage.url)}?s1=newsletter`);
 		ok(new URL(buyer.page.url()).searchParams.has("rbclick"));
 		await buyer.page.getByRole("button", { name: "Buy" }).click();

@@ -1,4 +1,4 @@
-// What a shop answered to the callbacks of a history: mostly at once, through an outage only later, some never.
+// The answers of a sample shop to its callbacks. Most are immediate, some come late after an outage, and some never come.
 
 import { EXCERPT_BODY_BYTES, excerptAnswer, writeExcerpt } from "../../src/domain/answer-excerpt.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
@@ -15,18 +15,18 @@ export interface History {
 	store: Store;
 	programme: Programme;
 	secret: string;
-	/** Now, where it ends. */
+	/** The end of the history, which is now. */
 	endMs: number;
 	sales: number;
 	seed: number;
-	/** Of the newest sales, in place of numbers. */
+	/** Order IDs of the newest sales. The others have numbers. */
 	orderIds?: readonly string[];
 }
 
-/** The shop was down then, for so long. */
+/** The day on which the shop was down, and how long. */
 export const OUTAGE_DAYS_AGO = 6;
 const OUTAGE_MS = 14 * HOUR_MS;
-/** What came in just now still waits for its next attempt. */
+/** Sales of this age still wait for their next attempt. */
 const FRESH_MS = 5 * 60_000;
 
 const TIMEOUT: Outcome = { kind: "timeout", stage: "exchange" };
@@ -150,7 +150,7 @@ async function writeAnswers(
 	}
 }
 
-/** As a shop behind nginx would. */
+/** Returns the answer of a shop that uses nginx. */
 function answerOf(outcome: Outcome): string | null {
 	if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
 	const [contentType, body] = BODIES.get(outcome.status) ?? ["text/html", "<h1>Error</h1>\n"];
@@ -160,7 +160,7 @@ function answerOf(outcome: Outcome): string | null {
 
 const BODIES: ReadonlyMap<number, readonly [contentType: string, body: string]> = new Map([
 	[401, ["application/json", '{"error":"invalid signature"}']],
-	// In one line and longer than is kept, with what cannot be shown.
+	// One line that is longer than the stored excerpt, with invisible characters.
 	[
 		404,
 		["text/html; charset=iso-8859-1", `<!doctype html><title>404</title>\u0000${"<i>page</i>".repeat(300)}`],

@@ -1,5 +1,5 @@
-// A month of a shop's life in the database: sales, decisions and callbacks at the times they would have had. The
-// use cases make it with a clock of the past; only what a shop answered is written by hand. The same every time.
+// Writes a month of sales, decisions and callbacks of a shop into the database. The use cases create it with a clock in the
+// past. Only the shop's answers are written directly. The result is the same every time.
 
 import { type Decision, decideConversion } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
@@ -18,7 +18,7 @@ import { expectValue } from "../support/shop-account.ts";
 import { type History, settleDeliveries } from "./sample-answers.ts";
 
 const DAYS = 30;
-/** So many have only just come in. */
+/** Number of sales that have just arrived. */
 const JUST_NOW = 3;
 
 interface Step {
@@ -87,7 +87,7 @@ function planSales({ programme, endMs, sales, orderIds = [] }: History, chance: 
 					const decided = await deps.store.transact((trx) =>
 						decideConversion(trx, deps, conversion, decision),
 					);
-					// Its window may have ended before anybody decided.
+					// The window may have ended before the decision.
 					if (decided.ok) sold = decided.value.conversion;
 				},
 			}),
@@ -109,7 +109,7 @@ function drawDecisions(chance: SeededRandom, ageMs: number): readonly Decision[]
 	];
 }
 
-/** What ends by itself: windows, and the wait for a confirmation. */
+/** Plans the chores that end review windows and the wait for a confirmation. */
 function planChores(endMs: number): Step[] {
 	return Array.from({ length: DAYS }, (_, day) => ({
 		atMs: endMs - day * DAY_MS - 90 * MINUTE_MS,

@@ -1,5 +1,5 @@
-// A network that has been running for a month: staff, shops and their people, one shop with a history, one that has
-// only begun, one in trouble. People come in by the pages, as they do.
+// A sample network that has run for a month: staff, and three shops with their people. One shop has a history, one is new,
+// and the callbacks of one fail. People join through the pages.
 
 import { sql } from "kysely";
 import type { Browser, Page } from "playwright-core";
@@ -24,23 +24,23 @@ import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";
 import { openVisitor } from "./visitor.ts";
 
-/** Cookies of somebody who is signed in. */
+/** The cookies of a person who is signed in. */
 type SignedIn = Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["context"]["storageState"]>>;
 
 export interface SampleNetwork {
 	staff: SignedIn;
 	owner: SignedIn;
-	/** Of the same programme, and may only look. */
+	/** A viewer of the same programme. */
 	viewer: SignedIn;
-	/** Signs in for a partner of the main programme, and is in no programme. */
+	/** A person of a partner of the main programme, who belongs to no programme. */
 	partner: SignedIn;
 	/** The path of the partner's own pages. */
 	partnerBase: string;
-	/** Paths of the programmes: with a month behind it, where nothing has happened yet, and whose callbacks are failing. */
+	/** Paths of the three programmes: with a history, new, and with failing callbacks. */
 	main: string;
 	fresh: string;
 	failing: string;
-	/** Staff's page of a partner that brought every third sale, and nobody the next. */
+	/** The page of a partner that brought every third sale, for staff. */
 	partnerPage: string;
 }
 
@@ -108,7 +108,7 @@ async function findByPath({ store }: Service, path: string): Promise<Programme> 
 	return programme;
 }
 
-/** Invited, and not yet there. Resolves to the link of somebody who is to look on. */
+/** Invites people who have not joined yet. Resolves to the link of a viewer. */
 async function inviteMore(service: Service, programme: Programme): Promise<string> {
 	const deps = { ...service, publicUrl: service.url };
 	const invite = async (email: string, role: ProgrammeRole) =>
@@ -121,7 +121,7 @@ async function inviteMore(service: Service, programme: Programme): Promise<strin
 	return (await invite("vera@nordlicht.example", "viewer")).link ?? "";
 }
 
-/** With a link that was clicked, and every third sale of the programme. Resolves to the path of the partner's pages. */
+/** Adds a partner with a clicked link and every third sale of the programme. Resolves to the path of the partner's pages. */
 async function joinAsPartner(
 	service: Service,
 	page: Page,
@@ -170,7 +170,7 @@ async function joinAsPartner(
 	const subs = { clicked_at_ms: null, sub_1: "newsletter-spring", sub_2: "", sub_3: "W".repeat(40) };
 	for (const { id, sold_at_ms } of rows)
 		await addCredit(store.db, { conversion_id: id, sold_at_ms, ...credit, ...subs });
-	// What nobody brought has no commission.
+	// A sale without a partner has no commission.
 	const brought = store.db
 		.selectFrom("credits")
 		.select("conversion_id")
@@ -218,7 +218,7 @@ async function fillMain(
 	await writeNotices(service, programme, endMs);
 }
 
-/** Two of them, one with sales, and somebody who has applied. */
+/** Adds two partners, one with sales, and an application. */
 async function addPartners(service: Service, programme: Programme): Promise<void> {
 	const { store, clock } = service;
 	const { db } = store;
@@ -286,7 +286,7 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 	});
 }
 
-/** Resolves to the path of the partner. */
+/** Credits sales to a partner. Resolves to the partner's path. */
 async function creditPartner(service: Service, programme: Programme): Promise<string> {
 	const { store, clock } = service;
 	const { db } = store;
@@ -329,7 +329,7 @@ async function creditPartner(service: Service, programme: Programme): Promise<st
 	return `/partner/${partner.public_id}/earnings`;
 }
 
-/** Its server is down: three orders wait, and one has failed for good. */
+/** Adds a shop whose server is down. Three callbacks wait, and one has failed for good. */
 async function breakShop({ store, clock }: Service, name: string): Promise<string> {
 	const nowMs = clock.nowMs();
 	const { id, public_id } = await store.db

@@ -1,4 +1,4 @@
-// What stands around the browser: the whole service on a SQLite file, a real HTTPS shop, a real mail server.
+// The environment of the browser tests: the service on a SQLite file, a real HTTPS shop and a real mail server.
 
 import { startMailServer } from "../support/mail-server.ts";
 import { assertNoErrors, openService, type Settings } from "../support/open-service.ts";
@@ -8,7 +8,7 @@ import { startShop } from "../support/shop.ts";
 export type Setup = Awaited<ReturnType<typeof openSetup>>;
 
 export interface SetupOptions {
-	/** Settings as an operator would make them. */
+	/** Settings of the service, as environment variables. */
 	settings?: Settings;
 }
 
@@ -24,7 +24,7 @@ export async function openSetup({ settings = {} }: SetupOptions = {}) {
 		shop,
 		mail,
 		log,
-		/** Proves on the way that nothing went wrong inside, and that everything was closed. */
+		/** Closes everything, and fails if the service logged an error. */
 		async close() {
 			await close();
 			await shop.close();

@@ -1,5 +1,5 @@
-// Pictures of a network that has been running for a month. `node test/browser/take-screenshots.ts` renews those of the
-// README; with a folder behind it, every page of every reader is written there, wide, to be looked at.
+// Takes screenshots of a sample network. `node test/browser/take-screenshots.ts` renews those of the README. With a folder as
+// argument it writes a screenshot of every page there.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const [folder] = process.argv.slice(2);
 const found = await findBrowser();
 if (!found.isThere) throw new Error(found.reason);
 const { browser } = found;
-// No engine: what waits for its next attempt goes on waiting. A port of its own, because it is in the pictures.
+// There is no engine, so pending callbacks stay pending. The port is fixed, because it appears in the screenshots.
 const setup = await openSetup({
 	settings: { PORT: "8460", RINGBACK_ROLE: "web", RINGBACK_ALLOWED_PRIVATE_RANGES: "" },
 });

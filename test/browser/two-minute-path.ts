@@ -1,4 +1,4 @@
-// From the first start to the first callback, for somebody who has never seen it.
+// The path from the first start to the first callback, for a person who has never seen the product.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,11 +19,11 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-/** The promise. A program takes seconds of it, and more on a small machine that does much else. */
+/** The promised maximum for a person. The test takes only seconds, or more on a busy machine. */
 const LONGEST_PATH_MS = 120_000;
-/** Less than a listener that only falls silent counts as there. */
+/** Shorter than the time after which a silent listener counts as gone. */
 const SEEN_AS_GONE_MS = 20_000;
-/** The link, the account, the network's name. */
+/** Maximum number of pages: the link, the account and the network's name. */
 const MOST_PAGES = 3;
 
 export function testTwoMinutePath(browser: () => Browser): void {
@@ -34,7 +34,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("from the link of the first start to a verified callback on the page: one person, one browser, one line in a terminal", async (t) => {
+	test("one person with one browser and one command gets from the first start to a verified callback", async (t) => {
 		const startedAtMs = performance.now();
 		const { service } = setup;
 		newcomer = await openVisitor(browser(), service.url);
@@ -81,12 +81,12 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await page.getByRole("link", { name: "Go to Integration" }).click();
 	});
 
-	test("then a Postback URL: the callback arrives before the reader's eyes", async () => {
+	test("after a Postback URL is saved, the callback appears on the open page", async () => {
 		const { shop } = setup;
 		const { page } = newcomer;
 		await savePostbackUrl(page, shop.url("/ringback?shop=1"));
 		await page.locator(".step:not(.step-done)").filter({ hasText: "Callback answered 2xx" }).waitFor();
-		// The shop waits with its answer until the page is there: what the page shows then has come to it.
+		// The shop answers only after the page is shown. So the page received the result later.
 		const isShown = Promise.withResolvers<void>();
 		shop.answer = () => ({
 			raw: (socket) =>
@@ -94,7 +94,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		});
 		await page.getByRole("button", { name: "Send test conversion" }).click();
 		await page.getByText(/^Test conversion test-\w+ is recorded\.$/).waitFor();
-		// A mark that a reload would take away.
+		// A reload would remove this mark.
 		await page.evaluate("window.isSamePage = true");
 		equal(await deliveredRow(page, "conversion.recorded").count(), 0, "not there from the beginning");
 		isShown.resolve();
@@ -110,7 +110,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		await newcomer.leave();
 	});
 
-	test("the owner joins by the link in the mail, and walks the test through the rest of its life", async () => {
+	test("the owner joins by the link in the mail and moves the test conversion to its last status", async () => {
 		const { service, shop, mail } = setup;
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
@@ -139,20 +139,20 @@ export function testTwoMinutePath(browser: () => Browser): void {
 	});
 }
 
-/** Sends another test with a character that cannot be stored, and resolves to what is said to it. */
+/** Sends a test with a character that cannot be stored, and resolves to the message. */
 async function beRefused(page: Page): Promise<string> {
 	const field = `Object.assign(document.createElement("input"), { type: "hidden", name: "x", value: "\\0" })`;
 	await page.evaluate(`document.querySelector("#test form").append(${field})`);
 	await page.getByRole("button", { name: "Send test conversion" }).click();
 	const box = page.getByRole("dialog");
-	const told = (await box.locator("p").textContent()) ?? "";
+	const message = (await box.locator("p").textContent()) ?? "";
 	await box.getByRole("button", { name: "Close" }).click();
-	return told;
+	return message;
 }
 
-/** Into a terminal, which is closed in the end with all that runs in it. */
+/** Runs a command in a terminal, which is closed at the end with all its processes. */
 function paste(line: string) {
-	// What npx fetches goes with it.
+	// The packages that npx downloads are removed with this folder.
 	const cache = makeFolder("npx");
 	const env = { ...process.env, npm_config_cache: cache, npm_config_update_notifier: "false" };
 	const child = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "pipe"], detached: true, env });

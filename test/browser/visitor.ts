@@ -1,5 +1,5 @@
-// Somebody with a browser of their own. Whatever a test is about, what the browser complains of is kept:
-// errors in the console, failed scripts, refused by the content security policy, files that did not come.
+// A visitor with a separate browser context. It collects everything that the browser complains about: errors in the console,
+// failed scripts, violations of the content security policy, and files that failed to load.
 
 import { deepEqual } from "node:assert/strict";
 import type { Browser, BrowserContextOptions } from "playwright-core";
@@ -8,7 +8,7 @@ import { PATIENCE_MS } from "../support/patience.ts";
 export type Visitor = Awaited<ReturnType<typeof openVisitor>>;
 
 export interface VisitorOptions extends BrowserContextOptions {
-	/** Network errors are what the test is about. */
+	/** Returns true while the test expects network errors. */
 	isOffNow?: () => boolean;
 }
 
@@ -34,7 +34,7 @@ export async function openVisitor(
 		page.on("pageerror", (error) => complain(`script: ${error.message}`));
 		page.on("console", (message) => {
 			if (message.type() !== "error" && message.type() !== "warning") return;
-			// The browser says it of every page that is meant to be answered 404 or 422.
+			// The browser reports every page with status 404 or 422, even if the test expects it.
 			if (message.location().url === page.url() && /status of 4\d\d/.test(message.text())) return;
 			complain(`console: ${message.text()}`);
 		});
@@ -47,9 +47,9 @@ export async function openVisitor(
 	return {
 		page: await context.newPage(),
 		context,
-		/** What it complained of since the last time it was asked. */
+		/** Returns the complaints since the last call. */
 		takeComplaints,
-		/** Fails when the browser complained, and closes it. */
+		/** Closes the browser context, and fails if there were complaints. */
 		async leave() {
 			await context.close();
 			deepEqual(takeComplaints(), []);

@@ -48,7 +48,7 @@ test("the samples are written completely, and only into an empty folder", async 
 	for (const folder of [samples, mine]) {
 		const again = await runHere(["guide", "--samples", folder]);
 		deepEqual([again.code, again.stdout], [1, ""]);
-		match(again.stderr, /is not empty: choose another folder\. Nothing was written\.$/m);
+		match(again.stderr, /is not empty\. Choose another folder\. Nothing was written\.$/m);
 	}
 	equal(readFileSync(join(samples, "prometheus/ringback.rules.yml"), "utf8"), "mine");
 	deepEqual(readdirSync(elsewhere), [], "nothing is written through a link");

@@ -1,5 +1,5 @@
-// The commands of the operations guide, run as they stand there; and every block of code in it says how it is known to
-// work. What needs PostgreSQL's own programs is in operations-postgresql.test.ts.
+// Runs the commands of the operations guide as they are written, and checks that each block of code names its test.
+// Commands that need PostgreSQL's own programs are in operations-postgresql.test.ts.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -27,7 +27,7 @@ const ROOT = new URL("../../", import.meta.url);
 const KEY = "ab".repeat(32);
 const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
 
-test("before each block of code stands how it is known to work, and that is so", () => {
+test("a comment before each block of code names the test or the reason why there is none, and the test exists", () => {
 	ok(GUIDE_BLOCKS.length > 25, String(GUIDE_BLOCKS.length));
 	const tests = globSync("test/docs/*.test.ts", { cwd: ROOT }).map(read).join("\n");
 	const problems = GUIDE_BLOCKS.flatMap(({ file, text, proof }) => {
@@ -50,7 +50,7 @@ test("before each block of code stands how it is known to work, and that is so",
 	deepEqual(problems, []);
 });
 
-test("no command of the guide has a setting with a password in it, which the list of processes would show", () => {
+test("no command of the guide contains a password, which the list of processes would show", () => {
 	const shown = /\$\{?(?:\w*_URL|\w*(?:SECRET|PASSWORD|PASSPHRASE)\w*)/;
 	deepEqual(
 		GUIDE_BLOCKS.filter(({ text }) => shown.test(text)).map(({ file, text }) => `${file}: ${text}`),
@@ -58,7 +58,7 @@ test("no command of the guide has a setting with a password in it, which the lis
 	);
 });
 
-test("the guide's table of chores has those that there are", () => {
+test("the guide's table of chores lists every chore", () => {
 	const [, table = ""] = read("docs/operations/watching.md").split("\n## Chores\n");
 	deepEqual(
 		[...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
@@ -67,7 +67,7 @@ test("the guide's table of chores has those that there are", () => {
 });
 
 for (const kind of DATABASE_KINDS) {
-	test(`the commands of a first hour, an upgrade, an import (${kind})`, async (t) => {
+	test(`the commands for the first hour, an upgrade and an import work (${kind})`, async (t) => {
 		const home = openHome(t);
 		const names = await startNameServer();
 		t.after(() => names.close());
@@ -90,7 +90,7 @@ for (const kind of DATABASE_KINDS) {
 		deepEqual(await type(imported, "--yes"), [0, 0, 0]);
 	});
 
-	test(`what tells whether it runs (${kind})`, async (t) => {
+	test(`the commands that show whether the service runs work (${kind})`, async (t) => {
 		const { folder } = openHome(t);
 		const opened = await openService({
 			database: kind,
@@ -102,7 +102,7 @@ for (const kind of DATABASE_KINDS) {
 			block
 				.replaceAll("http://127.0.0.1:8080", url)
 				.replaceAll("http://127.0.0.1:9464", metricsUrl ?? "?")
-				// It looks up a public name; the test above has one.
+				// The doctor looks up a public name, which only the test above has.
 				.replace("ringback doctor\n", ""),
 		);
 		match(
@@ -113,7 +113,7 @@ for (const kind of DATABASE_KINDS) {
 	});
 }
 
-test("settings that are shown are accepted", () => {
+test("the service accepts the settings that the guide shows", () => {
 	for (const name of ["settings", "postgres settings", "pgbouncer settings"]) {
 		const config = readConfig(readSettings(blockToRun(name)));
 		ok(config.ok, config.ok ? "" : `${name}: ${config.problems.join("\n")}`);
@@ -121,7 +121,7 @@ test("settings that are shown are accepted", () => {
 	// Names, for the check above: ("settings" ("postgres settings" ("pgbouncer settings"
 });
 
-test("the documented role owns its database, and the service works with it", async (t) => {
+test("the service works with the database role that the guide creates", async (t) => {
 	const server = createPostgresAtHand({ settings: { fsync: "off" } });
 	const { url: adminUrl, drop } = await server.createDatabase();
 	t.after(async () => {
@@ -147,7 +147,7 @@ test("the documented role owns its database, and the service works with it", asy
 	}
 });
 
-test("the documented backup is taken, checked, put back and listed; then callbacks are held", async (t) => {
+test("the documented commands take, check, restore and list a backup, and callbacks are held afterwards", async (t) => {
 	const { folder } = openHome(t);
 	const databasePath = join(folder, "data", "ringback.db");
 	const settings = {
@@ -197,7 +197,7 @@ test("the documented backup is taken, checked, put back and listed; then callbac
 	match(await runInShell(nowhere, { folder, settings }), /There is no programme prg_nope\./);
 });
 
-test("the samples are written once, and Prometheus takes them with the network's own address", async (t) => {
+test("the samples are written once, and Prometheus accepts them with the network's own address", async (t) => {
 	if (findPrometheus() === undefined) {
 		return skipHere(t, PROMETHEUS_MISSING);
 	}
@@ -216,7 +216,7 @@ test("the samples are written once, and Prometheus takes them with the network's
 	equal(rules.includes("https://ringback.example/docs"), false);
 });
 
-/** The exit codes of its lines, each a command of ours. In this process: starting one takes most of a second. */
+/** Runs each line in this process and returns the exit codes. Starting a process takes most of a second. */
 async function typeLines(home: Home, settings: Settings, block: string, words: string): Promise<number[]> {
 	const codes: number[] = [];
 	for (const line of block.trimEnd().split("\n")) {

@@ -1,5 +1,5 @@
-// What the operations guide says to do with PostgreSQL's own programs, done with them as it stands there: a dump, and
-// going back to a point in time with a base backup and the archived log.
+// Runs the documented commands of PostgreSQL's own programs: a dump, and the recovery of a point in time from a base backup
+// and the archived log.
 
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { openStore } from "../support/test-database.ts";
 const KEY = "ab".repeat(32);
 const DEBIAN = findDebianPostgres();
 
-test("the documented dump and base backup bring back what was owed", async (t) => {
+test("the documented dump and base backup restore the pending callbacks", async (t) => {
 	if (DEBIAN === undefined) return skipHere(t, DEBIAN_POSTGRES_MISSING);
 	const { programs, binaries } = DEBIAN;
 	const account = serverAccount();
@@ -102,13 +102,13 @@ async function ask(url: string, query: string): Promise<string> {
 	}
 }
 
-/** As PostgreSQL's own programs are told whom to ask. */
+/** Returns the environment variables with which PostgreSQL's own programs connect. */
 function connectionOf(url: string): Record<string, string> {
 	const { hostname, port, username, password } = new URL(url);
 	return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
 }
 
-/** As the guide has it: the password is in a file. */
+/** Returns the settings of the guide, with the password in a file. */
 function dumpSettings(folder: string, url: string): Record<string, string> {
 	const { hostname, port, username, password, pathname } = new URL(url);
 	const [database, file] = [pathname.slice(1), join(folder, "pgpass")];

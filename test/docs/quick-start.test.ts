@@ -1,5 +1,5 @@
-// The guide's quick start word by word, as the running service prints it: in an empty folder, with a real npm that has an
-// empty cache and no registry. Only the key, the secret and the receiver's port are filled in.
+// Runs the guide's quick start as the service shows it, in an empty folder, with a real npm that has an empty cache and no
+// registry. Only the key, the secret and the receiver's port are filled in.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -15,11 +15,11 @@ import { type Running, watchProcess } from "../support/watched-process.ts";
 
 interface ShopFolder {
 	path: string;
-	/** A line as it would be typed there. */
+	/** Runs a line as if it was typed in this folder. */
 	type(line: string, settings?: Readonly<Record<string, string>>): Running;
 }
 
-test("a receiver that was copied from it hears of what `listen` forwards and `trigger` makes", async (t) => {
+test("a receiver that is copied from the quick start gets the callbacks that `listen` forwards and `trigger` sends", async (t) => {
 	const { service, close } = await openService();
 	t.after(close);
 	const { apiKey, secret } = await openAccount(service);
@@ -51,11 +51,11 @@ test("a receiver that was copied from it hears of what `listen` forwards and `tr
 	await receiver.said(/^conversion\.approved test-\S+ APPROVED$/m);
 	const lines = receiver.stdout.trimEnd().split("\n").slice(1);
 	equal(lines.length, 2, "two events, as the guide says");
-	// Another address of this machine: a receiver on trial is nobody else's business.
+	// The receiver must not be reachable at another address of this machine.
 	await rejects(fetch(`http://127.0.0.2:${port}/postback`));
 });
 
-test("the line that it begins with brings a callback to a terminal in an empty folder, with its signature checked", async (t) => {
+test("the first command shows a callback with a valid signature in a terminal, in an empty folder", async (t) => {
 	const { service, close } = await openService();
 	t.after(close);
 	const { apiKey, secret } = await openAccount(service);
@@ -69,7 +69,7 @@ test("the line that it begins with brings a callback to a terminal in an empty f
 	await listening.said(/conversion\.recorded {2}test-1 .*→ signature valid {2}test$/m);
 });
 
-test("without the package `npx --no-install` runs nothing, and `npx -p` with its address runs it", async (t) => {
+test("without the package `npx --no-install` runs nothing, and `npx -p` with the address runs the command", async (t) => {
 	const { service, close } = await openService();
 	t.after(close);
 	const folder = openFolder(t);
@@ -83,7 +83,7 @@ test("without the package `npx --no-install` runs nothing, and `npx -p` with its
 	deepEqual([code, stdout], [0, `${present?.version}\n`], stderr);
 });
 
-/** The text of the section, as somebody reads it who has the page open. */
+/** Returns the text of the section as the page shows it. */
 async function readQuickStart(url: string): Promise<string> {
 	const page = await (await fetch(`${url}/docs`)).text();
 	const [, section = ""] = /<h2 id="quick-start"[^>]*>(.*?)<h2 /s.exec(page) ?? [];
@@ -106,7 +106,7 @@ function lineOf(quickStart: string, start: string): string {
 	return found[0]?.trim() ?? "";
 }
 
-/** Those that the guide exports, and no other: one that is missing there would be missed here. */
+/** Returns only the variables that the guide exports, so that a missing one makes the test fail. */
 function readExports(quickStart: string, secrets: { rbk: string; rbs: string }): Record<string, string> {
 	const lines = [...quickStart.matchAll(/^\s*export (\w+)=(.*)$/gm)];
 	return Object.fromEntries(
@@ -117,7 +117,7 @@ function readExports(quickStart: string, secrets: { rbk: string; rbs: string }):
 	);
 }
 
-/** The lock file has what the service's own page shows. */
+/** Checks that the lock file has the checksum that the service's page shows. */
 async function checkInstalled({ path }: ShopFolder, url: string): Promise<void> {
 	const lock = JSON.parse(readFileSync(join(path, "package-lock.json"), "utf8"));
 	const [present] = PACKED_VERSIONS;
@@ -152,7 +152,7 @@ function openFolder(t: TestContext): ShopFolder {
 	mkdirSync(path);
 	const groups: number[] = [];
 	t.after(() => {
-		// npx has a shell and the command below it, which would outlive it.
+		// npx starts a shell and the command, which would otherwise keep running.
 		for (const pid of groups) endGroup(pid);
 		rmSync(home, { recursive: true, force: true });
 	});
@@ -165,7 +165,7 @@ function openFolder(t: TestContext): ShopFolder {
 					PATH: process.env["PATH"],
 					HOME: home,
 					npm_config_cache: join(home, "cache"),
-					// Nobody listens there: whatever is asked of a registry fails.
+					// Nothing listens on this port, so every request to a registry fails.
 					npm_config_registry: "http://127.0.0.1:9",
 					npm_config_fetch_retries: "0",
 					npm_config_audit: "false",
@@ -187,6 +187,6 @@ function endGroup(pid: number): void {
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch {
-		// It has ended by itself.
+		// The process has already ended.
 	}
 }

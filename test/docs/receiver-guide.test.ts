@@ -1,4 +1,4 @@
-// The guide as a file: what it says is what the code does, and everything it points to is there.
+// The receiver guide as a file: its statements match the code, and its links lead to existing files and headings.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -35,23 +35,23 @@ import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
 
 const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);
 const GUIDE = readFileSync(GUIDE_FILE, "utf8");
-/** Where a part begins that the build writes. */
+/** The start of a generated part. */
 const GENERATED = /^(?=<!-- generated: )/m;
 const SAMPLE = sampleCallback();
 
 for (const path of GENERATED_IN) {
-	test(`what the build writes into ${path} is what stands there: \`npm run docs\` has been run`, () => {
+	test(`the generated parts of ${path} are up to date: \`npm run docs\` has been run`, () => {
 		const text = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 		const stands = text.split(GENERATED);
 		const built = writeGenerated(text).split(GENERATED);
 		assert.ok(stands.length > 1);
-		// Never the whole text: the name of a part says more.
+		// The names of the parts are compared, because the whole text would be too long to read.
 		const differing = built.filter((part, at) => part !== stands[at]).map((part) => part.split("\n")[0]);
 		assert.deepEqual(differing, [], "run npm run docs");
 	});
 }
 
-test("the build replaces what stands between its comments, and nothing else, and refuses what nothing writes", () => {
+test("the build replaces only the text between its comments, and refuses an unknown name", () => {
 	const built = writeGenerated("before\n<!-- generated: retry-calendar -->\nold\n<!-- /generated -->\nafter");
 	assert.match(
 		built,
@@ -61,7 +61,7 @@ test("the build replaces what stands between its comments, and nothing else, and
 	assert.throws(() => writeGenerated("<!-- generated: nothing -->\n<!-- /generated -->"), /the part nothing/);
 });
 
-test("every language has a link to its receiver and its sender in the guide, once", () => {
+test("the guide links to the receiver and the sender of every language once", () => {
 	const linked = [...GUIDE.matchAll(/\[([^\]]+)\]\(\.\.\/(examples\/[^)]+)\)/g)].map(([, ...link]) => link);
 	const wanted = (["receiver", "sender"] as const).flatMap((role) =>
 		EXAMPLE_LANGUAGES.map((language) => [language.label, `examples/${language.value}/${language[role]}`]),
@@ -87,7 +87,7 @@ describe("links", () => {
 		);
 	});
 
-	test("every link to a file leads to one that is there", () => {
+	test("every link to a file leads to an existing file", () => {
 		const files = hrefs.filter((href) => !href.startsWith("#") && !href.startsWith("https://"));
 		assert.ok(files.length > 0);
 		assert.deepEqual(
@@ -96,7 +96,7 @@ describe("links", () => {
 		);
 	});
 
-	test("there is no markup in it besides the build's comments", () => {
+	test("the guide has no markup except the build's comments", () => {
 		const markup = tokens.filter((token) => token.type === "html").map(({ raw }) => raw.trim());
 		assert.deepEqual(
 			markup.filter(
@@ -113,7 +113,7 @@ describe("links", () => {
 });
 
 describe("the sample request", () => {
-	test("verifies with the library that shops install, at the time it was sent", async () => {
+	test("is accepted by the library that shops install, at the time of sending", async () => {
 		const request = {
 			path: SAMPLE_TARGET,
 			headers: Object.fromEntries(SAMPLE.headers),
@@ -127,14 +127,14 @@ describe("the sample request", () => {
 		assert.equal(late.ok ? "verified" : late.reason, "stale_timestamp");
 	});
 
-	test("is the one in the text, with the secret the text names", () => {
+	test("is in the text, with the secret that the text names", () => {
 		assert.ok(GUIDE.includes(SAMPLE.body));
 		assert.ok(GUIDE.includes(`\`${EXAMPLE_SECRET}\``));
 	});
 });
 
 describe("what arrives", () => {
-	test("the table of headers has the ones that are sent", () => {
+	test("the table of headers has every header that is sent", () => {
 		const named = firstCells("Headers");
 		const sent = SAMPLE.headers.map(([name]) => name);
 		assert.deepEqual(new Set(named), new Set(sent.filter((name) => name !== "Host")));
@@ -146,7 +146,7 @@ describe("what arrives", () => {
 		assert.equal(firstCells("Body").length, 14);
 	});
 
-	test("the words it lists are the ones that are sent", () => {
+	test("the listed words are those that are sent", () => {
 		assert.deepEqual(codeWords(cellOf("Body", "event")), [...EVENT_NAMES]);
 		assert.deepEqual(codeWords(cellOf("Body", "eventType")), [...EVENT_TYPES]);
 		const statuses = codeWords(cellOf("Body", "status"));
@@ -199,7 +199,7 @@ describe("the limits", () => {
 		],
 	]);
 
-	test("are those of the code, each of them", () => {
+	test("are those of the code", () => {
 		assert.deepEqual(limits, expected);
 	});
 
@@ -276,7 +276,7 @@ function plain(token: Token): string {
 		: String("text" in token ? token["text"] : token.raw);
 }
 
-/** The first table below a heading, a row an array of its cells, without its header. */
+/** Returns the rows of the first table below a heading, without the header row. */
 function tableOf(heading: string): string[][] {
 	const tokens = lexer(GUIDE);
 	const start = tokens.findIndex((token) => token.type === "heading" && plain(token) === heading);

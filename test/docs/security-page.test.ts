@@ -1,4 +1,4 @@
-// SECURITY.md promises a test for each row: every file that it names is there.
+// SECURITY.md promises a test for each row. Every test file that it names must exist.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";

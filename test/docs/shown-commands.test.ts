@@ -1,6 +1,5 @@
-// Every `ringback listen` and `ringback trigger` that a document shows can be typed as it stands: the command itself
-// reads it, and whoever has not installed the package gets it from the network. Nowhere is npm told a mere name, which
-// a stranger could register.
+// Every `ringback listen` and `ringback trigger` in a document works as it is written, also without the package installed.
+// No document gives npm a bare package name, which a stranger could register.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -12,9 +11,9 @@ import { PACKED_VERSIONS } from "../support/packed-package.ts";
 
 interface ShownCommand {
 	document: string;
-	/** Behind `ringback`. */
+	/** The words after `ringback`. */
 	words: string[];
-	/** By its address, or because it was installed before. */
+	/** True if the command names the package's address, or if the document installed the package before. */
 	isFound: boolean;
 }
 
@@ -27,7 +26,7 @@ const SHOWN = [
 	...findCommands("receiver/README.md", 2),
 ];
 
-test("each is complete: the command's own parser takes it, and it gets as far as the service", async (t) => {
+test("each command is complete, so that its own parser accepts it and it reaches the service", async (t) => {
 	const problem = JSON.stringify({ code: "unknown_api_key", detail: "This API key is not known here." });
 	const url = await startHttpServer(t, (_, answer) =>
 		answer.writeHead(401, { "content-type": "application/problem+json" }).end(problem),
@@ -46,14 +45,14 @@ test("each is complete: the command's own parser takes it, and it gets as far as
 	}
 });
 
-test("each names the address it comes from, unless the document has it installed before", () => {
+test("each command names the package's address, unless the document installed the package before", () => {
 	deepEqual(
 		SHOWN.filter(({ isFound }) => !isFound),
 		[],
 	);
 });
 
-/** Whatever people read: documents, pages, examples, what commands print. */
+/** The files that people read: documents, examples, and the sources of pages and commands. */
 const READ = globSync(
 	[
 		"*.md",
@@ -66,20 +65,20 @@ const READ = globSync(
 	},
 ).map((path) => ({ path, text: readFileSync(new URL(path, ROOT), "utf8") }));
 
-test("npm and npx are never told a name that somebody else could register", () => {
+test("npm and npx are never given a name that a stranger could register", () => {
 	ok(READ.length > 100);
 	const bare = /(?:(?:npx|-p|--package|npm (?:install|i|exec)(?: -\S+)*) |--package=)@?ringback\b\S*/g;
 	const found = READ.flatMap(({ path, text }) =>
 		[...text.matchAll(bare)].map(([words]) => `${path}: ${words}`),
 	);
-	// Where it is said what not to write.
+	// These documents show what not to write.
 	deepEqual(
 		found.filter((line) => !line.startsWith("docs/decisions/") && !line.startsWith("docs/downloads.md")),
 		[],
 	);
 });
 
-test("wherever a packed version is named, it is the one that is served now: `npm run docs` has been run", () => {
+test("every document names the current version of the package: `npm run docs` has been run", () => {
 	const named = READ.filter(({ path }) => path !== "CHANGELOG.md").flatMap(({ path, text }) =>
 		[...text.matchAll(/ringback-receiver-\d[\w.-]*?\.tgz/g)].map(([file]) => `${path}: ${file}`),
 	);
@@ -92,7 +91,7 @@ test("wherever a packed version is named, it is the one that is served now: `npm
 	deepEqual(present?.version, receiverPackage.version);
 });
 
-/** Of the fenced blocks and of the sentences. */
+/** Finds the commands in code blocks and in sentences. */
 function findCommands(document: string, least: number): ShownCommand[] {
 	const text = readFileSync(new URL(document, ROOT), "utf8");
 	const installedAt = text.indexOf(INSTALL);
