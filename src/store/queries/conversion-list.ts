@@ -1,6 +1,10 @@
-// The one list of conversions: for the API, the pages, the export and what a filter comes to. Each way to sort it has an
-// index to walk; filters that the index does not know are held against the rows that are read. Where a page ends so with
-// too few, the index of order ids is asked, or all that the narrowest filter finds is read and sorted.
+// The list of conversions for the API, the pages, the export and the totals of a filter. There are four ways to read it:
+//
+//   1. A filter that names one order or one conversion has a few rows, which are read and sorted (walkRows).
+//   2. Otherwise the rows are read in the order of the index for the requested sort (walkIndex, walkCredited). Filters that
+//      the index does not contain are checked on each row that was read.
+//   3. If that finds too few rows, a search for order ids uses the index of trigrams (walkOrderSearch).
+//   4. Any other filter that finds at most MAX_COLLECTED rows is read completely and sorted (walkRows).
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -23,49 +27,50 @@ import { endId, type ListPage, type ListWalk, type PageRequest, readListPage, wa
 
 export type { ConversionSort } from "./conversion-buckets.ts";
 
-/** Everything may be left out. */
+/** Every condition is optional. */
 export interface ConversionFilter extends BucketFilter, TimeFilter {
-	/** The whole order id: of one programme there are as many as event types, at most. */
+	/** A complete order id. A programme has at most one conversion of each event type for it. */
 	orderId?: string | undefined;
-	/** What somebody typed to find an order. */
+	/** Text that a person typed to find an order. */
 	search?: OrderSearch | undefined;
-	/** Sold at this moment or later, and before that one. Within a programme only. */
+	/** Earliest time of the sale, and the time before which it must be. Only together with `programmeId`. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
-	/** Credited to one of these. Such a list is in the order of the sales. */
+	/** Partnerships of which one must have the credit. Such a list is sorted by the time of the sale. */
 	partnershipIds?: readonly number[] | undefined;
 }
 
 export interface ConversionListRequest extends ConversionFilter, PageRequest {
-	/** The newest first unless told. */
+	/** `NEWEST_FIRST` by default. */
 	sort?: ConversionSort | undefined;
 }
 
 export const NEWEST_FIRST: ConversionSort = { by: "recorded", direction: "desc" };
 
 interface Walk extends ListWalk<Conversion> {
-	/** How many rows there are to look at, counted up to the limit. */
+	/** Counts the rows that the walk reads, up to the limit. Rows that do not match are included. */
 	count(limit: number): Promise<number>;
 }
 
+/** Returns one page of the list. */
 export async function listConversions(
 	db: Db,
 	{ after, limit, sort = NEWEST_FIRST, ...filter }: ConversionListRequest,
 ): Promise<ListPage<Conversion>> {
 	const request = { after, limit };
-	const few = await findFew(db, filter);
-	if (few !== null) return readListPage(walkRows(few, filter, sort), request);
+	const namedRows = await findNamedRows(db, filter);
+	if (namedRows !== null) return readListPage(walkRows(namedRows, filter, sort), request);
 	const page = await readListPage(await walkIndex(db, filter, sort), request);
 	if (!page.isPartial || filter.partnershipIds !== undefined) return page;
-	const other = await openOtherWalk(db, filter, sort);
-	if (other === null) return page;
-	const next = await readListPage(other, request);
-	// Both are true as far as they go.
-	return !next.isPartial || isFurther(next, page, sort) ? next : page;
+	const fallback = await openFallbackWalk(db, filter, sort);
+	if (fallback === null) return page;
+	const fallbackPage = await readListPage(fallback, request);
+	// Both pages list every match up to the point at which they end, so the one that ends later is better.
+	return !fallbackPage.isPartial || endsLater(fallbackPage, page, sort) ? fallbackPage : page;
 }
 
-/** Of two pages that both ended because enough was looked at. */
-function isFurther(
+/** Tells which of two partial pages comes further down the list. */
+function endsLater(
 	{ next: one }: ListPage<unknown>,
 	{ next: other }: ListPage<unknown>,
 	sort: ConversionSort,
@@ -73,7 +78,7 @@ function isFurther(
 	return one !== null && other !== null && compare(one, other, sort) > 0;
 }
 
-/** Every row of the list, some at a time. Rows may come, move or be removed meanwhile: none is listed twice. */
+/** Yields all rows of the list in batches. Rows may be added, changed or removed meanwhile, but none is listed twice. */
 export async function* readAllConversions(
 	db: Db,
 	filter: ConversionFilter,
@@ -83,25 +88,25 @@ export async function* readAllConversions(
 	for await (const { rows } of walkAll(await openWalk(db, filter, sort), batchRows)) yield rows;
 }
 
-/** Some twenty milliseconds. */
+/** Maximum number of rows that a page reads to sort or add them up, which takes some twenty milliseconds. */
 export const MAX_COLLECTED = 5_000;
 const SLICE_ROWS = 1_000;
 
 export interface CollectedConversions {
-	/** Null when there are more to look at than `MAX_COLLECTED`. */
+	/** The matching rows, or null if more than `MAX_COLLECTED` rows would have to be read. */
 	rows: Conversion[] | null;
-	/** How many match, at least. */
+	/** Number of matching rows. If `rows` is null, there are at least as many. */
 	count: number;
 }
 
-/** All that a filter finds, as long as it is not too much. */
+/** Returns all conversions that match the filter, unless too many rows would have to be read. */
 export async function collectMatches(db: Db, filter: ConversionFilter): Promise<CollectedConversions> {
-	const isSold =
+	const isBySale =
 		filter.programmeId !== undefined &&
 		filter.partnershipIds === undefined &&
 		hasSaleRange(filter) &&
 		indexedTerm(filter) === null;
-	const walk = await openWalk(db, filter, isSold ? { by: "sale", direction: "desc" } : NEWEST_FIRST);
+	const walk = await openWalk(db, filter, isBySale ? { by: "sale", direction: "desc" } : NEWEST_FIRST);
 	if ((await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED) {
 		return { rows: null, count: walk.matches === undefined ? MAX_COLLECTED : 0 };
 	}
@@ -110,20 +115,24 @@ export async function collectMatches(db: Db, filter: ConversionFilter): Promise<
 	return { rows, count: rows.length };
 }
 
-/** The one that leads to the end of the list along the fewest rows. */
+/** Returns the walk that reads the fewest rows to get to the end of the list. */
 async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
-	const few = await findFew(db, filter);
-	if (few !== null) return walkRows(few, filter, sort);
+	const namedRows = await findNamedRows(db, filter);
+	if (namedRows !== null) return walkRows(namedRows, filter, sort);
 	const walk = await walkIndex(db, filter, sort);
 	const term = filter.partnershipIds === undefined ? indexedTerm(filter) : null;
 	if (term === null || !isNewestFirst(sort)) return walk;
-	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkFound(db, filter, term) : walk;
+	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkOrderSearch(db, filter, term) : walk;
 }
 
-/** For a list of which the index's own order showed too little; null where nothing else leads further. */
-async function openOtherWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk | null> {
+/** Returns another walk for a page that found too few rows in the order of its index, or null if there is none. */
+async function openFallbackWalk(
+	db: Db,
+	filter: ConversionFilter,
+	sort: ConversionSort,
+): Promise<Walk | null> {
 	const term = indexedTerm(filter);
-	if (term !== null && isNewestFirst(sort)) return walkFound(db, filter, term);
+	if (term !== null && isNewestFirst(sort)) return walkOrderSearch(db, filter, term);
 	const { rows } = await collectMatches(db, filter);
 	return rows === null ? null : walkRows(rows, filter, sort);
 }
@@ -132,24 +141,24 @@ function isNewestFirst({ by, direction }: ConversionSort): boolean {
 	return by === "recorded" && direction === "desc";
 }
 
-/** What somebody typed, where the index of order ids knows a part of it. */
+/** Returns the text that was searched for if it is long enough for the index of trigrams, and null otherwise. */
 function indexedTerm({ search }: ConversionFilter): string | null {
 	return search?.kind === "orders" && trigramsOf(search.term).length > 0 ? search.term : null;
 }
 
-/** The rows of one order or of one conversion; null where the filter names neither. */
-async function findFew(db: Db, filter: ConversionFilter): Promise<Conversion[] | null> {
-	const few = await findOne(db, filter);
+/** Returns the rows of the order or the conversion that the filter names, or null if it names neither. */
+async function findNamedRows(db: Db, filter: ConversionFilter): Promise<Conversion[] | null> {
+	const rows = await findRowsOfOrder(db, filter);
 	const { partnershipIds } = filter;
-	if (few === null || partnershipIds === undefined) return few;
+	if (rows === null || partnershipIds === undefined) return rows;
 	const credits = await findCredits(
 		db,
-		few.map(({ id }) => id),
+		rows.map(({ id }) => id),
 	);
-	return few.filter(({ id }) => partnershipIds.includes(credits.get(id)?.partnership_id ?? 0));
+	return rows.filter(({ id }) => partnershipIds.includes(credits.get(id)?.partnership_id ?? 0));
 }
 
-async function findOne(
+async function findRowsOfOrder(
 	db: Db,
 	{ orderId, search, programmeId }: ConversionFilter,
 ): Promise<Conversion[] | null> {
@@ -163,10 +172,11 @@ async function findOne(
 		.execute();
 }
 
+/** Reads the list in the order of the index that belongs to the sort. */
 async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
 	if (filter.partnershipIds !== undefined) return walkCredited(db, filter, filter.partnershipIds, sort);
 	const { programmeId, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
-	// Times of sale are later than 1970, and ids above 0.
+	// The ends of a stretch are not part of it. Sales are dated after 1970, and ids are greater than 0.
 	const stretches: Record<ConversionSort["by"], () => Promise<Stretch>> = {
 		recorded: () => findStretch(db, filter),
 		sale: async () => ({ low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } }),
@@ -175,8 +185,8 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	const by = programmeId === undefined ? "recorded" : sort.by;
 	const stretch: Stretch = await stretches[by]();
 	const buckets = bucketsOf(by === "recorded" ? filter : { programmeId });
-	const known: Record<ConversionSort["by"], readonly (keyof ConversionFilter)[]> = {
-		// Across all programmes no index knows the event type and whether it is a test.
+	const filtersOfIndex: Record<ConversionSort["by"], readonly (keyof ConversionFilter)[]> = {
+		// No index over all programmes contains the event type or whether a conversion is a test.
 		recorded: ["status", "fromMs", "beforeMs", ...(programmeId === undefined ? [] : OF_A_PROGRAMME)],
 		sale: ["programmeId", "soldFromMs", "soldBeforeMs"],
 		basket: ["programmeId"],
@@ -185,18 +195,18 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 		db,
 		{ by, direction: sort.direction },
 		(after, limit) => {
-			const rest =
+			const start =
 				sort.direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
-			return positionsIn(buckets, { ...stretch, ...rest }, { by, direction: sort.direction, limit });
+			return positionsIn(buckets, { ...stretch, ...start }, { by, direction: sort.direction, limit });
 		},
-		matcherOf(filter, known[by]),
+		matcherOf(filter, filtersOfIndex[by]),
 	);
 }
 
-/** SQLite takes five hundred parts of a union at most. */
-const PARTS_AT_ONCE = 100;
+/** SQLite allows at most five hundred parts in a union, so parts are united in groups. */
+const PARTS_PER_GROUP = 100;
 
-/** Along what is credited to them, in the order of the sales: a stretch of credits_by_sale for each. */
+/** Reads conversions credited to the partnerships, by the time of the sale. Uses a stretch of credits_by_sale for each. */
 function walkCredited(
 	db: Db,
 	filter: ConversionFilter,
@@ -205,25 +215,25 @@ function walkCredited(
 ): Walk {
 	const { soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
 	const way = sql.raw(direction);
-	// Said twice, as for other stretches: see conversion-buckets.
-	const creditsOf = (of: number, low: Cursor, high: Cursor, limit: number) => sql`
-		select id, at from (select conversion_id as id, sold_at_ms as at from credits where partnership_id = ${of}
+	// The limits are written twice, for the reason given at readBucket in conversion-buckets.ts.
+	const creditsOf = (partnershipId: number, low: Cursor, high: Cursor, limit: number) => sql`
+		select id, at from (select conversion_id as id, sold_at_ms as at from credits where partnership_id = ${partnershipId}
 			and sold_at_ms >= ${low.at} and sold_at_ms <= ${high.at}
 			and (sold_at_ms, conversion_id) > (${low.at}, ${low.id})
 			and (sold_at_ms, conversion_id) < (${high.at}, ${high.id})
-			order by partnership_id ${way}, sold_at_ms ${way}, conversion_id ${way} limit ${limit}) as ${sql.id(`of_${of}`)}`;
+			order by partnership_id ${way}, sold_at_ms ${way}, conversion_id ${way} limit ${limit}) as ${sql.id(`of_${partnershipId}`)}`;
 	return walkPositions(
 		db,
 		{ by: "sale", direction },
 		(after, limit) => {
 			const low = direction === "asc" && after !== undefined ? after : { at: soldFromMs, id: 0 };
 			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
-			// Nobody has the number 0.
-			const parts = [0, ...partnershipIds].map((of) => creditsOf(of, low, high, limit));
-			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_AT_ONCE));
-			const united = [...groups].map(([at, own]) => {
+			// No partnership has the id 0. It keeps the union from being empty.
+			const parts = [0, ...partnershipIds].map((id) => creditsOf(id, low, high, limit));
+			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_PER_GROUP));
+			const united = [...groups].map(([at, members]) => {
 				const group = sql.join(
-					own.map(([, part]) => part),
+					members.map(([, part]) => part),
 					sql` union all `,
 				);
 				return sql`select id, at from (${group}) as ${sql.id(`group_${at}`)}`;
@@ -240,24 +250,25 @@ const EVERYWHERE: Stretch = {
 };
 const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
 
-/** How many ids tell which trigrams are in most of them. */
+/** Number of order ids that are read to find out which trigrams are rare. */
 const SAMPLE_ROWS = 200;
 
-/** Those that have the term in their order id, the newest first. */
-async function walkFound(db: Db, filter: ConversionFilter, term: string): Promise<Walk> {
+/** Reads conversions whose order id contains the term, the newest first. */
+async function walkOrderSearch(db: Db, filter: ConversionFilter, term: string): Promise<Walk> {
 	const { programmeId } = filter;
 	const newest = positionsIn(bucketsOf({ programmeId }), EVERYWHERE, { ...NEWEST_FIRST, limit: SAMPLE_ROWS });
 	const sample = await readRows(db, (await firstOf(newest, NEWEST_FIRST, SAMPLE_ROWS).execute(db)).rows);
 	const orderIds = sample.map((row) => row.order_id);
-	const asked = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
-	// SQLite keeps the order of a cross join: it begins with the index of trigrams. PostgreSQL asks its own for the whole
-	// pattern as well, and knows where words begin and end.
+	const rarePatterns = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
+	// SQLite does not reorder a cross join, so it starts with the index of trigrams. PostgreSQL uses its own index of trigrams
+	// for the complete pattern.
 	const foundIn = (table: "order_search" | "order_tail", after: Cursor | undefined, limit: number) => {
-		const likes = asked.map((part) => sql`order_search.order_id like ${part}`);
-		const own = programmeId === undefined ? sql`` : sql`and conversions.programme_id = ${programmeId}`;
+		const likes = rarePatterns.map((part) => sql`order_search.order_id like ${part}`);
+		const inProgramme =
+			programmeId === undefined ? sql`` : sql`and conversions.programme_id = ${programmeId}`;
 		return sql`select * from (select conversions.id, conversions.id as at
 			from ${sql.table(table)} as order_search cross join conversions
-			where conversions.id = order_search.rowid and ${sql.join(likes, sql` and `)} ${own}
+			where conversions.id = order_search.rowid and ${sql.join(likes, sql` and `)} ${inProgramme}
 				and lower(conversions.order_id) like ${patternOf(term)} and order_search.rowid < ${endId(after)}
 			order by order_search.rowid desc limit ${limit}) as ${sql.id(`in_${table}`)}`;
 	};
@@ -270,7 +281,7 @@ async function walkFound(db: Db, filter: ConversionFilter, term: string): Promis
 	);
 }
 
-/** Along positions that a statement finds. Counting them needs no order, and ends with the first that are enough. */
+/** Reads the rows at the positions that a statement finds. Counting needs no order and stops at the limit. */
 function walkPositions(
 	db: Db,
 	sort: ConversionSort,
@@ -293,8 +304,8 @@ function walkPositions(
 }
 
 /**
- * In the order of the positions. What was removed since they were read is left out. Apart from finding them: PostgreSQL
- * would read a table of medium size from end to end to join them.
+ * Returns the rows in the order of the positions, without rows that were removed in the meantime. Positions and rows are
+ * read by two statements, because PostgreSQL would scan a table of medium size completely to join them.
  */
 async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversion[]> {
 	const ids = positions.map(({ id }) => id);
@@ -304,16 +315,17 @@ async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversio
 	return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
+/** Sorts rows that are in memory. */
 function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
 	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
 	const sorted = rows.toSorted((one, other) => compare(cursorOf(one), cursorOf(other), sort));
 	return {
 		async read(after, limit) {
-			const behind =
+			const remaining =
 				after === undefined ? sorted : sorted.filter((row) => compare(cursorOf(row), after, sort) > 0);
-			const page = behind.slice(0, limit);
+			const page = remaining.slice(0, limit);
 			const last = page.at(-1);
-			return { rows: page, next: behind.length > limit && last !== undefined ? cursorOf(last) : null };
+			return { rows: page, next: remaining.length > limit && last !== undefined ? cursorOf(last) : null };
 		},
 		count: async (limit) => Math.min(rows.length, limit),
 		matches: matcherOf(filter),
@@ -327,25 +339,26 @@ function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
 	return { at: by === "sale" ? row.occurred_at_ms : Number(row.basket_value.replace(".", "")), id };
 }
 
+/** Compares two positions. The result is negative if the first one is listed first. */
 function compare(one: Cursor, other: Cursor, { direction }: ConversionSort): number {
-	const ahead = one.at - other.at || one.id - other.id;
-	return direction === "desc" ? -ahead : ahead;
+	const difference = one.at - other.at || one.id - other.id;
+	return direction === "desc" ? -difference : difference;
 }
 
-/** Undefined when no filter is set. `known` are those that every row matches that is read. */
+/** Returns a check of the filters that are set, or undefined if there is nothing to check. Rows already match `satisfied`. */
 function matcherOf(
 	filter: ConversionFilter,
-	known: readonly (keyof ConversionFilter)[] = [],
+	satisfied: readonly (keyof ConversionFilter)[] = [],
 ): Walk["matches"] {
 	const names = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
-	const set = names.filter((name) => filter[name] !== undefined && !known.includes(name));
-	return set.length === 0 ? undefined : (row) => set.every((name) => CHECKS[name](row, filter));
+	const open = names.filter((name) => filter[name] !== undefined && !satisfied.includes(name));
+	return open.length === 0 ? undefined : (row) => open.every((name) => CHECKS[name](row, filter));
 }
 
-/** Each is asked only where its filter is set. */
+/** One check for each filter. It is used only if the filter is set. */
 const CHECKS: Readonly<
 	Record<
-		// Who is credited is asked of the credits, before a row is read.
+		// Partnerships are matched in the table of credits, before a conversion is read.
 		Exclude<keyof ConversionFilter, "partnershipIds">,
 		(row: Conversion, filter: ConversionFilter) => boolean
 	>

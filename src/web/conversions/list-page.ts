@@ -155,84 +155,137 @@ async function renderRows(
 	});
 }
 
-/** Whoever may decide nothing has nothing to tick. */
+type ConversionColumn = ui.Column<Conversion>;
+
+/** Returns the columns of the table. The box to select a row is only for people who may decide. */
 async function columnsOf(
 	db: Db,
 	list: ConversionList,
 	rows: readonly Conversion[],
 	mayDecide: boolean,
-): Promise<readonly ui.Column<Conversion>[]> {
-	const { programme: own } = list;
-	const ids = [...new Set(rows.map((row) => row.programme_id))];
-	const programmes = own === null ? await findProgrammesById(db, ids) : new Map([[own.id, own]]);
-	const publicIdOf = (row: Conversion) => programmes.get(row.programme_id)?.public_id ?? "";
-	const nameOf = (row: Conversion) => programmes.get(row.programme_id)?.name ?? "";
-	const listed = { ...list.query, cursor: undefined };
-	// A conversion is opened with the list that it stands in, so that the way back leads there.
-	const address = withQuery(list.path, listed);
-	const back = own !== null && address === list.path ? undefined : address;
-	const select: ui.Column<Conversion> = {
+): Promise<readonly ConversionColumn[]> {
+	const { programme: listProgramme } = list;
+	const programmes = await findListedProgrammes(db, listProgramme, rows);
+	const creditsPartners = [...programmes.values()].some(({ credits_partners }) => credits_partners === 1);
+	const order: ConversionColumn = {
+		title: "Order",
+		namesRow: true,
+		cell: (row) => orderCell(row, programmes.get(row.programme_id)?.public_id ?? "", backPath(list)),
+	};
+	return [
+		...(mayDecide ? [selectColumn(list, programmes)] : []),
+		order,
+		...(listProgramme === null ? [programmeColumn(list, programmes)] : []),
+		...(creditsPartners ? [await partnerColumn(db, list, rows)] : []),
+		{ title: "Status", cell: statusCell },
+		...amountColumns(list),
+		recordedColumn(list),
+	];
+}
+
+type ListedProgrammes = ReadonlyMap<number, Programme>;
+
+async function findListedProgrammes(
+	db: Db,
+	listProgramme: Programme | null,
+	rows: readonly Conversion[],
+): Promise<ListedProgrammes> {
+	if (listProgramme !== null) return new Map([[listProgramme.id, listProgramme]]);
+	return findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
+}
+
+/** Returns the list's address, to which the page of a conversion links back. The unfiltered list of a programme needs none. */
+function backPath(list: ConversionList): string | undefined {
+	const address = withQuery(list.path, firstPageQuery(list));
+	return list.programme !== null && address === list.path ? undefined : address;
+}
+
+function firstPageQuery(list: ConversionList): ConversionList["query"] {
+	return { ...list.query, cursor: undefined };
+}
+
+function selectColumn(
+	{ programme: listProgramme }: ConversionList,
+	programmes: ListedProgrammes,
+): ConversionColumn {
+	return {
 		title: selectAll("conversion"),
-		cell: (row) =>
-			html`<input type="checkbox" name="conversion"${ui.attrs({
+		cell: (row) => {
+			const name = programmes.get(row.programme_id)?.name ?? "";
+			// A screen reader may announce the box without its row.
+			const label = `Select order ${showOrderId(row.order_id)}${listProgramme === null ? ` of ${name}` : ""}`;
+			return html`<input type="checkbox" name="conversion"${ui.attrs({
 				value: row.public_id,
-				// For those who hear a box without its row.
-				"aria-label": `Select order ${showOrderId(row.order_id)}${own === null ? ` of ${nameOf(row)}` : ""}`,
-			})}>`,
+				"aria-label": label,
+			})}>`;
+		},
 	};
-	const programme: ui.Column<Conversion> = {
+}
+
+/** Links to the list of the programme alone, with the same filters. */
+function programmeColumn(list: ConversionList, programmes: ListedProgrammes): ConversionColumn {
+	return {
 		title: "Programme",
-		cell: (row) =>
-			html`<a class="cell-clip" href="${withQuery(conversionsPath(publicIdOf(row)), listed)}" title="Only ${nameOf(row)}">${nameOf(row)}</a>`,
+		cell: (row) => {
+			const { public_id: publicId = "", name = "" } = programmes.get(row.programme_id) ?? {};
+			const href = withQuery(conversionsPath(publicId), firstPageQuery(list));
+			return html`<a class="cell-clip" href="${href}" title="Only ${name}">${name}</a>`;
+		},
 	};
+}
+
+async function partnerColumn(
+	db: Db,
+	list: ConversionList,
+	rows: readonly Conversion[],
+): Promise<ConversionColumn> {
 	const credits = await findNamedCredits(
 		db,
 		rows.map(({ id }) => id),
 	);
-	// Of all programmes: where one of those in sight credits partners.
-	const isCredited = [...programmes.values()].some((of) => of.credits_partners === 1);
-	const partner: ui.Column<Conversion> = {
+	return {
 		title: "Partner",
 		cell: (row) => {
 			const credit = credits.get(row.id);
-			if (credit === undefined || credit.partnership === null) {
-				return credit === undefined ? null : html`<span class="faint">nobody</span>`;
-			}
+			if (credit === undefined) return null;
+			if (credit.partnership === null) return html`<span class="faint">nobody</span>`;
 			const { partner_name: name, partner_public_id: partnerId } = credit.partnership;
-			const href = withQuery(list.path, { ...listed, sort: undefined, partner: partnerId });
+			const href = withQuery(list.path, { ...firstPageQuery(list), sort: undefined, partner: partnerId });
 			return html`<a class="cell-clip" href="${href}" title="Only ${name}">${name}</a>`;
 		},
 	};
-	const amountOf = (title: string, name: "basket_value" | "commission" | "network_fee") => ({
+}
+
+/** The list of all programmes has no room for the fee and the time of the sale. */
+function amountColumns(list: ConversionList): ConversionColumn[] {
+	const amountColumn = (
+		title: string,
+		name: "basket_value" | "commission" | "network_fee",
+	): ConversionColumn => ({
 		title,
 		isNumber: true,
-		cell: (row: Conversion) => ui.amount(row[name], row.currency),
+		cell: (row) => ui.amount(row[name], row.currency),
 	});
-	const basket = amountOf("Basket", "basket_value");
-	const commission = amountOf("Commission", "commission");
-	const sold = (row: Conversion) => ui.timeTag(row.occurred_at_ms);
+	const basket = amountColumn("Basket", "basket_value");
+	const commission = amountColumn("Commission", "commission");
+	if (list.programme === null) return [basket, commission];
 	return [
-		...(mayDecide ? [select] : []),
-		{ title: "Order", namesRow: true, cell: (row) => orderCell(row, publicIdOf(row), back) },
-		...(own === null ? [programme] : []),
-		...(isCredited ? [partner] : []),
-		{ title: "Status", cell: statusCell },
-		// Beside the programme there is no room for all of them.
-		...(own === null
-			? [basket, commission]
-			: [
-					{ ...basket, ...sortLink(list, "basket") },
-					commission,
-					amountOf("Fee", "network_fee"),
-					{ title: "Sold", ...sortLink(list, "sale"), cell: sold },
-				]),
-		{
-			title: "Recorded",
-			...sortLink(list, "recorded"),
-			cell: (row) =>
-				html`${ui.timeTag(row.created_at_ms)}${own === null ? html`<span class="secondary">sold ${sold(row)}</span>` : null}`,
-		},
+		{ ...basket, ...sortLink(list, "basket") },
+		commission,
+		amountColumn("Fee", "network_fee"),
+		{ title: "Sold", ...sortLink(list, "sale"), cell: (row) => ui.timeTag(row.occurred_at_ms) },
 	];
+}
+
+function recordedColumn(list: ConversionList): ConversionColumn {
+	return {
+		title: "Recorded",
+		...sortLink(list, "recorded"),
+		cell: (row) => {
+			const sold = html`<span class="secondary">sold ${ui.timeTag(row.occurred_at_ms)}</span>`;
+			return html`${ui.timeTag(row.created_at_ms)}${list.programme === null ? sold : null}`;
+		},
+	};
 }
 
 function nothingFound(
