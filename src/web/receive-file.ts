@@ -1,5 +1,6 @@
-// One file out of a multipart form, written to a disk as it comes: no more than a piece of it is ever held, a few come in
-// at a time, and each is gone when its request has been answered. Who may send one is known before it is read.
+// Receives one file of a multipart form and writes it to a temporary file while it arrives, so only a piece of it is in
+// memory. A few files are received at a time, and each is removed when its request has been answered. The sender's rights
+// are checked before anything is read.
 
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -12,44 +13,44 @@ import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { answerError } from "./error-page.ts";
 import { type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
 
-/** What a form takes. */
+/** Limits of a form's file. */
 export interface FileBounds {
 	megabytes: number;
 	/** Limits how many are uploaded at once. */
 	admissionClass: Extract<AdmissionClass, `${string}Uploads`>;
-	/** What to do with a larger one. */
+	/** Sentence that tells the person what to do with a larger file. */
 	advice: string;
 }
 
-/** 40,000 decisions with long order ids and reasons. */
+/** Room for 40,000 decisions with long order ids and reasons. */
 export const SMALL_FILES: FileBounds = {
 	megabytes: 10,
 	admissionClass: "decisionUploads",
 	advice: "Split it into parts.",
 };
 
-/** A logo. */
+/** Limits of a logo. */
 export const PICTURES: FileBounds = {
 	megabytes: 0.25,
 	admissionClass: "pictureUploads",
 	advice: "Choose a smaller picture.",
 };
 
-/** Half a million conversions: what a line of 30 Mbit/s brings in the 15 seconds that a request may take. */
+/** Room for half a million conversions. A line with 30 Mbit/s sends them in the 15 seconds that a request may take. */
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
 	admissionClass: "importUploads",
 	advice: "Split it into parts, or import it from a shell: ringback import takes 10 million lines.",
 };
 
-/** The form around the file: the headers of its parts. */
+/** Maximum size of the form without the file, which is mainly the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
-/** Ours has nothing besides the file, and browsers write three headers a part. */
+/** Our forms have only the file, and browsers write three headers for each part. */
 const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, headerPairs: 20 } as const;
 
 /**
- * What is refused is first read to its end and thrown away: a browser that is still sending would show that the
- * connection broke, and not what is wrong. Whoever has no slot is answered and hung up on.
+ * Maximum number of bytes of a refused form that are read and thrown away. A browser that is still sending would otherwise
+ * report a broken connection instead of the reason. If too many files are uploaded at once, the connection is closed.
  */
 const MAX_DISCARDED_BYTES = 64 * MEGABYTE;
 
@@ -62,12 +63,12 @@ export function sayTooLarge({ megabytes, advice }: FileBounds): string {
 	return `The file is larger than ${most}. ${advice}`;
 }
 
-/** Asked where a file is taken. Everything else is an ordinary form, with the bounds of one. */
+/** Tells whether the request is a form with a file. Everything else has the limits of an ordinary form. */
 export function isUpload(c: WebContext): boolean {
 	return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
 }
 
-/** Of a form that must bring one. */
+/** Returns the file of a form that must have one. */
 export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
 	const upload = c.get("upload") ?? succeed(null);
 	if (!upload.ok) return upload;
@@ -77,7 +78,7 @@ export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
 export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "admission">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
-/** Behind the sign-in and the right to the programme. Hands the file on as `upload`, or why there is none. */
+/** Runs after the checks of the session and of the right. Passes the file on as `upload`, or the reason why there is none. */
 export function createUploadGuard(
 	{ temporaryFiles, admission }: UploadDeps,
 	bounds: FileBounds,
@@ -85,14 +86,14 @@ export function createUploadGuard(
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
-		// Refused by what it says of itself, where it says so: nothing of it is parsed then.
+		// If the Content-Length is already too large, nothing is parsed.
 		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxFileBytes(bounds) + MAX_FRAME_BYTES;
 		const leave = await admission.admit(bounds.admissionClass, personId);
 		let received: Received = { upload: leave === undefined ? tooMany(bounds) : tooLarge(bounds) };
 		try {
 			if (leave === undefined) c.header("connection", "close");
 			else {
-				// A slow line may take its time: how many upload at once is bounded here.
+				// A slow connection may take longer than other requests, because the number of uploads is limited here.
 				c.env?.outgoing?.emit("takesLong");
 				if (!isTooLarge) received = await receiveFile(c, body, temporaryFiles, bounds);
 				if (received.file === undefined) await discard(body);
@@ -110,15 +111,33 @@ export function createUploadGuard(
 }
 
 interface Received {
-	/** What the page is told of it: the file, that none was chosen, or why it cannot be taken. */
+	/** Result for the page: the file, null if none was chosen, or the reason for a refusal. */
 	upload?: Result<Upload | null>;
-	/** What is to be removed afterwards. */
+	/** File to remove when the request has been answered. */
 	file?: TemporaryFile;
-	/** Of a form that is not ours, or no form at all. */
+	/** Fault of a request that no form of ours sends. */
 	foreign?: "form_not_valid" | "invalid_field" | "body_too_large";
 }
 
-/** Takes no more of `body` than it needs to know: the rest is the caller's. */
+interface StoredFile {
+	name: string;
+	bytes: number;
+	file: TemporaryFile;
+}
+
+/** State of a form while it is received. */
+interface Reception {
+	bounds: FileBounds;
+	/** Reason to stop. It is only noted, because busboy reports it in the middle of a write. */
+	refusal?: Received;
+	stored?: StoredFile;
+	/** Error of our disk. All other errors come from the sender. */
+	diskError?: { error: unknown };
+	/** Resolves when the file is written. */
+	storing: Promise<void>;
+}
+
+/** Reads only as much of the body as is needed to accept or refuse it. The caller discards the rest. */
 async function receiveFile(
 	c: WebContext,
 	body: Body,
@@ -127,69 +146,88 @@ async function receiveFile(
 ): Promise<Received> {
 	const parser = openParser(c.req.header("content-type") ?? "", bounds);
 	if (parser === undefined) return { foreign: "form_not_valid" };
-	// Only noted: busboy is in the middle of a write when it tells of these.
-	let stopped: Received | undefined;
-	const stop = (why: Received) => {
-		stopped ??= why;
-	};
-	let kept: { name: string; bytes: number; file: TemporaryFile } | undefined;
-	/** The disk's, and not the sender's. */
-	let failure: { error: unknown } | undefined;
-	let keeping = Promise.resolve();
-	const keep = async (stream: Readable, name: string) => {
-		try {
-			kept = { name, bytes: 0, file: await files.create() };
-			for await (const piece of piecesOf(stream)) {
-				await kept.file.append(piece);
-				kept.bytes += piece.length;
-			}
-		} catch (error) {
-			failure = { error };
-			parser.destroy();
-		}
-	};
-	// What is wrong with a form is known by how feeding it ends; told here a second time, it would end the process.
-	parser.on("error", ignore);
-	parser.on("file", (field, stream, { filename }) => {
-		stream.on("error", ignore);
-		if (stopped !== undefined || field !== "file" || !filename) return void stream.resume();
-		stream.once("limit", () => stop({ upload: tooLarge(bounds) }));
-		keeping = keep(stream, filename);
-	});
-	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
-		parser.on(limit, () => stop({ foreign: "body_too_large" }));
-	}
-	async function* pieces(): AsyncGenerator<Uint8Array> {
-		for (let bytes = 0; stopped === undefined; ) {
-			const { done, value } = await body.next();
-			if (done === true) return;
-			bytes += value.length;
-			if (bytes > maxFileBytes(bounds) + MAX_FRAME_BYTES) stop({ upload: tooLarge(bounds) });
-			else yield value;
-		}
-	}
-	// Whatever the parser did not understand, and whoever hung up on the way: all the same to us.
-	const isWhole = await pipeline(pieces(), parser).then(
+	const reception: Reception = { bounds, storing: Promise.resolve() };
+	watchParser(parser, reception, files);
+	// A form that the parser does not understand and a client that disconnects have the same result.
+	const isComplete = await pipeline(readWithinBounds(body, reception), parser).then(
 		() => true,
 		() => false,
 	);
-	await keeping;
-	if (failure === undefined && stopped === undefined && isWhole) {
-		return kept === undefined
-			? { upload: succeed(null) }
-			: { upload: succeed(toUpload(kept)), file: kept.file };
+	await reception.storing;
+	return conclude(reception, isComplete);
+}
+
+/** Stores the file when the parser finds it, and notes every limit that is exceeded. */
+function watchParser(parser: busboy.Busboy, reception: Reception, files: TemporaryFiles): void {
+	// The pipeline reports errors. Without a listener of its own, the same error would end the process.
+	parser.on("error", ignore);
+	parser.on("file", (field, stream, { filename }) => {
+		stream.on("error", ignore);
+		if (reception.refusal !== undefined || field !== "file" || !filename) {
+			stream.resume();
+			return;
+		}
+		stream.once("limit", () => noteRefusal(reception, { upload: tooLarge(reception.bounds) }));
+		reception.storing = storeFile(stream, filename, reception, files).catch((error: unknown) => {
+			reception.diskError = { error };
+			parser.destroy();
+		});
+	});
+	for (const limit of ["partsLimit", "fieldsLimit", "filesLimit"] as const) {
+		parser.on(limit, () => noteRefusal(reception, { foreign: "body_too_large" }));
 	}
-	await kept?.file.remove();
-	if (failure !== undefined) throw failure.error;
-	// Cut off on the way, or with characters that no form has: a file name may hold them.
-	return stopped ?? { foreign: "invalid_field" };
+}
+
+/** The first reason counts. */
+function noteRefusal(reception: Reception, refusal: Received): void {
+	reception.refusal ??= refusal;
+}
+
+async function storeFile(
+	stream: Readable,
+	name: string,
+	reception: Reception,
+	files: TemporaryFiles,
+): Promise<void> {
+	const stored: StoredFile = { name, bytes: 0, file: await files.create() };
+	reception.stored = stored;
+	for await (const piece of piecesOf(stream)) {
+		await stored.file.append(piece);
+		stored.bytes += piece.length;
+	}
+}
+
+/** Yields the body until it ends, is refused, or is larger than its file may be. */
+async function* readWithinBounds(body: Body, reception: Reception): AsyncGenerator<Uint8Array> {
+	for (let bytes = 0; reception.refusal === undefined; ) {
+		const { done, value } = await body.next();
+		if (done === true) return;
+		bytes += value.length;
+		if (bytes > maxFileBytes(reception.bounds) + MAX_FRAME_BYTES) {
+			noteRefusal(reception, { upload: tooLarge(reception.bounds) });
+		} else {
+			yield value;
+		}
+	}
+}
+
+/** Returns the file of a form that is complete and within its limits. Otherwise removes what was stored of it. */
+async function conclude({ refusal, stored, diskError }: Reception, isComplete: boolean): Promise<Received> {
+	if (diskError === undefined && refusal === undefined && isComplete) {
+		if (stored === undefined) return { upload: succeed(null) };
+		return { upload: succeed(toUpload(stored)), file: stored.file };
+	}
+	await stored?.file.remove();
+	if (diskError !== undefined) throw diskError.error;
+	// The form was cut off, or a file name has characters that no form may contain.
+	return refusal ?? { foreign: "invalid_field" };
 }
 
 const ignore = () => undefined;
 
-/** Undefined for what names no boundary. */
+/** Returns undefined if the content type names no boundary. */
 function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
-	// It tells when the limit is reached, and not when it is passed.
+	// busboy reports a file that reaches the limit, not only one that exceeds it.
 	const limits = { ...LIMITS, fileSize: maxFileBytes(bounds) + 1 };
 	try {
 		return busboy({ headers: { "content-type": type }, defParamCharset: "utf8", limits });
@@ -202,14 +240,14 @@ async function* piecesOf(stream: Readable): AsyncGenerator<Uint8Array> {
 	try {
 		for await (const piece of stream) if (piece instanceof Uint8Array) yield piece;
 	} catch {
-		// Cut off: known already.
+		// The form was cut off, which the pipeline reports.
 	}
 }
 
 const MAX_NAME_CHARACTERS = 120;
 
-/** Its name is bounded, and nothing that a database refuses to store. */
-function toUpload({ name, bytes, file }: { name: string; bytes: number; file: TemporaryFile }): Upload {
+/** Shortens the name, and removes characters that a database refuses to store. */
+function toUpload({ name, bytes, file }: StoredFile): Upload {
 	const shown = name
 		.slice(0, MAX_NAME_CHARACTERS)
 		.toWellFormed()
@@ -244,8 +282,8 @@ async function workOnFile(
 type Body = AsyncIterator<Uint8Array>;
 
 /**
- * Opened when somebody reads it, and not before. As it comes from the socket: the request's own stream would copy it.
- * Never closed, because that would break the connection that the answer goes over.
+ * Returns the body as it comes from the socket, because the stream of the request would copy it. The body is opened at the
+ * first read. It is never closed, because that would break the connection before it is answered.
  */
 function openBody(c: WebContext): Body {
 	let reader: Body | undefined;
@@ -265,6 +303,6 @@ async function discard(body: Body): Promise<void> {
 			bytes += value.length;
 		}
 	} catch {
-		// Whoever has hung up waits for no answer.
+		// A client that has disconnected does not wait for an answer.
 	}
 }
