@@ -1,11 +1,11 @@
-// Rows as a CSV file, any number of them: read a batch at a time, and only when the reader has taken what was there.
-// UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
+// Writes any number of rows as a CSV file. The next batch is read only when the client has taken the one before. The file
+// is UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
-/** About 200 KB of text: all that a file ever holds in memory. */
+/** Number of rows in memory at a time, about 200 KB of text. */
 export const CSV_BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
-/** `kind`: a decimal or a time, which is written as the spreadsheets that the file is for read it. */
+/** `kind` marks decimals and times, which are written in the form that the spreadsheet expects. */
 export type CsvColumns<Row> = readonly (readonly [
 	name: string,
 	cell: (row: Row) => string,
@@ -15,7 +15,7 @@ export type CsvColumns<Row> = readonly (readonly [
 export async function* csvFile<Row>(
 	columns: CsvColumns<Row>,
 	batches: AsyncIterable<readonly Row[]>,
-	/** A semicolon for spreadsheets in most of Europe: then amounts have a comma, and times are written as they read them. */
+	/** With a semicolon the file is for spreadsheets in most of Europe, which expect decimal commas and local times. */
 	separator: CsvSeparator = ",",
 ): AsyncGenerator<string> {
 	const names = columns.map(([name]) => name);
@@ -29,20 +29,20 @@ export async function* csvFile<Row>(
 	}
 }
 
-/** 2026-03-01T12:00:00.000Z is text to a spreadsheet, 2026-03-01 12:00:00 a time in any language. */
+/** Spreadsheets read 2026-03-01T12:00:00.000Z as text, and 2026-03-01 12:00:00 as a time in any language. */
 function asLocal(text: string, kind: "amount" | "time" | undefined): string {
 	if (kind === "amount") return text.replace(".", ",");
 	return kind === "time" ? text.replace("T", " ").replace(/\.\d+Z$/, "") : text;
 }
 
-// One cell (RFC 4180) that a spreadsheet will not take for a formula, and the way back.
+// Cells (RFC 4180) that a spreadsheet does not run as formulas, and the way back.
 
-/** What makes a spreadsheet run a cell, also in the full-width forms that some of them accept. */
+/** Characters that start a formula, including the full-width forms that some spreadsheets accept. */
 const FORMULA_START = "[=+\\-@\\t\\r\\n＝＋－＠]";
 const RUNS = new RegExp(`^'*${FORMULA_START}`);
 const DEFUSED = new RegExp(`^''*${FORMULA_START}`);
 
-/** What parts the cells. Where the comma is the decimal sign, spreadsheets expect a semicolon. */
+/** Separator of the cells. If the comma is the decimal sign, spreadsheets expect a semicolon. */
 export type CsvSeparator = "," | ";";
 
 export function csvLine(cells: readonly string[], separator: CsvSeparator = ","): string {
@@ -54,12 +54,12 @@ function csvCell(text: string): string {
 	return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** An apostrophe in front: spreadsheets then show the text as it is. */
+/** Puts an apostrophe in front, so that spreadsheets show the text unchanged. */
 function defuseCell(text: string): string {
 	return RUNS.test(text) ? `'${text}` : text;
 }
 
-/** So that an exported file can come back as decisions. */
+/** Removes the apostrophe again, so that an exported file can be uploaded with decisions. */
 export function undoDefusing(cell: string): string {
 	return DEFUSED.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,7 +1,6 @@
-// Somebody decides: approve, reject or reverse, one conversion or many in one transaction, by its id or (a shop) by its
-// own order id and event type. Repeating a decision that was already taken answers as before, changes nothing and sends
-// nothing. And who may decide what (contract section 3): approving and reversing are the shop's, rejecting is the shop's
-// or the review team's.
+// Approves, rejects or reverses one conversion or many in one transaction. A conversion is named by its id, or by a shop
+// with its own order id and event type. Repeating a decision gives the same answer, changes nothing and sends nothing.
+// The shop may approve, reject and reverse. The review team may only reject (contract section 3).
 
 import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
@@ -23,7 +22,7 @@ export type Decision =
 	| { move: "reject"; decidedBy: Side; reason: Reason }
 	| { move: "reverse"; decidedBy: "shop"; reason: Reason };
 
-/** On a test conversion anybody takes any step, and the history says whose it was. */
+/** Anybody may make any decision about a test conversion. The history names the person. */
 export type TestDecision =
 	| { move: "approve"; decidedBy: Side }
 	| { move: "reject" | "reverse"; decidedBy: Side; reason: Reason };
@@ -31,7 +30,7 @@ export type TestDecision =
 export const DECISION_MOVES = ["approve", "reject", "reverse"] as const;
 export type DecisionMove = Decision["move"];
 
-/** In whose name a person decides. */
+/** The party for which a person decides. */
 export type Side = Exclude<DecidedBy, "window">;
 
 export interface DecisionRequest {
@@ -40,9 +39,9 @@ export interface DecisionRequest {
 }
 
 export interface DecidedRequest {
-	/** As it is now. */
+	/** The conversion after the decision. */
 	conversion: Conversion;
-	/** "already": it was decided so before; nothing changed and nothing is sent. */
+	/** "already" if the same decision had been made before. Nothing changed and nothing is sent. */
 	outcome: "changed" | "already";
 }
 
@@ -50,7 +49,7 @@ export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
-/** At most MAX_STEPS requests. */
+/** Decides at most MAX_STEPS requests. */
 export function decideMany(
 	trx: Db,
 	deps: InTransaction,
@@ -66,7 +65,7 @@ export function decideMany(
 			eventType: conversion.event_type,
 			present: conversion,
 			judge: (present) =>
-				// Removed meanwhile, and perhaps reported again: that is another sale than was decided about.
+				// The conversion was removed meanwhile. If it was reported again, that is a different sale.
 				present?.public_id === conversion.public_id
 					? judgeOn(present, decision, personId, (decided) => decided)
 					: { kind: "answer", result: refuseBusy() },
@@ -91,7 +90,7 @@ export interface OrderName {
 	eventType: EventType;
 }
 
-/** A shop's, to be judged with others: see judge-and-move. */
+/** Prepares a shop's decision, which is checked together with others. See judge-and-move.ts. */
 export function decisionRequest(
 	programme: Programme,
 	order: OrderName,
@@ -135,7 +134,7 @@ function judgeOn<Done>(
 	}
 }
 
-/** The outcome word is the same for a decision that is made and one that was made before. */
+/** The outcome is the same whether the decision is made now or was made before. */
 function decidedAs(
 	{ move }: Decision | TestDecision,
 	{ conversion }: DecidedRequest,
@@ -143,7 +142,7 @@ function decidedAs(
 	return { outcome: OUTCOMES[move], conversion, showsPixelWorks: false };
 }
 
-/** `known` are the event types that this order is on record with. */
+/** `known` lists the event types with which the order is recorded. */
 export function refuseUnknownOrder(
 	{ orderId, eventType }: OrderName,
 	known: readonly EventType[],
@@ -188,7 +187,7 @@ export function judgeDecision(side: Side, move: DecisionMove, reason: string | u
 	return succeed({ move, decidedBy: "shop", reason: parsed.value });
 }
 
-/** The shop's moves, whoever tries them out: no money hangs on a test conversion. */
+/** A test conversion allows all moves of the shop to everybody, because no money depends on it. */
 export function judgeTestDecision(side: Side, move: DecisionMove, reason: string): Result<TestDecision> {
 	const judged = judgeDecision("shop", move, reason);
 	return judged.ok ? succeed({ ...judged.value, decidedBy: side }) : judged;

@@ -1,6 +1,6 @@
-// Windows that end by themselves: recorded conversions are approved after the approval window, and parked ones that
-// nobody confirmed expire. A batch is one transaction, so being killed in between loses nothing and repeats nothing, and
-// a million due rows take no more memory than one batch. Workers share what is due: each passes over what another has.
+// Ends windows: recorded conversions are approved after the approval window, and parked ones that nobody confirmed expire.
+// Each batch is one transaction, so a crash loses and repeats nothing, and a million due rows take no more memory than one
+// batch. Several workers share the work, because each skips rows that another has locked.
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/queries/conversions.ts";
@@ -22,18 +22,18 @@ const APPROVAL: Window = {
 	}),
 };
 
-/** Expired ones are kept for the retention time, which counts from the end of their window. */
+/** Expired conversions are removed after the retention time, which counts from the end of their window. */
 const PARKING: Window = {
 	status: "PARKED",
 	stepFor: (known, nowMs) => ({ move: "expire", known, change: { window_ends_at_ms: nowMs } }),
 };
 
-/** Resolves to how many were approved. Stops between batches when `isStopping` says so. */
+/** Approves due conversions and returns their number. Stops between two batches if the service stops. */
 export function approveDue(deps: ConversionsDeps, isStopping: () => boolean): Promise<number> {
 	return endWindows(deps, APPROVAL, isStopping);
 }
 
-/** Resolves to how many expired. A postback that comes later records the order as a new sale. */
+/** Lets parked conversions expire and returns their number. A later sale report records the order as a new sale. */
 export function expireParked(deps: ConversionsDeps, isStopping: () => boolean): Promise<number> {
 	return endWindows(deps, PARKING, isStopping);
 }
@@ -41,15 +41,15 @@ export function expireParked(deps: ConversionsDeps, isStopping: () => boolean): 
 async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () => boolean): Promise<number> {
 	const { store, clock } = deps;
 	const { status } = window;
-	// Asked outside a transaction first, because that takes no lock: most of the time nothing has ended.
+	// The first check is outside a transaction, because it then takes no lock. Most of the time nothing is due.
 	if ((await findOldestEndedWindow(store, status, clock.nowMs())) === null) return 0;
 	let ended = 0;
-	// Each batch goes on where the one before ended: while a long snapshot is open (a dump), PostgreSQL keeps the index
-	// entries of all that have been ended, and would read them again for every batch. What another worker had in its hands
-	// and gave back is found from the front at the next look.
+	// Each batch continues where the one before ended. While a long snapshot is open, such as a dump, PostgreSQL keeps the
+	// index entries of finished rows and would read them again for every batch. Rows that another worker had locked and
+	// released are found by the next run.
 	let fromMs = 0;
 	while (!isStopping()) {
-		// Read before anything is waited for: by then nobody may be sure of the time any more.
+		// The time is read before any wait, because the clock may be in doubt afterwards.
 		const byMs = clock.nowMs();
 		const { taken, made } = await store.transact(async (trx) => {
 			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });

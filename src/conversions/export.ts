@@ -1,4 +1,4 @@
-// The conversions of a list as a file.
+// Exports the conversions of a list as a CSV file.
 
 import { isoTime } from "../domain/time.ts";
 import {
@@ -33,7 +33,7 @@ const COLUMNS: CsvColumns<Conversion> = [
 
 type Credited = Conversion & { credit: NamedCredit | undefined };
 
-/** Behind the others, of a programme that credits partners. */
+/** Additional columns of a programme that credits partners. */
 const PARTNER_COLUMNS: CsvColumns<Credited> = [
 	["partner", ({ credit }) => credit?.partnership?.partner_name ?? ""],
 	["partnerId", ({ credit }) => credit?.partnership?.partner_public_id ?? ""],

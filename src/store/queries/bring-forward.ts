@@ -8,16 +8,16 @@ import type { Db, Store } from "../store.ts";
 
 export interface Waiting {
 	id: number;
-	/** The number of its last attempt, as whoever asks has seen it: after another one nobody has asked. */
+	/** Number of the last attempt that the person saw. If there has been another attempt, the request no longer applies. */
 	seq: number;
 }
 
-/** A row of the queue, as much of it as is needed to walk along it. */
+/** Position of a row in the queue. */
 interface WaitingRow extends Waiting {
 	dueAtMs: number;
 }
 
-/** Per transaction; what is more goes batch by batch, so that nobody else waits for it. */
+/** Maximum number of rows in a transaction, so that others do not wait for long. */
 export const BATCH_ROWS = 500;
 
 /**
@@ -27,8 +27,8 @@ export const BATCH_ROWS = 500;
 const IN_PROGRESS_SOON_MS = 5 * SECOND_MS;
 
 /**
- * Those of them that were brought forward; null when there is no URL or no secret now. The others are due already or
- * almost, have been tried since, are of a URL that was removed, or have ended.
+ * Returns the deliveries that were brought forward, or null if there is no URL or no secret. The others are already or
+ * almost due, have been tried since, belong to a URL that was removed, or are finished.
  */
 export async function bringForward(
 	trx: Db,
@@ -40,8 +40,8 @@ export async function bringForward(
 	if (epoch === undefined) return null;
 	if (waiting.length === 0) return [];
 	const list = waiting.map(({ id, seq }) => ({ id, seq }));
-	// One statement: of two that bring the same row forward, the second finds it due. And the ids once more: SQLite would
-	// read the whole queue and look each row up in the list.
+	// With one statement, the second of two requests for the same row finds it already due. The condition on the ids keeps
+	// SQLite from reading the whole queue.
 	const { rows } = await sql<{ id: number }>`with ${valueList("seen", { id: "bigint", seq: "integer" }, list)}
 		update queue set due_at_ms = ${nowMs} from seen
 			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
@@ -52,9 +52,9 @@ export async function bringForward(
 }
 
 /**
- * What is pending of a Postback URL that was removed falls due now, the soonest first: the engine finds that its epoch is
- * over, and cancels it. What is left when `goesOn` says no, or this is broken off, is cancelled when it falls due by
- * itself. Resolves to whether that was all.
+ * Makes pending deliveries of a removed Postback URL due now, so that the engine finds their epoch outdated and cancels
+ * them. Deliveries that are left when `goesOn` returns false, or after a crash, are cancelled at their own due time.
+ * Returns whether none was left.
  */
 export async function bringRemovedForward(
 	store: Store,
@@ -81,8 +81,8 @@ export async function bringRemovedForward(
 }
 
 /**
- * What waits for its next attempt, the soonest first, along queue_by_due. Nothing that was tried since the walk began: it
- * would meet what fails again meanwhile, and bring it forward again and again.
+ * Yields deliveries that wait for their next attempt by due time. Uses queue_by_due. Deliveries tried since the walk began
+ * are left out, because one that fails again meanwhile would be brought forward again and again.
  */
 export async function* walkWaiting(
 	store: Pick<Store, "lookAlongIndexes">,
@@ -125,7 +125,7 @@ async function listWaiting(
 		.execute();
 }
 
-/** Of the programme's Postback URL, while there is one and an active signing secret: contract section 1, rule 4. */
+/** Returns the epoch of the Postback URL if there is one and an active signing secret (contract section 1, rule 4). */
 export async function findSendingEpoch(trx: Db, programmeId: number): Promise<number | undefined> {
 	const programme = await trx
 		.selectFrom("programmes")
@@ -139,13 +139,12 @@ export async function findSendingEpoch(trx: Db, programmeId: number): Promise<nu
 	return programme?.endpoint_epoch;
 }
 
-// Values that a statement brings along as a table of its own, so that many rows are changed by one statement on both
-// databases.
+// A list of values as a table, so that one statement changes many rows on both databases.
 
-/** The columns of the list, with their types: PostgreSQL takes a value in a list for text unless it is told otherwise. */
+/** Columns of the list with their types. Without them PostgreSQL takes every value for text. */
 type Columns = Readonly<Record<string, "text" | "integer" | "bigint">>;
 
-/** To stand behind `with`: `name (columns) as (values …)`. There must be a row. */
+/** Returns `name (columns) as (values …)` to follow `with`. There must be at least one row. */
 export function valueList<List extends Columns>(
 	name: string,
 	columns: List,

@@ -1,5 +1,5 @@
-// Stretches of the indexes of conversions, in the order of the index: as they were recorded, by the time of the sale, or
-// by the basket. A page costs the same among a thousand rows and a million.
+// Reads stretches of the indexes of conversions: by recording, by the time of the sale, or by the basket value. A page
+// costs the same among a thousand rows and among a million.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../../domain/conversion.ts";
@@ -9,49 +9,49 @@ import type { Db } from "../store.ts";
 import { BASKET_MINOR } from "../tables/conversions.ts";
 
 export interface BucketFilter {
-	/** Left out: all of them. */
+	/** All programmes by default. */
 	programmeId?: number | undefined;
 	status?: Status | undefined;
-	/** These two within a programme only: no index knows them across all. */
+	/** Only with `programmeId`, like `isTest`, because no index over all programmes contains them. */
 	eventType?: EventType | undefined;
 	isTest?: boolean | undefined;
 }
 
 export interface TimeFilter {
-	/** Recorded at this moment or later. */
+	/** Earliest time of recording. */
 	fromMs?: number | undefined;
-	/** Recorded before this moment. */
+	/** Time before which the conversion was recorded. */
 	beforeMs?: number | undefined;
 }
 
-/** Sorting by anything but when it was recorded works within a programme only. */
+/** Sorting by sale or basket works only within a programme. */
 export interface ConversionSort {
 	by: "recorded" | "sale" | "basket";
 	direction: "asc" | "desc";
 }
 
-/** Values of an index's first columns: its rows lie together there. */
+/** Values of the first columns of an index. Rows with these values are next to each other in it. */
 type Bucket = Readonly<Record<string, string | number>>;
 
-/** What an index sorts by before the id. */
+/** Expression by which an index sorts before the id. */
 const KEYS: Readonly<Record<ConversionSort["by"], RawBuilder<unknown> | null>> = {
 	recorded: null,
 	sale: sql.raw("occurred_at_ms"),
 	basket: sql.raw(BASKET_MINOR),
 };
 
-/** More than any basket: see domain/money. */
+/** Greater than any basket value (domain/money.ts). */
 export const MOST_MINOR = 10 ** 17;
 
 /**
- * Ids are given in the order of time, but for what processes with their own clocks do at the same moment: within
- * this much of a border rows are looked at one by one.
+ * Ids follow the time of recording, except that processes with different clocks record at the same moment. Within this
+ * distance from the limit of a time range, the time of each row is checked.
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
 /**
- * A list in the order of recording is the merge of its buckets (status, event type, test or not). Of all programmes:
- * along conversions_by_status. Of one: conversions_by_bucket, or conversions_by_programme.
+ * Returns the buckets (status, event type, test or not) that a list in the order of recording merges. All programmes use
+ * conversions_by_status. One programme uses conversions_by_bucket, or conversions_by_programme without a filter.
  */
 export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilter): Bucket[] {
 	if (programmeId === undefined) return [status === undefined ? {} : { status }];
@@ -67,15 +67,15 @@ export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilt
 	);
 }
 
-/** Between two positions, both left out. */
+/** Part of an index between two positions. The positions themselves are excluded. */
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
-	/** Besides: the condition on the time itself. */
+	/** Additional condition on the time of recording. */
 	exactly?: RawBuilder<unknown>;
 }
 
-/** The first positions of the stretch in each bucket, one bucket after the other. */
+/** Selects the first positions of the stretch in each bucket. */
 export function positionsIn(
 	buckets: readonly Bucket[],
 	stretch: Stretch,
@@ -87,7 +87,7 @@ export function positionsIn(
 	return sql<Cursor>`${sql.join(parts, sql` union all `)}`;
 }
 
-/** The first of all that was found, in the order that is asked for. */
+/** Selects the first of all positions in the requested order. */
 export function firstOf(
 	positions: RawBuilder<Cursor>,
 	{ by, direction }: ConversionSort,
@@ -99,10 +99,10 @@ export function firstOf(
 }
 
 /**
- * The positions at one end of a bucket, as a stretch of its index, said twice. PostgreSQL reads the comparison of whole
- * rows: with `=` it would be free to walk the newest rows of everybody in the hope of meeting this bucket's soon, and for
- * a large shop that has stopped selling that is the whole table. SQLite, which does not see the key in such a
- * comparison, reads the columns one by one. Wrapped, because SQLite takes a limit inside a union only so.
+ * Selects the positions at one end of a bucket. The limits of the stretch are written twice. PostgreSQL uses the
+ * comparison of whole rows. With `=` it might scan the newest rows of all shops until it meets this bucket, which is the
+ * whole table for a large shop that has stopped selling. SQLite cannot use an index for such a comparison, so it uses the
+ * conditions on single columns. The outer select is needed because SQLite allows no limit directly inside a union.
  */
 function readBucket(
 	bucket: Bucket,
@@ -130,8 +130,8 @@ function readBucket(
 }
 
 /**
- * Moments become positions among the ids, so that no index has to know about time. Rows that come later have higher
- * ids than any border found: a listing that goes down may keep its stretch.
+ * Converts a time range into a range of ids, so that no index has to contain the time of recording. New rows get higher
+ * ids, so a list with the newest rows first may keep its range.
  */
 export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
 	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;

@@ -1,5 +1,5 @@
-// Counts and sums of conversions, of a programme or of all, a slice at a time: reading a million rows at once would keep
-// everybody else waiting for seconds.
+// Counts and sums of conversions of one programme or of all, in slices. One statement over a million rows would delay all
+// other reads for seconds.
 
 import { sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
@@ -9,26 +9,26 @@ import type { Db } from "../store.ts";
 export interface TallyGroup {
 	status: Status;
 	currency: string;
-	/** Days since 1970-01-01, UTC: when it was recorded here, as the list of conversions has it. */
+	/** Day of recording, in days since 1970-01-01 (UTC). */
 	day: number;
 	count: number;
-	/** In minor units of the currency. */
+	/** Amounts in minor units of the currency. */
 	basketMinor: bigint;
 	commissionMinor: bigint;
 	feeMinor: bigint;
 }
 
 export interface TallySlice {
-	/** Without test conversions, which stay out of totals. */
+	/** Sums without test conversions. */
 	groups: TallyGroup[];
-	/** How many tests there are: a list shows them too. */
+	/** Number of test conversions, which lists show. */
 	tests: readonly { status: Status; count: number }[];
-	/** Where the next slice begins; null when nothing was left. */
+	/** Last id of the slice, or null if there were no more rows. */
 	lastId: number | null;
 }
 
 export interface SliceRequest {
-	/** Left out: of all programmes, along the primary key. */
+	/** All programmes by default, in the order of the primary key. */
 	programmeId?: number | undefined;
 	afterId: number;
 	limit: number;
@@ -78,13 +78,13 @@ function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
 	return programmeId === undefined ? rows : rows.where("programme_id", "=", programmeId);
 }
 
-// An amount has up to sixteen digits (domain/money), so a sum may be more than 64 bits hold. Each is summed in two halves,
-// which also keeps both below what a JavaScript number holds exactly.
+// An amount has up to sixteen digits (domain/money.ts), so a sum may not fit into 64 bits. The upper and the lower digits
+// are therefore added separately. Both sums are small enough for a JavaScript number.
 
 const HALF = 100_000_000;
 
 export function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
-	// Amounts have exactly the currency's digits: without the point they are minor units.
+	// Amounts always have the currency's number of decimals, so without the point they are minor units.
 	const minor = sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
 	return [
 		sql<number>`cast(sum(${minor} / ${sql.lit(HALF)}) as bigint)`.as(`${column}_high`),

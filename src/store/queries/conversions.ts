@@ -1,4 +1,4 @@
-// Conversions, found one by one or many at once, and the moves of one. What changes them is in hot-writes.ts.
+// Finds conversions and their moves. The statements that change them are in hot-writes.ts.
 
 import { type Selectable, sql } from "kysely";
 import { type KnownOrder, reportedOrderId, type Status } from "../../domain/conversion.ts";
@@ -9,7 +9,7 @@ import type { Conversion, MovesTable } from "../tables/conversions.ts";
 
 export type { Conversion, NewConversion } from "../tables/conversions.ts";
 
-/** A move of one conversion and who made it. */
+/** A move of a conversion and the person who made it. */
 export interface HistoryMove extends Selectable<MovesTable> {
 	person_email: string | null;
 	person_kind: PersonKind | null;
@@ -37,13 +37,13 @@ export async function findByPublicId(
 	return found?.programme_id === programmeId ? found : undefined;
 }
 
-/** In all programmes: the caller checks whose they are. */
+/** Finds conversions of any programme. The caller checks to which programme they belong. */
 export async function findManyByPublicId(db: Db, publicIds: readonly string[]): Promise<Conversion[]> {
 	if (publicIds.length === 0) return [];
 	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
 }
 
-/** Every conversion of these orders, whatever its event type. For jobs and pages; calls have HotWrites. */
+/** Finds the conversions of these orders for jobs and pages, whatever their event type. Signed calls use HotWrites. */
 export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const found: Conversion[] = [];
 	for (const [programmeId, wanted] of Map.groupBy(orders, ({ programme_id }) => programme_id)) {
@@ -54,7 +54,7 @@ export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise
 	return found;
 }
 
-/** Along conversions_tests, whose condition has to be said in its own words. */
+/** Uses conversions_tests, so the condition must be written exactly as in that index. */
 export async function findNewestTest(db: Db, programmeId: number): Promise<Conversion | undefined> {
 	return db
 		.selectFrom("conversions")
@@ -66,7 +66,7 @@ export async function findNewestTest(db: Db, programmeId: number): Promise<Conve
 		.executeTakeFirst();
 }
 
-/** Since when the oldest of those has waited whose window has ended; null when there is none. Along conversions_by_window. */
+/** Returns when the oldest window that has ended did end, or null if there is none. Uses conversions_by_window. */
 export async function findOldestEndedWindow(
 	store: Pick<Store, "lookAlongIndexes">,
 	status: Status,
@@ -83,8 +83,8 @@ export async function findOldestEndedWindow(
 }
 
 /**
- * Those whose window ended from `fromMs` to `byMs`, the oldest first, for this transaction alone. A plain select, and no
- * list inside another statement's `in (…)`: PostgreSQL may run such a list again for every row it looks at.
+ * Returns conversions whose window ended from `fromMs` to `byMs`, the oldest first, and locks them. This is a statement of
+ * its own, because PostgreSQL may run a subquery inside `in (…)` again for every row.
  */
 export async function takeWindowEnded(
 	trx: Db,
@@ -106,7 +106,7 @@ function windowEnded(db: Db, status: Status, byMs: number) {
 	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
 }
 
-/** The oldest first. */
+/** Lists the oldest move first. */
 export async function listMoves(db: Db, conversionId: number): Promise<HistoryMove[]> {
 	return db
 		.selectFrom("moves")

@@ -1,4 +1,4 @@
-// Deliveries as people see them, and putting finished ones back into the queue.
+// Finds deliveries, and puts finished ones back into the queue.
 
 import { type Selectable, sql } from "kysely";
 import type { Clock } from "../../ports.ts";
@@ -8,7 +8,7 @@ import { BATCH_ROWS, findSendingEpoch, valueList } from "./bring-forward.ts";
 
 export type Delivery = Selectable<DeliveriesTable>;
 
-/** Those of them that are this programme's. */
+/** Returns those of the deliveries that belong to the programme. */
 export async function findDeliveries(
 	db: Db,
 	programmeId: number,
@@ -23,13 +23,13 @@ export async function findDeliveries(
 		.execute();
 }
 
-/** When it finally failed, both ends included. */
+/** Range of the time of the final failure, including both ends. */
 export interface FailedSpan {
 	fromMs?: number | undefined;
 	untilMs: number;
 }
 
-/** Those that were neither resent nor set aside, the oldest failures first. */
+/** Returns failed deliveries that were neither resent nor set aside, the oldest failures first. */
 export async function failedWithin(
 	db: Db,
 	programmeId: number,
@@ -48,7 +48,7 @@ export async function failedWithin(
 		.execute();
 }
 
-/** A batch at a time, as long as whoever takes it resends or sets aside what is in it. */
+/** Yields failed deliveries in batches. The caller must resend or set aside each batch, or it gets the same one again. */
 export async function* walkFailed(db: Db, clock: Clock, programmeId: number, span: FailedSpan) {
 	for (let found = BATCH_ROWS; found === BATCH_ROWS; await clock.yieldLoop()) {
 		const failed = await failedWithin(db, programmeId, span, BATCH_ROWS);
@@ -59,7 +59,7 @@ export async function* walkFailed(db: Db, clock: Clock, programmeId: number, spa
 
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
 
-/** Programmes with a Postback URL whose callbacks failed within the span, those with the most first; or that one. */
+/** Lists programmes with a Postback URL and failed callbacks in the span, most failures first. May be limited to one. */
 export async function listFailedProgrammes(
 	db: Db,
 	{ fromMs = 0, untilMs }: FailedSpan,
@@ -89,7 +89,7 @@ export async function listFailedProgrammes(
 		.execute();
 }
 
-/** Only what is failed still: one that was resent meanwhile would be out of sight when it fails again. */
+/** Sets aside deliveries that are still failed. One that was resent meanwhile must stay visible if it fails again. */
 export async function setAside(trx: Db, rows: readonly { id: number }[]): Promise<readonly unknown[]> {
 	if (rows.length === 0) return [];
 	const ids = rows.map(({ id }) => id);
@@ -97,7 +97,7 @@ export async function setAside(trx: Db, rows: readonly { id: number }[]): Promis
 	return failed.set({ set_aside: 1 }).returning("id").execute();
 }
 
-/** Starts a new run of each and returns those it started; null when there is no URL or no secret now. */
+/** Starts a new run of each delivery and returns the started ones, or null if there is no URL or no secret. */
 export async function requeue(
 	trx: Db,
 	programmeId: number,
@@ -107,8 +107,8 @@ export async function requeue(
 	const epoch = await findSendingEpoch(trx, programmeId);
 	if (epoch === undefined) return null;
 	if (deliveries.length === 0) return [];
-	// Names the state each was found in: two people pressing the button at once start one run. And the ids once more:
-	// for hundreds SQLite would read the whole table and look each row up in the list.
+	// The condition on the state makes two people who press the button at once start only one run. The condition on the
+	// ids keeps SQLite from reading the whole table if there are hundreds.
 	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
 	const columns = { id: "bigint", state: "text", run: "integer" } as const;
 	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}

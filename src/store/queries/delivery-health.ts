@@ -1,27 +1,27 @@
-// How a programme's callbacks are doing: the newest answers for their speed, what has waited longest, what is undelivered.
-// Bounded by the indexes it walks, so that a page costs the same with two million deliveries.
+// Health of a programme's callbacks: how fast the newest answers came, the oldest pending delivery, and the number of
+// undelivered ones. Every read is limited, so a page costs the same with two million deliveries.
 
 import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 
-/** Enough for a ninety-fifth percentile that does not jump, few enough for a page. */
+/** Number of deliveries for the 95th percentile. With fewer it would jump, with more the page would be slow. */
 const NEWEST_DELIVERIES = 500;
-/** Beyond it nobody reads the exact number, and a page must not count on. */
+/** Limit for counting on pages. Nobody needs an exact number beyond it. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
 
-/** For what a form left to do: its reader is told the exact number. */
+/** No limit, for messages that state how many are left. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
-/** Those that failed and were neither resent nor set aside, counted up to the limit. Along deliveries_in_sight. */
+/** Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses deliveries_in_sight. */
 export function countFailed(db: Db, programmeId: number, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
 	const failed = sql`select 1 from deliveries
 		where receiver_id = ${programmeId} and failed_at_ms is not null and set_aside is null`;
 	return countFew(db, failed, most);
 }
 
-/** Those that wait for a later attempt, counted up to the limit. Along queue_by_due. */
+/** Counts deliveries that wait for a later attempt, up to the limit. Uses queue_by_due. */
 export function countWaiting(
 	db: Db,
 	programmeId: number,
@@ -39,7 +39,7 @@ export async function countFew(db: Db, query: RawBuilder<unknown>, most: number)
 	return rows[0]?.count ?? 0;
 }
 
-/** Along queue_by_due. */
+/** Selects queued deliveries by due time. Uses queue_by_due. */
 function selectQueued(db: Db, programmeId: number) {
 	return db
 		.selectFrom("queue")
@@ -49,7 +49,7 @@ function selectQueued(db: Db, programmeId: number) {
 		.limit(MAX_COUNTED_UNDELIVERED);
 }
 
-/** How long the shop took to answer, of the newest deliveries' attempts; unsorted, without those unanswered. */
+/** Returns how long the shop took to answer the newest attempts, unsorted and without unanswered ones. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
 	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
 		from (select id from deliveries where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
@@ -59,15 +59,15 @@ export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: nu
 }
 
 export interface Pending {
-	/** Counted up to the limit. */
+	/** Number of pending deliveries, up to the limit. */
 	count: number;
-	/** When the oldest of them was made. At the limit there may be an older one that was not looked at. */
+	/** Time at which the oldest of them was created. At the limit an older one may exist. */
 	oldestAtMs: number | null;
 }
 
 export async function findOldestPending(db: Db, programmeId: number): Promise<Pending> {
 	const queued = await selectQueued(db, programmeId).execute();
-	// Numbers follow the time of making.
+	// Ids follow the time of creation.
 	const oldest = await db
 		.selectFrom("deliveries")
 		.select("created_at_ms as createdAtMs")
@@ -77,15 +77,15 @@ export async function findOldestPending(db: Db, programmeId: number): Promise<Pe
 }
 
 export interface Undelivered {
-	/** On their way, or waiting for their next attempt. Counted up to the limit, like those that failed. */
+	/** Number of deliveries in progress or waiting for an attempt, up to the limit. */
 	waiting: number;
-	/** When the next of them is due; it may be in the past while it is under way. Null when none waits. */
+	/** Due time of the next one, or null if none waits. It is in the past while that delivery is in progress. */
 	nextDueAtMs: number | null;
-	/** Finally failed, and neither resent nor set aside since. */
+	/** Number of deliveries that failed and were neither resent nor set aside, up to the limit. */
 	failed: number;
 }
 
-/** Along queue_by_due and deliveries_in_sight. */
+/** Uses queue_by_due and deliveries_in_sight. */
 export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
 	const waiting = await selectQueued(db, programmeId).execute();
 	return {
@@ -95,8 +95,8 @@ export async function countUndelivered(db: Db, programmeId: number): Promise<Und
 	};
 }
 
-// How callbacks went, by the hour: one row a programme and hour, so that "the last 24 hours" and "the last 14
-// days" are read from a few hundred rows however many deliveries there are.
+// Callback attempts by hour. There is one row for each programme and hour, so the last 24 hours and the last 14 days are a
+// few hundred rows, however many deliveries there are.
 
 export interface CallbackCount {
 	programmeId: number;
@@ -105,7 +105,7 @@ export interface CallbackCount {
 	failed: number;
 }
 
-/** In one statement, in the order of the programmes: two engines that meet there must not wait for each other. */
+/** Adds counts in one statement, sorted by programme, so that two engines cannot deadlock. */
 export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[]): Promise<void> {
 	if (counts.length === 0) return;
 	const rows = counts
@@ -128,7 +128,7 @@ export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[
 		.execute();
 }
 
-/** The oldest first; hours without an attempt are missing. */
+/** Lists the oldest hour first. Hours without an attempt are missing. */
 export async function listCallbackHours(
 	db: Db,
 	programmeId: number,
@@ -145,7 +145,7 @@ export async function listCallbackHours(
 
 export type CallbackTotals = Pick<CallbackCount, "delivered" | "failed">;
 
-/** Of all programmes, along callback_hours_by_hour. */
+/** Adds up the attempts of all programmes. Uses callback_hours_by_hour. */
 export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Promise<CallbackTotals> {
 	const { delivered, failed } = await db
 		.selectFrom("callback_hours")
@@ -159,7 +159,7 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 	return { delivered: Number(delivered), failed: Number(failed) };
 }
 
-// Shops whose callbacks are failing now, for the network's staff: those with the most undelivered callbacks first.
+// Shops whose callbacks are failing now, for the network's staff. Shops with the most undelivered callbacks come first.
 
 type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";
 
@@ -170,17 +170,17 @@ export interface FailingShop
 	name: string;
 	sinceMs: number;
 	toldAtMs: number | null;
-	/** Both counted up to the limit. */
+	/** Number of waiting callbacks, up to the limit, like `failed`. */
 	waiting: number;
 	failed: number;
 }
 
-/** Looked at, those that have been failing the longest; more fail together only when the fault is ours. */
+/** Maximum number of shops that are read, those failing for the longest. More fail at once only if the fault is ours. */
 const MAX_LOOKED_AT = 200;
 
 export interface FailingShops {
 	shops: readonly FailingShop[];
-	/** How many were left out. */
+	/** Number of failing shops that are not listed. */
 	more: number;
 }
 
@@ -196,7 +196,7 @@ export async function listFailingShops(db: Db, limit: number, nowMs: number): Pr
 
 async function readFailing(db: Db): Promise<FailingShop[]> {
 	const few = sql.lit(MAX_COUNTED_UNDELIVERED);
-	// All that is open at one time is little, and is read along notices_open: hence the condition that always holds.
+	// Few notices are open at a time. The condition on receiver_id always holds and makes the database use notices_open.
 	const { rows } = await sql<FailingShop>`
 		select p.public_id as "publicId", p.name, n.opened_at_ms as "sinceMs", n.told_at_ms as "toldAtMs",
 			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,

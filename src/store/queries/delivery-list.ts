@@ -1,4 +1,4 @@
-// "Postbacks sent to your shop": a programme's deliveries as a list, along the index that fits the question.
+// The list "Postbacks sent to your shop" with a programme's deliveries. Each filter uses the index that fits it.
 
 import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -15,21 +15,21 @@ export interface DeliveryFilter extends PageRequest {
 	programmeId: number;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
-	/** Any part of an order id, or a conversion's id. */
+	/** Part of an order id, or the id of a conversion. */
 	search?: OrderSearch | undefined;
 }
 
 type DeliveryRow = Awaited<ReturnType<typeof readRows>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
-	/** Of one that is tried and not delivered: the status that was received last may be of an earlier attempt. */
+	/** Last attempt of a delivery that was tried and is not delivered. `lastHttpStatus` may be of an earlier attempt. */
 	lastAttempt: LastAttempt | null;
 }
 
-/** More than a page shows at once. */
+/** Number of deliveries that are watched for changes. A page shows fewer. */
 const WATCHED_ROWS = 50;
 
-/** The newest first; failed ones by when they failed, pending ones by when they are due. */
+/** Lists the newest deliveries first. Failed ones are sorted by the time of failure, pending ones by due time. */
 export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
 	const page = await readPage(db, filter);
 	return { ...page, rows: await withLastAttempts(db, page.rows) };
@@ -40,7 +40,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (search !== undefined) {
-		// The conversions a page, as their own list finds them; each has four callbacks at most.
+		// The page consists of conversions as their own list finds them. Each has at most four callbacks.
 		const found = await listConversions(db, {
 			programmeId,
 			search,
@@ -56,7 +56,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
 }
 
-/** What the newest deliveries, calls and answers of listeners have come to: an open page is rendered again when it differs. */
+/** Returns a text that changes with the newest deliveries, calls and answers of listeners. Open pages then refresh. */
 export async function newestProgress(db: Db, programmeId: number): Promise<string> {
 	const deliveries = await db
 		.selectFrom("deliveries")
@@ -100,7 +100,7 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 	return row.id;
 }
 
-/** What every list of deliveries, and each one's own page, shows of them. */
+/** Selects the columns that lists and the page of a delivery show. */
 function selectDeliveries(db: Db) {
 	return db
 		.selectFrom("deliveries")
@@ -113,7 +113,7 @@ function selectDeliveries(db: Db) {
 			"deliveries.public_id as publicId",
 			"deliveries.state",
 			"deliveries.run",
-			// What a form sends back: the number of the last attempt that its reader saw.
+			// A form sends this number back, so that it names the last attempt that the person saw.
 			"deliveries.attempts as seq",
 			"deliveries.last_http_status as lastHttpStatus",
 			"deliveries.created_at_ms as createdAtMs",
@@ -127,7 +127,7 @@ function selectDeliveries(db: Db) {
 		]);
 }
 
-/** Each along its index: deliveries_failed, queue_by_due (a row is in it while its delivery is pending), deliveries_by_receiver. */
+/** Uses deliveries_failed for failed deliveries, queue_by_due for pending ones, and deliveries_by_receiver for others. */
 function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
@@ -162,12 +162,12 @@ async function readOfConversions(db: Db, conversions: readonly { id: number }[])
 	return ofThem.orderBy("events.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
-// One delivery with everything that was sent for it: its event, and every attempt with where it went.
+// One delivery with its event and all attempts.
 
 export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
 export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
 
-/** Seven a run, and nobody resends this often by hand: the newest are shown. */
+/** Maximum number of attempts on a page, the newest ones. A run has seven, and nobody resends that often. */
 const MAX_SHOWN_ATTEMPTS = 100;
 
 export async function findDeliveryDetail(db: Db, programmeId: number, publicId: string) {
@@ -183,7 +183,7 @@ export async function findDeliveryDetail(db: Db, programmeId: number, publicId: 
 		.executeTakeFirst();
 }
 
-/** The newest first. */
+/** Lists the newest attempts first. */
 export async function listAttempts(db: Db, deliveryId: number) {
 	return db
 		.selectFrom("attempts")
@@ -196,17 +196,17 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.execute();
 }
 
-// The newest attempt of each of a few deliveries, for lists that say what came back last.
+// The newest attempt of each of a few deliveries, for lists that show the last answer.
 
 export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail" | "answer"> {
 	deliveryId: number;
 	result: AttemptResult;
 }
 
-/** None of those that have not been tried. */
+/** Deliveries that have not been tried have no entry. */
 export async function listLastAttempts(db: Db, deliveryIds: readonly number[]): Promise<LastAttempt[]> {
 	if (deliveryIds.length === 0) return [];
-	// Attempts are numbered from one, and the delivery knows how many there are.
+	// Attempts are numbered from one, so the number of attempts is the number of the last one.
 	const { rows } = await sql<LastAttempt>`
 		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail, a.answer
 		from deliveries d join attempts a on a.delivery_id = d.id and a.seq = d.attempts

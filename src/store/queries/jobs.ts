@@ -1,5 +1,5 @@
-// Jobs from their first line to their end, and their lines while somebody needs them. A process that works on one holds a
-// claim that lapses: one that dies leaves it to the next.
+// Jobs and their lines. A process that works on a job holds a claim with a lease, so that another process continues if it
+// dies.
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Clock } from "../../ports.ts";
@@ -9,10 +9,10 @@ import type { JobLinesTable, JobState, JobsTable } from "../tables/jobs.ts";
 export type Job = Selectable<JobsTable>;
 export type JobBatch = Selectable<JobLinesTable>;
 
-/** Their lines are still being stored, or go: no page shows them. */
+/** States that no page shows, because lines are still being stored or are being removed. */
 const UNSEEN: readonly JobState[] = ["storing", "discarded"];
 
-/** What may yet be applied, as long as its lines are kept. Their lines take room, also of what is still being stored. */
+/** States of jobs that may still be applied, and whose lines take up space. */
 const UNFINISHED: readonly JobState[] = ["storing", "uploaded", "previewed", "applying", "stopped"];
 
 export async function insertJob(db: Db, job: Insertable<JobsTable>): Promise<Job> {
@@ -20,12 +20,12 @@ export async function insertJob(db: Db, job: Insertable<JobsTable>): Promise<Job
 }
 
 export interface ListedJob extends Job {
-	/** Of whoever made it, and of whoever had it applied. */
+	/** Names of the person who created the job and of the person who applied it. */
 	email: string | null;
 	appliedByEmail: string | null;
 }
 
-/** `programmeId`: null for what staff import. */
+/** `programmeId` is null for imports by staff. */
 export async function findJob(
 	db: Db,
 	programmeId: number | null,
@@ -34,7 +34,7 @@ export async function findJob(
 	return seenJobs(db, programmeId).where("jobs.public_id", "=", publicId).executeTakeFirst();
 }
 
-/** Those that may yet be applied, then the others; each the newest first. */
+/** Lists jobs that may still be applied, then the others, each with the newest first. */
 export async function listJobs(db: Db, programmeId: number | null, limit: number): Promise<ListedJob[]> {
 	return seenJobs(db, programmeId)
 		.orderBy(sql`case when jobs.state in (${sql.join(UNFINISHED)}) and jobs.lines = 'kept' then 0 else 1 end`)
@@ -56,7 +56,7 @@ function seenJobs(db: Db, programmeId: number | null) {
 
 export type JobChange = Partial<Omit<Job, "id" | "public_id" | "kind" | "person_id" | "created_at_ms">>;
 
-/** False when it is in another state by now, or its lines go: of two who press the button at once, one moves it. */
+/** Returns false if the job's state has changed meanwhile. If two people press the button at once, only one succeeds. */
 export async function moveJob(
 	db: Db,
 	id: number,
@@ -73,14 +73,14 @@ export async function moveJob(
 	return numUpdatedRows > 0n;
 }
 
-/** The process at work on it loses its claim, and writes nothing more. */
+/** Takes the claim from the process that works on the job, which then writes nothing more. */
 export function stoppedAt(nowMs: number) {
 	return { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
 }
 
 /**
- * What hangs on somebody whose access, or whose right in one programme, ends: what is being applied for them stops, and of what waits that is noted.
- * Resolves to those that were stopped.
+ * Handles the jobs of a person whose access ends, or whose right in one programme ends. Jobs that are being applied stop,
+ * and waiting jobs are marked. Returns the jobs that were stopped.
  */
 export async function endJobsOf(
 	trx: Db,
@@ -107,7 +107,7 @@ export async function endJobsOf(
 	return stopped;
 }
 
-/** What waits for somebody to apply or to discard it, or is under way: how many, and how large together. */
+/** Returns number and total size of the jobs that wait for a person or are in progress. */
 export async function sumUnfinishedJobs(
 	db: Db,
 	programmeId: number | null,
@@ -116,7 +116,7 @@ export async function sumUnfinishedJobs(
 		.selectFrom("jobs")
 		.select((eb) => [
 			eb.fn.countAll<number>().as("files"),
-			// PostgreSQL's sum of large integers is a numeric, which comes as text.
+			// In PostgreSQL the sum of large integers is a numeric, which the driver returns as text.
 			eb.fn.sum<number | string | null>("file_bytes").as("bytes"),
 		])
 		.where("programme_id", programmeId === null ? "is" : "=", programmeId)
@@ -126,7 +126,7 @@ export async function sumUnfinishedJobs(
 	return { files, bytes: Number(bytes ?? 0) };
 }
 
-/** The oldest that has work to do and no process at work on it; of one alone where `only` is its id. */
+/** Claims the oldest job that needs work and that no process works on. With `only`, claims no other job. */
 export async function claimJob(
 	db: Db,
 	claim: string,
@@ -135,7 +135,7 @@ export async function claimJob(
 	only: number | null = null,
 ): Promise<Job | undefined> {
 	const isMeant = only === null ? sql`true` : sql`id = ${only}`;
-	// Looked at again, because on PostgreSQL another process may have claimed it after the list was read.
+	// The condition is repeated, because on PostgreSQL another process may have claimed the job after the list was read.
 	const { rows } = await sql<Job>`update jobs set claim = ${claim}, claim_until_ms = ${claimUntilMs}
 		where id = (select id from jobs where state in ('uploaded', 'applying') and claim_until_ms <= ${nowMs}
 				and ${isMeant} order by claim_until_ms, id limit 1)
@@ -144,7 +144,7 @@ export async function claimJob(
 	return rows[0];
 }
 
-/** Undefined when the claim was taken: by another process, or by whoever stopped the job. Then nothing may be written. */
+/** Returns undefined if another process has the claim or a person stopped the job. Nothing may be written then. */
 export async function advanceJob(
 	db: Db,
 	{ id, claim }: Pick<Job, "id" | "claim">,
@@ -181,9 +181,9 @@ export async function changeBatch(
 	await db.updateTable("job_lines").set(change).where("job_id", "=", jobId).where("seq", "=", seq).execute();
 }
 
-/** Whose lines are to go: discarded, broken off while they were stored, ended long ago, or left for as long. */
+/** Finds jobs whose lines can be removed: discarded, interrupted while being stored, or finished or unused for long. */
 export async function findJobToClear(db: Db, nowMs: number, endedBeforeMs: number): Promise<Job | undefined> {
-	// As its index is written.
+	// The condition must be written exactly as in the index.
 	const { rows } =
 		await sql<Job>`select * from jobs where lines <> 'gone' and (lines = 'going' or state = 'discarded'
 		or (state = 'storing' and claim_until_ms < ${nowMs})
@@ -196,10 +196,10 @@ export async function noteLinesGone(db: Db, id: number): Promise<void> {
 	await db.updateTable("jobs").set({ lines: "gone" }).where("id", "=", id).execute();
 }
 
-/** Some 5 MB at a time: the others wait no longer than for that. */
+/** Number of lines removed at a time, about 5 MB. Other writes wait no longer than for that. */
 const BATCHES_AT_ONCE = 100;
 
-/** False when it was asked to stop before the last of them. */
+/** Returns false if the service stopped before all lines were removed. */
 export async function removeLines(
 	{ db }: Pick<Store, "db">,
 	clock: Pick<Clock, "yieldLoop">,

@@ -1,33 +1,33 @@
-// One page of a list. Every list walks an index and looks at a bounded number of rows, so that a page costs the same
-// among a thousand rows and a million.
+// One page of a list. A list is read in the order of an index, and a page reads a limited number of rows, so it costs the
+// same among a thousand rows and among a million.
 
 import type { Cursor } from "../../domain/cursor.ts";
 
 export interface ListPage<Row> {
 	rows: readonly Row[];
-	/** Where the next page goes on; null at the end. */
+	/** Position after which the next page begins, or null at the end of the list. */
 	next: Cursor | null;
-	/** True when the page ends because enough rows were looked at, not because it is full: there may be more. */
+	/** True if the page ended because it had read the maximum number of rows. More rows may follow. */
 	isPartial: boolean;
 }
 
-/** Which page of a list. */
+/** Position and size of a page. */
 export interface PageRequest {
-	/** `next` of the page before; left out for the first page. */
+	/** `next` of the previous page. Omitted for the first page. */
 	after?: Cursor | undefined;
-	/** Rows on a page. */
+	/** Maximum number of rows on the page. */
 	limit: number;
 }
 
 export interface ListWalk<Row> {
-	/** The rows behind `after`, in the list's order, and where those behind them begin: null at the end. */
+	/** Returns the rows after a position in the order of the list, and the position to continue from, or null at the end. */
 	read(after: Cursor | undefined, limit: number): Promise<{ rows: readonly Row[]; next: Cursor | null }>;
-	/** Filters that the index does not know. Left out when every row that is read belongs to the list. */
+	/** Checks the filters that the index does not contain. Omitted if every row belongs to the list. */
 	matches?: ((row: Row) => boolean) | undefined;
 	cursorOf(row: Row): Cursor;
 }
 
-/** Rows that one page looks at: some milliseconds, also when the filter leaves none of them. */
+/** Maximum number of rows that a page reads, which takes some milliseconds even if none of them matches. */
 const MAX_LOOKED_AT = 2_000;
 const BATCH_ROWS = 250;
 
@@ -35,7 +35,7 @@ export async function readListPage<Row>(
 	{ read, matches, cursorOf }: ListWalk<Row>,
 	{ after, limit }: PageRequest,
 ): Promise<ListPage<Row>> {
-	// One row more than the page shows tells whether there is a next page.
+	// One row more than the page shows tells whether there is another page.
 	const batchRows = matches === undefined ? limit + 1 : BATCH_ROWS;
 	const rows: Row[] = [];
 	let last = after;
@@ -54,7 +54,7 @@ export async function readListPage<Row>(
 	return { rows, next: last ?? null, isPartial: true };
 }
 
-/** The whole list, some rows at a time; `looked` counts those that do not match, too. */
+/** Yields the whole list in batches. `looked` also counts rows that do not match. */
 export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row>, batchRows: number) {
 	let after: Cursor | undefined;
 	do {
@@ -64,7 +64,7 @@ export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row
 	} while (after !== undefined);
 }
 
-/** A list that is sorted by the id alone. `read` gives rows with a smaller id than `beforeId`, the newest first. */
+/** Reads a page of a list that is sorted by id. `read` returns rows with an id below `beforeId`, the newest first. */
 export function readNewestFirst<Row extends { id: number }>(
 	page: PageRequest,
 	read: (beforeId: number, limit: number) => Promise<readonly Row[]>,
@@ -84,7 +84,7 @@ export function walkDown<Row extends { id: number }>(
 	);
 }
 
-/** A walk that ends where fewer rows are read than were asked for. */
+/** Creates a walk that ends when it gets fewer rows than it asked for. */
 export function walkOf<Row>(
 	readRows: (after: Cursor | undefined, limit: number) => Promise<readonly Row[]>,
 	cursorOf: (row: Row) => Cursor,
@@ -101,7 +101,7 @@ export function walkOf<Row>(
 	};
 }
 
-/** Where the newest first are listed, only rows with a smaller id come behind this one. */
+/** Returns the id below which a list with the newest rows first continues. */
 export function endId(last: { id: number } | undefined): number {
 	return last?.id ?? Number.MAX_SAFE_INTEGER;
 }

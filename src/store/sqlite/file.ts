@@ -1,34 +1,34 @@
-// A SQLite file as a file: how much is in it, whether its pages are whole, whether a process works on it, and a copy of it.
+// A SQLite database as a file: its size, damage, whether another process uses it, and how to copy it.
 
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { isBusy, isSqliteError } from "./errors.ts";
 
-/** What SQLite keeps beside a file, and takes for a part of it. */
+/** Suffixes of the files that belong to a database file. */
 export const LOG_SUFFIXES: readonly string[] = ["-wal", "-shm", "-journal"];
 
 const TIMEOUT_MS = 5_000;
-/** Whoever works on the file holds it all the time: waiting does not help. */
+/** A process that uses the file holds its lock all the time, so waiting longer does not help. */
 const IN_USE_TIMEOUT_MS = 500;
-/** The first few say enough. */
-const DAMAGES_TOLD = 5;
+/** Maximum number of problems that are reported. */
+const MAX_REPORTED_DAMAGES = 5;
 
-/** Of the pages that hold something: what a copy takes. */
+/** Returns the size of the pages in use, which is the size of a copy. */
 export function readUsedBytes(path: string): number {
 	using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
 	const read = (pragma: string) => Number(database.prepare(`pragma ${pragma}`).get()?.[pragma] ?? 0);
 	return (read("page_count") - read("freelist_count")) * read("page_size");
 }
 
-/** In SQLite's own words; empty when every page, row and entry of an index is as it should be. */
+/** Returns SQLite's descriptions of the damage, or an empty list if the file is intact. */
 export function findDamage(path: string): string[] {
 	try {
 		using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
-		const rows = database.prepare(`pragma integrity_check(${DAMAGES_TOLD})`).all();
+		const rows = database.prepare(`pragma integrity_check(${MAX_REPORTED_DAMAGES})`).all();
 		return rows.map((row) => String(row["integrity_check"])).filter((line) => line !== "ok");
 	} catch (error) {
-		// So damaged that not even the check can begin, or no database at all.
+		// The file is too damaged for the check, or it is not a database.
 		if (!isSqliteError(error) || isBusy(error)) throw error;
 		return [error.message];
 	}
@@ -37,8 +37,8 @@ export function findDamage(path: string): string[] {
 export type Closing = "closed" | "in use" | "unreadable";
 
 /**
- * Takes the log into the file, so that the file alone is the whole database. Only somebody who has it for themselves can:
- * every process that has it open holds a lock as long as it does.
+ * Copies the write-ahead log into the file, so that the file alone is the whole database. This needs an exclusive lock,
+ * and every process that has the file open holds a shared one.
  */
 export function closeLog(path: string): Closing {
 	try {
@@ -51,21 +51,21 @@ export function closeLog(path: string): Closing {
 	}
 }
 
-/** Nobody else can read it or write to it until it is closed. Null while another process works on it. */
+/** Opens the file so that no other process can use it. Returns null if another process has it open. */
 export function openAlone(path: string): DatabaseSync | null {
 	if (closeLog(path) === "in use") return null;
 	const database = new DatabaseSync(path, { timeout: IN_USE_TIMEOUT_MS });
-	// In this mode the lock stays when the transaction ends.
+	// In this mode SQLite keeps the lock after the transaction.
 	database.exec("pragma locking_mode = exclusive; begin exclusive; commit");
 	return database;
 }
 
-/** Another process may be opening or closing the file just now. */
+/** Time to wait for a process that is just opening or closing the file. */
 const COPY_TIMEOUT_MS = 30_000;
 
 /**
- * In a thread of its own, because it is one statement that takes as long as the file is large, and a signal is to be
- * heard meanwhile. As text: a program in one file has no other file to start a thread from.
+ * Program of the thread that copies. Copying is one long statement, and the process must react to signals meanwhile. The
+ * program is text, because the executable is a single file with no other file to start a thread from.
  */
 const COPYING = `
 const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");
@@ -81,12 +81,12 @@ try {
 }`;
 
 /**
- * As the file is at one moment, while others write to it. `VACUUM INTO` reads one snapshot and comes to its end however
- * much is written meanwhile; SQLite's own backup starts over whenever another process writes. `to` must be there and
- * empty: it keeps the mode that it has.
+ * Copies the database as it is at one moment, while others write to it. `VACUUM INTO` reads one snapshot and finishes
+ * however much is written meanwhile. SQLite's backup interface starts over whenever another process writes. The file `to`
+ * must exist and be empty. It keeps its mode.
  */
 export async function copySqlite(from: string, to: string): Promise<void> {
-	// Never made anew: a process that is asked to stop removes it, while this thread may be about to open it.
+	// The thread must not create the file, because a process that is stopping may just have removed it.
 	const target = `${pathToFileURL(to).href}?mode=rw`;
 	const thread = new Worker(COPYING, { eval: true, workerData: { from, to: target } });
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ export async function copySqlite(from: string, to: string): Promise<void> {
 		if (failure === null) resolve();
 		else reject(Object.assign(new Error(failure.message), { code: "ERR_SQLITE_ERROR", ...failure }));
 	});
-	// Only if it has said nothing: a promise is settled once.
+	// This has no effect after a message, because a promise is settled only once.
 	thread.once("exit", () => reject(new Error("the thread that copies the database has ended")));
 	return promise;
 }

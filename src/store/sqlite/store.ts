@@ -1,5 +1,5 @@
-// The embedded store: a SQLite file in this process. WAL and synchronous=FULL: what was answered
-// survives a power cut.
+// The embedded store is a SQLite file that this process opens. With WAL and synchronous=FULL, a write that was answered
+// survives a power failure.
 
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -20,15 +20,15 @@ import { createSqliteWrites } from "./writes.ts";
 const OPEN_TIMEOUT_MS = 5_000;
 
 /**
- * How long the log grows before it is copied into the file: 16 MB. A batch of sales writes some pages of every shop, the
- * next batch the same ones again. With SQLite's own 1,000 each was copied after four batches, which cost a tenth of the
- * processor time of storing a sale.
+ * Size of the write-ahead log at which it is copied into the file, which is 16 MB. Batches of sales write the same pages
+ * again and again. With SQLite's default of 1,000 pages the log was copied after every four batches, which cost a tenth of
+ * the processor time of storing a sale.
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Of processes that open a new file at once, each round lets one through. */
+/** If several processes open a new file at once, one of them succeeds with each try. */
 const WAL_TRIES = 20;
-/** What `pragma auto_vacuum` says for it. */
+/** Value of `pragma auto_vacuum` for incremental vacuum. */
 const INCREMENTAL = 2;
 
 /** `path` is a file, or ":memory:". The file's folder is created if it is missing. */
@@ -81,16 +81,16 @@ export function createSqliteStore(
 		kind: "sqlite",
 		db,
 		reader: readerThread === null ? db : createDb(new ReaderDriver(readerThread)),
-		// `begin immediate` is the lock: whoever comes second sees what the first has done, and goes on from there.
+		// `begin immediate` is the lock. A second process sees what the first one has applied and continues from there.
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => db.transaction().execute(work),
 		queue: createSqliteQueue(database),
 		writes: createSqliteWrites(database),
 		sharesSlots: false,
-		// One writer at a time: whoever has a number ends before the next is given.
+		// With one writer at a time, a transaction ends before the next one gets an id.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
-		// One writer at a time: no row is another's.
+		// With one writer at a time, no row is locked by another transaction.
 		takeFreeRows: sql``,
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
@@ -98,7 +98,7 @@ export function createSqliteStore(
 		connections: () => ({ limit: 1, ...driver.usage }),
 		measureSize: () => measureSize(db),
 		giveBackSpace: () => db.connection().execute(async () => giveBackPages(database)),
-		// Engines of other processes look for themselves: see hasChangedElsewhere.
+		// Engines of other processes poll for changes. See hasChangedElsewhere.
 		announceDue: (owed) => void listeners.onOwed(owed),
 		announceChange: (programmeId) => {
 			for (const hear of changes) hear(programmeId);
@@ -128,7 +128,7 @@ function createDb(driver: Driver): Kysely<Schema> {
 	});
 }
 
-/** SQLite counts the pages of the smallest index without reading its entries: a million take some milliseconds. */
+/** SQLite counts the rows of the queue by its smallest index. A million rows take some milliseconds. */
 async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
 	const { rows } = await sql<StoreSize>`
 		select page_count * page_size as "databaseBytes", (select count(*) from queue) as queued
@@ -139,11 +139,11 @@ async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
 }
 
 /**
- * 5 ms on a busy machine, with the commit; 50 ms at worst, when SQLite copies its log into the file, as it does after
- * other writes too.
+ * Number of pages returned to the disk in one step. A step takes 5 ms on a busy machine, and 50 ms if SQLite copies its
+ * log into the file, which may follow any write.
  */
 const PAGES_A_STEP = 100;
-/** Of the file: what comes next needs room too, and would only make the file grow again. */
+/** Share of the file that stays free for new rows, which would otherwise make the file grow again. */
 const KEPT_FREE_SHARE = 0.05;
 
 function giveBackPages(database: DatabaseSync): boolean {
@@ -154,10 +154,10 @@ function giveBackPages(database: DatabaseSync): boolean {
 	};
 	const { auto_vacuum: mode } = database.prepare("pragma auto_vacuum").get() ?? {};
 	if (mode !== INCREMENTAL || !isGivable()) return false;
-	// Not a prepared statement: that would give back one page and be done.
+	// A prepared statement would return only one page.
 	database.exec(`pragma incremental_vacuum(${PAGES_A_STEP})`);
 	if (isGivable()) return true;
-	// Until the log is copied into the file, the file stays as it was.
+	// The file becomes smaller only when the log is copied into it.
 	database.exec("pragma wal_checkpoint(passive)");
 	return false;
 }
@@ -170,7 +170,7 @@ function switchToWal(database: DatabaseSync): void {
 			return;
 		} catch (error) {
 			if (!isBusy(error) || tried === WAL_TRIES) throw error;
-			// For a transaction SQLite does wait.
+			// SQLite does wait for the lock of a transaction.
 			database.exec("begin immediate; commit");
 		}
 	}

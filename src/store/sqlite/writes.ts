@@ -1,5 +1,5 @@
-// Hot writes on SQLite: prepared statements on the transaction's own connection (there is only one), a run for each
-// row, without composing SQL.
+// Hot writes on SQLite. They use prepared statements on the only connection and run them once for each row, so no SQL has
+// to be composed.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
@@ -25,9 +25,9 @@ import type { Conversion } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";
 
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
-	// Prepared at first use: the tables may not exist before the migrations have run.
+	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
-	/** Without a transaction the connection may be in the middle of somebody else's: the write then gets one of its own. */
+	/** Starts a transaction if the caller has none, because the connection may be in the middle of another caller's. */
 	async function write<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
 		if (!db.isTransaction) return db.transaction().execute((trx) => write(trx, work));
 		statements ??= prepareStatements(database);
@@ -68,7 +68,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 		},
 		lockCredits: async (trx, ids) => {
 			if (ids.length === 0) return new Map();
-			// No other transaction writes beside this one.
+			// No lock is needed, because no other transaction can write at the same time.
 			return write(trx, ({ credits }) => {
 				const found = ids.map((id) => credits.find.get(id)) as unknown as (StoredCredit | undefined)[];
 				return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.conversion_id, row]])));
@@ -136,7 +136,7 @@ function insertText(table: string, columns: Readonly<Record<string, string>>): s
 	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
 }
 
-/** A cross join, so that SQLite goes along conversions_by_order for each of the list. */
+/** Uses a cross join, so that SQLite looks up each order of the list in conversions_by_order. */
 async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const wanted = distinctOrders(orders).map(({ programme_id, order_id }) => [programme_id, order_id]);
 	if (wanted.length === 0) return [];
@@ -154,7 +154,10 @@ function updateText(columns: object): string {
 		and commission = ? and network_fee = ?`;
 }
 
-/** SQLite writes the index of every column that is named anew, changed or not: a decision names none that is sorted by. */
+/**
+ * SQLite rewrites the index entries of every column that an update names, changed or not. A decision therefore uses a
+ * statement that names no column by which lists are sorted.
+ */
 function updateUnlessChanged(
 	{ updateConversion, decideConversion }: Statements,
 	changes: readonly Change[],
@@ -191,7 +194,7 @@ function insertOwedEvents(
 
 type Cell = string | number | null;
 
-/** Resolves to those that were stored, with their numbers. */
+/** Returns the rows that were stored, with their ids. */
 function runForEach<Column extends string, Row extends Partial<Readonly<Record<Column, Cell>>>>(
 	statement: StatementSync,
 	columns: Readonly<Record<Column, string>>,
@@ -206,7 +209,7 @@ function runForEach<Column extends string, Row extends Partial<Readonly<Record<C
 	return stored;
 }
 
-/** In the order of the columns. The array is the same each time: it is used up before the next row. */
+/** Returns a function that lists a row's values in the order of the columns. It reuses one array for all rows. */
 function valuesOf<Column extends string>(columns: Readonly<Record<Column, string>>) {
 	const names = Object.keys(columns) as Column[];
 	const values: SQLInputValue[] = [];
