@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { realClock } from "../src/outside/clock.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { startSession } from "../src/people/auth.ts";
+import { setPassword } from "../src/store/queries/passwords.ts";
 import { insertPerson } from "../src/store/queries/people.ts";
 import { addToProgramme } from "../src/store/queries/programme-people.ts";
-import { setPassword } from "../src/store/queries/sign-in.ts";
 import type { Store } from "../src/store/store.ts";
 import { endChild, endWithUs } from "./child-process.ts";
 import { withStore } from "./database.ts";
@@ -187,9 +187,9 @@ function signInReader(store: Store, shop: SeededShop, reader: number): Promise<s
 		});
 		if (person === undefined) throw new Error("a new database has no people");
 		await addToProgramme(trx, shop.id, person.id, "owner");
-		await setPassword(trx, person, "hash", nowMs);
+		await setPassword(trx, person.id, "hash", nowMs);
 		const visitor = { address: "127.0.0.1", userAgent: "" };
-		const setCookie = await startSession(trx, { ...COOKIE_DEPS, store }, person.public_id, visitor);
+		const setCookie = await startSession(trx, { ...COOKIE_DEPS, store }, person.id, visitor);
 		return setCookie.split(";", 1)[0] ?? "";
 	});
 }

@@ -53,7 +53,7 @@ async function giveLink(
 	person: Person,
 	lines: readonly string[],
 ): Promise<Result<Answer>> {
-	const made = await renewLink(workplace, COMMAND_LINE, person, null);
+	const made = await renewLink(workplace, COMMAND_LINE, person.id, null);
 	if (!made.ok) return made;
 	const { link, isMailed, isForPassword } = made.value;
 	const about = isForPassword

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRange } from "./address.ts";
-import { blockOf, findClientAddress, networkOf, siteOf } from "./client-address.ts";
+import { addressBlockOf, blockOf, findClientAddress, siteOf } from "./client-address.ts";
 
 const TRUSTED = ["127.0.0.0/8", "10.0.0.0/8", "2001:db8::/32"].flatMap((text) => parseRange(text) ?? []);
 
@@ -44,11 +44,11 @@ test("without trusted proxies the header is never believed", () => {
 });
 
 test("the host of an IPv4 address is the address, and of an IPv6 address its first 64 bits", () => {
-	assert.equal(networkOf("198.51.100.7"), "198.51.100.7");
-	assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
-	assert.equal(networkOf("2001:0db8:0001:0002::ffff"), networkOf("2001:db8:1:2::1"));
-	assert.notEqual(networkOf("2001:db8:1:3::1"), networkOf("2001:db8:1:2::1"));
-	assert.equal(networkOf(""), "");
+	assert.equal(addressBlockOf("198.51.100.7"), "198.51.100.7");
+	assert.equal(addressBlockOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+	assert.equal(addressBlockOf("2001:0db8:0001:0002::ffff"), addressBlockOf("2001:db8:1:2::1"));
+	assert.notEqual(addressBlockOf("2001:db8:1:3::1"), addressBlockOf("2001:db8:1:2::1"));
+	assert.equal(addressBlockOf(""), "");
 });
 
 const BLOCKS: readonly [address: string, block: string | null][] = [

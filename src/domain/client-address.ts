@@ -40,7 +40,7 @@ export function findClientAddress(
 }
 
 /** Returns what one customer of a provider has: an IPv4 address, or the first 64 bits of an IPv6 address. */
-export function networkOf(address: string): string {
+export function addressBlockOf(address: string): string {
 	if (!ipaddr.IPv6.isValid(address)) return address;
 	return firstParts(ipaddr.IPv6.parse(address), 4);
 }

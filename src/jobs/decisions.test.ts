@@ -384,7 +384,7 @@ eachDatabase("many decisions", (database) => {
 			yields += 1;
 			if (yields > 1) return;
 			const ended = await database.rival.transact((trx) =>
-				endAccess(trx, owner, { endedBy: null, nowMs: deps.clock.nowMs() }),
+				endAccess(trx, owner.id, { endedBy: null, nowMs: deps.clock.nowMs() }),
 			);
 			equal(ended.jobs, 1);
 		};

@@ -236,7 +236,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const text = await resultOf(deps, job);
 		match(text, /4,imported,"?Added without a mail: 200 invitations were mailed within an hour\./);
 		const links = await deps.store.db
-			.selectFrom("links")
+			.selectFrom("sign_in_links")
 			.select("made_by")
 			.where("made_by", "=", staff.id)
 			.execute();
@@ -480,7 +480,7 @@ eachDatabase("somebody whose access ends", (database) => {
 	const { open, addPerson, upload, countConversions } = createJobSetup(database);
 
 	const end = ({ store, clock }: JobDeps, person: Person) =>
-		store.transact((trx) => endAccess(trx, person, { endedBy: null, nowMs: clock.nowMs() }));
+		store.transact((trx) => endAccess(trx, person.id, { endedBy: null, nowMs: clock.nowMs() }));
 
 	test("brings in nothing more, and others go on with it", async () => {
 		const { deps, staff, programme } = await open();

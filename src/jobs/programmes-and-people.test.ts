@@ -9,10 +9,10 @@ import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { tellChanges } from "../mail/tell.ts";
 import { createRandom } from "../outside/random.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
+import { setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, insertPerson } from "../store/queries/people.ts";
 import { findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesByName } from "../store/queries/programmes.ts";
-import { setPassword } from "../store/queries/sign-in.ts";
 import type { Store } from "../store/store.ts";
 import { type JobDeps, openJobs, runLines, watchStatements, wordsOf } from "./jobs.test-support.ts";
 
@@ -151,7 +151,7 @@ eachDatabase("imported programmes and people", (database) => {
 		deepEqual(await countMails(store), []);
 		const owner = await findPersonByEmail(store.db, "owner@live.example");
 		ok(owner !== undefined);
-		await store.db.transaction().execute((trx) => setPassword(trx, owner, "hash", START_MS));
+		await store.db.transaction().execute((trx) => setPassword(trx, owner.id, "hash", START_MS));
 		await add("late@live.example");
 		const mails = createMails(deps);
 		const telling = { store, clock: deps.clock, mails, publicUrl: "https://network.example" };
@@ -167,9 +167,9 @@ eachDatabase("imported programmes and people", (database) => {
 		const { db } = database.store;
 		const owner = await findPersonByEmail(db, "owner@busy.example");
 		ok(owner !== undefined);
-		await setPassword(db, owner, "hash", START_MS);
+		await setPassword(db, owner.id, "hash", START_MS);
 		await db.deleteFrom("changes_to_tell").execute();
-		const { store, seen } = watchStatements(database.store, "auth_accounts");
+		const { store, seen } = watchStatements(database.store, "passwords");
 		const lines = Array.from(
 			{ length: 60 },
 			(_, at) => `n${at}@many.example,,${at % 2 ? "busy" : "quiet"},viewer`,
@@ -189,9 +189,9 @@ eachDatabase("imported programmes and people", (database) => {
 		await db.deleteFrom("changes_to_tell").execute();
 	});
 
-	test("people are made under the lock of the links, which is taken once and first", async () => {
+	test("people are created under the access lock, which is taken once and first", async () => {
 		await openProgramme("locked");
-		const { store, seen } = watchStatements(database.store, "link_lock");
+		const { store, seen } = watchStatements(database.store, "access_lock");
 		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
 		await runLines(openJobs(store), "people", lines, "apply");
 		// Of the upload and of the start; then of each batch.

@@ -6,7 +6,7 @@ import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { shortenRate } from "../domain/money.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
-import { findOrMakeInvitee, welcomePerson } from "../people/invitations.ts";
+import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import { parseEmail, parseRole } from "../people/people.ts";
 import type { Membership } from "../people/sign-in-links.ts";
@@ -18,10 +18,10 @@ import {
 	staffCannotOwn,
 } from "../programmes/open-programme.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
+import { hasPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { findProgrammesByName, type Programme } from "../store/queries/programmes.ts";
-import { hasPassword } from "../store/queries/sign-in.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
@@ -233,11 +233,11 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
 	const { email, name, membership } = meant;
-	const found = await findOrMakeInvitee(trx, deps, email, "shop");
+	const found = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!found.ok) return needsFixing(plainWords(found.fault));
 	const person = found.value;
 	// Whoever has an account has said themselves what they are called.
-	if (name !== "" && person.name === "") await updatePerson(trx, person.id, { name });
+	if (name !== "" && person.name === "") await updatePerson(trx, person, { name });
 	if (deps.inviting === null) {
 		added.push(await addSilently(trx, deps, person, membership));
 		return verdict;
@@ -265,8 +265,8 @@ async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<s
 }
 
 /** Invited a line before: a second link would end the first. */
-async function waitsWithLink(trx: Db, { clock }: ApplyDeps, { id, public_id }: Person): Promise<boolean> {
-	return !(await hasPassword(trx, public_id)) && hasOpenInvitation(trx, id, clock.nowMs());
+async function waitsWithLink(trx: Db, { clock }: ApplyDeps, { id }: Person): Promise<boolean> {
+	return !(await hasPassword(trx, id)) && hasOpenInvitation(trx, id, clock.nowMs());
 }
 
 async function addSilently(

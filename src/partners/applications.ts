@@ -18,9 +18,9 @@ import {
 	lockApplication,
 	removeApplication,
 } from "../store/queries/partners.ts";
-import { findPersonByEmail } from "../store/queries/people.ts";
+import { hasPassword } from "../store/queries/passwords.ts";
+import { lockPerson } from "../store/queries/people.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
-import { hasPassword } from "../store/queries/sign-in.ts";
 import type { Db } from "../store/store.ts";
 import { type InvitedPartner, makePartner, note, type PartnerInput, readPartner } from "./partners.ts";
 import { joinProgramme } from "./partnerships.ts";
@@ -174,7 +174,7 @@ async function findOrMakePartner(
 	application: Locked<Application>,
 ): Promise<Result<InvitedPartner>> {
 	const { email } = application;
-	const person = await findPersonByEmail(trx, email);
+	const person = await lockPerson(trx, "email", email);
 	const partners = person === undefined ? [] : await listPartnersOf(trx, person.id);
 	const ids = partners.map(({ id }) => id);
 	const partnerships = await listPartnerships(trx, "partner_id", ids);
@@ -186,7 +186,7 @@ async function findOrMakePartner(
 	}
 	const [partner, ...others] = partners;
 	const isOnlyPartner = partner !== undefined && others.length === 0;
-	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.public_id))) {
+	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
 		return makePartner(trx, deps, actor, application, programme);
 	}
 	const sent = await welcomePerson(trx, deps, person, { partner, accepted: programme }, actor);

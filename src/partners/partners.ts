@@ -8,7 +8,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
 import {
-	findOrMakeInvitee,
+	findOrCreateInvitee,
 	type InvitationsDeps,
 	renewLink,
 	type SentLink,
@@ -74,7 +74,7 @@ export async function makePartner(
 	/** The programme that accepted the partner's application, if one did. */
 	accepted?: Pick<Programme, "name">,
 ): Promise<Result<InvitedPartner>> {
-	const invitee = await findOrMakeInvitee(trx, deps, email, "shop");
+	const invitee = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!invitee.ok) return invitee;
 	const created_at_ms = deps.clock.nowMs();
 	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
@@ -92,7 +92,7 @@ export async function renewPartnerLink(
 	personPublicId: string,
 ): Promise<Result<SentLink>> {
 	const found = await findPartnerPerson(deps.store.db, partnerId, personPublicId);
-	return found.ok ? renewLink(deps, actor, found.value.person, { partner: found.value.partner }) : found;
+	return found.ok ? renewLink(deps, actor, found.value.person.id, { partner: found.value.partner }) : found;
 }
 
 /** Ends a person's access to the partner. The person is signed out, and their sign-in links end. */
@@ -107,7 +107,7 @@ export function removePartnerPerson(
 		if (!found.ok) return found;
 		const { person, partner } = found.value;
 		if (!(await rows.removePartnerPerson(trx, partnerId, person.id))) return notTheirs();
-		const ended = await endAccess(trx, person, { endedBy: actor.personId, nowMs: deps.clock.nowMs() });
+		const ended = await endAccess(trx, person.id, { endedBy: actor.personId, nowMs: deps.clock.nowMs() });
 		await note(trx, deps, actor, "person.removed", person.email, partner.name);
 		return succeed({ person, ended });
 	});

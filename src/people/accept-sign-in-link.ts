@@ -1,15 +1,15 @@
-// Using a one-time link, which no other file does. Whatever it opens happens in one transaction, and the link is gone with
-// it.
+// Using a one-time sign-in link. All its effects, and its own end, happen in one transaction.
 
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
+import { hasPassword, setPassword } from "../store/queries/passwords.ts";
+import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { hasPassword, setPassword } from "../store/queries/sign-in.ts";
 import {
 	lockAccess,
 	removeFirstStaffLink,
@@ -23,7 +23,7 @@ import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess } from "./end-access.ts";
 import { changeAddress } from "./own-settings.ts";
 import { forgetWrongPasswords, judgePassword } from "./passwords.ts";
-import { findOrMakePerson, parseEmail } from "./people.ts";
+import { findOrCreatePerson, parseEmail } from "./people.ts";
 import {
 	findSignInLink,
 	linkNotValid,
@@ -37,30 +37,31 @@ export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "rand
 	auth: Pick<Auth, "hashPassword">;
 }
 
+/** The fields of the link's page. */
 export interface Acceptance {
-	/** Only looked at with the link of the first start. */
+	/** Used only with the link of the first start. */
 	email: string;
-	/** Only looked at for a new account. */
+	/** Used only for a new account. */
 	name: string;
-	/** Not looked at for an owner's invitation to somebody who has an account. */
+	/** Not used for an owner's invitation to a person who has an account. */
 	password: string;
-	/** Where it was done from: told to somebody whose password it changes, who is let in there. */
+	/** The address that the request came from. The mail about a changed password names it. */
 	address?: string;
 }
 
 export interface AcceptedSignInLink {
 	purpose: SignInLinkPurpose;
 	person: Person;
-	/** What an owner's invitation was for, and what they are there now. */
+	/** The programme of an owner's invitation, and the person's role there. */
 	programme: Programme | null;
 	role: ProgrammeRole | null;
-	/** The password that was entered is theirs now. */
+	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
-	/** What a new password ended; null for somebody who had none. */
+	/** What a new password ended, or null if the person had none before. */
 	ended: EndedAccess | null;
 }
 
-/** What was typed, once it has been checked; empty where nothing was asked for. */
+/** The fields after they were checked. A field that is not used is empty. */
 interface Entry {
 	email: string;
 	name: string;
@@ -73,9 +74,9 @@ export async function acceptSignInLink(
 	token: string,
 	acceptance: Acceptance,
 ): Promise<Result<AcceptedSignInLink>> {
-	const looked = await findSignInLink(deps, token);
-	if (!looked.ok) return looked;
-	const entry = await readEntry(deps, looked.value, acceptance);
+	const found = await findSignInLink(deps, token);
+	if (!found.ok) return found;
+	const entry = await readEntry(deps, found.value, acceptance);
 	if (!entry.ok) return entry;
 	const accepted = await deps.store.transact<Result<AcceptedSignInLink>>(async (trx) => {
 		await lockAccess(trx);
@@ -83,7 +84,7 @@ export async function acceptSignInLink(
 		const read = await readSignInLink(trx, token, nowMs);
 		if (read === undefined) return linkNotValid();
 		const { link, opened } = read;
-		// The account was there when the page asked for no password, and is gone now.
+		// The page asked for no password because the person had an account, and the account is gone now.
 		if (entry.value.passwordHash === "" && needsPassword(opened)) return linkNotValid();
 		const { email } = entry.value;
 		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
@@ -112,7 +113,7 @@ async function readEntry(
 	if (!name.ok) return name;
 	const judged = judgePassword(acceptance.password);
 	if (!judged.ok) return judged;
-	// Before the transaction: hashing takes its time on purpose, and nobody else should wait for it.
+	// The hash is computed before the transaction, because it takes long on purpose and nobody should wait for it.
 	const passwordHash = await auth.hashPassword(acceptance.password);
 	return succeed({ email: email.value, name: name.value, passwordHash, address });
 }
@@ -131,30 +132,31 @@ async function useLink(
 	switch (opened.kind) {
 		case "first": {
 			await removeFirstStaffLink(trx);
-			const person = await findOrMakePerson(trx, deps, entry.email, "staff");
+			const person = await findOrCreatePerson(trx, deps, entry.email, "staff");
 			return { person: await join(trx, person, entry, null, nowMs) };
 		}
 		case "join":
-			return { person: await join(trx, opened.person, entry, null, nowMs) };
+			return { person: await join(trx, await lockOpened(trx, opened), entry, null, nowMs) };
 		case "programme": {
 			const { programme, role, email } = opened;
-			const person = opened.person ?? (await findOrMakePerson(trx, deps, email, "shop"));
+			const person = await findOrCreatePerson(trx, deps, email, "shop");
 			await addToProgramme(trx, programme.id, person.id, role);
-			// Somebody who got a password by another link a moment ago keeps that one.
 			if (!opened.hasAccount) {
 				return { person: await join(trx, person, entry, opened, nowMs), programme, role };
 			}
+			// A person who chose a password with another link a moment ago keeps that password.
 			await noteJoined(trx, person, opened, nowMs);
 			return { person, programme, role };
 		}
 		case "address": {
+			const person = await lockOpened(trx, opened);
 			const { address } = entry;
-			return { person: await changeAddress(trx, deps, opened.person, opened.email, { nowMs, address }) };
+			return { person: await changeAddress(trx, deps, person, opened.email, { nowMs, address }) };
 		}
 		case "password": {
 			const { person } = opened;
-			const ended = await endAccess(trx, person, { endedBy: person.id, nowMs });
-			await setPassword(trx, person, entry.passwordHash, nowMs);
+			const ended = await endAccess(trx, person.id, { endedBy: person.id, nowMs });
+			await setPassword(trx, person.id, entry.passwordHash, nowMs);
 			const { id: personId, email: subject } = person;
 			const note = { personId, action: "password.reset", subject, detail: "by link" } as const;
 			await noteAudit(trx, { ...note, address: entry.address }, nowMs);
@@ -166,17 +168,23 @@ async function useLink(
 	}
 }
 
-/** Every other link that would let them choose a password ends with it. */
+async function lockOpened(trx: Db, { person }: { person: Person }): Promise<Locked<Person>> {
+	const locked = await lockPerson(trx, "id", person.id);
+	if (locked === undefined) throw new Error("the person of a link is not there");
+	return locked;
+}
+
+/** Gives a person their name and first password. Every other link that would let them choose a password ends. */
 async function join(
 	trx: Db,
-	person: Person,
+	person: Locked<Person>,
 	{ name, passwordHash, address }: Entry,
 	membership: Membership | null,
 	nowMs: number,
 ): Promise<Person> {
 	await removeSignInLinksOf(trx, person.id);
-	await updatePerson(trx, person.id, { name });
-	await setPassword(trx, { ...person, name }, passwordHash, nowMs);
+	await updatePerson(trx, person, { name });
+	await setPassword(trx, person.id, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);
 	await noteJoined(trx, person, membership, nowMs);
 	return { ...person, name };
@@ -194,8 +202,8 @@ async function noteJoined(
 	await noteAudit(trx, { ...note, subject, detail }, nowMs);
 }
 
-/** The first start makes a new account, or completes one that `user create` made as staff; it takes nobody else's. */
+/** The first start creates a new account, or completes one that `user create` made for staff. It takes over no other account. */
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
-	const known = await findPersonByEmail(trx, email);
-	return known === undefined || (known.kind === "staff" && !(await hasPassword(trx, known.public_id)));
+	const person = await findPersonByEmail(trx, email);
+	return person === undefined || (person.kind === "staff" && !(await hasPassword(trx, person.id)));
 }

@@ -4,7 +4,7 @@
 import { type Result, refuse } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
 import { findRole } from "../store/queries/programme-people.ts";
-import { isSessionOf } from "../store/queries/sign-in.ts";
+import { isSessionOf } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db, Store } from "../store/store.ts";
 
@@ -59,7 +59,7 @@ export function transactAs<Value>(
 	});
 }
 
-export function signedOut(): ReturnType<typeof refuse> {
+function signedOut(): ReturnType<typeof refuse> {
 	return refuse("not_allowed", "You have been signed out. Nothing was changed. Sign in again to continue.");
 }
 

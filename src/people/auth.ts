@@ -1,37 +1,41 @@
-// Passwords, and sessions behind a signed cookie.
-// How often one may try is for people/limits. Sessions are named by their id: the token never leaves the cookie.
+// Sessions, and the check of a password. A session is a row, and its token is in a signed cookie. The number of attempts is
+// limited elsewhere (people/limits). Pages name a session by its id, because the token never leaves the cookie.
 
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { hashPassword, isRightPassword, PASSWORD_SALT_BYTES } from "../domain/password-hash.ts";
-import { DAY_MS, SECOND_MS } from "../domain/time.ts";
+import { sha256Hex } from "../domain/signature.ts";
+import { DAY_MS } from "../domain/time.ts";
 import type { Log } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { findPasswordHash } from "../store/queries/passwords.ts";
 import {
 	endSession,
 	endSessions,
-	findPasswordHash,
-	findSession,
+	findSessionById,
+	findSessionByToken,
 	insertSession,
 	listSessions,
 	MAX_SESSION_DAYS,
 	noteSessionUse,
-	type StoredSession,
-} from "../store/queries/sign-in.ts";
+	type Session,
+} from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
-import { areCookiesSecure, makeDeviceCookie } from "./signed-cookies.ts";
+import { makeDeviceCookie } from "./device-cookie.ts";
+import { readTokenCookie, type TokenCookie, tokenCookie } from "./signed-cookies.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
-/** scrypt reads all of it: very long ones would keep the machine busy. */
+/** scrypt reads the whole password, so a very long one would keep the machine busy. */
 export const MAX_PASSWORD_LENGTH = 128;
 export const IDLE_SESSION_DAYS = 7;
 const IDLE_SESSION_MS = IDLE_SESSION_DAYS * DAY_MS;
-/** How long a session may be in use before that is written down, and makes it last longer. */
+/** A session that is in use is renewed, and written, at most once in this time. */
 const SESSION_RENEWAL_MS = DAY_MS;
 const SESSION_ID_BYTES = 16;
 const TOKEN_BYTES = 32;
+
+export const SESSION_COOKIE: TokenCookie = { name: "session", lifeMs: IDLE_SESSION_MS };
 
 export interface AuthDeps extends AccountsDeps {
 	log: Log;
@@ -42,192 +46,141 @@ export interface SignInDeps extends AuthDeps {
 	auth: Auth;
 }
 
-/** What of a visitor's request says who they are. */
+/** The parts of a request that identify its visitor. */
 export interface Visitor {
-	/** The header, as it came. */
+	/** The Cookie header. */
 	cookies: string;
 	address: string;
 	userAgent: string;
-	/** The device cookie, as it came; empty when there was none. See people/signed-cookies. */
+	/** The device cookie, or an empty text (people/device-cookie). */
 	device: string;
 }
 
-export type AuthSession = StoredSession;
-
 export interface Auth {
-	findSession(visitor: Visitor): Promise<{ session: AuthSession; setCookies: readonly string[] } | null>;
+	findSession(visitor: Visitor): Promise<{ session: Session; setCookies: readonly string[] } | null>;
 	hashPassword(password: string): Promise<string>;
-	/** The hash that fits; null for a wrong password, and after the same work for somebody who has none. */
+	/**
+	 * Returns the stored hash if the password is right, otherwise null. An account without a password costs the same work, so
+	 * that the time of the answer does not show whether the account exists.
+	 */
 	judgePassword(email: string, password: string): Promise<string | null>;
 }
 
 export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 	const { store, clock, random } = deps;
-	const hash = (password: string) => hashPassword(password, random.bytes(PASSWORD_SALT_BYTES));
+	const hashWithNewSalt = (password: string) => hashPassword(password, random.bytes(PASSWORD_SALT_BYTES));
 	return {
-		async findSession(visitor) {
-			const token = readTokenCookie(deps, SESSION, visitor);
-			const session = token === null ? undefined : await findSession(store.db, "token", token);
-			if (session === undefined) return null;
+		async findSession({ cookies }) {
+			const token = readTokenCookie(deps, SESSION_COOKIE, cookies);
+			const session = token === null ? undefined : await findSessionByToken(store.db, sha256Hex(token));
+			if (token === null || session === undefined) return null;
 			const nowMs = clock.nowMs();
 			if (isOver(session, nowMs)) {
-				await endSession(store.db, session.token);
+				await endSession(store.db, session.id);
 				return null;
 			}
 			if (nowMs - session.lastUsedAtMs < SESSION_RENEWAL_MS) return { session, setCookies: [] };
 			await noteSessionUse(store.db, session.id, { nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS });
-			return { session, setCookies: [tokenCookie(deps, SESSION, session.token)] };
+			return { session, setCookies: [tokenCookie(deps, SESSION_COOKIE, token)] };
 		},
-		hashPassword: hash,
+		hashPassword: hashWithNewSalt,
 		async judgePassword(email, password) {
 			const stored = await findPasswordHash(store.db, email);
 			if (stored !== undefined) return (await isRightPassword(stored, password)) ? stored : null;
-			// The answer takes as long as a wrong password, so its time does not show whether the account exists.
-			await hash(password);
+			await hashWithNewSalt(password);
 			return null;
 		},
 	};
 }
 
-/** The one used last first. */
+/** Returns the sessions that have not expired, the one used last first. */
 export async function listOpenSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
-	personPublicId: string,
-): Promise<AuthSession[]> {
-	const sessions = await listSessions(store.db, personPublicId);
+	personId: number,
+): Promise<Session[]> {
+	const sessions = await listSessions(store.db, personId);
 	return sessions
 		.filter((session) => !isOver(session, clock.nowMs()))
 		.sort((one, other) => other.lastUsedAtMs - one.lastUsedAtMs);
 }
 
 /**
- * One of their own sessions, or, without an id, all but the one it is done in. Under the lock that a session holds which
- * goes on under another token: none gets away by that.
+ * Ends one of the actor's own sessions or, without an id, all of them except the one they use. It holds the access lock, as
+ * does the renewal of a session's token, so no session escapes by being renewed at that moment.
  */
 export function revokeSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	sessionId?: string,
 ): Promise<Result<true>> {
-	return transactAs(store, maker, async (trx) => {
-		const { personPublicId } = await requireSession(trx, maker);
+	const { personId } = actor;
+	return transactAs(store, actor, async (trx) => {
 		if (sessionId === undefined) {
-			await endSessions(trx, personPublicId, maker.sessionId);
+			await endSessions(trx, personId, actor.sessionId);
 		} else {
-			const found = await findSession(trx, "id", sessionId);
-			if (found?.personPublicId !== personPublicId) {
+			const session = await findSessionById(trx, sessionId);
+			if (session?.personId !== personId) {
 				return refuse("unknown_session", "This session has ended already. Nothing is left to do.");
 			}
-			await endSession(trx, found.token);
+			await endSession(trx, session.id);
 		}
 		const detail = sessionId === undefined ? "all others" : "one";
-		const note = { personId: maker.personId, action: "sessions.revoked", detail } as const;
-		await noteAudit(trx, note, clock.nowMs());
+		await noteAudit(trx, { personId, action: "sessions.revoked", detail }, clock.nowMs());
 		return succeed(true);
 	});
 }
 
 export interface Changed<Value> {
 	value: Value;
-	/** Of the session, and of the browser, which was known by what has changed. */
+	/** The new cookies of the session and of the device. */
 	setCookies: readonly string[];
 }
 
 /**
- * For a change that ends sessions, this one among them: it goes on under a new id and token, so that whoever copied its
- * cookie has nothing. All in one transaction, or nothing. Refused by the change itself, or when the session has ended
- * meanwhile.
+ * Makes a change that ends sessions, and continues the actor's own session under a new id and token, so that a copied cookie
+ * is worth nothing. Everything is one transaction. It is refused if the change refuses, or if the session has ended.
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	email: string,
-	change: (trx: Db, session: AuthSession) => Promise<Result<Value>>,
+	change: (trx: Db, session: Session) => Promise<Result<Value>>,
 ): Promise<Result<Changed<Value>>> {
-	return transactAs(deps.store, maker, async (trx) => {
-		const session = await requireSession(trx, maker);
+	return transactAs(deps.store, actor, async (trx) => {
+		const session = await findSessionById(trx, actor.sessionId);
+		if (session === undefined) throw new Error("transactAs found the session, and it is gone");
 		const done = await change(trx, session);
 		if (!done.ok) return done;
-		const own = await resumeSession(trx, deps, session);
-		return succeed({ value: done.value, setCookies: [own, await makeDeviceCookie(trx, deps, email)] });
+		const sessionCookie = await resumeSession(trx, deps, session);
+		const deviceCookie = await makeDeviceCookie(trx, deps, email);
+		return succeed({ value: done.value, setCookies: [sessionCookie, deviceCookie] });
 	});
 }
 
-async function requireSession(trx: Db, { sessionId }: SignedInPerson): Promise<AuthSession> {
-	const session = await findSession(trx, "id", sessionId);
-	if (session === undefined) throw new Error("a session that was there a moment ago");
-	return session;
-}
-
-/** In the caller's transaction. Resolves to its cookie. */
+/** Starts a session in the caller's transaction, and returns its cookie. */
 export async function startSession(
 	trx: Db,
 	deps: Omit<AuthDeps, "log">,
-	personPublicId: string,
+	personId: number,
 	{ address, userAgent }: Pick<Visitor, "address" | "userAgent">,
 ): Promise<string> {
 	const nowMs = deps.clock.nowMs();
 	const times = { createdAtMs: nowMs, lastUsedAtMs: nowMs, expiresAtMs: nowMs + IDLE_SESSION_MS };
-	return resumeSession(trx, deps, { personPublicId, address, userAgent, ...times });
+	return resumeSession(trx, deps, { personId, address, userAgent, ...times });
 }
 
-/** The same session under a new id and token: whoever copied the old ones has nothing. Its thirty days go on. */
+/** Stores a session under a new id and token, and returns its cookie. Its maximum age counts from the first sign-in. */
 async function resumeSession(
 	trx: Db,
 	deps: Omit<AuthDeps, "log">,
-	session: Omit<AuthSession, "id" | "token" | "hasAuthenticator">,
+	session: Omit<Session, "id" | "hasAuthenticator">,
 ): Promise<string> {
 	const token = deps.random.hex(TOKEN_BYTES);
-	await insertSession(trx, { ...session, id: deps.random.hex(SESSION_ID_BYTES), token });
-	return tokenCookie(deps, SESSION, token);
+	const id = deps.random.hex(SESSION_ID_BYTES);
+	await insertSession(trx, { ...session, id, tokenHash: sha256Hex(token) });
+	return tokenCookie(deps, SESSION_COOKIE, token);
 }
 
-function isOver({ createdAtMs, expiresAtMs }: AuthSession, nowMs: number): boolean {
+function isOver({ createdAtMs, expiresAtMs }: Session, nowMs: number): boolean {
 	return nowMs >= expiresAtMs || nowMs - createdAtMs >= MAX_SESSION_DAYS * DAY_MS;
-}
-
-/** A cookie that holds a token, whose row says what it opens. */
-interface TokenCookie {
-	name: string;
-	lifeMs: number;
-}
-
-export const SESSION: TokenCookie = { name: "session_token", lifeMs: IDLE_SESSION_MS };
-
-type CookieDeps = Pick<AuthDeps, "sealingKey" | "publicUrl">;
-
-/** A whole Set-Cookie line; without a token, the one that makes the browser forget it. */
-export function tokenCookie(deps: CookieDeps, cookie: TokenCookie, token = ""): string {
-	const value = token === "" ? "" : signToken(deps, token);
-	const secure = areCookiesSecure(deps.publicUrl) ? "; Secure" : "";
-	const maxAge = token === "" ? 0 : cookie.lifeMs / SECOND_MS;
-	return `${nameOf(deps, cookie)}=${value}; Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Lax${secure}`;
-}
-
-/** Null without one that we signed. */
-export function readTokenCookie(
-	deps: CookieDeps,
-	cookie: TokenCookie,
-	{ cookies }: Pick<Visitor, "cookies">,
-): string | null {
-	const start = `${nameOf(deps, cookie)}=`;
-	const pair = cookies.split(/; */).find((one) => one.startsWith(start));
-	const value = pair?.slice(start.length) ?? "";
-	const [token = ""] = /^[0-9A-Za-z]+/.exec(value) ?? [];
-	const [given, right] = [Buffer.from(value), Buffer.from(signToken(deps, token))];
-	return token !== "" && given.length === right.length && timingSafeEqual(given, right) ? token : null;
-}
-
-function nameOf({ publicUrl }: Pick<CookieDeps, "publicUrl">, { name }: TokenCookie): string {
-	return `${areCookiesSecure(publicUrl) ? "__Secure-" : ""}ringback.${name}`;
-}
-
-function signToken({ sealingKey }: Pick<CookieDeps, "sealingKey">, token: string): string {
-	const signature = createHmac("sha256", signInSecret(sealingKey)).update(token).digest("base64");
-	return encodeURIComponent(`${token}.${signature}`);
-}
-
-/** The key that signs cookies. It is derived, so that it cannot be used for anything else. */
-function signInSecret(sealingKey: Uint8Array): string {
-	return Buffer.from(hkdfSync("sha256", sealingKey, "", "ringback sign-in", 32)).toString("hex");
 }

@@ -1,4 +1,4 @@
-// What account use cases need: the store, the clock, randomness and the key that seals secrets.
+// The dependencies of all use cases about accounts.
 
 import type { Clock, Random } from "../ports.ts";
 import type { Store } from "../store/store.ts";
@@ -7,6 +7,6 @@ export interface AccountsDeps {
 	store: Store;
 	clock: Clock;
 	random: Random;
-	/** Seals signing secrets at rest: RINGBACK_SECRET_KEY. */
+	/** RINGBACK_SECRET_KEY, which seals stored secrets. Other keys are derived from it. */
 	sealingKey: Uint8Array;
 }

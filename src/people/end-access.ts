@@ -1,15 +1,15 @@
-// Ending somebody's access: called in the same transaction by every way to lose it. What a person could still do
-// with a session, a link, half a sign-in or a job under way ends with it, whoever made the link and whomever it was
-// for. Where others take the access away, so do the API keys that the person issued and the secret that they prepared:
-// a copy of either would be good without any sign-in.
+// Ending a person's access. Every way to lose access calls this in its own transaction. The person's sessions, sign-in links,
+// waiting sign-ins and running jobs end, including the links that others made for them. If somebody else takes the access
+// away, the API keys that the person issued and the secret that they prepared end too, because a copy of either works
+// without a sign-in.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { endJobsOf, type Job } from "../store/queries/jobs.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
-import type { Person } from "../store/queries/people.ts";
-import { endChallenges, endSessions, listSessions } from "../store/queries/sign-in.ts";
+import { findPersonById } from "../store/queries/people.ts";
+import { endChallenges, endSessions, listSessions } from "../store/queries/sessions.ts";
 import {
 	findSignInLinksOf,
 	lockAccess,
@@ -24,81 +24,76 @@ import {
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 
-/** How many of each. Whose links they were is on record, with an entry for each. */
+/** Numbers of things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {
 	sessions: number;
-	/** Of the programme alone where it is about one: what somebody did elsewhere is not its owners' to know. */
+	/** If access to one programme ended, only its links are counted. Its owners must not learn about other programmes. */
 	links: number;
 	keys: number;
-	/** API keys that no longer approve or reject. */
+	/** API keys that may no longer approve or reject. */
 	lowered: number;
-	/** Prepared, and discarded now. */
+	/** Prepared signing secrets that were discarded. */
 	secrets: number;
-	/** Decisions and imports that they had applied, and are stopped. */
+	/** Jobs of the person that were stopped. */
 	jobs: number;
 }
 
 const NOTHING_ISSUED = { keys: 0, lowered: 0, secrets: 0 } as const;
 
 export interface AccessEnding {
-	/** Who ends it; null: the command line. */
+	/** The person who ends it, for the audit log. Null for the command line. */
 	endedBy: number | null;
-	/** The programme it is about; null for the account as a whole. */
+	/** The programme that the person loses. Null if the whole account is affected. */
 	programmeId?: number | null;
 	nowMs: number;
-	/** The caller lets one session go on under another token: it is not counted as ended. */
+	/** Whether the caller continues one session under a new token. That session is not counted as ended. */
 	keepsOneSession?: boolean;
 	/**
-	 * Somebody takes the access away, or leaves: keys and prepared secrets end too, but for the keys named here. Else the
-	 * person stays who they are, with a new password.
+	 * Public ids of API keys that stay. If it is given, the person loses their access, so all other keys that they issued and
+	 * the secrets that they prepared end. Without it the person only has a new password.
 	 */
 	keptKeys?: readonly string[];
 }
 
 export type EndingPreview = Awaited<ReturnType<typeof previewEnding>>;
 
-/** What would end now, for those who are asked whether it should. */
-export async function previewEnding(
-	db: Db,
-	person: Pick<Person, "id" | "public_id" | "email">,
-	programmeId: number | null,
-	nowMs: number,
-) {
-	const links = await findSignInLinksOf(db, person, nowMs);
+/** Returns what would end now, for the page that asks whether it should. */
+export async function previewEnding(db: Db, personId: number, programmeId: number | null, nowMs: number) {
+	const links = await findSignInLinksOf(db, await requirePerson(db, personId), nowMs);
 	return {
-		sessions: (await listSessions(db, person.public_id)).length,
-		links: links.filter((link) => isTold(link, programmeId)).length,
-		secrets: await listSecretsPreparedBy(db, person.id, programmeId),
-		keys: await listKeysIssuedBy(db, person.id, programmeId),
+		sessions: (await listSessions(db, personId)).length,
+		links: links.filter((link) => isShown(link, programmeId)).length,
+		secrets: await listSecretsPreparedBy(db, personId, programmeId),
+		keys: await listKeysIssuedBy(db, personId, programmeId),
 	};
 }
 
-/** What somebody did in other programmes is not this one's owners' to know. */
-function isTold(link: WithdrawnSignInLink, programmeId: number | null): boolean {
+/** The owners of a programme must not learn what the person did in other programmes. */
+function isShown(link: WithdrawnSignInLink, programmeId: number | null): boolean {
 	return programmeId === null || link.programmeId === programmeId;
 }
 
-/** Password and authenticator stay; the caller removes them where they have to go. */
+/** Ends a person's access. The password and the authenticator stay, and the caller removes them if they must go. */
 export async function endAccess(
 	trx: Db,
-	person: Pick<Person, "id" | "public_id" | "email">,
+	personId: number,
 	{ endedBy, programmeId = null, nowMs, keepsOneSession = false, keptKeys }: AccessEnding,
 ): Promise<EndedAccess> {
 	await lockAccess(trx);
-	const sessions = (await endSessions(trx, person.public_id)) - (keepsOneSession ? 1 : 0);
-	// Sign-ins that wait for an authenticator's code.
-	await endChallenges(trx, person.public_id);
+	const person = await requirePerson(trx, personId);
+	const sessions = (await endSessions(trx, personId)) - (keepsOneSession ? 1 : 0);
+	await endChallenges(trx, personId);
 	const why = `the access of ${person.email} ended`;
 	const withdrawn = await withdrawSignInLinks(trx, person, nowMs);
 	await noteWithdrawn(trx, withdrawn, endedBy, why, nowMs);
-	const jobs = await endJobsOf(trx, person.id, nowMs);
+	const jobs = await endJobsOf(trx, personId, nowMs);
 	await noteStopped(trx, jobs, endedBy, why, nowMs);
 	const issued =
 		keptKeys === undefined
 			? NOTHING_ISSUED
-			: await endIssued(trx, person.id, { endedBy, programmeId, nowMs, keptKeys });
-	const told = withdrawn.filter((link) => isTold(link, programmeId));
-	const ended = { sessions, links: told.length, jobs: jobs.length, ...issued };
+			: await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys });
+	const shownLinks = withdrawn.filter((link) => isShown(link, programmeId));
+	const ended = { sessions, links: shownLinks.length, jobs: jobs.length, ...issued };
 	const detail = sayWhatEnded(ended);
 	if (detail !== null) {
 		const note = { personId: endedBy, programmeId, action: "access.ended" } as const;
@@ -107,23 +102,24 @@ export async function endAccess(
 	return ended;
 }
 
-/** For whoever stays with fewer rights, signed in: invitations and decisions end, and their keys do no more than they may. */
+/** Ends what a person may no longer do in a programme with their new role. They stay signed in. */
 export async function endRightsIn(
 	trx: Db,
-	person: Pick<Person, "id" | "email">,
+	personId: number,
 	role: ProgrammeRole,
 	{ endedBy, programmeId, nowMs }: { endedBy: number; programmeId: number; nowMs: number },
 ): Promise<EndedAccess> {
 	await lockAccess(trx);
-	const withdrawn = await withdrawSignInLinksInto(trx, programmeId, person.id, nowMs);
-	await noteWithdrawn(trx, withdrawn, endedBy, `${person.email} may no longer invite people`, nowMs);
-	const jobs = await endJobsOf(trx, person.id, nowMs, programmeId);
-	await noteStopped(trx, jobs, endedBy, `${person.email} may no longer decide`, nowMs);
+	const { email } = await requirePerson(trx, personId);
+	const withdrawn = await withdrawSignInLinksInto(trx, programmeId, personId, nowMs);
+	await noteWithdrawn(trx, withdrawn, endedBy, `${email} may no longer invite people`, nowMs);
+	const jobs = await endJobsOf(trx, personId, nowMs, programmeId);
+	await noteStopped(trx, jobs, endedBy, `${email} may no longer decide`, nowMs);
 	const ended = { sessions: 0, links: withdrawn.length, jobs: jobs.length };
 	if (!grants(role, "integrate")) {
-		return { ...ended, ...(await endIssued(trx, person.id, { endedBy, programmeId, nowMs, keptKeys: [] })) };
+		return { ...ended, ...(await endIssued(trx, personId, { endedBy, programmeId, nowMs, keptKeys: [] })) };
 	}
-	const issued = await listKeysIssuedBy(trx, person.id, programmeId);
+	const issued = await listKeysIssuedBy(trx, personId, programmeId);
 	const deciding = issued.filter(({ key_right }) => key_right === "decide");
 	for (const key of deciding) {
 		await lowerApiKey(trx, key.id);
@@ -141,18 +137,24 @@ async function endIssued(
 	const issued = await listKeysIssuedBy(trx, personId, programmeId);
 	const keys = issued.filter(({ public_id }) => !keptKeys.includes(public_id));
 	for (const key of keys) {
-		const { programme_id: of, public_id: subject } = key;
-		await revokeApiKey(trx, of, subject, nowMs);
-		const note = { personId: endedBy, programmeId: of, action: "key.revoked", subject } as const;
+		const { programme_id: keyProgrammeId, public_id: subject } = key;
+		await revokeApiKey(trx, keyProgrammeId, subject, nowMs);
+		const note = { personId: endedBy, programmeId: keyProgrammeId, action: "key.revoked", subject } as const;
 		await noteAudit(trx, { ...note, detail: writeKeyLabel(key) }, nowMs);
 	}
 	const secrets = await lockSecretsPreparedBy(trx, personId, programmeId);
 	await endSecrets(trx, secrets, nowMs);
-	for (const { receiver_id: of, hint } of secrets) {
-		const note = { personId: endedBy, programmeId: of, action: "secret.discarded" } as const;
+	for (const { receiver_id: secretProgrammeId, hint } of secrets) {
+		const note = { personId: endedBy, programmeId: secretProgrammeId, action: "secret.discarded" } as const;
 		await noteAudit(trx, { ...note, subject: `rbs_…${hint}` }, nowMs);
 	}
 	return { keys: keys.length, lowered: 0, secrets: secrets.length };
+}
+
+async function requirePerson(db: Db, personId: number) {
+	const person = await findPersonById(db, personId);
+	if (person === undefined) throw new Error(`there is no person ${personId}`);
+	return person;
 }
 
 async function noteWithdrawn(
@@ -184,7 +186,7 @@ async function noteStopped(
 	}
 }
 
-/** Such as "2 sessions and 1 link were ended, and 1 job was stopped"; null: nothing. */
+/** Returns text such as "2 sessions and 1 link were ended, and 1 job was stopped", or null if nothing ended. */
 export function sayWhatEnded({ sessions, links, keys, lowered, secrets, jobs }: EndedAccess): string | null {
 	const ended = [
 		count(sessions, "session"),

@@ -1,16 +1,23 @@
-// Inviting people, and links for a new password made by staff. Staff know who has an account: what they ask for makes the
-// account, or adds the programme to it, at once. An owner's invitation tells nothing about who has an account, and makes
-// nobody anything, until whoever has the mailbox accepts it.
+// Inviting people, and password links made by staff. Staff may know who has an account, so their invitation creates the
+// account, or adds the programme to it, at once. An owner's invitation does not reveal who has an account, and has no effect
+// until the holder of the mailbox accepts it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { addPartnerPerson } from "../store/queries/partners.ts";
-import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
+import { hasPassword } from "../store/queries/passwords.ts";
+import {
+	findPersonByEmail,
+	findPersonById,
+	lockPerson,
+	type Person,
+	updatePerson,
+} from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
-import { hasPassword } from "../store/queries/sign-in.ts";
 import { removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
@@ -25,7 +32,7 @@ import {
 } from "./actor.ts";
 import type { AccountsDeps } from "./deps.ts";
 import { LIMITS, useLimits } from "./limits.ts";
-import { findOrMakePerson, parseEmail } from "./people.ts";
+import { findOrCreatePerson, parseEmail } from "./people.ts";
 import { issueSignInLink, type Membership, type PartnerMembership } from "./sign-in-links.ts";
 
 export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | "random"> {
@@ -35,99 +42,109 @@ export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | 
 
 export interface InvitationInput {
 	email: string;
-	/** Null: to the staff. */
+	/** Null for an invitation to the staff. */
 	membership: Membership | PartnerMembership | null;
 	invitedBy: Actor;
 }
 
 export interface SentLink {
 	email: string;
-	/** Shown this once. Null for somebody who can sign in already, and where it goes by mail alone. */
+	/** Shown only once. Null if the person can sign in already, or if the link is only mailed. */
 	link: string | null;
-	/** If there is one, it is not for whoever asked. */
+	/** Whether the link is kept from the actor, who then cannot tell if there is one. */
 	isLinkWithheld: boolean;
 	isMailed: boolean;
-	/** Not an invitation: somebody who has joined chooses a new password with it. */
+	/** Whether the link is for a new password and not an invitation. */
 	isForPassword: boolean;
 }
+
+/** Who invites. A job that imports people has no session. */
+type Inviter = ActingPerson | CommandLine | Service;
 
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
 	const { membership, invitedBy } = input;
 	return sendAs(deps, invitedBy, email.value, programmeIdOf(membership), async (trx) => {
-		const found = await findOrMakeInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
+		const found = await findOrCreateInvitee(trx, deps, email.value, membership === null ? "staff" : "shop");
 		if (!found.ok) return found;
-		if (membership !== null && "role" in membership && !(await isWelcome(trx, found.value, membership)))
+		if (membership !== null && "role" in membership && !(await mayBeInvited(trx, found.value, membership))) {
 			return alreadyThere(email.value);
+		}
 		return succeed(await welcomePerson(trx, deps, found.value, membership, invitedBy));
 	});
 }
 
 /**
- * In the caller's transaction, which writes the mail too: to be followed by `wake`. Somebody who had left and is asked
- * back may sign in again.
+ * Gives a person their membership and, if they have no password, a link to join. It runs in the caller's transaction, which
+ * also stores the mail; the caller then calls `mails.wake`. A person whose access had ended may sign in again.
  */
 export async function welcomePerson(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
-	person: Person,
-	/** Null: the staff, or somebody of a shop who has a new link made for them on the command line. */
+	person: Locked<Person>,
+	/** Null for staff, and for a new link that the command line makes for a person of a shop. */
 	membership: Membership | PartnerMembership | null,
-	maker: ActingPerson | CommandLine | Service,
+	inviter: Inviter,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
 	const { id: personId, email, kind } = person;
 	const programmeId = programmeIdOf(membership);
-	if (membership !== null && !isRenewed) await addTo(trx, membership, person);
-	const note = { personId: personIdOf(maker), programmeId, action: "person.invited" } as const;
-	const as = membership === null ? kind : "role" in membership ? membership.role : membership.partner.name;
-	const detail = isRenewed ? "new link" : as;
-	await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
-	if (await hasPassword(trx, person.public_id)) {
+	const madeBy = personIdOf(inviter);
+	if (membership !== null && !isRenewed) await addMembership(trx, membership, person);
+	const note = { personId: madeBy, programmeId, action: "person.invited", subject: email } as const;
+	const detail = isRenewed ? "new link" : nameMembership(person, membership);
+	await noteAudit(trx, { ...note, detail }, deps.clock.nowMs());
+	if (await hasPassword(trx, personId)) {
 		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
-		return sentLink(deps, maker, { email, link: null });
+		return describeSent(deps, inviter, { email, link: null });
 	}
-	await updatePerson(trx, personId, { deactivated_at_ms: null });
+	await updatePerson(trx, person, { deactivated_at_ms: null });
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
-	const link = `${publicUrl}${await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy: personIdOf(maker) })}`;
+	const path = await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy });
+	const link = `${publicUrl}${path}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
-	return sentLink(deps, maker, { email, link });
+	return describeSent(deps, inviter, { email, link });
 }
 
-/** Null for the staff, and for partners. */
+function nameMembership({ kind }: Person, membership: Membership | PartnerMembership | null): string {
+	if (membership === null) return kind;
+	return "role" in membership ? membership.role : membership.partner.name;
+}
+
+/** Returns null for staff, and for partners. */
 function programmeIdOf(membership: Membership | PartnerMembership | null): number | null {
 	return membership !== null && "role" in membership ? membership.programme.id : null;
 }
 
-async function addTo(trx: Db, membership: Membership | PartnerMembership, { id, email }: Person) {
+async function addMembership(
+	trx: Db,
+	membership: Membership | PartnerMembership,
+	{ id, email }: Person,
+): Promise<void> {
 	if (!("role" in membership)) return addPartnerPerson(trx, membership.partner.id, id);
 	await addToProgramme(trx, membership.programme.id, id, membership.role);
 	await removeProgrammeInvitation(trx, membership.programme.id, email);
 }
 
-/** Refused for somebody of the other kind, and for staff who have joined: there is nothing to invite them to. */
-export async function findOrMakeInvitee(
+/** Refuses a person of the other kind, and staff who have joined already. */
+export async function findOrCreateInvitee(
 	trx: Db,
 	deps: Pick<InvitationsDeps, "clock" | "random">,
 	email: string,
 	kind: PersonKind,
-): Promise<Result<Person>> {
-	const person = await findOrMakePerson(trx, deps, email, kind);
-	const isUseful = kind === "shop" || !(await hasPassword(trx, person.public_id));
-	if (person.kind === kind && isUseful) return succeed(person);
+): Promise<Result<Locked<Person>>> {
+	const person = await findOrCreatePerson(trx, deps, email, kind);
+	const canGain = kind === "shop" || !(await hasPassword(trx, person.id));
+	if (person.kind === kind && canGain) return succeed(person);
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-/** Whoever has not joined yet may be sent another link; what they are is changed on the list. */
-async function isWelcome(
-	trx: Db,
-	{ id, public_id }: Person,
-	{ programme, role }: Membership,
-): Promise<boolean> {
+/** Tells whether a person is new to the programme, or was invited with the same role and has not joined yet. */
+async function mayBeInvited(trx: Db, { id }: Person, { programme, role }: Membership): Promise<boolean> {
 	const present = await findRole(trx, programme.id, id);
-	return present === undefined || (present === role && !(await hasPassword(trx, public_id)));
+	return present === undefined || (present === role && !(await hasPassword(trx, id)));
 }
 
 function alreadyThere(email: string): ReturnType<typeof refuse> {
@@ -135,10 +152,10 @@ function alreadyThere(email: string): ReturnType<typeof refuse> {
 	return refuse("email_taken", text, "email");
 }
 
-/** An owner invites somebody to the programme. */
+/** Sends an owner's invitation to their programme. */
 export async function inviteByOwner(
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
+	owner: SignedInPerson,
 	{ programme, role }: Membership,
 	emailText: string,
 	isRenewed = false,
@@ -146,118 +163,125 @@ export async function inviteByOwner(
 	const parsed = parseEmail(emailText);
 	if (!parsed.ok) return parsed;
 	const email = parsed.value;
-	return sendAs(deps, maker, email, programme.id, async (trx) => {
-		const known = await findPersonByEmail(trx, email);
-		// Nothing that the list on the same page does not show.
-		if (known !== undefined && (await findRole(trx, programme.id, known.id)) !== undefined) {
+	return sendAs(deps, owner, email, programme.id, async (trx) => {
+		const invitee = await findPersonByEmail(trx, email);
+		// The refusal reveals nothing that the list on the same page does not show.
+		if (invitee !== undefined && (await findRole(trx, programme.id, invitee.id)) !== undefined) {
 			return alreadyThere(email);
 		}
+		const { personId } = owner;
 		const programmeId = programme.id;
-		const order = {
-			purpose: "programme_invitation",
-			email,
-			programmeId,
-			role,
-			madeBy: maker.personId,
-		} as const;
+		const order = { purpose: "programme_invitation", email, programmeId, role, madeBy: personId } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		const note = { personId: maker.personId, programmeId, action: "person.invited" } as const;
-		const detail = isRenewed ? "new link" : role;
-		await noteAudit(trx, { ...note, subject: email, detail }, deps.clock.nowMs());
+		const note = { personId, programmeId, action: "person.invited", subject: email } as const;
+		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : role }, deps.clock.nowMs());
 		const membership = { programme, role };
 		const mail = composeInvitationMail(email, link, { kind: "shop", membership, isByOwner: true });
-		// Staff see every programme and are in none: there is nothing to accept, and the owner need not know.
-		await deps.mails.enqueue(trx, { ...mail, isWithheld: known?.kind === "staff" });
-		return succeed(sentLink(deps, maker, { email, link }));
+		// Staff see every programme and have nothing to accept. They get no mail, and the owner does not learn it.
+		await deps.mails.enqueue(trx, { ...mail, isWithheld: invitee?.kind === "staff" });
+		return succeed(describeSent(deps, owner, { email, link }));
 	});
 }
 
 /**
- * For one who has not joined, or was deactivated, to join with; for one who has, to choose a new password with. The one
- * before stops working.
+ * Makes a new link for a person, which replaces the one before. A person who has not joined, or was deactivated, joins with
+ * it. A person who has a password chooses a new one with it.
  */
 export async function renewLink(
 	deps: InvitationsDeps,
-	maker: Actor,
-	person: Person,
-	/** Where it was asked for; null on the list of the staff, and on the command line. */
+	actor: Actor,
+	personId: number,
+	/** Where the link was asked for. Null on the list of staff, and on the command line. */
 	membership: Membership | PartnerMembership | null,
 ): Promise<Result<SentLink>> {
 	const programmeId = programmeIdOf(membership);
-	if (await hasPassword(deps.store.db, person.public_id)) {
-		return makePasswordLink(deps, maker, person, programmeId);
+	if (await hasPassword(deps.store.db, personId)) {
+		return makePasswordLink(deps, actor, personId, programmeId);
 	}
-	return sendAs(deps, maker, person.email, programmeId, async (trx) =>
-		succeed(await welcomePerson(trx, deps, person, membership, maker, true)),
-	);
-}
-
-/**
- * For those who lost their mailbox, or where no mail can be sent; the password they have stays until the link is used. It
- * goes to whoever asked, never by mail, and owners cannot make one: whoever holds it becomes that person.
- */
-export async function makePasswordLink(
-	deps: InvitationsDeps,
-	maker: Actor,
-	{ id: personId, email }: Person,
-	programmeId: number | null,
-): Promise<Result<SentLink>> {
-	if (maker.kind === "shop") {
-		const whomToAsk =
-			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
-		return refuse("not_allowed", `${email} has a password already. ${whomToAsk}`);
-	}
-	// Whoever finds a browser signed in must not make the account their own.
-	if (personId === personIdOf(maker)) return refuse("not_allowed", "Change your own password under Account.");
-	return sendAs(deps, maker, email, programmeId, async (trx) => {
-		const order = { purpose: "password_link", personId, programmeId, madeBy: personIdOf(maker) } as const;
-		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		// The person is mailed that there is one, and not the link: the mailbox may be what was lost.
-		const note = { personId: personIdOf(maker), programmeId, action: "password.link_made" } as const;
-		await noteAudit(trx, { ...note, subject: email }, deps.clock.nowMs());
-		return succeed(sentLink(deps, maker, { email, link, isForPassword: true }));
+	const { email } = await requirePerson(deps, personId);
+	return sendAs(deps, actor, email, programmeId, async (trx) => {
+		const person = await lockPerson(trx, "id", personId);
+		if (person === undefined) throw new Error("people are never deleted");
+		return succeed(await welcomePerson(trx, deps, person, membership, actor, true));
 	});
 }
 
-/** Each may become a mail: it counts against the limits of whoever asks on a page. The mails it wrote are then sent. */
+/**
+ * Makes a link for a new password, for a person who lost their mailbox, or if no mail can be sent. The present password works
+ * until the link is used. The link is shown to the actor and never mailed. Owners cannot make one, because the holder of the
+ * link becomes that person.
+ */
+export async function makePasswordLink(
+	deps: InvitationsDeps,
+	actor: Actor,
+	personId: number,
+	programmeId: number | null,
+): Promise<Result<SentLink>> {
+	const { email } = await requirePerson(deps, personId);
+	if (actor.kind === "shop") {
+		const advice =
+			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
+		return refuse("not_allowed", `${email} has a password already. ${advice}`);
+	}
+	// Otherwise a browser that was left open would be enough to take over the account.
+	if (personId === personIdOf(actor)) return refuse("not_allowed", "Change your own password under Account.");
+	return sendAs(deps, actor, email, programmeId, async (trx) => {
+		const madeBy = personIdOf(actor);
+		const order = { purpose: "password_link", personId, programmeId, madeBy } as const;
+		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
+		// The person is mailed that there is a link, but not the link itself, because the mailbox may be lost.
+		const note = { personId: madeBy, programmeId, action: "password.link_made", subject: email } as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+		return succeed(describeSent(deps, actor, { email, link, isForPassword: true }));
+	});
+}
+
+/** People are never deleted, so an id that a use case was given always has a row. */
+async function requirePerson({ store }: Pick<InvitationsDeps, "store">, personId: number): Promise<Person> {
+	const person = await findPersonById(store.db, personId);
+	if (person === undefined) throw new Error(`there is no person ${personId}`);
+	return person;
+}
+
+/** Runs work that may send a mail, counts it against the limits of a person who acts on a page, and sends the mails. */
 export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
-	maker: Actor,
+	actor: Actor,
 	email: string,
-	/** Whose people it is about: see `programmeIdOf`. */
+	/** The programme whose people are invited, or null for staff and partners. */
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Sent>>,
 ): Promise<Result<Sent>> {
-	if (maker.kind === "shop" || maker.kind === "staff") {
+	if (actor.kind === "shop" || actor.kind === "staff") {
 		const uses = [
-			{ limit: LIMITS.mailsBy, subject: String(maker.personId) },
+			{ limit: LIMITS.mailsBy, subject: String(actor.personId) },
 			{ limit: LIMITS.mailsTo, subject: `invitation: ${email}` },
 		];
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
 	}
 	const sent = await (programmeId === null
-		? transactAs(deps.store, maker, work)
-		: transactInProgramme(deps.store, maker, programmeId, work));
+		? transactAs(deps.store, actor, work)
+		: transactInProgramme(deps.store, actor, programmeId, work));
 	deps.mails.wake();
 	return sent;
 }
 
 /**
- * Whoever holds the link becomes that person, wherever they are invited now or later. Owners only have it mailed: the
- * mailbox is what proves who somebody is.
+ * Describes what was sent, for the actor. The holder of a link becomes that person wherever they are invited, so owners do not
+ * see the link. It is only mailed, because the mailbox proves who a person is.
  */
-function sentLink(
+function describeSent(
 	{ mails }: Pick<InvitationsDeps, "mails">,
-	maker: ActingPerson | CommandLine | Service,
+	inviter: Inviter,
 	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
 ): SentLink {
-	// Also where there is none: an owner does not learn who can sign in already.
-	const isLinkWithheld = maker.kind === "shop";
+	// This is also true if there is no link, so that an owner does not learn who can sign in already.
+	const isLinkWithheld = inviter.kind === "shop";
 	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
 }
 
-/** Null for a link that others can open, too. */
+/** Returns a warning if the link opens only on this machine, otherwise null. */
 export function sayOpensOnlyHere(link: string): string | null {
 	if (!/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(link)) return null;
 	return "This link opens only on the machine that the service runs on. For others, set PUBLIC_URL to the service's address and create a new link.";

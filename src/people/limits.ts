@@ -1,7 +1,7 @@
-// What a person or an address may do how often. Kept in the database, so that several machines share it. A use is
-// counted before the work is done, so that many at once get no further than one after the other.
+// Rate limits for people and addresses. The counts are in the database, so that several machines share them. A use is counted
+// before the work is done, so that many requests at once get no further than one after the other.
 
-import { networkOf, siteOf } from "../domain/client-address.ts";
+import { addressBlockOf, siteOf } from "../domain/client-address.ts";
 import { refuse } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
@@ -12,102 +12,103 @@ export interface Limit {
 	name: string;
 	max: number;
 	windowMs: number;
-	/** What to tell whoever goes beyond it; `{when}` is such as "in 12 minutes". */
-	says: string;
+	/** Sentence for a person who reached the limit. `{when}` is replaced by text such as "in 12 minutes". */
+	text: string;
 }
 
-/** One use of a limit, by or for somebody. */
+/** One use of a limit by one subject: a person, an account, an address block or a browser. */
 export interface Use {
 	limit: Limit;
 	subject: string;
 }
 
 export const LIMITS = {
-	/** From one network: passwords, codes, and links for a new password. A person mistypes a few times a minute. */
+	/** Passwords, codes and requests for a new password from one address block. A person mistypes a few times a minute. */
 	tries: {
 		name: "tries-from",
 		max: 20,
 		windowMs: MINUTE_MS,
-		says: "Too many attempts came from your network. Try again {when}.",
+		text: "Too many attempts came from your internet connection. Try again {when}.",
 	},
 	/**
-	 * For one account, from one network, or from a browser that has signed in to it before. A person has forgotten the
-	 * password by then; a program gives up.
+	 * Wrong passwords for one account from one address block, or from a browser that has signed in to it before. After so many
+	 * a person has forgotten the password.
 	 */
 	wrongPasswordsHere: {
 		name: "wrong-passwords-here",
 		max: 20,
 		windowMs: 15 * MINUTE_MS,
-		says: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
+		text: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * For one account from everywhere, against guesses from many addresses at once. It ends soon, a new password ends it at
-	 * once, and a browser that has signed in before is not counted: nobody is locked out by others for long.
+	 * Wrong passwords for one account from everywhere, against guesses from many addresses at once. Others cannot lock a person
+	 * out for long, because the window is short, a new password resets the count, and a browser that has signed in before has
+	 * a limit of its own.
 	 */
 	wrongPasswords: {
 		name: "wrong-passwords",
 		max: 60,
 		windowMs: 15 * MINUTE_MS,
-		says: "Too many wrong passwords were tried for this account. Choose a new one, or try again {when}.",
+		text: "Too many wrong passwords were tried for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * For one account, or from a browser that has signed in to it before. Of a million codes three are right at a time: ten
-	 * tries in a quarter of an hour find none in months.
+	 * Wrong codes for one account, or from a browser that has signed in to it before. Three of a million codes are right at a
+	 * time, so ten tries in a quarter of an hour find none in months.
 	 */
 	wrongCodes: {
 		name: "wrong-codes",
 		max: 10,
 		windowMs: 15 * MINUTE_MS,
-		says: "Too many wrong codes were entered for this account. Try again {when}.",
+		text: "Too many wrong codes were entered for this account. Try again {when}.",
 	},
-	/** To one mailbox, of one kind, whoever asks: a few may be lost, and more would be a flood. */
+	/** Mails of one kind to one mailbox. A few may be lost, and more would be a flood. */
 	mailsTo: {
 		name: "mails-to",
 		max: 5,
 		windowMs: HOUR_MS,
-		says: "Several mails were sent to this address within an hour. Check the inbox and the spam folder, or try again {when}.",
+		text: "Several mails were sent to this address within an hour. Check the inbox and the spam folder, or try again {when}.",
 	},
-	/** By one person: more than anybody sends by hand, and too few to fill other people's mailboxes. */
+	/** Mails that one person sends. It is more than anybody sends by hand, and too few to flood other people. */
 	mailsBy: {
 		name: "mails-by",
 		max: 50,
 		windowMs: HOUR_MS,
-		says: "You have sent 50 mails within an hour. Try again {when}.",
+		text: "You have sent 50 mails within an hour. Try again {when}.",
 	},
-	/** From files that one of the staff imports: a network that moves here invites its shops, and no server is flooded. */
+	/** Invitations from files that a member of staff imports, so that a network that moves here does not flood mail servers. */
 	importedInvitations: {
 		name: "imported-invitations",
 		max: 200,
 		windowMs: HOUR_MS,
-		says: "200 invitations were mailed within an hour. Send the link from the programme's People page, {when} at the earliest.",
+		text: "200 invitations were mailed within an hour. Send the link from the programme's People page, {when} at the earliest.",
 	},
-	/** From one network: strangers who want to become partners. */
+	/** Applications of strangers as partners, from one address block. */
 	applications: {
 		name: "applications-from",
 		max: 5,
 		windowMs: HOUR_MS,
-		says: "Several applications came from your internet connection within an hour. Try again {when}.",
+		text: "Several applications came from your internet connection within an hour. Try again {when}.",
 	},
 } as const satisfies Record<string, Limit>;
 
-/** A household has one network, an office a few; those who have thousands are not many people. */
-const NETWORKS_OF_ONE_SITE = 6;
+/** Number of address blocks that one site may use in full. A household has one block and an office a few. */
+const BLOCKS_OF_ONE_SITE = 6;
 
 /**
- * What comes from one network, before anything else is looked at. Whoever has a whole site of IPv6 networks gets no
- * further than with a few of them, and cannot fill the table of limits.
+ * Returns the uses to count for an address before anything else is checked. A visitor with a whole site of IPv6 blocks gets
+ * no further than with a few of them, and cannot fill the table of limits.
  */
 export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonly Use[] {
-	const own = { limit, subject: networkOf(address) };
+	const ofBlock = { limit, subject: addressBlockOf(address) };
 	const site = siteOf(address);
-	if (site === null) return [own];
-	const ofSite = { ...limit, name: `${limit.name}-site`, max: limit.max * NETWORKS_OF_ONE_SITE };
-	return [own, { limit: ofSite, subject: site }];
+	if (site === null) return [ofBlock];
+	const ofSite = { ...limit, name: `${limit.name}-site`, max: limit.max * BLOCKS_OF_ONE_SITE };
+	return [ofBlock, { limit: ofSite, subject: site }];
 }
 
 /**
- * Null when allowed. Counts all uses or none: whoever is refused has used up nothing. Give the narrowest limit first,
- * so that a flood from one network does not use up shared limits, not even for a moment.
+ * Counts all uses, or none if one of their limits is reached. Returns the refusal, or null if they were counted. The narrowest
+ * limit must come first, so that a flood from one block does not use up shared limits even for a moment.
  */
 export async function useLimits(
 	db: Db,
@@ -118,7 +119,7 @@ export async function useLimits(
 	if (full !== null) return full;
 	for (const [index, use] of uses.entries()) {
 		if (await countUse(db, keyOf(use), use.limit, nowMs)) continue;
-		// Others took the last ones since we looked.
+		// Other requests took the last uses after `findFull` read the counts.
 		for (const counted of uses.slice(0, index)) await giveUseBack(db, counted);
 		return (await findFull(db, uses, nowMs)) ?? refusal(use.limit, nowMs + use.limit.windowMs, nowMs);
 	}
@@ -134,25 +135,25 @@ async function findFull(db: Db, uses: readonly Use[], nowMs: number) {
 	return null;
 }
 
-/** For one that turned out not to count. */
+/** Takes back a use that turned out not to count. */
 export async function giveUseBack(db: Db, use: Use): Promise<void> {
 	await uncountUse(db, keyOf(use));
 }
 
-/** This one, and all before it within the window. */
+/** Removes all counted uses of the subject, including earlier ones. */
 export async function forgetUse(db: Db, use: Use): Promise<void> {
 	await forgetUses(db, keyOf(use));
 }
 
-function refusal({ says }: Limit, endsAtMs: number, nowMs: number) {
+function refusal({ text }: Limit, endsAtMs: number, nowMs: number) {
 	const seconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / SECOND_MS));
 	const minutes = Math.ceil(seconds / 60);
 	const [count, unit] = seconds < 60 ? [seconds, "second"] : [minutes, "minute"];
 	const when = count === 1 ? `in a ${unit}` : `in ${count} ${unit}s`;
-	return refuse("too_many_attempts", says.replace("{when}", when));
+	return refuse("too_many_attempts", text.replace("{when}", when));
 }
 
-/** Hashed: people type all sorts of things as their e-mail, their password among them. */
+/** The subject is hashed, because people sometimes type their password into the email field. */
 function keyOf({ limit, subject }: Use): string {
 	return `${limit.name}:${sha256Hex(subject)}`;
 }

@@ -1,14 +1,14 @@
-// What people change about themselves: name, how times are written for them, which mails they get; and their e-mail
-// address, which changes when whoever has the new mailbox opens the link that was sent there.
+// Settings that people change about themselves: name, time zone, language of dates, mails, and the email address. A new
+// address takes effect when the holder of the new mailbox opens the link that was sent there.
 
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { MailKind } from "../domain/notice.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
-import { updateSignIn } from "../store/queries/sign-in.ts";
+import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs } from "./actor.ts";
 import type { SignInDeps, Visitor } from "./auth.ts";
@@ -19,7 +19,7 @@ import { checkPassword } from "./passwords.ts";
 import { parseEmail } from "./people.ts";
 import { issueSignInLink } from "./sign-in-links.ts";
 
-/** Languages that dates can be written in, with how each is called by those who speak it. */
+/** Languages in which dates can be written, each with its own name for itself. */
 export const DATE_LOCALES = {
 	"en-GB": "English (UK)",
 	"en-US": "English (US)",
@@ -35,17 +35,17 @@ export const DATE_LOCALES = {
 
 export interface SettingsInput {
 	name: string;
-	/** Empty: the browser's own. */
+	/** Empty for the browser's own. */
 	zone: string;
 	locale: string;
-	mails: readonly MailKind[];
+	/** The kinds of mail that the form offered, and whether each is wanted. Other kinds stay as they are. */
+	mails: Readonly<Partial<Record<MailKind, boolean>>>;
 }
 
-/** False when all was as it is. */
+/** Saves the actor's own settings. Returns false if nothing changed. */
 export async function saveOwnSettings(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	maker: SignedInPerson,
-	before: Person,
+	actor: SignedInPerson,
 	input: SettingsInput,
 ): Promise<Result<boolean>> {
 	const name = readName(input.name, "your");
@@ -60,55 +60,64 @@ export async function saveOwnSettings(
 			"locale",
 		);
 	}
-	const after = {
-		name: name.value,
-		zone: input.zone === "" ? null : input.zone,
-		locale: input.locale === "" ? null : input.locale,
-		mails_callbacks_failing: input.mails.includes("callbacks_failing") ? 1 : 0,
-		mails_callbacks_working_again: input.mails.includes("callbacks_working_again") ? 1 : 0,
-	} as const;
-	const changed = (Object.keys(after) as (keyof typeof after)[]).filter((key) => before[key] !== after[key]);
-	if (changed.length === 0) return succeed(false);
-	return transactAs(store, maker, async (trx) => {
-		const nowMs = clock.nowMs();
-		await updatePerson(trx, before.id, after);
-		await updateSignIn(trx, before.public_id, { name: after.name }, nowMs);
-		const note = { personId: before.id, action: "account.changed", subject: before.email } as const;
-		await noteAudit(trx, { ...note, detail: changed.join(", ").replaceAll("_", " ") }, nowMs);
+	return transactAs(store, actor, async (trx) => {
+		const person = await lockPerson(trx, "id", actor.personId);
+		if (person === undefined) throw new Error("a session without a person");
+		const wanted = {
+			name: name.value,
+			zone: input.zone === "" ? null : input.zone,
+			locale: input.locale === "" ? null : input.locale,
+			mails_callbacks_failing: mailColumn(person, input, "callbacks_failing"),
+			mails_callbacks_working_again: mailColumn(person, input, "callbacks_working_again"),
+		} as const;
+		const columns = Object.keys(wanted) as (keyof typeof wanted)[];
+		const changed = columns.filter((column) => person[column] !== wanted[column]);
+		if (changed.length === 0) return succeed(false);
+		await updatePerson(trx, person, wanted);
+		const note = { personId: person.id, action: "account.changed", subject: person.email } as const;
+		const detail = changed.join(", ").replaceAll("_", " ");
+		await noteAudit(trx, { ...note, detail }, clock.nowMs());
 		return succeed(true);
 	});
 }
 
+function mailColumn(person: Person, { mails }: SettingsInput, kind: MailKind): 0 | 1 {
+	const isWanted = mails[kind];
+	if (isWanted === undefined) return person[`mails_${kind}`];
+	return isWanted ? 1 : 0;
+}
+
 /**
- * Nothing changes until the link is opened. An address that somebody has already is answered like any other, and sent
- * nothing: who has an account is nobody's business.
+ * Mails a link to the new address. Nothing changes until it is opened. If the address already has an account, the answer is
+ * the same and no mail is sent, so that nobody learns who has an account.
  */
 export async function askForAddress(
 	deps: SignInDeps & Pick<InvitationsDeps, "mails">,
-	maker: SignedInPerson,
-	self: Person,
+	actor: SignedInPerson,
+	presentEmail: string,
 	{ email: text, currentPassword }: { email: string; currentPassword: string },
 	visitor: Visitor,
 ): Promise<Result<string>> {
 	const parsed = parseEmail(text);
 	if (!parsed.ok) return parsed;
 	const email = parsed.value;
-	if (email === self.email) return refuse("email_taken", "This is your address already.", "email");
+	if (email === presentEmail) return refuse("email_taken", "This is your address already.", "email");
 	if (!deps.mails.isOn) {
 		return refuse("not_allowed", "This service cannot send mail, so a new address cannot be confirmed.");
 	}
-	const given = await checkPassword(deps, self.email, currentPassword, visitor);
-	if (!given.ok) return given;
+	const checked = await checkPassword(deps, presentEmail, currentPassword, visitor);
+	if (!checked.ok) return checked;
 	const uses = [{ limit: LIMITS.mailsTo, subject: `new address: ${email}` }];
 	const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 	if (tooMany !== null) return tooMany;
-	const asked = await transactAs(deps.store, maker, async (trx) => {
-		const order = { purpose: "address_mail", personId: self.id, email, madeBy: self.id } as const;
+	const asked = await transactAs(deps.store, actor, async (trx) => {
+		const { personId } = actor;
+		const order = { purpose: "address_mail", personId, email, madeBy: personId } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		const isWithheld = (await findPersonByEmail(trx, email)) !== undefined;
-		await deps.mails.enqueue(trx, { ...composeAddressMail(email, self.email, link), isWithheld });
+		await deps.mails.enqueue(trx, { ...composeAddressMail(email, presentEmail, link), isWithheld });
 		const { address } = visitor;
-		const note = { personId: self.id, action: "address.asked", subject: self.email, address } as const;
+		const note = { personId, action: "address.asked", subject: presentEmail, address } as const;
 		await noteAudit(trx, { ...note, detail: email }, deps.clock.nowMs());
 		return succeed(email);
 	});
@@ -116,16 +125,15 @@ export async function askForAddress(
 	return asked;
 }
 
-/** In the transaction that uses the link. Told at the old address, too: it is the one that somebody may have lost. */
+/** Changes the address in the transaction that uses the link. The old address is mailed too, in case it was not the person. */
 export async function changeAddress(
 	trx: Db,
 	{ mails }: Pick<InvitationsDeps, "mails">,
-	person: Person,
+	person: Locked<Person>,
 	email: string,
 	{ nowMs, address }: { nowMs: number; address: string | null },
 ): Promise<Person> {
-	await updatePerson(trx, person.id, { email });
-	await updateSignIn(trx, person.public_id, { email }, nowMs);
+	await updatePerson(trx, person, { email });
 	await mails.enqueue(trx, composeLeftAddressMail(person.email, email));
 	const note = { personId: person.id, action: "address.changed", subject: email } as const;
 	await noteAudit(trx, { ...note, detail: `${person.email} → ${email}`, address }, nowMs);

@@ -1,10 +1,11 @@
-// Making people: those of shops, and the network's staff.
+// Creating people, and reading what a form or a command says about them.
 
 import { isMailAddress } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PersonKind, type ProgrammeRole, readProgrammeRole } from "../domain/roles.ts";
-import { findPersonByEmail, insertPerson, type Person } from "../store/queries/people.ts";
+import type { Locked } from "../store/locked.ts";
+import { findPersonByEmail, insertPerson, lockPerson, type Person } from "../store/queries/people.ts";
 import type { Db } from "../store/store.ts";
 import type { AccountsDeps } from "./deps.ts";
 
@@ -17,25 +18,26 @@ export async function createPerson(
 	const read = checkAll({ email: parseEmail(input.email), kind: parseKind(input.kind) });
 	if (!read.ok) return read;
 	const { email, kind } = read.value;
-	const person = await makePerson(deps.store.db, deps, email, kind);
+	const person = await addPerson(deps.store.db, deps, email, kind);
 	if (person !== undefined) return succeed(person);
 	return refuse("email_taken", `${email} already has an account. Use that one, or another address.`, "email");
 }
 
-/** Where the address is known the person is of some kind already: the caller looks at it. */
-export async function findOrMakePerson(
+/** Finds the person with this address, or creates one. A person who exists already may be of the other kind. */
+export async function findOrCreatePerson(
 	trx: Db,
 	deps: PeopleDeps,
 	email: string,
 	kind: PersonKind,
-): Promise<Person> {
-	const person = (await makePerson(trx, deps, email, kind)) ?? (await findPersonByEmail(trx, email));
-	if (person === undefined) throw new Error("an e-mail that is taken by nobody");
+): Promise<Locked<Person>> {
+	await addPerson(trx, deps, email, kind);
+	const person = await lockPerson(trx, "email", email);
+	if (person === undefined) throw new Error("a person who was just added is not there");
 	return person;
 }
 
-/** Undefined when the e-mail is taken. */
-function makePerson(
+/** Returns undefined if the address already has an account. */
+function addPerson(
 	db: Db,
 	{ clock, random }: PeopleDeps,
 	email: string,
@@ -62,8 +64,8 @@ export async function requirePersonByEmail(
 export function parseEmail(text: string): Result<string> {
 	const email = text.trim().toLowerCase();
 	if (isMailAddress(email)) return succeed(email);
-	const cure = email === "" ? "Enter an email address" : `"${text}" is not an email address. Enter one`;
-	return refuse("invalid_email", `${cure} such as owner@shop.example.`, "email");
+	const advice = email === "" ? "Enter an email address" : `"${text}" is not an email address. Enter one`;
+	return refuse("invalid_email", `${advice} such as owner@shop.example.`, "email");
 }
 
 function parseKind(text: string): Result<PersonKind> {

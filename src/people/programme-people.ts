@@ -1,13 +1,20 @@
-// The people of a programme, and the network's staff: inviting them, a new link for one who lost theirs, changing what
-// somebody is there, ending their access, leaving. The last owner stays; a programme may have none yet.
+// The people of a programme, and the network's staff: inviting them, sending a new link, changing a role, ending access and
+// leaving. The last owner of a programme cannot leave. A programme may have no owner yet.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findPersonById, findPersonByPublicId, type Person, updatePerson } from "../store/queries/people.ts";
+import { removeAuthenticator } from "../store/queries/authenticators.ts";
+import { removePassword } from "../store/queries/passwords.ts";
+import {
+	findPersonById,
+	findPersonByPublicId,
+	lockPerson,
+	type Person,
+	updatePerson,
+} from "../store/queries/people.ts";
 import { findRole, hasOtherOwner, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
 import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
-import { removeSignIn } from "../store/queries/sign-in.ts";
 import { findProgrammeInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { type SignedInPerson, transactAs, transactInProgramme } from "./actor.ts";
@@ -24,34 +31,35 @@ import { parseRole } from "./people.ts";
 
 type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** Staff add the programme to an account at once; what an owner asks for waits to be accepted. */
+/** Staff add the programme to an account at once. An owner's invitation waits until it is accepted. */
 export async function inviteToProgramme(
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programme: Programme,
 	input: { email: string; role: string },
 ): Promise<Result<SentLink>> {
 	const role = parseRole(input.role);
 	if (!role.ok) return role;
 	const membership = { programme, role: role.value };
-	if (maker.kind === "shop") return inviteByOwner(deps, maker, membership, input.email);
-	return invitePerson(deps, { email: input.email, membership, invitedBy: maker });
+	if (actor.kind === "shop") return inviteByOwner(deps, actor, membership, input.email);
+	return invitePerson(deps, { email: input.email, membership, invitedBy: actor });
 }
 
 export async function renewProgrammeLink(
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 ): Promise<Result<SentLink>> {
-	const waiting = await findProgrammeInvitation(deps.store.db, programme.id, publicId);
-	if (waiting !== undefined) {
-		return inviteByOwner(deps, maker, { programme, role: waiting.role }, waiting.email, true);
+	const invitation = await findProgrammeInvitation(deps.store.db, programme.id, publicId);
+	if (invitation !== undefined) {
+		const { role, email } = invitation;
+		return inviteByOwner(deps, actor, { programme, role }, email, true);
 	}
 	const found = await findMember(deps.store.db, programme, publicId);
 	if (!found.ok) return found;
 	const { person, role } = found.value;
-	return renewLink(deps, maker, person, { programme, role });
+	return renewLink(deps, actor, person.id, { programme, role });
 }
 
 export interface RoleChanged {
@@ -59,14 +67,14 @@ export interface RoleChanged {
 	name: string;
 	before: ProgrammeRole;
 	after: ProgrammeRole;
-	/** What they made here and may no longer make; null where they still may. */
+	/** What the person made here and may no longer do, or null if the new role still allows everything. */
 	ended: EndedAccess | null;
 }
 
-/** What somebody made that goes beyond the new role ends in the same transaction; they stay signed in. */
+/** Changes a role. What goes beyond the new role ends in the same transaction, and the person stays signed in. */
 export async function changeRole(
 	deps: PeopleDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 	roleText: string,
@@ -76,8 +84,8 @@ export async function changeRole(
 	const after = parsed.value;
 	const nowMs = deps.clock.nowMs();
 	const programmeId = programme.id;
-	const changed = await transactInProgramme<RoleChanged>(deps.store, maker, programmeId, async (trx) => {
-		const found = await findLocked(trx, programme, publicId);
+	const changed = await transactInProgramme<RoleChanged>(deps.store, actor, programmeId, async (trx) => {
+		const found = await lockMember(trx, programme, publicId);
 		if (!found.ok) return found;
 		const { person, role: before } = found.value;
 		const { id: personId, email, name } = person;
@@ -86,8 +94,8 @@ export async function changeRole(
 		await setRole(trx, programmeId, personId, after);
 		const ended = grants(after, "manage")
 			? null
-			: await endRightsIn(trx, person, after, { endedBy: maker.personId, programmeId, nowMs });
-		const note = { personId: maker.personId, programmeId, action: "person.role_changed" } as const;
+			: await endRightsIn(trx, personId, after, { endedBy: actor.personId, programmeId, nowMs });
+		const note = { personId: actor.personId, programmeId, action: "person.role_changed" } as const;
 		await noteAudit(trx, { ...note, subject: email, detail: `${before} → ${after}` }, nowMs);
 		return succeed({ email, name, before, after, ended });
 	});
@@ -98,61 +106,61 @@ export async function changeRole(
 export interface PersonRemoved {
 	email: string;
 	name: string;
-	/** Null for an invitation that was withdrawn: whose address it is is not said. */
+	/** Null for a withdrawn invitation, because the owner must not learn whether the address has an account. */
 	personId: number | null;
 	ended: EndedAccess | null;
 }
 
 /**
- * One of its people, or an invitation that waits, whoever sent it. Whoever is removed from one programme is signed out
- * and loses every link they made for any: simple, and safe; they sign in again for the others.
+ * Removes a person from the programme, or withdraws an open invitation. A removed person is signed out and loses every link
+ * that they made, for other programmes too. That is simple and safe, and they can sign in again for the others.
  */
 export async function removePerson(
 	{ store, clock }: PeopleDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programme: Programme,
 	publicId: string,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
 	const [nowMs, programmeId] = [clock.nowMs(), programme.id];
-	const removed = await transactInProgramme<PersonRemoved>(store, maker, programmeId, async (trx) => {
-		const waiting = await findProgrammeInvitation(trx, programmeId, publicId);
-		if (waiting !== undefined) {
-			const { email } = waiting;
-			const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
+	const removed = await transactInProgramme<PersonRemoved>(store, actor, programmeId, async (trx) => {
+		const invitation = await findProgrammeInvitation(trx, programmeId, publicId);
+		if (invitation !== undefined) {
+			const { email } = invitation;
+			const note = { personId: actor.personId, programmeId, action: "person.removed" } as const;
 			await removeProgrammeInvitation(trx, programmeId, email);
 			await noteAudit(trx, { ...note, subject: email, detail: "invitation" }, nowMs);
 			return succeed({ email, name: "", personId: null, ended: null });
 		}
-		const found = await findLocked(trx, programme, publicId);
-		return found.ok ? takeOut(trx, maker, programmeId, found.value, { nowMs, keptKeys }) : found;
+		const found = await lockMember(trx, programme, publicId);
+		return found.ok ? removeMember(trx, actor, programmeId, found.value, { nowMs, keptKeys }) : found;
 	});
-	// Their keys count no more from this moment on.
+	// All processes must stop accepting the person's keys at once.
 	if (removed.ok) store.announceChange(programmeId);
 	return removed;
 }
 
-/** Of their own will, whatever they may do there. They are signed out as everybody is whose access ends. */
+/** Lets a person leave, whatever their role is. They are signed out, as everybody whose access ends. */
 export async function leaveProgramme(
 	{ store, clock }: PeopleDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programme: Programme,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<PersonRemoved>> {
-	const left = await transactAs<PersonRemoved>(store, maker, async (trx) => {
-		const self = await findPersonById(trx, maker.personId);
-		const found = await findLocked(trx, programme, self?.public_id ?? "");
+	const left = await transactAs<PersonRemoved>(store, actor, async (trx) => {
+		const self = await findPersonById(trx, actor.personId);
+		const found = await lockMember(trx, programme, self?.public_id ?? "");
 		const ending = { nowMs: clock.nowMs(), keptKeys };
-		return found.ok ? takeOut(trx, maker, programme.id, found.value, ending) : found;
+		return found.ok ? removeMember(trx, actor, programme.id, found.value, ending) : found;
 	});
 	if (left.ok) store.announceChange(programme.id);
 	return left;
 }
 
 /** The caller holds the programme's lock. */
-async function takeOut(
+async function removeMember(
 	trx: Db,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	programmeId: number,
 	{ person, role }: Member,
 	{ nowMs, keptKeys }: { nowMs: number; keptKeys: readonly string[] },
@@ -160,8 +168,8 @@ async function takeOut(
 	const { id: personId, email, name } = person;
 	if (role === "owner" && !(await hasOtherOwner(trx, programmeId, personId))) return lastOwner(email);
 	await removeFromProgramme(trx, programmeId, personId);
-	const ended = await endAccess(trx, person, { endedBy: maker.personId, programmeId, nowMs, keptKeys });
-	const note = { personId: maker.personId, programmeId, action: "person.removed" } as const;
+	const ended = await endAccess(trx, personId, { endedBy: actor.personId, programmeId, nowMs, keptKeys });
+	const note = { personId: actor.personId, programmeId, action: "person.removed" } as const;
 	await noteAudit(trx, { ...note, subject: email, detail: role }, nowMs);
 	return succeed({ email, name, personId, ended });
 }
@@ -171,8 +179,8 @@ interface Member {
 	role: ProgrammeRole;
 }
 
-/** Two owners who remove or lower each other at the same moment would leave nobody: one waits for the other. */
-async function findLocked(trx: Db, programme: Programme, publicId: string): Promise<Result<Member>> {
+/** Takes the programme's lock first, so that two owners who remove each other at the same moment do not leave none. */
+async function lockMember(trx: Db, programme: Programme, publicId: string): Promise<Result<Member>> {
 	await lockProgramme(trx, programme.id);
 	return findMember(trx, programme, publicId);
 }
@@ -193,47 +201,53 @@ function lastOwner(email: string): ReturnType<typeof refuse> {
 
 export async function renewStaffLink(
 	deps: InvitationsDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	publicId: string,
 ): Promise<Result<SentLink>> {
 	const person = await findStaff(deps, publicId);
-	return person.ok ? renewLink(deps, maker, person.value, null) : person;
+	return person.ok ? renewLink(deps, actor, person.value.id, null) : person;
 }
 
-/** Password, authenticator, sessions and links go at once; the person stays, because the records name them. */
+/** Removes password, authenticator, sessions and links at once. The person's row stays, because the records name them. */
 export async function deactivateStaff(
 	{ store, clock }: PeopleDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	publicId: string,
 	keptKeys: readonly string[] = [],
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {
-	const found = await findStaff({ store }, publicId);
-	if (!found.ok) return found;
-	const person = found.value;
-	if (person.id === maker.personId) {
-		return refuse("not_allowed", "You cannot deactivate your own account. Ask another member of the staff.");
-	}
-	// Whoever asks may have been deactivated a moment ago: two who end each other's access would leave nobody.
-	const touched = new Set<number>();
-	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, maker, async (trx) => {
+	const changedProgrammes = new Set<number>();
+	// Under the access lock, so that two members of staff who deactivate each other do not leave none.
+	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, actor, async (trx) => {
+		const person = await lockPerson(trx, "public_id", publicId);
+		if (person?.kind !== "staff") return unknownStaff();
+		if (person.id === actor.personId) {
+			return refuse(
+				"not_allowed",
+				"You cannot deactivate your own account. Ask another member of the staff.",
+			);
+		}
 		const nowMs = clock.nowMs();
-		const { keys, secrets } = await previewEnding(trx, person, null, nowMs);
-		for (const { programme_id } of keys) touched.add(programme_id);
-		for (const { receiver_id } of secrets) touched.add(receiver_id);
-		const ended = await endAccess(trx, person, { endedBy: maker.personId, nowMs, keptKeys });
-		await removeSignIn(trx, person.public_id);
-		await updatePerson(trx, person.id, { deactivated_at_ms: nowMs });
-		const note = { personId: maker.personId, action: "person.removed", subject: person.email } as const;
+		const { keys, secrets } = await previewEnding(trx, person.id, null, nowMs);
+		for (const { programme_id } of keys) changedProgrammes.add(programme_id);
+		for (const { receiver_id } of secrets) changedProgrammes.add(receiver_id);
+		const ended = await endAccess(trx, person.id, { endedBy: actor.personId, nowMs, keptKeys });
+		await removePassword(trx, person.id);
+		await removeAuthenticator(trx, person.id);
+		await updatePerson(trx, person, { deactivated_at_ms: nowMs });
+		const note = { personId: actor.personId, action: "person.removed", subject: person.email } as const;
 		await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
 		return succeed({ person, ended });
 	});
-	if (done.ok) for (const programmeId of touched) store.announceChange(programmeId);
+	if (done.ok) for (const programmeId of changedProgrammes) store.announceChange(programmeId);
 	return done;
 }
 
 async function findStaff({ store }: Pick<AccountsDeps, "store">, publicId: string): Promise<Result<Person>> {
 	const person = await findPersonByPublicId(store.db, publicId);
-	if (person?.kind === "staff") return succeed(person);
+	return person?.kind === "staff" ? succeed(person) : unknownStaff();
+}
+
+function unknownStaff(): ReturnType<typeof refuse> {
 	return refuse(
 		"unknown_person",
 		"No member of the staff has this account. Reload the page to see who is there.",

@@ -1,4 +1,4 @@
-// One-time links: issued and opened here, used in accept-link. There is no other place that does either.
+// One-time sign-in links. They are issued and opened only here, and used only in accept-sign-in-link.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -7,9 +7,9 @@ import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS } from "../mail/letters.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
+import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
-import { hasPassword, hasStaffWithPassword } from "../store/queries/sign-in.ts";
 import {
 	findOpenSignInLink,
 	lockAccess,
@@ -20,29 +20,29 @@ import type { Db } from "../store/store.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
-/** 256 bits: nobody guesses one, so a plain hash is enough at rest. */
+/** 256 bits, which nobody can guess, so a plain hash is enough for the stored form. */
 const TOKEN_BYTES = 32;
 
-/** How long each kind of link is good for. Its mail is in mail/letters, its page in web/sign-in/welcome-page. */
+/** Time for which a link of each purpose is valid. Its mail is in mail/letters, and its page in web/sign-in/welcome-page. */
 const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
-	// It stands in the log of the start.
+	// The link is written to the log at the first start.
 	first_staff: DAY_MS,
 	staff_invitation: INVITATION_DAYS * DAY_MS,
 	programme_invitation: INVITATION_DAYS * DAY_MS,
-	// Handed over by people who are talking to each other; it opens an account that is in use.
+	// Staff hand this link over while they talk to the person. It opens an account that is in use.
 	password_link: DAY_MS,
-	// Whoever asks for it is waiting for the mail.
+	// The person asked for this mail and is waiting for it.
 	password_mail: HOUR_MS,
 	address_mail: HOUR_MS,
 };
 
-/** A programme, and what somebody is there or is to become. */
+/** A programme, and the role that a person has or will have there. */
 export interface Membership {
 	programme: Pick<Programme, "id" | "name">;
 	role: ProgrammeRole;
 }
 
-/** For whom somebody is to sign in; with the programme that accepted their application, if one did. */
+/** A partner that a person will sign in for, and the programme that accepted their application, if one did. */
 export interface PartnerMembership {
 	partner: Pick<Partner, "id" | "name">;
 	accepted?: Pick<Programme, "name"> | undefined;
@@ -50,17 +50,17 @@ export interface PartnerMembership {
 
 export interface SignInLinkOrder {
 	purpose: SignInLinkPurpose;
-	/** For whom: a person, or an address, whether or not it has an account. Neither for the first start. */
+	/** The recipient: a person, or an address that may have an account or not. Neither is given for the first start. */
 	personId?: number;
 	email?: string;
 	programmeId?: number | null;
-	/** What an address is invited to become; nothing for a person, who has their role already. */
+	/** The role that an invited address will have. A person who is invited has their role already. */
 	role?: ProgrammeRole;
 	/** The person who created it. Null for the command line, the first start, or the recipient who asked for it by mail. */
 	madeBy: number | null;
 }
 
-/** Within `transactAs`. Resolves to the path of its page, whose token is stored nowhere. */
+/** Stores a new link. The caller holds the access lock. Returns the path of its page, which holds the only copy of the token. */
 export async function issueSignInLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
@@ -85,9 +85,9 @@ export async function issueSignInLink(
 }
 
 /**
- * The first start: as long as nobody of the staff can sign in, every start gives out one link that makes the first staff
- * account, and those of earlier starts stop working. Null once somebody can. The path alone, because where the service
- * listens is known only later.
+ * Issues the link that creates the first staff account. Every start issues a new one, which replaces the one before, until a
+ * member of staff can sign in; then it returns null. It returns a path only, because the address of the service is known
+ * later.
  */
 export async function makeFirstStaffPath(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
@@ -100,11 +100,11 @@ export async function makeFirstStaffPath(
 }
 
 export type OpenedSignInLink =
-	/** First start: the visitor enters name and e-mail. */
+	/** The first start. The visitor enters name and email. */
 	| { kind: "first" }
-	/** An account waits for a name and a password; of somebody who was invited for a partner, with its name. */
+	/** An account waits for a name and a password. `partnerName` is the partner that the person was invited for. */
 	| { kind: "join"; person: Person; partnerName: string | null }
-	/** An owner invites to a programme; `person` is null for an address that has no account yet. */
+	/** An owner's invitation to a programme. `person` is null if the address has no account yet. */
 	| {
 			kind: "programme";
 			email: string;
@@ -113,12 +113,12 @@ export type OpenedSignInLink =
 			role: ProgrammeRole;
 			hasAccount: boolean;
 	  }
-	/** A new e-mail address, which nobody had when the link was looked at. */
+	/** A new email address, which nobody had when the link was opened. */
 	| { kind: "address"; person: Person; email: string }
-	/** A new password in place of the one they have. */
+	/** A new password in place of the present one. */
 	| { kind: "password"; person: Person };
 
-/** What the link opens, for the page behind it. Looking changes nothing: mail scanners open links, too. */
+/** Returns what a link opens, for its page. It changes nothing, because mail scanners open links too. */
 export async function findSignInLink(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	token: string,
@@ -127,7 +127,7 @@ export async function findSignInLink(
 	return read === undefined ? linkNotValid() : succeed(read.opened);
 }
 
-/** Undefined when it does not work any more, or there is nothing left for it to do. */
+/** Returns undefined if the link no longer works, or there is nothing left for it to do. */
 export async function readSignInLink(
 	db: Db,
 	token: string,
@@ -141,8 +141,8 @@ export async function readSignInLink(
 async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLink | undefined> {
 	const { purpose, email, person_id: personId } = link;
 	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
-	// An owner's; what staff made is for a person, who has their role already.
-	if (purpose === "programme_invitation" && email !== null) return openProgramme(db, link, email);
+	// An owner's invitation is for an address. An invitation by staff is for a person, who has their role already.
+	if (purpose === "programme_invitation" && email !== null) return openOwnersInvitation(db, link, email);
 	const person = personId === null ? undefined : await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
 	if (purpose === "address_mail") {
@@ -150,14 +150,13 @@ async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLin
 		return isFree ? { kind: "address", person, email } : undefined;
 	}
 	const isForPassword = purpose === "password_link" || purpose === "password_mail";
-	if ((await hasPassword(db, person.public_id)) !== isForPassword) return undefined;
+	if ((await hasPassword(db, person.id)) !== isForPassword) return undefined;
 	if (isForPassword) return { kind: "password", person };
 	const partner = link.programme_id === null ? (await listPartnersOf(db, person.id)).at(-1) : undefined;
 	return { kind: "join", person, partnerName: partner?.name ?? null };
 }
 
-/** Staff see every programme and are in none: for them there is nothing to accept. */
-async function openProgramme(
+async function openOwnersInvitation(
 	db: Db,
 	{ programme_id: programmeId, role }: SignInLink,
 	email: string,
@@ -165,14 +164,15 @@ async function openProgramme(
 	if (programmeId === null || role === null) return undefined;
 	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
 	const person = await findPersonByEmail(db, email);
+	// Staff see every programme and have a role in none, so they have nothing to accept.
 	if (programme === undefined || person?.kind === "staff") return undefined;
-	const hasAccount = person !== undefined && (await hasPassword(db, person.public_id));
+	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
 	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {
 	return refuse(
 		"link_not_valid",
-		"This link does not work any more: it was used, it has expired, or a newer one has replaced it. Ask for a new one.",
+		"This link no longer works. It was used, it has expired, or a newer one has replaced it. Ask for a new one.",
 	);
 }

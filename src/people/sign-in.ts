@@ -1,33 +1,28 @@
-// Signing in and out: e-mail and password, then a code for those who have an authenticator. An unknown e-mail
-// is answered like a wrong password, and takes as long.
+// Signing in and out: email and password, then a code if the person has an authenticator. An unknown address gets the same
+// answer as a wrong password, and takes as long.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findPersonByEmail, findPersonByPublicId, type Person } from "../store/queries/people.ts";
+import { isAuthenticatorOn } from "../store/queries/authenticators.ts";
+import { findPasswordHash } from "../store/queries/passwords.ts";
+import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import {
 	endChallenge,
 	endSession,
-	findChallenge,
-	findPasswordHash,
+	findChallengedPerson,
 	insertChallenge,
-	isAuthenticatorOn,
-} from "../store/queries/sign-in.ts";
+} from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import {
-	readTokenCookie,
-	SESSION,
-	type SignInDeps,
-	startSession,
-	tokenCookie,
-	type Visitor,
-} from "./auth.ts";
+import type { SignedInPerson } from "./actor.ts";
+import { SESSION_COOKIE, type SignInDeps, startSession, type Visitor } from "./auth.ts";
 import { spendCode, withCodeLimit } from "./authenticator.ts";
+import { makeDeviceCookie } from "./device-cookie.ts";
 import { triesFrom, useLimits } from "./limits.ts";
 import { checkPassword } from "./passwords.ts";
-import { makeDeviceCookie } from "./signed-cookies.ts";
+import { deletedTokenCookie, readTokenCookie, tokenCookie } from "./signed-cookies.ts";
 
 type Refusal = ReturnType<typeof refuse>;
 
@@ -36,13 +31,13 @@ export interface SignInStep {
 	setCookies: readonly string[];
 }
 
-/** A sign-in that waits for its code. Long enough to look for the phone. */
-const CHALLENGE = { name: "two_factor", lifeMs: 10 * MINUTE_MS };
+/** The cookie of a sign-in that waits for its code. Its life leaves time to look for the phone. */
+const CHALLENGE_COOKIE = { name: "challenge", lifeMs: 10 * MINUTE_MS };
 const CHALLENGE_BYTES = 32;
 
 /**
- * Every change of a password holds the lock of the links, as this does: one that began earlier is seen here, and one that
- * comes later finds what was opened and ends it.
+ * Checks email and password. Every change of a password holds the access lock, as does this. So an earlier change is seen
+ * here, and a later one ends the session or challenge that was opened here.
  */
 export async function signIn(
 	deps: SignInDeps,
@@ -50,26 +45,31 @@ export async function signIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const email = entered.email.trim().toLowerCase();
-	const judged = await checkPassword(deps, email, entered.password, visitor);
-	const stepped = !judged.ok
-		? judged
-		: await deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
-				await lockAccess(trx);
-				const person = await findPersonByEmail(trx, email);
-				const isStillRight = (await findPasswordHash(trx, email)) === judged.value;
-				if (person === undefined || !isStillRight || person.deactivated_at_ms !== null)
-					return wrongCredentials();
-				if (await isAuthenticatorOn(trx, person.public_id)) return askForCode(trx, deps, person);
-				return letIn(trx, deps, person, visitor);
-			});
-	if (!stepped.ok) {
-		const isWrong = stepped.fault.code === "wrong_password";
-		return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials() : stepped);
-	}
-	return stepped;
+	const checked = await checkPassword(deps, email, entered.password, visitor);
+	const stepped = checked.ok ? await beginSession(deps, email, checked.value, visitor) : checked;
+	if (stepped.ok) return stepped;
+	const isWrong = stepped.fault.code === "wrong_password";
+	return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials() : stepped);
 }
 
-/** The second step: the authenticator's six digits, or one of the backup codes. Each works once. */
+function beginSession(
+	deps: SignInDeps,
+	email: string,
+	checkedHash: string,
+	visitor: Visitor,
+): Promise<Result<SignInStep>> {
+	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
+		await lockAccess(trx);
+		const person = await findPersonByEmail(trx, email);
+		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials();
+		// The password may have changed since it was checked.
+		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials();
+		if (await isAuthenticatorOn(trx, person.id)) return askForCode(trx, deps, person.id);
+		return letIn(trx, deps, person, visitor);
+	});
+}
+
+/** Checks the code of the second step, which is six digits or a backup code. Each code works once. */
 export async function confirmSignIn(
 	deps: SignInDeps,
 	text: string,
@@ -79,21 +79,21 @@ export async function confirmSignIn(
 	const refuseCode = (refusal: Refusal) => logRefusal(deps, visitor, "a sign-in code was refused", refusal);
 	const tooMany = await useLimits(store.db, triesFrom(visitor.address), clock.nowMs());
 	if (tooMany !== null) return refuseCode(tooMany);
-	const token = readTokenCookie(deps, CHALLENGE, visitor);
+	const token = readTokenCookie(deps, CHALLENGE_COOKIE, visitor.cookies);
 	const tokenHash = token === null ? "" : sha256Hex(token);
-	const waiting = await findChallenge(store.db, tokenHash, clock.nowMs());
-	const person = waiting && (await findPersonByPublicId(store.db, waiting.personPublicId));
+	const personId = await findChallengedPerson(store.db, tokenHash, clock.nowMs());
+	const person = personId === undefined ? undefined : await findPersonById(store.db, personId);
 	if (person === undefined) return refuseCode(codeStepOver());
-	const holder = { personId: person.id, publicId: person.public_id, email: person.email };
+	const holder = { personId: person.id, email: person.email };
 	const confirmed = await withCodeLimit(deps, holder, visitor, () =>
 		store.transact(async (trx) => {
 			await lockAccess(trx);
-			// With the password it was begun with, or the person's access, it is gone.
-			const challenge = await findChallenge(trx, tokenHash, clock.nowMs());
-			if (challenge === undefined) return codeStepOver();
+			// The challenge ends with the password that began it, and with the person's access.
+			const isOpen = (await findChallengedPerson(trx, tokenHash, clock.nowMs())) === person.id;
+			if (!isOpen) return codeStepOver();
 			const spent = await spendCode(trx, deps, holder, text);
 			if (!spent.ok && spent.fault.code === "wrong_code") return spent;
-			await endChallenge(trx, challenge.id);
+			await endChallenge(trx, tokenHash);
 			if (!spent.ok) return spent;
 			if (spent.value.isBackupCode) await note(trx, deps, person, "authenticator.backup_code_used", visitor);
 			return letIn(trx, deps, person, visitor);
@@ -101,43 +101,38 @@ export async function confirmSignIn(
 	);
 	if (!confirmed.ok) return refuseCode(confirmed);
 	const { next, setCookies } = confirmed.value;
-	return succeed({ next, setCookies: [...setCookies, tokenCookie(deps, CHALLENGE)] });
+	return succeed({ next, setCookies: [...setCookies, deletedTokenCookie(deps, CHALLENGE_COOKIE)] });
 }
 
-/** Resolves to the cookies that make the browser forget. */
+/** Ends the session. Returns the cookies that make the browser forget it. */
 export async function signOut(
 	deps: Omit<SignInDeps, "log" | "auth">,
-	personId: number,
+	{ personId, sessionId }: SignedInPerson,
 	visitor: Visitor,
 ): Promise<readonly string[]> {
-	const token = readTokenCookie(deps, SESSION, visitor);
-	if (token !== null) await endSession(deps.store.db, token);
+	await endSession(deps.store.db, sessionId);
 	await note(deps.store.db, deps, { id: personId }, "person.signed_out", visitor);
-	return [tokenCookie(deps, SESSION)];
+	return [deletedTokenCookie(deps, SESSION_COOKIE)];
 }
 
-async function askForCode(
-	trx: Db,
-	deps: SignInDeps,
-	{ public_id: personPublicId }: Person,
-): Promise<Result<SignInStep>> {
+async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<Result<SignInStep>> {
 	const token = deps.random.hex(CHALLENGE_BYTES);
-	const nowMs = deps.clock.nowMs();
-	const challenge = { id: deps.random.hex(CHALLENGE_BYTES), tokenHash: sha256Hex(token), personPublicId };
-	await insertChallenge(trx, challenge, { nowMs, expiresAtMs: nowMs + CHALLENGE.lifeMs });
-	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE, token)] });
+	const expiresAtMs = deps.clock.nowMs() + CHALLENGE_COOKIE.lifeMs;
+	await insertChallenge(trx, { tokenHash: sha256Hex(token), personId, expiresAtMs });
+	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
 }
 
-/** After the last step, and only here, the browser gets the cookie by which it is known from now on. */
+/** Starts the session after the last step. Only here the browser gets its device cookie. */
 async function letIn(
 	trx: Db,
 	deps: SignInDeps,
 	person: Person,
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
-	const cookie = await startSession(trx, deps, person.public_id, visitor);
+	const sessionCookie = await startSession(trx, deps, person.id, visitor);
 	await note(trx, deps, person, "person.signed_in", visitor);
-	return succeed({ next: "home", setCookies: [cookie, await makeDeviceCookie(trx, deps, person.email)] });
+	const deviceCookie = await makeDeviceCookie(trx, deps, person.email);
+	return succeed({ next: "home", setCookies: [sessionCookie, deviceCookie] });
 }
 
 function note(
@@ -161,7 +156,7 @@ function codeStepOver(): Refusal {
 	return refuse("code_step_over", "This sign-in took too long. Start over.");
 }
 
-function logRefusal({ log }: SignInDeps, { address }: Visitor, what: string, refusal: Refusal): Refusal {
-	log.warn({ address, code: refusal.fault.code }, what);
+function logRefusal({ log }: SignInDeps, { address }: Visitor, message: string, refusal: Refusal): Refusal {
+	log.warn({ address, code: refusal.fault.code }, message);
 	return refusal;
 }

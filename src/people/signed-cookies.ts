@@ -1,12 +1,8 @@
-// What only this service can have written, signed and stored nowhere: flash messages, and the device cookie
-// of a browser that has signed in to an account before. That one opens nothing and has guesses of its own, so that
-// strangers who use up the account's do not keep the person out. It is signed with the password's hash and the
-// authenticator that was on: a new password ends it, and those whom the password alone let in have no guesses at codes.
+// Values that only this service can have written, because they carry its signature: session tokens, device cookies and
+// messages after a form.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { DAY_MS, SECOND_MS } from "../domain/time.ts";
-import { findAuthenticatorId, findPasswordHash } from "../store/queries/sign-in.ts";
-import type { Db } from "../store/store.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import type { AccountsDeps } from "./deps.ts";
 
 export interface Signer {
@@ -14,8 +10,8 @@ export interface Signer {
 	isSignature(signature: string, text: string): boolean;
 }
 
-/** A key for each use, so that a token for one is worth nothing for another. */
-export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices"): Signer {
+/** Returns a signer with a key of its own for each use, so that a signature for one use is worth nothing for another. */
+export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices" | "tokens"): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {
@@ -33,52 +29,49 @@ export function areCookiesSecure(publicUrl: string): boolean {
 }
 
 /**
- * Over HTTPS the prefix makes browsers refuse a cookie that another host set, or that came without Secure; over plain
- * HTTP they would refuse the prefix itself.
+ * Returns the full name of a cookie. Over HTTPS it has a prefix with which browsers refuse a cookie that another host set, or
+ * that came without Secure. Over plain HTTP they would refuse the prefix itself.
  */
 export function cookieName(publicUrl: string, name: string): string {
 	return `${areCookiesSecure(publicUrl) ? "__Host-" : ""}ringback.${name}`;
 }
 
-export type DeviceDeps = Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
-
-/** What is signed, and the signature. */
-const DEVICE_SHAPE = /^(([0-9a-f]{32})\.(\d{1,16}))\.([\w-]{43})$/;
-const DEVICE_NAME_BYTES = 16;
-/** Browsers keep no cookie for longer than 400 days. Signing in makes a new one. */
-const DEVICE_LIFE_MS = 365 * DAY_MS;
-
-export function deviceCookieName(publicUrl: string): string {
-	return cookieName(publicUrl, "device");
-}
-
-/**
- * A whole Set-Cookie line, for somebody who has just shown that they are this person. In that transaction: a password
- * that changes a moment later must not have signed it.
- */
-export async function makeDeviceCookie(
-	trx: Db,
-	{ clock, random, sealingKey, publicUrl }: Omit<AccountsDeps, "store"> & { publicUrl: string },
-	email: string,
-): Promise<string> {
-	const value = `${random.hex(DEVICE_NAME_BYTES)}.${clock.nowMs()}`;
-	const signature = createSigner(sealingKey, "devices").sign(`${value} ${await factsOf(trx, email)}`);
+/** Returns a Set-Cookie line. A life of 0 makes the browser delete the cookie. */
+export function cookieLine(publicUrl: string, name: string, value: string, lifeMs: number): string {
 	const secure = areCookiesSecure(publicUrl) ? "; Secure" : "";
-	return `${deviceCookieName(publicUrl)}=${value}.${signature}; Max-Age=${DEVICE_LIFE_MS / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
+	return `${cookieName(publicUrl, name)}=${value}; Max-Age=${lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** The browser's name, to count by; null for one that has not signed in to this account, or not with this password. */
-export async function findDevice(
-	{ store, clock, sealingKey }: DeviceDeps,
-	email: string,
-	cookie: string,
-): Promise<string | null> {
-	const [, value, name = "", madeAtMs, signature = ""] = DEVICE_SHAPE.exec(cookie) ?? [];
-	if (value === undefined || clock.nowMs() - Number(madeAtMs) >= DEVICE_LIFE_MS) return null;
-	const text = `${value} ${await factsOf(store.db, email)}`;
-	return createSigner(sealingKey, "devices").isSignature(signature, text) ? name : null;
+/** A cookie that holds a random token. A row in the database says what the token opens. */
+export interface TokenCookie {
+	name: string;
+	lifeMs: number;
 }
 
-async function factsOf(db: Db, email: string): Promise<string> {
-	return JSON.stringify([email, await findPasswordHash(db, email), await findAuthenticatorId(db, email)]);
+type CookieDeps = Pick<AccountsDeps, "sealingKey"> & { publicUrl: string };
+
+/** Returns the Set-Cookie line that gives the browser a token. */
+export function tokenCookie(deps: CookieDeps, cookie: TokenCookie, token: string): string {
+	const signature = createSigner(deps.sealingKey, "tokens").sign(`${cookie.name} ${token}`);
+	return cookieLine(deps.publicUrl, cookie.name, `${token}.${signature}`, cookie.lifeMs);
+}
+
+/** Returns the Set-Cookie line that makes the browser delete its token. */
+export function deletedTokenCookie({ publicUrl }: CookieDeps, { name }: TokenCookie): string {
+	return cookieLine(publicUrl, name, "", 0);
+}
+
+const TOKEN_SHAPE = /^([0-9a-f]+)\.([\w-]{43})$/;
+
+/** Returns the token in a Cookie header, or null if there is none that we signed. */
+export function readTokenCookie(
+	{ sealingKey, publicUrl }: CookieDeps,
+	{ name }: TokenCookie,
+	cookieHeader: string,
+): string | null {
+	const start = `${cookieName(publicUrl, name)}=`;
+	const pair = cookieHeader.split(/; */).find((part) => part.startsWith(start));
+	const [, token = "", signature = ""] = TOKEN_SHAPE.exec(pair?.slice(start.length) ?? "") ?? [];
+	if (token === "") return null;
+	return createSigner(sealingKey, "tokens").isSignature(signature, `${name} ${token}`) ? token : null;
 }

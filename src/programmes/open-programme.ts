@@ -7,15 +7,16 @@ import { currencyDigits } from "../domain/money.ts";
 import { COMMAND_LINE, type SignedInPerson, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import {
-	findOrMakeInvitee,
+	findOrCreateInvitee,
 	type InvitationsDeps,
 	type SentLink,
 	welcomePerson,
 } from "../people/invitations.ts";
 import { LIMITS, useLimits } from "../people/limits.ts";
 import { parseEmail } from "../people/people.ts";
+import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findPersonByEmail, type Person } from "../store/queries/people.ts";
+import { lockPerson, type Person } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import {
 	findFirstProgramme,
@@ -152,10 +153,10 @@ async function findOrMakeOwner(
 	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
 	email: string,
-): Promise<Result<Person>> {
-	const known = await findPersonByEmail(trx, email);
+): Promise<Result<Locked<Person>>> {
+	const known = await lockPerson(trx, "email", email);
 	if (known === undefined) {
-		return way.kind === "known" ? unknownOwner(email) : findOrMakeInvitee(trx, deps, email, "shop");
+		return way.kind === "known" ? unknownOwner(email) : findOrCreateInvitee(trx, deps, email, "shop");
 	}
 	if (known.kind === "shop") return succeed(known);
 	return refuse("email_taken", staffCannotOwn(email), "email");
@@ -166,7 +167,7 @@ async function giveOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
 	way: OwnerWay,
-	owner: Person,
+	owner: Locked<Person>,
 	programme: Programme,
 ): Promise<SentLink | null> {
 	if (way.kind === "invited") {

@@ -22,7 +22,7 @@ const NOT_COPIED =
 	/^(?:processes|engines|slots|chores|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
 
 /** Tables that contain a row after the migration. A database with only these rows counts as empty. */
-const SEEDED: readonly string[] = ["network", "link_lock"];
+const SEEDED: readonly string[] = ["network", "access_lock"];
 
 type Row = Record<string, unknown>;
 

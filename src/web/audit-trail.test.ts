@@ -312,7 +312,7 @@ async function newestSecretId({ store }: TestSite): Promise<string> {
 async function waiting({ store }: TestSite): Promise<string> {
 	return (
 		await store.db
-			.selectFrom("links")
+			.selectFrom("sign_in_links")
 			.select("public_id")
 			.where("email", "is not", null)
 			.executeTakeFirstOrThrow()

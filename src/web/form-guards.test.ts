@@ -144,7 +144,7 @@ test("a disk that takes nothing is our failure: it is told and logged, and the s
 function assertRefused({ status, text, setCookies }: Shown): void {
 	assert.equal(status, 403);
 	assert.match(text, /This form cannot be accepted/);
-	assert.ok(!setCookies.some((line) => line.includes("session_token")));
+	assert.ok(!setCookies.some((line) => line.includes("ringback.session=")));
 }
 
 test("name servers that do not answer keep no page waiting", {

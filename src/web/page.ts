@@ -17,15 +17,16 @@ import {
 import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { SignedInPerson } from "../people/actor.ts";
-import type { Auth, AuthSession, Visitor } from "../people/auth.ts";
+import type { Auth, Visitor } from "../people/auth.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
-import { findPersonByPublicId } from "../store/queries/people.ts";
+import { findPersonById } from "../store/queries/people.ts";
 import { findProgrammeOf, listProgrammesOf } from "../store/queries/programme-people.ts";
 import { findProgramme, type Programme } from "../store/queries/programmes.ts";
+import type { Session } from "../store/queries/sessions.ts";
 import type { Db } from "../store/store.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
 import {
@@ -206,11 +207,11 @@ const PROGRAMMES_COUNTED = 2;
 /** Returns null if the person's access has ended. Their sessions end at the same moment. */
 export async function loadViewer(
 	{ store: { db }, staffAuthenticator }: Pick<WebDeps, "store" | "staffAuthenticator">,
-	{ personPublicId, hasAuthenticator }: Pick<AuthSession, "personPublicId" | "hasAuthenticator">,
+	{ personId, hasAuthenticator }: Pick<Session, "personId" | "hasAuthenticator">,
 ): Promise<Viewer | null> {
-	const person = await findPersonByPublicId(db, personPublicId);
+	const person = await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return null;
-	const { id: personId, public_id: publicId, email, name, kind, zone, locale } = person;
+	const { public_id: publicId, email, name, kind, zone, locale } = person;
 	const programmes = kind === "staff" ? [] : await listProgrammesOf(db, personId, PROGRAMMES_COUNTED);
 	const awaitsAuthenticator = !hasAuthenticator && isAuthenticatorRequired(staffAuthenticator, kind);
 	const programmeCount = programmes.length;

@@ -36,7 +36,7 @@ import type { AuditEntriesTable } from "../store/tables/notices.ts";
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
 export const NEW_PASSWORD = "another horse battery";
-export const SESSION_COOKIE = "__Secure-ringback.session_token";
+export const SESSION_COOKIE = "__Host-ringback.session";
 /** To join or to choose a new password: its path, and the token in it. */
 export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 

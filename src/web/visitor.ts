@@ -3,8 +3,9 @@
 import { getCookie } from "hono/cookie";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import { readArrival } from "../domain/warning.ts";
-import { readTokenCookie, SESSION, type Visitor } from "../people/auth.ts";
-import { deviceCookieName } from "../people/signed-cookies.ts";
+import { SESSION_COOKIE, type Visitor } from "../people/auth.ts";
+import { deviceCookieName } from "../people/device-cookie.ts";
+import { readTokenCookie } from "../people/signed-cookies.ts";
 import type { WebContext, WebDeps } from "./page.ts";
 
 /** Maximum length of a stored User-Agent. The list of sessions needs no more to tell browsers apart. */
@@ -22,7 +23,9 @@ export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDep
 
 /** Returns the client for concurrency/admission.ts: the session if there is one, otherwise the visitor's address block. */
 export function clientOf(visitor: Visitor, deps: WebDeps): string {
-	return readTokenCookie(deps, SESSION, visitor) ?? blockOf(visitor.address) ?? visitor.address;
+	return (
+		readTokenCookie(deps, SESSION_COOKIE, visitor.cookies) ?? blockOf(visitor.address) ?? visitor.address
+	);
 }
 
 /** Returns the headers that show how the request reached the service, for the warnings about proxies. */

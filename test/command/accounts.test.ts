@@ -95,7 +95,7 @@ test("user link replaces the old link by a new one with the public address", asy
 	);
 	match(String(renewed["link"]), /^https:\/\/ringback\.example\/welcome\/[0-9a-f]{64}$/);
 	equal(renewed["link"] === made["link"], false);
-	deepEqual(readRow(home, "select count(*) as links from links"), { links: 1 });
+	deepEqual(readRow(home, "select count(*) as links from sign_in_links"), { links: 1 });
 });
 
 const REFUSALS: readonly [title: string, args: readonly string[], error: string, detail: RegExp][] = [

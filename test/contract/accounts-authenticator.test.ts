@@ -5,9 +5,9 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
 import { type Auth, createAuth, type Visitor } from "../../src/people/auth.ts";
 import { removeAuthenticator } from "../../src/people/authenticator.ts";
-import { findDevice } from "../../src/people/signed-cookies.ts";
+import { findDevice } from "../../src/people/device-cookie.ts";
 import type { Person } from "../../src/store/queries/people.ts";
-import { endSessions } from "../../src/store/queries/sign-in.ts";
+import { endSessions, listSessions } from "../../src/store/queries/sessions.ts";
 import {
 	beginAuthenticator,
 	CODE_STEP_MS,
@@ -113,7 +113,7 @@ eachDatabase("the authenticator", (database) => {
 			equal((await browser.open("/account")).status, 200);
 		}
 		const [after, ...others] = await sessionsOf(staff);
-		deepEqual([after?.createdAt, others], [before?.createdAt, []]);
+		deepEqual([after?.createdAtMs, others], [before?.createdAtMs, []]);
 	});
 
 	test("what the password alone has opened ends when it goes on: other sessions, and known browsers", async () => {
@@ -143,12 +143,14 @@ eachDatabase("the authenticator", (database) => {
 	test("a session that ends while a code is judged turns nothing on or off", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await turnOn(staff);
+		const [session] = await sessionsOf(staff);
+		const owner = { personId: staff.id, kind: staff.kind, email: staff.email, sessionId: session?.id ?? "" };
 		const late = withAfter(async () => {
-			await endSessions(site.store.db, staff.public_id);
+			await endSessions(site.store.db, staff.id);
 		});
 		const proof = { password: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 		const deps = { ...site.deps, auth: late };
-		const answer = await removeAuthenticator(deps, holderOf(staff), proof, visitorOf(browser));
+		const answer = await removeAuthenticator(deps, owner, proof, visitorOf(browser));
 		equal(answer.ok ? "off" : answer.fault.code, "not_allowed");
 		await beginSignIn(staff);
 		deepEqual(await sessionsOf(staff), []);
@@ -178,16 +180,12 @@ eachDatabase("the authenticator", (database) => {
 		}
 	}
 
-	function sessionsOf({ public_id }: Person) {
-		return site.store.db.selectFrom("auth_sessions").selectAll().where("userId", "=", public_id).execute();
+	function sessionsOf({ id }: Person) {
+		return listSessions(site.store.db, id);
 	}
 
-	function setupsOf({ public_id }: Person) {
-		return site.store.db
-			.selectFrom("auth_two_factors")
-			.select("id")
-			.where("userId", "=", public_id)
-			.execute();
+	function setupsOf({ id }: Person) {
+		return site.store.db.selectFrom("authenticators").select("secret").where("person_id", "=", id).execute();
 	}
 
 	async function begin(person: Person) {
@@ -225,10 +223,6 @@ eachDatabase("the authenticator", (database) => {
 		return notes.map(({ action }) => action);
 	}
 });
-
-function holderOf({ id: personId, public_id: publicId, email, kind }: Person) {
-	return { personId, publicId, email, kind };
-}
 
 function visitorOf(browser: Browser): Visitor {
 	const cookies = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");

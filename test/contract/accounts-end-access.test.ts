@@ -7,9 +7,10 @@ import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type Auth, createAuth } from "../../src/people/auth.ts";
 import { makePasswordLink } from "../../src/people/invitations.ts";
 import { signIn } from "../../src/people/sign-in.ts";
+import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { findPasswordHash, setPassword } from "../../src/store/queries/sign-in.ts";
+import { listSessions } from "../../src/store/queries/sessions.ts";
 import {
 	type Browser,
 	createTestSite,
@@ -130,7 +131,7 @@ const WAYS: readonly Way[] = [
 			what: `${kind} choose a new password by \`ringback user link\``,
 			kind,
 			async lose({ site, person }) {
-				const made = await makePasswordLink(site.deps, COMMAND_LINE, person, null);
+				const made = await makePasswordLink(site.deps, COMMAND_LINE, person.id, null);
 				return choosePassword(site, made.ok ? new URL(made.value.link ?? "").pathname : "");
 			},
 			says: () => CHANGED,
@@ -268,7 +269,7 @@ eachDatabase("access that ends", (database) => {
 			const password = hasAuthenticator ? NEW_PASSWORD : PASSWORD;
 			const entered = { email: person.email, password };
 			const answer = await signIn({ ...site.deps, auth: late }, entered, visitor);
-			await site.store.transact((trx) => setPassword(trx, person, hash, 0));
+			await site.store.transact((trx) => setPassword(trx, person.id, hash, 0));
 			equal(answer.ok ? "let in" : answer.fault.code, "wrong_credentials");
 			const after = await openOf(person);
 			deepEqual(after, before);
@@ -282,20 +283,16 @@ eachDatabase("access that ends", (database) => {
 			async judgePassword(email, password) {
 				const hash = await auth.judgePassword(email, password);
 				equal(hash === null, false);
-				await site.store.transact((trx) => setPassword(trx, person, "another hash", 0));
+				await site.store.transact((trx) => setPassword(trx, person.id, "another hash", 0));
 				return hash;
 			},
 		};
 	}
 
-	async function openOf({ public_id }: Person) {
+	async function openOf({ id }: Person) {
 		const { db } = site.store;
-		const sessions = await db
-			.selectFrom("auth_sessions")
-			.select("id")
-			.where("userId", "=", public_id)
-			.execute();
-		const challenges = db.selectFrom("auth_verifications").select("id").where("value", "=", public_id);
+		const sessions = await listSessions(db, id);
+		const challenges = db.selectFrom("sign_in_challenges").select("token_hash").where("person_id", "=", id);
 		return { sessions: sessions.length, challenges: (await challenges.execute()).length };
 	}
 });

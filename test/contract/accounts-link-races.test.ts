@@ -9,15 +9,16 @@ import type { PersonKind } from "../../src/domain/roles.ts";
 import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
 import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
+import { findDevice } from "../../src/people/device-cookie.ts";
 import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
 import { signIn } from "../../src/people/sign-in.ts";
-import { findDevice } from "../../src/people/signed-cookies.ts";
+import { findPasswordHash, setPassword } from "../../src/store/queries/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
-import { endSession, setPassword } from "../../src/store/queries/sign-in.ts";
+import { endSession, insertSession, listSessions } from "../../src/store/queries/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newEmail } from "../../src/web/test-site.test-support.ts";
 import { MAIL_OFF } from "../support/app-deps.ts";
@@ -41,7 +42,7 @@ eachDatabase("links while access ends", (database) => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const made = Promise.all([
-				makePasswordLink(depsOf(database.store), leaver.maker, boss.person, null),
+				makePasswordLink(depsOf(database.store), leaver.maker, boss.person.id, null),
 				invitePerson(depsOf(database.store), {
 					email: newEmail("network"),
 					membership: null,
@@ -101,7 +102,7 @@ eachDatabase("links while access ends", (database) => {
 			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
 			const visitor = { cookies: "", address: "", userAgent: "", device: "" };
 			const [, changed] = await Promise.all([
-				makePasswordLink(depsOf(database.store), person.maker, head.person, null),
+				makePasswordLink(depsOf(database.store), person.maker, head.person.id, null),
 				changePassword({ ...depsOf(database.rival), auth }, person.maker, change, visitor),
 			]);
 			expectValue(changed);
@@ -109,7 +110,7 @@ eachDatabase("links while access ends", (database) => {
 			const sessions = await sessionsOf(person.person);
 			equal(sessions.length, 1, "the one in which it was changed");
 			ok(sessions[0]?.id !== person.maker.sessionId, "under another name");
-			const late = await makePasswordLink(depsOf(database.store), person.maker, head.person, null);
+			const late = await makePasswordLink(depsOf(database.store), person.maker, head.person.id, null);
 			ok(!late.ok, "whoever had a copy of the old session makes nothing");
 		}
 	});
@@ -117,18 +118,22 @@ eachDatabase("links while access ends", (database) => {
 	test("signing out everywhere else also ends a session that goes on under another token at that moment", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const { person, maker } = await addSignedIn("staff");
-			const userId = person.public_id;
-			const other = `${userId}-other`;
-			const moment = "2026-01-15T12:00:00.000Z";
-			const times = { expiresAt: moment, createdAt: moment, updatedAt: moment };
-			await database.store.db
-				.insertInto("auth_sessions")
-				.values({ id: other, token: other, userId, ...times })
-				.execute();
+			const other = `${person.public_id}-other`;
+			const nowMs = Date.UTC(2026, 0, 15, 12);
+			await insertSession(database.store.db, {
+				id: other,
+				tokenHash: other,
+				personId: person.id,
+				createdAtMs: nowMs,
+				lastUsedAtMs: nowMs,
+				expiresAtMs: nowMs,
+				address: "",
+				userAgent: "",
+			});
 			const renewing = { ...maker, sessionId: other };
 			const [, ended] = await Promise.all([
 				changeWithSession(depsOf(database.rival), renewing, person.email, async (trx, session) => {
-					await endSession(trx, session.token);
+					await endSession(trx, session.id);
 					return succeed(true);
 				}),
 				revokeSessions(depsOf(database.store), maker),
@@ -147,7 +152,7 @@ eachDatabase("links while access ends", (database) => {
 			...database.store,
 			async transact(work, options) {
 				const done = await database.store.transact(work, options);
-				await database.store.transact((trx) => setPassword(trx, person, "another hash", 0));
+				await database.store.transact((trx) => setPassword(trx, person.id, "another hash", 0));
 				return done;
 			},
 		};
@@ -162,7 +167,7 @@ eachDatabase("links while access ends", (database) => {
 		const cookie = /ringback\.device=([^;]+)/.exec(setCookies.join("\n"))?.[1] ?? "";
 		equal(cookie === "", false);
 		equal(await findDevice(depsOf(database.store), person.email, cookie), null);
-		await database.store.transact((trx) => setPassword(trx, person, "hash", 0));
+		await database.store.transact((trx) => setPassword(trx, person.id, "hash", 0));
 		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
 	});
 
@@ -225,7 +230,7 @@ eachDatabase("links while access ends", (database) => {
 	}
 
 	async function linkFor({ maker }: SignedIn, person: Person): Promise<string> {
-		const { link } = expectValue(await makePasswordLink(depsOf(database.store), maker, person, null));
+		const { link } = expectValue(await makePasswordLink(depsOf(database.store), maker, person.id, null));
 		return link?.split("/").at(-1) ?? "";
 	}
 
@@ -235,27 +240,22 @@ eachDatabase("links while access ends", (database) => {
 		return acceptSignInLink({ ...depsOf(store), auth }, token, entered);
 	}
 
-	function sessionsOf({ public_id }: Person): Promise<{ id: string }[]> {
-		const sessions = database.store.db.selectFrom("auth_sessions").select("id");
-		return sessions.where("userId", "=", public_id).execute();
+	function sessionsOf({ id }: Person): Promise<{ id: string }[]> {
+		return listSessions(database.store.db, id);
 	}
 
 	/** Made by them, or for them. */
 	function openLinksOf({ id }: Person): Promise<object[]> {
 		return database.store.db
-			.selectFrom("links")
+			.selectFrom("sign_in_links")
 			.selectAll()
 			.where((eb) => eb.or([eb("made_by", "=", id), eb("person_id", "=", id)]))
 			.where("withdrawn", "is", null)
 			.execute();
 	}
 
-	async function hashOf({ public_id }: Person): Promise<string | undefined> {
-		const account = database.store.db
-			.selectFrom("auth_accounts")
-			.select("password")
-			.where("userId", "=", public_id);
-		return (await account.executeTakeFirst())?.password;
+	function hashOf({ email }: Person): Promise<string | undefined> {
+		return findPasswordHash(database.store.db, email);
 	}
 });
 

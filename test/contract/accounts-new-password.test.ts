@@ -79,7 +79,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		deepEqual([used.status, used.location], [303, "/sign-in"]);
 		match(
 			(await browser.open("/sign-in")).text,
-			/Your password is changed\. You are not signed in yet\. Too many attempts came from your network\. Try again in (a minute|\d+ seconds)\./,
+			/Your password is changed\. You are not signed in yet\. Too many attempts came from your internet connection\. Try again in (a minute|\d+ seconds)\./,
 		);
 		site.moveClock(MINUTE_MS);
 		equal((await browser.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD })).status, 303);

@@ -3,7 +3,7 @@
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { usePassword } from "../../src/people/passwords.ts";
+import { countPassword } from "../../src/people/passwords.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import {
@@ -220,7 +220,7 @@ async function guessEverywhere(
 	device = "",
 ): Promise<void> {
 	for (let guess = 0; guess < count; guess += 1) {
-		ok((await usePassword(deps, email, { address: newAddress(), device })).ok);
+		ok((await countPassword(deps, email, { address: newAddress(), device })).ok);
 	}
 }
 

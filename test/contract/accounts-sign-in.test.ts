@@ -7,10 +7,11 @@ import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
 import { makeFirstStaffPath } from "../../src/people/sign-in-links.ts";
+import { markCodeSpent } from "../../src/store/queries/authenticators.ts";
 import { countUse, forgetUses, readUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";
-import { markCodeSpent } from "../../src/store/queries/sign-in.ts";
+import { insertChallenge, listSessions } from "../../src/store/queries/sessions.ts";
 import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "../../src/web/account/totp.test-support.ts";
 import { createTestSite, NEW_PASSWORD, newEmail, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -82,7 +83,7 @@ eachDatabase("signing in", (database) => {
 
 	test("a code is spent once, by whoever is first, and forgotten when its time is over", async () => {
 		const spend = (store: typeof database.store, nowMs: number) =>
-			store.transact((trx) => markCodeSpent(trx, 4_711, "hash", nowMs, nowMs + 1_000));
+			store.transact((trx) => markCodeSpent(trx, 4_711, "hash", { nowMs, expiresAtMs: nowMs + 1_000 }));
 		const together = await Promise.all([spend(database.store, 0), spend(database.rival, 0)]);
 		deepEqual(together.toSorted(), [false, true]);
 		equal(await spend(database.store, 1_000), false);
@@ -94,18 +95,18 @@ eachDatabase("signing in", (database) => {
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
 		await browser.open("/account");
-		const inTenMinutes = new Date(site.deps.clock.nowMs() + 600_000).toISOString();
 		const away = site.browser();
 		await away.open("/forgot-password");
 		await away.submit("/forgot-password", { email: staff.email });
 		await invitePerson(site.deps, { email: newEmail("network"), membership: null, invitedBy: COMMAND_LINE });
 		const { db } = database.store;
-		const times = { expiresAt: inTenMinutes, createdAt: inTenMinutes, updatedAt: inTenMinutes };
-		const half = { id: "half a sign-in", identifier: "hash", value: staff.public_id, ...times };
-		await db.insertInto("auth_verifications").values(half).execute();
-		const tables = ["auth_sessions", "auth_verifications", "links"] as const;
+		const expiresAtMs = site.deps.clock.nowMs() + 600_000;
+		await insertChallenge(db, { tokenHash: "hash", personId: staff.id, expiresAtMs });
+		const tables = ["sessions", "sign_in_challenges", "sign_in_links"] as const;
 		const counts = async () =>
-			Promise.all(tables.map(async (table) => (await db.selectFrom(table).select("id").execute()).length));
+			Promise.all(
+				tables.map(async (table) => (await db.selectFrom(table).select("token_hash").execute()).length),
+			);
 		const before = await counts();
 		const nowMs = site.deps.clock.nowMs();
 		await pruneAccess(database.store, nowMs);
@@ -149,10 +150,10 @@ eachDatabase("signing in", (database) => {
 
 	test("uses of several limits are counted together or not at all", async () => {
 		const { db } = database.store;
-		const says = "Wait: {when}.";
+		const text = "Wait: {when}.";
 		const [wide, narrow] = [
-			{ name: "wide", max: 10, windowMs: 90_000, says },
-			{ name: "narrow", max: 3, windowMs: 30_000, says },
+			{ name: "wide", max: 10, windowMs: 90_000, text },
+			{ name: "narrow", max: 3, windowMs: 30_000, text },
 		];
 		const use = { limit: wide, subject: "x" };
 		const uses = [{ limit: narrow, subject: "x" }, use];
@@ -243,16 +244,12 @@ eachDatabase("signing in", (database) => {
 		return (await readUses(database.store.db, [subject], nowMs)).get(subject);
 	}
 
-	async function moveSignIn({ public_id }: Person, toMs: number): Promise<void> {
-		const createdAt = new Date(toMs).toISOString();
-		const sessions = database.store.db.updateTable("auth_sessions").where("userId", "=", public_id);
-		await sessions.set({ createdAt }).execute();
+	async function moveSignIn({ id }: Person, toMs: number): Promise<void> {
+		const sessions = database.store.db.updateTable("sessions").where("person_id", "=", id);
+		await sessions.set({ created_at_ms: toMs }).execute();
 	}
 
-	async function signInTimes({ public_id }: Person): Promise<number[]> {
-		const sessions = database.store.db.selectFrom("auth_sessions").where("userId", "=", public_id);
-		return (await sessions.select("createdAt").execute()).map(({ createdAt }) =>
-			new Date(createdAt).getTime(),
-		);
+	async function signInTimes({ id }: Person): Promise<number[]> {
+		return (await listSessions(database.store.db, id)).map(({ createdAtMs }) => createdAtMs);
 	}
 });

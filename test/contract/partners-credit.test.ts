@@ -83,7 +83,7 @@ eachDatabase("credits", (database) => {
 		credentials = shop.credentials;
 		const staff = await site.addStaff();
 		await site.signIn(staff);
-		const session = await store.db.selectFrom("auth_sessions").select("id").executeTakeFirstOrThrow();
+		const session = await store.db.selectFrom("sessions").select("id").executeTakeFirstOrThrow();
 		maker = { personId: staff.id, kind: "staff", sessionId: session.id };
 		const saved = await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS);
 		ok(saved.ok, JSON.stringify(saved));

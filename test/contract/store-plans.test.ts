@@ -73,12 +73,12 @@ import {
 } from "../../src/store/queries/notices.ts";
 import { countEndedWindows } from "../../src/store/queries/owed.ts";
 import type { NamedPartnership } from "../../src/store/queries/partners.ts";
+import { hasPassword } from "../../src/store/queries/passwords.ts";
 import { listProgrammePeople, listStaff } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
-import { hasPassword } from "../../src/store/queries/sign-in.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
@@ -466,10 +466,10 @@ const READS: readonly Read[] = [
 		(db) => listProgrammes(db, { search: "prg_7", limit: 50 }),
 	],
 	["programmes found by their name", [], (db) => listProgrammes(db, { search: "sHÖp", limit: 50 })],
-	["a programme's people", ["links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
+	["a programme's people", ["sign_in_links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
 	["the staff", ["people_by_kind"], (db) => listStaff(db, START_MS)],
 	["a link that is followed", [], (db) => findOpenSignInLink(db, "x", 0)],
-	["who has a password", ["auth_accounts_by_user"], (db) => hasPassword(db, "usr7")],
+	["who has a password", [], (db) => hasPassword(db, 7)],
 	["somebody's programmes", [], (db) => listProgrammesOf(db, 77, 50)],
 	["one of somebody's programmes", [], (db) => findProgrammeOf(db, 77, "prg_7")],
 	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL, { limit: 20 })],

@@ -15,11 +15,11 @@ import {
 } from "../../src/people/programme-people.ts";
 import { tallySlice } from "../../src/store/queries/conversion-tally.ts";
 import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
+import { hasPassword, setPassword } from "../../src/store/queries/passwords.ts";
 import { listProgrammePeople, type Person } from "../../src/store/queries/people.ts";
 import { hasConversions, listProgrammes } from "../../src/store/queries/programme-list.ts";
 import { addToProgramme } from "../../src/store/queries/programme-people.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
-import { hasPassword, setPassword } from "../../src/store/queries/sign-in.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
@@ -100,13 +100,13 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 			await addPerson(store, "shop"),
 		];
 		for (const { id } of [joined, invited, late]) await addToProgramme(store.db, programme.id, id, "owner");
-		await store.transact((trx) => setPassword(trx, joined, "hash", START_MS));
+		await store.transact((trx) => setPassword(trx, joined.id, "hash", START_MS));
 		for (const [person, endsAtMs] of [
 			[invited, START_MS + 1],
 			[late, START_MS],
 		] as const) {
 			await store.db
-				.insertInto("links")
+				.insertInto("sign_in_links")
 				.values({
 					public_id: newId("lnk"),
 					purpose: "programme_invitation",
@@ -223,7 +223,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 				);
 			const results = await Promise.all([end(one, other, store), end(other, one, rival)]);
 			equal(results.filter(({ ok }) => ok).length, 1);
-			const left = await Promise.all([one, other].map(({ public_id }) => hasPassword(store.db, public_id)));
+			const left = await Promise.all([one, other].map(({ id }) => hasPassword(store.db, id)));
 			equal(left.filter((has) => has).length, 1);
 		}
 	});

@@ -2,8 +2,8 @@
 // service. Quiet and flooded rounds alternate, and the best round of each counts, because machines are noisy.
 
 import { startSession } from "../../src/people/auth.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
-import { setPassword } from "../../src/store/queries/sign-in.ts";
 import { type ForkedProcess, forkProcess } from "../support/forked-process.ts";
 import { openService } from "../support/open-service.ts";
 import { openAccount } from "../support/shop-account.ts";
@@ -37,8 +37,8 @@ export async function measureFloods(
 	const cookie = await workplace.store.transact(async (trx) => {
 		const person = await findPersonByEmail(trx, EMAIL);
 		if (person === undefined) throw new Error("the programme has no owner");
-		await setPassword(trx, person, "hash", workplace.clock.nowMs());
-		return startSession(trx, workplace, person.public_id, { address: "127.0.0.1", userAgent: "" });
+		await setPassword(trx, person.id, "hash", workplace.clock.nowMs());
+		return startSession(trx, workplace, person.id, { address: "127.0.0.1", userAgent: "" });
 	});
 	await workplace.close();
 	const { url } = opened.service;

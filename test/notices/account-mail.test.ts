@@ -17,7 +17,6 @@ import {
 	prepareSecret,
 } from "../../src/programmes/signing-secret.ts";
 import { noteAudit } from "../../src/store/queries/audit.ts";
-import { updatePerson } from "../../src/store/queries/people.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { expectValue } from "../support/shop-account.ts";
@@ -245,7 +244,7 @@ for (const kind of DATABASE_KINDS) {
 			const nowMs = setup.clock.nowMs();
 			await setup.store.transact(async (trx) => {
 				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
-				await updatePerson(trx, left.id, { deactivated_at_ms: nowMs });
+				await trx.updateTable("people").set({ deactivated_at_ms: nowMs }).where("id", "=", left.id).execute();
 				const note = { personId: actor.id, action: "person.removed", subject: left.email } as const;
 				await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
 			});
@@ -273,7 +272,7 @@ for (const kind of DATABASE_KINDS) {
 			const input = { email, membership: null, invitedBy: COMMAND_LINE };
 			const links = [expectValue(await invitePerson(dying, input)).link];
 			const person = await setup.person(email);
-			links.push(expectValue(await renewLink(dying, COMMAND_LINE, person, null)).link);
+			links.push(expectValue(await renewLink(dying, COMMAND_LINE, person.id, null)).link);
 			service.mails.wake();
 			await setup.until(() => setup.mail.mails.length === 2);
 			for (const [index, { to, text }] of setup.mail.mails.entries()) {

@@ -23,7 +23,6 @@ const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DA
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
 const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
-const MOMENT = "'2026-01-01T00:00:00Z'";
 
 /**
  * By table: the inserted columns as expressions over the row number `i`, and the number of rows if it is not ROWS.
@@ -103,23 +102,12 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	["programme_people", "programme_id, person_id, role", `1 + i % ${PROGRAMMES}, i, 'owner'`, 1_000],
 	[
-		"links",
+		"sign_in_links",
 		"public_id, purpose, token_hash, person_id, created_at_ms, expires_at_ms",
 		"'lnk_' || i, 'programme_invitation', 't' || i, i, 0, 1",
 		PEOPLE,
 	],
-	[
-		"auth_users",
-		`id, name, email, "emailVerified", "createdAt", "updatedAt"`,
-		`'usr' || i, 'X', i || '@shop.example', 1 = 1, ${MOMENT}, ${MOMENT}`,
-		PEOPLE,
-	],
-	[
-		"auth_accounts",
-		`id, "accountId", "providerId", "userId", password, "createdAt", "updatedAt"`,
-		`'usr' || i, 'usr' || i, 'credential', 'usr' || i, 'hash', ${MOMENT}, ${MOMENT}`,
-		PEOPLE,
-	],
+	["passwords", "person_id, hash, changed_at_ms", "i, 'hash', 0", PEOPLE],
 	["audit_entries", "at_ms, person_id, programme_id, action", `i, 1 + i % 999, ${PROGRAMME}, 'key.issued'`],
 	[
 		"jobs",

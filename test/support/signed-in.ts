@@ -2,8 +2,9 @@
 
 import type { PersonKind } from "../../src/domain/roles.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { insertPerson, type Person } from "../../src/store/queries/people.ts";
-import { setPassword } from "../../src/store/queries/sign-in.ts";
+import { insertSession } from "../../src/store/queries/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
@@ -16,21 +17,21 @@ export async function addPerson({ db }: Store, kind: PersonKind): Promise<Person
 	return person;
 }
 
-/** Creates a person with one session, whose id is the person's public id. */
+/** Gives the person a password and one session, whose id is the person's public id. */
 export async function signInAs({ transact }: Store, person: Person): Promise<SignedInPerson> {
 	const { id: personId, public_id: id, kind } = person;
-	const moment = new Date(START_MS).toISOString();
 	await transact(async (trx) => {
-		await setPassword(trx, person, "hash", START_MS);
-		const times = {
-			expiresAt: new Date(Date.UTC(2100, 0)).toISOString(),
-			createdAt: moment,
-			updatedAt: moment,
-		};
-		await trx
-			.insertInto("auth_sessions")
-			.values({ id, userId: id, token: id, ...times })
-			.execute();
+		await setPassword(trx, personId, "hash", START_MS);
+		await insertSession(trx, {
+			id,
+			tokenHash: id,
+			personId,
+			createdAtMs: START_MS,
+			lastUsedAtMs: START_MS,
+			expiresAtMs: Date.UTC(2100, 0),
+			address: "",
+			userAgent: "",
+		});
 	});
 	return { personId, kind, sessionId: id };
 }

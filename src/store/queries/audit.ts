@@ -7,7 +7,6 @@ import type { PersonKind } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
 import type { AuditEntriesTable, ChangesToTellTable } from "../tables/notices.ts";
 import { findPersonByEmail } from "./people.ts";
-import { PASSWORD_PROVIDER } from "./sign-in.ts";
 
 export interface AuditNote {
 	/** The person, or null for the command line and the service itself. */
@@ -98,9 +97,8 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
 	const { rows: owned } = await sql<{
 		id: number;
 	}>`select distinct r.programme_id as id from programme_people r
-		join people p on p.id = r.person_id join auth_accounts a on a."userId" = p.public_id
-		where r.programme_id in (${sql.join(programmeIds)}) and r.role = 'owner'
-			and a."providerId" = ${PASSWORD_PROVIDER}`.execute(trx);
+		join passwords w on w.person_id = r.person_id
+		where r.programme_id in (${sql.join(programmeIds)}) and r.role = 'owner'`.execute(trx);
 	return new Set(owned.map(({ id }) => id));
 }
 

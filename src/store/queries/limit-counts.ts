@@ -1,4 +1,4 @@
-// Counts of uses within a window of time. All processes share one row for each subject.
+// Counts of rate limits: one row for each subject, shared by all processes.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
@@ -8,7 +8,7 @@ export interface LimitCount {
 	endsAtMs: number;
 }
 
-/** Returns the counts by subject, without those whose window has ended. */
+/** Returns the counts by subject. Subjects whose window has ended are left out. */
 export async function readUses(
 	db: Db,
 	subjects: readonly string[],
@@ -24,8 +24,8 @@ export async function readUses(
 }
 
 /**
- * Counts a use. Returns false and changes nothing if `max` is reached. If the window has ended, a new one begins. It
- * is one statement, so that no other use can come in between.
+ * Counts one use. Returns false and changes nothing if the maximum is reached. A new window begins if the last one has ended.
+ * It is one statement, so that two requests at once cannot both take the last use.
  */
 export async function countUse(
 	db: Db,
@@ -43,7 +43,7 @@ export async function countUse(
 	return rows.length > 0;
 }
 
-/** Takes one use back. */
+/** Subtracts one use. */
 export async function uncountUse(db: Db, subject: string): Promise<void> {
 	await db
 		.updateTable("limit_counts")

@@ -1,13 +1,14 @@
-// The people who sign in: those of shops, and the network's staff.
+// People who sign in: those of shops and partners, and the network's staff.
 
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
+import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { PeopleTable } from "../tables/people.ts";
 
 export type Person = Selectable<PeopleTable>;
 
-/** Undefined when the e-mail is taken. */
+/** Returns undefined if the address already has an account. */
 export async function insertPerson(db: Db, person: Insertable<PeopleTable>): Promise<Person | undefined> {
 	return db
 		.insertInto("people")
@@ -29,68 +30,82 @@ export async function findPersonById(db: Db, id: number): Promise<Person | undef
 	return db.selectFrom("people").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** A new e-mail: the caller has seen, under the lock of the links, that nobody has it. */
-export async function updatePerson(trx: Db, id: number, change: Updateable<PeopleTable>): Promise<void> {
+export function lockPerson(
+	trx: Db,
+	column: "id" | "public_id" | "email",
+	value: string | number,
+): Promise<Locked<Person> | undefined> {
+	return lockRow(trx, trx.selectFrom("people").selectAll().where(column, "=", value));
+}
+
+/** Before a change of the address the caller must check, under the access lock, that nobody else has it. */
+export async function updatePerson(
+	trx: Db,
+	{ id }: Locked<Person>,
+	change: Updateable<PeopleTable>,
+): Promise<void> {
 	await trx.updateTable("people").set(change).where("id", "=", id).execute();
 }
 
-// People as the pages list them: who can sign in, who still has a link to open, who may no longer.
-
+/** A person as the pages list them. */
 export interface ListedPerson {
-	/** Null for an address that an owner invited: whose it is shows when they accept. */
+	/** Null for an address that an owner invited, which may or may not have an account. */
 	id: number | null;
-	/** What they are in the programme, or become when they accept; null for staff. */
+	/** The role in the programme, or the role that the invitation gives. Null for staff. */
 	role: ProgrammeRole | null;
 	publicId: string;
 	email: string;
-	/** Empty until they have joined. */
+	/** Empty until the person has joined. */
 	name: string;
 	hasPassword: boolean;
 	hasAuthenticator: boolean;
-	/** The link they were sent is good until then; null when there is none. */
+	/** Time at which the link that they were sent expires, or null if they have none. */
 	linkEndsAtMs: number | null;
-	/** The link ended with the access of whoever made it, or whom it was for. */
+	/** Whether a link ended with the access of the person who made it, or of the person it was for. */
 	isLinkWithdrawn: boolean;
 	deactivatedAtMs: number | null;
 }
 
-/** A programme has a handful of people, a network some dozens of staff: one page holds them all. */
+/** A programme has a handful of people, a network some dozens of staff. One page lists them all. */
 const MAX_PEOPLE_LISTED = 500;
 
 export function listProgrammePeople(db: Db, programmeId: number, nowMs: number): Promise<ListedPerson[]> {
-	const isOne = sql`p.id in (select person_id from programme_people where programme_id = ${programmeId})`;
-	return listPeople(db, nowMs, programmeId, isOne);
+	const isListed = sql`p.id in (select person_id from programme_people where programme_id = ${programmeId})`;
+	return listPeople(db, nowMs, programmeId, isListed);
 }
 
-/** Who signs in for a partner. */
+/** Lists the people who sign in for a partner. */
 export function listPartnerPeople(db: Db, partnerId: number, nowMs: number): Promise<ListedPerson[]> {
-	const isOne = sql`p.id in (select person_id from partner_people where partner_id = ${partnerId})`;
-	return listPeople(db, nowMs, null, isOne);
+	const isListed = sql`p.id in (select person_id from partner_people where partner_id = ${partnerId})`;
+	return listPeople(db, nowMs, null, isListed);
 }
 
 export function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
 	return listPeople(db, nowMs, null, sql`p.kind = 'staff'`);
 }
 
-/** What they asked for by mail is nobody else's business. */
-const OWN_LINKS = sql.raw("('password_mail', 'address_mail')");
+/** Purposes of links that people ask for by mail. They are not shown to others. */
+const PRIVATE_PURPOSES = sql.raw("('password_mail', 'address_mail')");
 
 async function listPeople(
 	db: Db,
 	nowMs: number,
 	programmeId: number | null,
-	isOne: RawBuilder<unknown>,
+	isListed: RawBuilder<unknown>,
 ): Promise<ListedPerson[]> {
 	const { rows } = await sql<ListedPerson>`
 		select p.id, p.public_id as "publicId", p.email, p.name, p.deactivated_at_ms as "deactivatedAtMs",
 			(select role from programme_people r where r.person_id = p.id and r.programme_id = ${programmeId}) as role,
-			exists (select 1 from auth_accounts a where a."userId" = p.public_id) as "hasPassword",
-			(select u."twoFactorEnabled" from auth_users u where u.id = p.public_id) as "hasAuthenticator",
-			(select max(l.expires_at_ms) from links l where l.person_id = p.id and l.purpose not in ${OWN_LINKS}
-				and l.withdrawn is null and l.expires_at_ms > ${nowMs}) as "linkEndsAtMs",
-			exists (select 1 from links l where l.person_id = p.id and l.withdrawn is not null) as "isLinkWithdrawn"
-		from people p where ${isOne} order by p.id limit ${MAX_PEOPLE_LISTED}`.execute(db);
-	// On SQLite they are 0 or 1, and an authenticator is null where there was never a password.
+			exists (select 1 from passwords w where w.person_id = p.id) as "hasPassword",
+			exists (select 1 from authenticators a where a.person_id = p.id and a.turned_on_at_ms is not null)
+				as "hasAuthenticator",
+			(select max(l.expires_at_ms) from sign_in_links l where l.person_id = p.id
+				and l.purpose not in ${PRIVATE_PURPOSES} and l.withdrawn is null and l.expires_at_ms > ${nowMs})
+				as "linkEndsAtMs",
+			exists (select 1 from sign_in_links l where l.person_id = p.id and l.withdrawn is not null)
+				as "isLinkWithdrawn"
+		from people p where ${isListed} order by p.id limit ${MAX_PEOPLE_LISTED}`.execute(db);
+	// SQLite returns 0 or 1 for truth values.
 	return rows.map(({ hasPassword, hasAuthenticator, isLinkWithdrawn, ...person }) => ({
 		...person,
 		hasPassword: Boolean(hasPassword),

@@ -1,4 +1,4 @@
-// A programme's people, with what each is there: who may open it, who is mailed, who stays.
+// The people of a programme and their roles, and the people who are mailed about it.
 
 import { sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
@@ -11,7 +11,7 @@ export interface ProgrammeName {
 	name: string;
 }
 
-/** Newest first. */
+/** Lists the newest programmes first. */
 export async function listProgrammesOf(db: Db, personId: number, limit: number): Promise<ProgrammeName[]> {
 	return db
 		.selectFrom("programme_people")
@@ -23,7 +23,7 @@ export async function listProgrammesOf(db: Db, personId: number, limit: number):
 		.execute();
 }
 
-/** With what they are there. Undefined when there is no such programme, or they are none of its people. */
+/** Returns undefined if there is no such programme, or the person has no role in it. */
 export async function findProgrammeOf(
 	db: Db,
 	personId: number,
@@ -42,7 +42,7 @@ export async function findProgrammeOf(
 	return { programme, role };
 }
 
-/** Undefined for somebody who is none of its people. */
+/** Returns undefined if the person has no role in the programme. */
 export async function findRole(
 	db: Db,
 	programmeId: number,
@@ -57,7 +57,7 @@ export async function findRole(
 	return row?.role;
 }
 
-/** Whoever is there already stays what they are. */
+/** Adds a person to a programme. A person who has a role there already keeps it. */
 export async function addToProgramme(
 	db: Db,
 	programmeId: number,
@@ -71,7 +71,7 @@ export async function addToProgramme(
 		.execute();
 }
 
-/** The caller holds the programme's lock, and has seen that an owner stays. */
+/** The caller holds the programme's lock and has checked that an owner remains. */
 export async function removeFromProgramme(trx: Db, programmeId: number, personId: number): Promise<void> {
 	await trx
 		.deleteFrom("programme_people")
@@ -80,7 +80,7 @@ export async function removeFromProgramme(trx: Db, programmeId: number, personId
 		.execute();
 }
 
-/** The caller holds the programme's lock, and has seen that an owner stays. */
+/** The caller holds the programme's lock and has checked that an owner remains. */
 export async function setRole(
 	trx: Db,
 	programmeId: number,
@@ -95,7 +95,7 @@ export async function setRole(
 		.execute();
 }
 
-/** To be asked under the programme's lock: two who leave at the same moment would leave nobody. */
+/** The caller holds the programme's lock. Otherwise two owners who leave at the same moment would leave none. */
 export async function hasOtherOwner(trx: Db, programmeId: number, personId: number): Promise<boolean> {
 	const row = await trx
 		.selectFrom("programme_people")
@@ -108,14 +108,14 @@ export async function hasOtherOwner(trx: Db, programmeId: number, personId: numb
 	return row !== undefined;
 }
 
-/** Somebody to be mailed. */
+/** A recipient of a mail. */
 export interface Addressee {
 	email: string;
-	/** In which their times are written; null where they have chosen none. */
+	/** Time zone for times in the mail, or null if the person has chosen none. */
 	zone: string | null;
 }
 
-/** Whoever has one of these roles there; with `kinds`, but for those who want none of these mails. */
+/** Lists the people with one of these roles. If `kinds` is given, only those who want one of these kinds of mail. */
 export async function addresseesOf(
 	db: Db,
 	programmeId: number,
@@ -133,12 +133,12 @@ export async function addresseesOf(
 	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
 }
 
-/** Whoever of the staff can sign in and wants it. Nobody when they were told since then. */
+/** Lists the staff who can sign in and want mails about failing callbacks. Empty if they were mailed after `notSinceMs`. */
 export async function findStaffToTell(db: Db, notSinceMs: number): Promise<Addressee[]> {
 	const { rows } = await sql<Addressee>`select p.email, p.zone from people p join network n on true
 		where p.kind = 'staff' and p.deactivated_at_ms is null and p.mails_callbacks_failing = 1
 			and (n.staff_told_at_ms is null or n.staff_told_at_ms <= ${notSinceMs})
-			and exists (select 1 from auth_accounts a where a."userId" = p.public_id)
+			and exists (select 1 from passwords w where w.person_id = p.id)
 		order by p.email`.execute(db);
 	return rows;
 }

@@ -3,12 +3,12 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { CLICK_KINDS } from "../../domain/click.ts";
-import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS } from "../../domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
 import { EVER } from "./clicks.ts";
-import { MAX_SESSION_DAYS } from "./sign-in.ts";
+import { MAX_SESSION_DAYS } from "./sessions.ts";
 
 const BATCH_ROWS = 500;
 /** Number of batches in a row without an old row after which a walk ends. */
@@ -29,12 +29,11 @@ export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number):
 
 /** Removes expired sessions, sign-ins, links and applications that nobody has answered. */
 export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
-	const now = isoTime(nowMs);
-	await sql`delete from auth_sessions where "expiresAt" < ${now}
-		or "createdAt" <= ${isoTime(nowMs - MAX_SESSION_DAYS * DAY_MS)}`.execute(db);
-	await sql`delete from auth_verifications where "expiresAt" < ${now}`.execute(db);
+	await sql`delete from sessions where expires_at_ms < ${nowMs}
+		or created_at_ms <= ${nowMs - MAX_SESSION_DAYS * DAY_MS}`.execute(db);
+	await sql`delete from sign_in_challenges where expires_at_ms < ${nowMs}`.execute(db);
 	// Expired invitations stay on the list for a while, so that they can be sent again.
-	await sql`delete from links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
+	await sql`delete from sign_in_links where expires_at_ms < ${nowMs - ENDED_LINKS_SHOWN_MS}
 		or (expires_at_ms < ${nowMs} and email is null and withdrawn is null)`.execute(db);
 	await sql`delete from applications where created_at_ms < ${nowMs - APPLICATIONS_KEPT_DAYS * DAY_MS}`.execute(
 		db,

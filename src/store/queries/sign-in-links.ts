@@ -1,4 +1,4 @@
-// One-time links: made, looked at, used and withdrawn. Whoever changes one holds `lockAccess`.
+// One-time sign-in links. A transaction that makes, uses or withdraws one holds the access lock.
 
 import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
@@ -6,27 +6,27 @@ import type { Db } from "../store.ts";
 import type { SignInLinkPurpose, SignInLinksTable, Withdrawal } from "../tables/people.ts";
 
 export type SignInLink = Selectable<SignInLinksTable>;
-/** What an owner sent: it is for an address, whether or not that has an account, and names what they become. */
+/** An invitation that an owner sent. It is for an address, which may have an account or not, and names a role. */
 export type ProgrammeInvitation = SignInLink & { email: string; role: ProgrammeRole };
 
-/** As with people: one page holds them all. */
+/** One page lists them all, as it lists people. */
 const MAX_INVITATIONS_LISTED = 500;
 
 /**
- * To be taken first in every transaction that makes or uses a link, or ends somebody's access. They come one after
- * the other: a link is used before its maker's access ended or not at all, none is made after it, and no two of them
- * wait for each other crosswise. All of them are a few short statements that people wait for anyway.
+ * Takes the access lock. It must be the first lock of every transaction that makes or uses a sign-in link, signs a person in,
+ * or ends somebody's access. These transactions therefore run one after the other and cannot deadlock. A link is either used
+ * before its maker's access ends or never, and no link is made after that. All of them are short.
  */
 export async function lockAccess(trx: Db): Promise<void> {
 	await trx
-		.updateTable("link_lock")
+		.updateTable("access_lock")
 		.set((eb) => ({ id: eb.ref("id") }))
 		.execute();
 }
 
-/** In place of the one of the same purpose for the same person or address, which stops working. */
+/** Stores a link in place of the one with the same purpose for the same person or address. */
 export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTable>): Promise<void> {
-	const same = trx.deleteFrom("links").where("purpose", "=", link.purpose);
+	const same = trx.deleteFrom("sign_in_links").where("purpose", "=", link.purpose);
 	if (link.person_id != null) await same.where("person_id", "=", link.person_id).execute();
 	else if (link.email != null) {
 		await same
@@ -34,17 +34,17 @@ export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTab
 			.where("programme_id", "=", link.programme_id ?? null)
 			.execute();
 	} else await same.execute();
-	await trx.insertInto("links").values(link).execute();
+	await trx.insertInto("sign_in_links").values(link).execute();
 }
 
-/** Undefined when it has expired, was withdrawn, replaced or used. */
+/** Returns undefined if the link has expired, or was withdrawn, replaced or used. */
 export async function findOpenSignInLink(
 	db: Db,
 	tokenHash: string,
 	nowMs: number,
 ): Promise<SignInLink | undefined> {
 	return db
-		.selectFrom("links")
+		.selectFrom("sign_in_links")
 		.selectAll()
 		.where("token_hash", "=", tokenHash)
 		.where("expires_at_ms", ">", nowMs)
@@ -52,32 +52,32 @@ export async function findOpenSignInLink(
 		.executeTakeFirst();
 }
 
-/** Of somebody who was invited to a programme and has not joined yet. */
+/** Tells whether a person was invited to a programme and has not joined yet. */
 export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
-	const isMeant = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
-	return (await findOpenSignInLinks(db, isMeant, nowMs)).length > 0;
+	const isWanted = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
+	return (await findOpenSignInLinks(db, isWanted, nowMs)).length > 0;
 }
 
-/** False when somebody else was faster: a link works once. */
+/** Uses up a link. Returns false if another transaction used it first. */
 export async function spendSignInLink(trx: Db, id: number): Promise<boolean> {
 	const { numDeletedRows } = await trx
-		.deleteFrom("links")
+		.deleteFrom("sign_in_links")
 		.where("id", "=", id)
 		.where("withdrawn", "is", null)
 		.executeTakeFirst();
 	return numDeletedRows > 0n;
 }
 
-/** Those that would let this person choose a password. An owner's invitation to their address stays. */
+/** Removes all links that would let this person choose a password. An owner's invitation to their address stays. */
 export async function removeSignInLinksOf(trx: Db, personId: number): Promise<void> {
-	await trx.deleteFrom("links").where("person_id", "=", personId).execute();
+	await trx.deleteFrom("sign_in_links").where("person_id", "=", personId).execute();
 }
 
 export async function removeFirstStaffLink(trx: Db): Promise<void> {
-	await trx.deleteFrom("links").where("purpose", "=", "first_staff").execute();
+	await trx.deleteFrom("sign_in_links").where("purpose", "=", "first_staff").execute();
 }
 
-/** Owners' invitations, those that do not work any more too, so that they can be sent again. The oldest first. */
+/** Lists owners' invitations, the oldest first. Expired and withdrawn ones are listed too, so that they can be sent again. */
 export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<ProgrammeInvitation[]> {
 	return programmeInvitations(db, programmeId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
 }
@@ -92,7 +92,7 @@ export async function findProgrammeInvitation(
 
 function programmeInvitations(db: Db, programmeId: number) {
 	return db
-		.selectFrom("links")
+		.selectFrom("sign_in_links")
 		.selectAll()
 		.where("programme_id", "=", programmeId)
 		.where("email", "is not", null)
@@ -106,7 +106,7 @@ export async function removeProgrammeInvitation(
 	email: string,
 ): Promise<boolean> {
 	const { numDeletedRows } = await trx
-		.deleteFrom("links")
+		.deleteFrom("sign_in_links")
 		.where("programme_id", "=", programmeId)
 		.where("email", "=", email)
 		.executeTakeFirst();
@@ -115,7 +115,7 @@ export async function removeProgrammeInvitation(
 
 export interface WithdrawnSignInLink {
 	purpose: SignInLinkPurpose;
-	/** For whom it was. */
+	/** Address of the recipient. */
 	email: string;
 	programmeId: number | null;
 }
@@ -126,8 +126,8 @@ interface OpenSignInLink extends WithdrawnSignInLink {
 }
 
 /**
- * Every link that this person made, and every link that was made for them, by whomever. Invitations to others stay
- * as withdrawn ones: somebody else may send them again.
+ * Ends every link that this person made, and every link that was made for them. Invitations to other people stay on the list
+ * as withdrawn, so that somebody else can send them again.
  */
 export async function withdrawSignInLinks(
 	trx: Db,
@@ -136,46 +136,46 @@ export async function withdrawSignInLinks(
 ): Promise<WithdrawnSignInLink[]> {
 	const links = await findSignInLinksOf(trx, person, nowMs);
 	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
-		// What is for the person alone has nothing left to be sent again; an owner's invitation is on that owner's list.
+		// A link for the person alone is deleted. An owner's invitation stays on that owner's list.
 		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
 		return email === person.email ? "with_recipient" : "with_maker";
 	});
 	await withdraw(trx, ends.with_recipient, "with_recipient");
 	await withdraw(trx, ends.with_maker, "with_maker");
 	const gone = ends.gone?.map(({ id }) => id) ?? [];
-	if (gone.length > 0) await trx.deleteFrom("links").where("id", "in", gone).execute();
+	if (gone.length > 0) await trx.deleteFrom("sign_in_links").where("id", "in", gone).execute();
 	return links;
 }
 
-/** What `withdrawSignInLinks` would withdraw now. */
+/** Returns the links that `withdrawSignInLinks` would end now. */
 export function findSignInLinksOf(db: Db, person: { id: number; email: string }, nowMs: number) {
-	const isTheirs = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
-	return findOpenSignInLinks(db, isTheirs, nowMs);
+	const belongsToPerson = sql`(l.made_by = ${person.id} or l.person_id = ${person.id} or l.email = ${person.email})`;
+	return findOpenSignInLinks(db, belongsToPerson, nowMs);
 }
 
-/** Of one programme, those that this person made. They stay as withdrawn ones: somebody else may send them again. */
+/** Withdraws the links that this person made for one programme. They stay on the list, so that somebody else can send them again. */
 export async function withdrawSignInLinksInto(
 	trx: Db,
 	programmeId: number,
 	madeBy: number,
 	nowMs: number,
 ): Promise<WithdrawnSignInLink[]> {
-	const isTheirs = sql`l.made_by = ${madeBy} and l.programme_id = ${programmeId}`;
-	const links = await findOpenSignInLinks(trx, isTheirs, nowMs);
+	const belongsToPerson = sql`l.made_by = ${madeBy} and l.programme_id = ${programmeId}`;
+	const links = await findOpenSignInLinks(trx, belongsToPerson, nowMs);
 	await withdraw(trx, links, "with_maker");
 	return links;
 }
 
 async function findOpenSignInLinks(
 	trx: Db,
-	isMeant: RawBuilder<unknown>,
+	isWanted: RawBuilder<unknown>,
 	nowMs: number,
 ): Promise<OpenSignInLink[]> {
 	const { rows } = await sql<OpenSignInLink>`
 		select l.id, l.purpose, l.programme_id as "programmeId", l.person_id as "personId",
 			coalesce(l.email, p.email, '') as email
-		from links l left join people p on p.id = l.person_id
-		where l.expires_at_ms > ${nowMs} and l.withdrawn is null and ${isMeant} order by l.id`.execute(trx);
+		from sign_in_links l left join people p on p.id = l.person_id
+		where l.expires_at_ms > ${nowMs} and l.withdrawn is null and ${isWanted} order by l.id`.execute(trx);
 	return rows;
 }
 
@@ -185,5 +185,6 @@ async function withdraw(
 	withdrawn: Withdrawal,
 ): Promise<void> {
 	const ids = links.map(({ id }) => id);
-	if (ids.length > 0) await trx.updateTable("links").set({ withdrawn }).where("id", "in", ids).execute();
+	if (ids.length > 0)
+		await trx.updateTable("sign_in_links").set({ withdrawn }).where("id", "in", ids).execute();
 }

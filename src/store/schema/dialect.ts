@@ -23,9 +23,6 @@ export interface Dialect {
 	shortLivedRows: string;
 	/** Suffix for a large table whose rows are never updated and are deleted by retention. */
 	appended: string;
-	/** Types of a time and of a truth value in the tables of the sign-in. All other tables use integers for both. */
-	timestamp: string;
-	boolean: string;
 	/** Type of a text that is compared byte by byte, so that an index can answer a search by prefix. */
 	bytewiseText: string;
 	/** Statements that must run before a table with `moveKey` is created. */
@@ -43,8 +40,6 @@ const SQLITE: Dialect = {
 	updatedOften: "",
 	shortLivedRows: "",
 	appended: "",
-	timestamp: "text",
-	boolean: "integer",
 	// SQLite always compares text byte by byte.
 	bytewiseText: "text",
 	beforeMoves: [],
@@ -76,8 +71,6 @@ const POSTGRES: Dialect = {
 			autovacuum_vacuum_scale_factor = 0.02,
 			autovacuum_vacuum_cost_delay = 0
 		)`,
-	timestamp: "timestamptz",
-	boolean: "boolean",
 	bytewiseText: 'text collate "C"',
 	beforeMoves: [createTransactionNumber(0)],
 	// The number of the writing transaction is not enough, because a transaction that began early may make the later move of

@@ -1,108 +1,85 @@
-// People: those of shops and partners, and the network's staff.
+// People, how they sign in, and the one-time links that let them in.
 
-import type { ColumnType, Generated } from "kysely";
+import type { Generated } from "kysely";
 import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
 
 export interface PeopleTable {
 	id: Generated<number>;
 	public_id: string;
-	/** In lower case, and unique. */
+	/** Lower case and unique. */
 	email: string;
 	kind: PersonKind;
 	created_at_ms: number;
-	/** Empty until the person has accepted an invitation. */
+	/** Empty until the person has accepted their invitation. */
 	name: Generated<string>;
-	/** IANA name of a time zone, or null for the browser's. */
+	/** IANA name of a time zone, or null for the browser's own. */
 	zone: string | null;
-	/** One of DATE_LOCALES in people/own-settings.ts, or null for the browser's. */
+	/** Language of dates and numbers, one of DATE_LOCALES in people/own-settings, or null for the browser's own. */
 	locale: string | null;
 	/** Whether the person wants these mails. */
 	mails_callbacks_failing: Generated<0 | 1>;
 	mails_callbacks_working_again: Generated<0 | 1>;
-	/** Time at which staff took the right to sign in away, or null. */
+	/** Time from which the person may no longer sign in. */
 	deactivated_at_ms: number | null;
 }
 
-// Signing in: the tables that better-auth kept in 1.0.0, with its camel case, as far as we use them; used codes and
-// limits.
-
-/** A moment: ISO text on SQLite, a date on PostgreSQL. Both databases take the text. */
-export type AuthTime = ColumnType<string | Date, string, string>;
-
-/** The id is the person's public id. */
-export interface AuthUsersTable {
-	id: string;
-	name: string;
-	email: string;
-	emailVerified: ColumnType<number | boolean, 0 | 1, 0 | 1>;
-	twoFactorEnabled: ColumnType<number | boolean | null, 0 | 1, 0 | 1>;
-	createdAt: AuthTime;
-	updatedAt: AuthTime;
+/** Passwords have a table of their own, so that reading a person never loads the hash. */
+export interface PasswordsTable {
+	person_id: number;
+	/** Text in the form of domain/password-hash. */
+	hash: string;
+	changed_at_ms: number;
 }
 
-export interface AuthAccountsTable {
+export interface SessionsTable {
 	id: string;
-	accountId: string;
-	providerId: string;
-	userId: string;
-	password: string;
-	createdAt: AuthTime;
-	updatedAt: AuthTime;
+	/** SHA-256 of the token. The token itself is only in the browser's cookie. */
+	token_hash: string;
+	person_id: number;
+	/** Time at which the person signed in. It stays when the session gets a new id and token. */
+	created_at_ms: number;
+	last_used_at_ms: number;
+	expires_at_ms: number;
+	address: string;
+	user_agent: string;
 }
 
-export interface AuthSessionsTable {
-	id: string;
-	userId: string;
-	token: string;
-	/** When they signed in, also where it goes on under another token. */
-	createdAt: AuthTime;
-	expiresAt: AuthTime;
-	updatedAt: AuthTime;
-	ipAddress: string | null;
-	userAgent: string | null;
+/** A sign-in with the right password that waits for an authenticator code. */
+export interface SignInChallengesTable {
+	/** SHA-256 of the token in the browser's cookie. */
+	token_hash: string;
+	person_id: number;
+	expires_at_ms: number;
 }
 
-/** Sign-ins that wait for an authenticator's code, by a hash of what their cookie holds. */
-export interface AuthVerificationsTable {
-	id: string;
-	identifier: string;
-	/** Whose it is. */
-	value: string;
-	createdAt: AuthTime;
-	updatedAt: AuthTime;
-	expiresAt: AuthTime;
-}
-
-/** An authenticator that is set up; whether it is on stands with the user. */
-export interface AuthTwoFactorsTable {
-	id: string;
-	userId: string;
-	/** Both sealed. */
+export interface AuthenticatorsTable {
+	person_id: number;
+	/** The shared secret in hexadecimal, sealed. */
 	secret: string;
-	backupCodes: string;
-	verified: ColumnType<number | boolean | null, 0 | 1, 0 | 1>;
+	/** The unused backup codes as a JSON array, sealed. */
+	backup_codes: string;
+	/** Time at which a code showed that the app works. Null before that. */
+	turned_on_at_ms: number | null;
 }
 
-/** Authenticator codes that have been used: each is good for 90 seconds, and for one sign-in. */
+/** Authenticator codes that were used. A code is valid for 90 seconds and for one use. */
 export interface SpentCodesTable {
 	person_id: number;
 	code_hash: string;
 	expires_at_ms: number;
 }
 
-/** How often something was done within its window: see people/limits. */
+/** Number of uses of a rate limit within its window (people/limits). */
 export interface LimitCountsTable {
-	/** The limit's name, and a hash of what it counts for. */
+	/** Name of the limit and a hash of the subject that it counts for. */
 	subject: string;
 	uses: number;
 	ends_at_ms: number;
 }
 
-// One-time links: whatever lets somebody in, or lets them choose a password, without the one they have.
-
 /**
- * What a link is for. A link that staff or the command line made for a new password and one that somebody asked for
- * by mail are two purposes, because anybody who knows an address can ask: that must not end the one in hand.
+ * The purpose of a sign-in link. A password link that staff made and one that a person asked for by mail have different
+ * purposes. Anybody who knows an address can ask for a mail, and that must not end the link that staff handed over.
  */
 export type SignInLinkPurpose =
 	| "first_staff"
@@ -112,35 +89,38 @@ export type SignInLinkPurpose =
 	| "password_mail"
 	| "address_mail";
 
-/** With whose access a link ended: of whoever made it, or of whom it is for. */
+/** The person with whose access a link ended: the one who made it, or the one it is for. */
 export type Withdrawal = "with_maker" | "with_recipient";
 
-/** It goes when it is used, or when another of the same purpose for the same person or address takes its place. */
+/**
+ * One-time links that let a person in, or let them choose a password without the one they have. A row is deleted when its
+ * link is used, or when a new link of the same purpose for the same person or address replaces it.
+ */
 export interface SignInLinksTable {
 	id: Generated<number>;
 	public_id: string;
 	purpose: SignInLinkPurpose;
-	/** SHA-256 of the token; the token itself is only ever in the link. */
+	/** SHA-256 of the token. The token itself is only in the link. */
 	token_hash: string;
-	/** For whom. Null for the first start, and for an owner's invitation, which is for an address. */
+	/** The recipient. Null for the first start, and for an owner's invitation, which is for an address. */
 	person_id: number | null;
 	/**
-	 * The address of an owner's invitation (whether anybody has it is not the inviting owner's business), or the one that a
-	 * person wants to have.
+	 * The address of an owner's invitation, or the new address that a person wants. An invitation names no person, because
+	 * the inviting owner must not learn whether the address has an account.
 	 */
 	email: string | null;
 	programme_id: number | null;
-	/** What whoever accepts an owner's invitation becomes; null for every other link. */
+	/** The role that an owner's invitation gives. Null for every other link. */
 	role: ProgrammeRole | null;
-	/** Null: the command line, the first start, or the person themselves by mail. */
+	/** The person who made it. Null for the command line, the first start, or the recipient who asked for it by mail. */
 	made_by: number | null;
 	created_at_ms: number;
 	expires_at_ms: number;
-	/** Null while it works. Invitations that were withdrawn stay on the list, so that they can be sent again. */
+	/** Null while the link works. Withdrawn invitations stay on the list, so that they can be sent again. */
 	withdrawn: Withdrawal | null;
 }
 
-/** One row: whoever makes or uses a link, or ends somebody's access, holds it until the transaction ends. */
+/** One row. Its lock is the access lock (queries/sign-in-links). */
 export interface AccessLockTable {
 	id: number;
 }

@@ -3,7 +3,6 @@
 import { MAIL_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import {
-	type AuthSession,
 	IDLE_SESSION_DAYS,
 	listOpenSessions,
 	MIN_PASSWORD_LENGTH,
@@ -13,7 +12,7 @@ import { sayWhatEnded } from "../../people/end-access.ts";
 import { askForAddress, DATE_LOCALES, saveOwnSettings } from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
 import { findPersonById, type Person } from "../../store/queries/people.ts";
-import { MAX_SESSION_DAYS } from "../../store/queries/sign-in.ts";
+import { MAX_SESSION_DAYS, type Session } from "../../store/queries/sessions.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
@@ -74,7 +73,7 @@ export const AUTHENTICATOR_FORM = declareForm({
 export async function showAccount(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, name } = page.viewerOf(c);
 	const self = await selfOf(c, deps);
-	const sessions = await listOpenSessions(deps, page.viewerOf(c).publicId);
+	const sessions = await listOpenSessions(deps, page.viewerOf(c).personId);
 	return page.answerPage(c, {
 		title: "Account",
 		active: "account",
@@ -128,13 +127,11 @@ function settingsSection(c: WebContext, self: Person): Html {
 
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await SETTINGS_FORM.read(c);
-	const self = await selfOf(c, deps);
-	// Staff have a box of their own for what fails, and none for the rest: what they had stays.
-	const mails = MAIL_KINDS.filter((kind) => {
-		if (self.kind !== "staff") return typed[kind] !== "";
-		return kind === "callbacks_failing" ? typed.shops_failing !== "" : self[`mails_${kind}`] === 1;
-	});
-	const saved = await saveOwnSettings(deps, page.makerOf(c), self, { ...typed, mails });
+	const mails =
+		page.viewerOf(c).kind === "staff"
+			? { callbacks_failing: typed.shops_failing !== "" }
+			: Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""]));
+	const saved = await saveOwnSettings(deps, page.makerOf(c), { ...typed, mails });
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showAccount(c, deps));
 	if (!saved.value) return page.leadTo(c, ACCOUNT_PATH, "Nothing was changed.", "info");
 	return page.leadTo(c, ACCOUNT_PATH, "Saved.");
@@ -159,9 +156,8 @@ function emailSection(c: WebContext, { mails }: WebDeps): Html {
 
 export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await EMAIL_FORM.read(c);
-	const visitor = c.get("visitor");
-	const self = await selfOf(c, deps);
-	const asked = await askForAddress(deps, page.makerOf(c), self, typed, visitor);
+	const { email } = page.viewerOf(c);
+	const asked = await askForAddress(deps, page.makerOf(c), email, typed, c.get("visitor"));
 	if (!asked.ok) return EMAIL_FORM.refuse(c, asked, () => showAccount(c, deps));
 	const said = `A mail is on its way to ${asked.value}. Open its link within an hour to confirm the address.`;
 	return page.leadTo(c, ACCOUNT_PATH, said);
@@ -222,7 +218,7 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 
 // Where a person is signed in, and the buttons that end it.
 
-function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html {
+function sessionsSection(c: WebContext, sessions: readonly Session[]): Html {
 	const ownId = c.get("sessionId");
 	const endOthers = ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end-others`,
@@ -234,7 +230,7 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 		title: "Where you are signed in",
 		hint: `A session ends after ${IDLE_SESSION_DAYS} days without use, and ${MAX_SESSION_DAYS} days after signing in.`,
 		actions: sessions.some(({ id }) => id !== ownId) ? endOthers : null,
-		body: ui.dataTable<AuthSession>({
+		body: ui.dataTable<Session>({
 			caption: "Sessions",
 			rows: sessions,
 			stacks: true,
@@ -254,7 +250,7 @@ function sessionsSection(c: WebContext, sessions: readonly AuthSession[]): Html 
 	});
 }
 
-function endForm({ id, userAgent }: AuthSession): Content {
+function endForm({ id, userAgent }: Session): Content {
 	return ui.buttonForm({
 		action: `${ACCOUNT_PATH}/sessions/end`,
 		hidden: { sessionId: id },

@@ -3,6 +3,7 @@
 import { renderSVG } from "uqr";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import {
+	type AuthenticatorOwner,
 	type AuthenticatorSetup,
 	beginAuthenticator,
 	confirmAuthenticator,
@@ -10,7 +11,15 @@ import {
 } from "../../people/authenticator.ts";
 import { titleOf } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
-import { answerPage, handOnCookies, leadTo, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import {
+	answerPage,
+	handOnCookies,
+	leadTo,
+	makerOf,
+	viewerOf,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
 import { ACCOUNT_PATH, AUTHENTICATOR_PATH, START_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
@@ -44,7 +53,7 @@ export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response
 	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
 	const viewer = viewerOf(c);
 	const issuer = titleOf(c.get("network"));
-	const begun = await beginAuthenticator(deps, viewer, currentPassword, c.get("visitor"), issuer);
+	const begun = await beginAuthenticator(deps, ownerOf(c), currentPassword, c.get("visitor"), issuer);
 	if (begun.ok) return showKey(c, begun.value);
 	return AUTHENTICATOR_FORM.refuse(c, begun, () =>
 		viewer.awaitsAuthenticator ? showDuty(c) : showAccount(c, deps),
@@ -54,7 +63,7 @@ export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response
 export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { code, uri, backupCodes } = await CONFIRM_FORM.read(c);
 	const viewer = viewerOf(c);
-	const confirmed = await confirmAuthenticator(deps, viewer, code, c.get("visitor"));
+	const confirmed = await confirmAuthenticator(deps, ownerOf(c), code, c.get("visitor"));
 	if (!confirmed.ok) {
 		const setup = URL.canParse(uri) ? { uri, backupCodes: backupCodes.split(" ") } : undefined;
 		return CONFIRM_FORM.refuse(c, confirmed, () => showKey(c, setup), {});
@@ -70,7 +79,7 @@ export async function confirmSetUp(c: WebContext, deps: WebDeps): Promise<Respon
 export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword: password, code } = await AUTHENTICATOR_FORM.read(c);
 	const viewer = viewerOf(c);
-	const off = await removeAuthenticator(deps, viewer, { password, code }, c.get("visitor"));
+	const off = await removeAuthenticator(deps, ownerOf(c), { password, code }, c.get("visitor"));
 	if (!off.ok) return AUTHENTICATOR_FORM.refuse(c, off, () => showAccount(c, deps), {});
 	handOnCookies(c, off.value);
 	if (!isAuthenticatorRequired(deps.staffAuthenticator, viewer.kind)) {
@@ -78,6 +87,10 @@ export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promis
 	}
 	const said = "The old authenticator is removed. Set up the new one now.";
 	return leadTo(c, AUTHENTICATOR_PATH, said, "info");
+}
+
+function ownerOf(c: WebContext): AuthenticatorOwner {
+	return { ...makerOf(c), email: viewerOf(c).email };
 }
 
 /** Where staff are led who must have an authenticator and have none. */

@@ -98,7 +98,7 @@ test("a person who is signed in sees the usual navigation, and the page is not c
 
 test("a request with an invalid session cookie is answered like a visitor's", async (t) => {
 	const site = await openTestSite(t);
-	const browser = site.browser({ headers: { cookie: "ringback.session_token=nonsense" } });
+	const browser = site.browser({ headers: { cookie: "ringback.session=nonsense" } });
 	const { status, headers, setCookies } = await browser.open("/docs");
 	assert.deepEqual([status, headers.get("cache-control"), setCookies], [200, "public, max-age=300", []]);
 });

@@ -28,7 +28,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 		if (!isLeaving || programme === null) return answerError(c, "not_found");
 		return page.leadTo(c, peoplePath(programme.public_id), "You are not in this programme.", "info");
 	}
-	const preview = await previewEnding(db, person, programme?.id ?? null, deps.clock.nowMs());
+	const preview = await previewEnding(db, person.id, programme?.id ?? null, deps.clock.nowMs());
 	const who = person.name === "" ? person.email : person.name;
 	const verb = programme === null ? "Deactivate" : "Remove";
 	const label = isLeaving ? `Leave ${programme?.name}` : `${verb} ${who}`;

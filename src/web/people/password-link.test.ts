@@ -104,7 +104,7 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 		assert.equal(answer.status, status, where);
 		assert.doesNotMatch(answer.text, LINK);
 	}
-	assert.deepEqual(await site.store.db.selectFrom("links").selectAll().execute(), []);
+	assert.deepEqual(await site.store.db.selectFrom("sign_in_links").selectAll().execute(), []);
 	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
 	const boss = await site.signIn(staff);
 	const elsewhere = await boss.submit(`${path}/${stranger.public_id}/link`, {});

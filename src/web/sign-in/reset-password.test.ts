@@ -86,7 +86,7 @@ test("without mail the page says whom to ask and what the operator types, and no
 	assert.match(page.text, /<code>npx --no-install ringback user link --email you@example\.com<\/code>/);
 	assert.doesNotMatch(page.text, new RegExp(process.cwd()), "strangers read it, too");
 	assert.match((await browser.submit("/forgot-password", { email: staff.email })).text, /cannot send mail/);
-	assert.match(await site.storedText(), /^links: \[\]$/m);
+	assert.match(await site.storedText(), /^sign_in_links: \[\]$/m);
 });
 
 async function askForLink(site: TestSite, email: string): Promise<string> {

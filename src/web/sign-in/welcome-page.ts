@@ -10,7 +10,15 @@ import { signIn, signOut } from "../../people/sign-in.ts";
 import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
-import { answerPlainPage, handOnCookies, leadTo, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import {
+	answerPlainPage,
+	handOnCookies,
+	leadTo,
+	makerOf,
+	setFlash,
+	type WebContext,
+	type WebDeps,
+} from "../page.ts";
 import * as paths from "../paths.ts";
 import { type Content, html, linkButton } from "../ui.ts";
 import { wideButton } from "./sign-in-page.ts";
@@ -91,8 +99,7 @@ async function letIn(
 	path: string,
 ): Promise<Response> {
 	const visitor = c.get("visitor");
-	const before = c.get("viewer");
-	if (before !== null) await signOut(deps, before.personId, visitor);
+	if (c.get("viewer") !== null) await signOut(deps, makerOf(c), visitor);
 	const signedIn = await signIn(deps, newcomer, visitor);
 	if (!signedIn.ok) {
 		const why = `${said} You are not signed in yet. ${signedIn.fault.detail}`;

@@ -113,7 +113,7 @@ test("tokens are in the link alone: not in the database, the log or the audit lo
 test("a page that fails on a one-time link logs its route and not its token", async (t) => {
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
-	await site.store.db.schema.dropTable("links").execute();
+	await site.store.db.schema.dropTable("sign_in_links").execute();
 	const answer = await site.browser().open(path);
 	assert.equal(answer.status, 500);
 	assert.match(site.log.text(), /route: '\/welcome\/:token'/);
@@ -144,7 +144,7 @@ async function assertDead(site: TestSite, path: string): Promise<void> {
 	const browser = site.browser();
 	const isDead = ({ status, text }: Shown) => {
 		assert.equal(status, 410);
-		assert.match(text, /This link does not work any more/);
+		assert.match(text, /This link no longer works/);
 	};
 	isDead(await browser.open(path));
 	isDead(await browser.submit(path, { ...FIRST, email: "late@network.example" }));

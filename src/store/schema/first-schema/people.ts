@@ -21,8 +21,8 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		// Serves listStaff, and the addresses of the staff who are mailed.
 		"create index people_by_kind on people (kind, id)",
 
-		// One row is a one-time link: an invitation, a new password or a new address.
-		`create table links (
+		// One row is a one-time sign-in link: an invitation, a new password or a new address.
+		`create table sign_in_links (
 			id ${generatedId},
 			public_id text not null unique,
 			purpose text not null,
@@ -36,18 +36,18 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			expires_at_ms bigint not null,
 			withdrawn text
 		)`,
-		// Allows one link of a purpose for a person. Serves replaceLink and the lists of people.
-		"create unique index links_by_person on links (person_id, purpose) where person_id is not null",
+		// Allows one link of a purpose for a person. Serves replaceSignInLink and the lists of people.
+		"create unique index sign_in_links_by_person on sign_in_links (person_id, purpose) where person_id is not null",
 		// Allows one invitation of an address to a programme. Serves listProgrammeInvitations.
-		"create unique index links_by_programme on links (programme_id, email) where email is not null",
-		// Serves findLinksOf by the address of a person whose access ends.
-		"create index links_by_email on links (email) where email is not null",
-		// Serves findLinksOf by the person who made the links, when their access ends.
-		"create index links_by_maker on links (made_by) where made_by is not null",
+		"create unique index sign_in_links_by_programme on sign_in_links (programme_id, email) where email is not null",
+		// Serves findSignInLinksOf by the address of a person whose access ends.
+		"create index sign_in_links_by_email on sign_in_links (email) where email is not null",
+		// Serves findSignInLinksOf by the person who made the links, when their access ends.
+		"create index sign_in_links_by_maker on sign_in_links (made_by) where made_by is not null",
 
-		// The only row is locked by transactions that make, use or withdraw links.
-		`create table link_lock (id ${assignedId})`,
-		"insert into link_lock (id) values (1)",
+		// The only row is locked by transactions that change who has access (lockAccess).
+		`create table access_lock (id ${assignedId})`,
+		"insert into access_lock (id) values (1)",
 
 		// One row is an authenticator code that was used and cannot be used again.
 		`create table spent_codes (

@@ -2,78 +2,44 @@
 
 import type { Dialect } from "../dialect.ts";
 
-export function signInTables({ timestamp, boolean }: Dialect): readonly string[] {
+export function signInTables({ assignedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is a person who has a password. Its id is the person's public id, so that a session names the person.
-		`create table auth_users (
-			"id" text primary key,
-			"name" text not null,
-			"email" text not null unique,
-			"emailVerified" ${boolean} not null,
-			"image" text,
-			"createdAt" ${timestamp} not null,
-			"updatedAt" ${timestamp} not null,
-			"twoFactorEnabled" ${boolean}
+		// One row is a person's password. A table of its own, so that reading a person never loads the hash.
+		`create table passwords (
+			person_id ${assignedId} references people (id),
+			hash text not null,
+			changed_at_ms bigint not null
 		)`,
 
 		// One row is a browser in which a person is signed in.
-		`create table auth_sessions (
-			"id" text primary key,
-			"expiresAt" ${timestamp} not null,
-			"token" text not null unique,
-			"createdAt" ${timestamp} not null,
-			"updatedAt" ${timestamp} not null,
-			"ipAddress" text,
-			"userAgent" text,
-			"userId" text not null references auth_users ("id") on delete cascade
+		`create table sessions (
+			id text primary key,
+			token_hash text not null unique,
+			person_id bigint not null references people (id),
+			created_at_ms bigint not null,
+			last_used_at_ms bigint not null,
+			expires_at_ms bigint not null,
+			address text not null,
+			user_agent text not null
 		)`,
 		// Serves the list of a person's sessions, and their end.
-		'create index auth_sessions_by_user on auth_sessions ("userId")',
-
-		// One row is a password.
-		`create table auth_accounts (
-			"id" text primary key,
-			"accountId" text not null,
-			"providerId" text not null,
-			"userId" text not null references auth_users ("id") on delete cascade,
-			"accessToken" text,
-			"refreshToken" text,
-			"idToken" text,
-			"accessTokenExpiresAt" ${timestamp},
-			"refreshTokenExpiresAt" ${timestamp},
-			"scope" text,
-			"password" text,
-			"createdAt" ${timestamp} not null,
-			"updatedAt" ${timestamp} not null
-		)`,
-		// Serves the look-up of a person's password. Unique, so that a person who accepts two invitations at once has one.
-		'create unique index auth_accounts_by_user on auth_accounts ("userId", "providerId")',
+		"create index sessions_by_person on sessions (person_id)",
 
 		// One row is a sign-in that waits for an authenticator code.
-		`create table auth_verifications (
-			"id" text primary key,
-			"identifier" text not null,
-			"value" text not null,
-			"expiresAt" ${timestamp} not null,
-			"createdAt" ${timestamp} not null,
-			"updatedAt" ${timestamp} not null
-		)`,
-		// Serves the look-up by the hash of a cookie.
-		'create index auth_verifications_by_identifier on auth_verifications ("identifier")',
+		`create table sign_in_challenges (
+			token_hash text primary key,
+			person_id bigint not null references people (id),
+			expires_at_ms bigint not null
+		) ${clustered}`,
 		// Serves the end of a person's access.
-		'create index auth_verifications_by_value on auth_verifications ("value")',
+		"create index sign_in_challenges_by_person on sign_in_challenges (person_id)",
 
 		// One row is an authenticator that a person has set up.
-		`create table auth_two_factors (
-			"id" text primary key,
-			"secret" text not null,
-			"backupCodes" text not null,
-			"userId" text not null references auth_users ("id") on delete cascade,
-			"verified" ${boolean},
-			"failedVerificationCount" integer,
-			"lockedUntil" ${timestamp}
+		`create table authenticators (
+			person_id ${assignedId} references people (id),
+			secret text not null,
+			backup_codes text not null,
+			turned_on_at_ms bigint
 		)`,
-		// Serves the look-up of a person's authenticator.
-		'create index auth_two_factors_by_user on auth_two_factors ("userId")',
 	];
 }

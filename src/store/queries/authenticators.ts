@@ -1,0 +1,99 @@
+// The authenticators of people, and the codes that were used. An authenticator is set up first, and is on after a code has
+// shown that the app works. The caller holds the access lock.
+
+import type { Db } from "../store.ts";
+
+/** Both texts are sealed. */
+export interface SealedAuthenticator {
+	secret: string;
+	backupCodes: string;
+}
+
+/** Stores a new set-up in place of an earlier one that was never turned on. */
+export async function replaceSetup(
+	trx: Db,
+	personId: number,
+	{ secret, backupCodes }: SealedAuthenticator,
+): Promise<void> {
+	const setup = { secret, backup_codes: backupCodes, turned_on_at_ms: null };
+	await trx
+		.insertInto("authenticators")
+		.values({ person_id: personId, ...setup })
+		.onConflict((conflict) => conflict.column("person_id").doUpdateSet(setup))
+		.execute();
+}
+
+/** Returns the authenticator whether or not it is on yet. */
+export async function findAuthenticator(db: Db, personId: number): Promise<SealedAuthenticator | undefined> {
+	return db
+		.selectFrom("authenticators")
+		.select(["secret", "backup_codes as backupCodes"])
+		.where("person_id", "=", personId)
+		.executeTakeFirst();
+}
+
+export async function isAuthenticatorOn(db: Db, personId: number): Promise<boolean> {
+	const row = await db
+		.selectFrom("authenticators")
+		.select("person_id")
+		.where("person_id", "=", personId)
+		.where("turned_on_at_ms", "is not", null)
+		.executeTakeFirst();
+	return row !== undefined;
+}
+
+/**
+ * Returns the sealed secret of the authenticator that is on, or null if none is. It is different for every set-up, so it
+ * identifies the set-up in a signature.
+ */
+export async function findActiveAuthenticatorSecret(db: Db, email: string): Promise<string | null> {
+	const row = await db
+		.selectFrom("people")
+		.innerJoin("authenticators", "authenticators.person_id", "people.id")
+		.select("authenticators.secret")
+		.where("people.email", "=", email)
+		.where("authenticators.turned_on_at_ms", "is not", null)
+		.executeTakeFirst();
+	return row?.secret ?? null;
+}
+
+export async function turnAuthenticatorOn(trx: Db, personId: number, nowMs: number): Promise<void> {
+	await trx
+		.updateTable("authenticators")
+		.set({ turned_on_at_ms: nowMs })
+		.where("person_id", "=", personId)
+		.execute();
+}
+
+/** Removes the authenticator with its secret and its backup codes. */
+export async function removeAuthenticator(trx: Db, personId: number): Promise<void> {
+	await trx.deleteFrom("authenticators").where("person_id", "=", personId).execute();
+}
+
+export async function setBackupCodes(trx: Db, personId: number, backupCodes: string): Promise<void> {
+	await trx
+		.updateTable("authenticators")
+		.set({ backup_codes: backupCodes })
+		.where("person_id", "=", personId)
+		.execute();
+}
+
+/** Remembers a code until `expiresAtMs`. Returns false if the person has used it before. */
+export async function markCodeSpent(
+	trx: Db,
+	personId: number,
+	codeHash: string,
+	{ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number },
+): Promise<boolean> {
+	await trx
+		.deleteFrom("spent_codes")
+		.where("person_id", "=", personId)
+		.where("expires_at_ms", "<", nowMs)
+		.execute();
+	const { numInsertedOrUpdatedRows } = await trx
+		.insertInto("spent_codes")
+		.values({ person_id: personId, code_hash: codeHash, expires_at_ms: expiresAtMs })
+		.onConflict((conflict) => conflict.doNothing())
+		.executeTakeFirst();
+	return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
