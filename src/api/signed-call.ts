@@ -69,9 +69,9 @@ export function createSignedCalls(
 
 	/** Answers a call that only reads. It waits with the pages, and each programme is a client of its own. */
 	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
-		const known = await callers.findKey(c.req.header("authorization"));
-		if (!known.ok) return refuse(inbound, known.fault);
-		const { programme } = known.value;
+		const key = await callers.findKey(c.req.header("authorization"));
+		if (!key.ok) return refuse(inbound, key.fault);
+		const { programme } = key.value;
 		const leave = await admission.admit("pages", programme.public_id);
 		if (leave === undefined) return refuse(inbound, TOO_MANY_READS, {}, programme.id);
 		try {
@@ -105,10 +105,10 @@ export function createSignedCalls(
 		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
 		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
 		// Again, because the key may have been revoked while a slow body was read.
-		const known = await callers.findKey(header("authorization"));
-		if (!known.ok) return refuse(inbound, known.fault);
-		const { programme } = known.value;
-		const verified = await callers.verify(known.value, { method, target, header, rawBody: body.value });
+		const key = await callers.findKey(header("authorization"));
+		if (!key.ok) return refuse(inbound, key.fault);
+		const { programme } = key.value;
+		const verified = await callers.verify(key.value, { method, target, header, rawBody: body.value });
 		if (!verified.ok) return refuse(inbound, verified.fault, {}, programme.id);
 		const record = recordOf(c);
 		if (record !== undefined) record.programme = programme.public_id;

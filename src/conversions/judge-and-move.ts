@@ -106,14 +106,14 @@ export async function judgeAndMove<Done>(
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moves.set(request, judged);
 			}
-			const made = await makeMoves(
+			const written = await makeMoves(
 				trx,
 				deps,
 				[...moves.values()].map(({ step }) => step),
 			);
-			owed = addOwed(owed, made.owed);
+			owed = addOwed(owed, written.owed);
 			for (const [index, [request, { done }]] of [...moves].entries()) {
-				const conversion = made.conversions[index];
+				const conversion = written.conversions[index];
 				if (conversion === undefined) continue;
 				orders.set(request, conversion);
 				results.set(request, succeed(done(conversion)));

@@ -101,12 +101,12 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		...(await writeStarts(trx, writes, steps, nowMs)),
 		...(await writeChanges(trx, writes, steps, nowMs)),
 	]);
-	const made = steps.flatMap((step) => {
+	const moves = steps.flatMap((step) => {
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
 	// The status of a parked conversion changes with the correction. It was not announced before.
-	const announced = made.flatMap(({ step, conversion: { id, status } }) =>
+	const announced = moves.flatMap(({ step, conversion: { id, status } }) =>
 		"programId" in step && step.known.status === status
 			? {
 					conversion_id: id,
@@ -117,7 +117,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	await writes.keepAnnouncedBodies(trx, announced);
 	await writes.insertMoves(
 		trx,
-		made.map(({ step, conversion }) => ({
+		moves.map(({ step, conversion }) => ({
 			programme_id: conversion.programme_id,
 			conversion_id: conversion.id,
 			move: step.move,
@@ -127,7 +127,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			reason: step.reason ?? null,
 			at_ms: nowMs,
 		})),
-		made.flatMap(({ step: { credit }, conversion }) =>
+		moves.flatMap(({ step: { credit }, conversion }) =>
 			credit === undefined
 				? []
 				: [
@@ -140,7 +140,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 					],
 		),
 	);
-	const announcements = made.flatMap(({ step, conversion }) => {
+	const announcements = moves.flatMap(({ step, conversion }) => {
 		const event = announcedBy(step.move);
 		return event === null ? [] : [{ event, conversion }];
 	});

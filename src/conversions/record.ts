@@ -199,26 +199,26 @@ interface Sale {
 	nowMs: number;
 }
 
-function stepFor({ random }: InTransaction, reported: Sale, known: Conversion | null): Step {
+function stepFor({ random }: InTransaction, reported: Sale, stored: Conversion | null): Step {
 	const { programme, report, move, nowMs } = reported;
 	const sale = saleOf(reported);
-	if (known === null || move !== "confirm") {
+	if (stored === null || move !== "confirm") {
 		const names = {
 			public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			programme_id: programme.id,
 			order_id: report.orderId,
 			event_type: report.eventType,
 		};
-		const claimed = { pixel_basket_value: known?.basket_value ?? null };
+		const claimed = { pixel_basket_value: stored?.basket_value ?? null };
 		return {
 			move,
 			known: null,
-			replaced: known,
+			replaced: stored,
 			sale: { ...sale, ...names, ...claimed, source: report.source },
 		};
 	}
-	const change = { ...sale, pixel_basket_value: known.basket_value, confirmed_at_ms: nowMs };
-	return { move, known, change, programId: programme.public_id, decidedBy: "shop" };
+	const change = { ...sale, pixel_basket_value: stored.basket_value, confirmed_at_ms: nowMs };
+	return { move, known: stored, change, programId: programme.public_id, decidedBy: "shop" };
 }
 
 /** Returns the sale with today's rates. Later changes of the rates do not affect the conversion. */

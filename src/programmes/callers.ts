@@ -71,7 +71,7 @@ export interface Caller {
 export interface Callers {
 	/** Finds the key's programme and secrets. Called before the body of the request is read. */
 	findKey(authorization: string | undefined): Promise<Result<KnownKey>>;
-	verify(known: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
+	verify(key: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
 	/** Finds a programme by its public id. */
 	findProgramme(publicId: string): Promise<Programme | undefined>;
 }
@@ -225,8 +225,8 @@ async function readKeys(
 		apiKeys.flatMap((apiKey) => {
 			const programme = programmes.get(apiKey.programme_id);
 			if (programme === undefined) return [];
-			const known = { apiKey: Object.freeze(apiKey), programme: Object.freeze(programme) };
-			return [[apiKey.hash, { ...known, secrets: secrets.get(programme.id) ?? [] }]];
+			const rows = { apiKey: Object.freeze(apiKey), programme: Object.freeze(programme) };
+			return [[apiKey.hash, { ...rows, secrets: secrets.get(programme.id) ?? [] }]];
 		}),
 	);
 }
