@@ -1,4 +1,4 @@
-// `ringback backup PATH`: one file with the database and the sealed key.
+// `ringback backup PATH` writes the database and the sealed key into one file.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,7 +16,7 @@ export const backupCommand: Command = {
 		"passphrase-file": PASSPHRASE_FILE,
 		"without-key": {
 			type: "boolean",
-			help: "leave the sealing key out: without it the signing secrets cannot be read, so keep it elsewhere",
+			help: "leave the sealing key out; the signing secrets cannot be read without it, so keep it elsewhere",
 		},
 		force: { type: "boolean", help: "overwrite PATH if it is there" },
 		keep: {
@@ -29,7 +29,7 @@ export const backupCommand: Command = {
 	run: withSettings(async (options, screen, { database, secretKey }) => {
 		if (database.kind !== "sqlite") {
 			throw new CommandError(
-				"Nothing was written: DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
+				"Nothing was written, because DATABASE_URL names a PostgreSQL database, which is backed up with PostgreSQL's own programs, such as pg_dump. `ringback guide postgresql` has the commands.",
 				EXIT.failed,
 			);
 		}
@@ -52,23 +52,23 @@ export const backupCommand: Command = {
 			},
 		);
 		const isBalanced = report.broken.length === 0;
-		// Otherwise, night by night, the last that balances would go.
+		// Otherwise regular backups would eventually remove the last one that balances.
 		const removed = keep !== undefined && isBalanced ? removeOldBackups(report.path, keep) : [];
 		sayReport({ ...report, removed, isKeeping: keep !== undefined }, options.flag("json"), screen);
-		// It is there, and somebody must look: a timer that fails is seen.
+		// The backup exists, but somebody must look at it. A timer whose command fails is noticed.
 		return isBalanced ? EXIT.ok : EXIT.failed;
 	}),
 };
 
-/** One a day for ten years. */
-const MOST_KEPT = 3_660;
+/** Maximum number of backups to keep: one a day for ten years. */
+const MAX_KEPT = 3_660;
 
-/** Undefined when there is no such option. */
+/** Returns undefined without the option. */
 function readKeep(text: string): number | undefined {
 	if (text === "") return undefined;
 	const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-	if (number >= 1 && number <= MOST_KEPT) return number;
-	throw new CommandError(`--keep is a whole number from 1 to ${MOST_KEPT}.`);
+	if (number >= 1 && number <= MAX_KEPT) return number;
+	throw new CommandError(`--keep is a whole number from 1 to ${MAX_KEPT}.`);
 }
 
 function sayReport(

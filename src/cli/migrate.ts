@@ -1,4 +1,4 @@
-// `ringback migrate`: brings the database to this program's schema without starting the service, or says what it would do.
+// `ringback migrate` migrates the database without starting the service, or says what it would do.
 
 import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
 import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./command.ts";
@@ -6,7 +6,7 @@ import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./comman
 export const migrateCommand: Command = {
 	name: "migrate",
 	summary:
-		"Brings the database to this program's schema. `serve` does the same at start, unless RINGBACK_MIGRATE is check. It can be interrupted and started again.",
+		"Migrates the database to this program's schema. `serve` does the same at start, unless RINGBACK_MIGRATE is check. It can be interrupted and started again.",
 	options: {
 		check: {
 			type: "boolean",

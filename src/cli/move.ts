@@ -1,4 +1,4 @@
-// `ringback move URL`: out of the SQLite file, into PostgreSQL. Ends with the settings to change.
+// `ringback move URL` copies the SQLite file into PostgreSQL, and prints the settings to change.
 
 import { resolve } from "node:path";
 import type { MoveReport } from "../service/move.ts";
@@ -14,7 +14,7 @@ export const moveCommand: Command = {
 	},
 	options: { json: JSON_OPTION },
 	notes: [
-		"Stop the service first, and run this with its settings: DATABASE_URL still names the file. The file is not changed. If the command is broken off, the new database stays empty: run it again.",
+		"Stop the service first, and run this with its settings: DATABASE_URL still names the file. The file is not changed. If the command is interrupted, the new database stays empty. Run it again.",
 		"Without a password in URL, PGPASSWORD or a file named by PGPASSFILE gives it.",
 		"Example: ringback move postgres://ringback@db.example:5432/ringback",
 	],
@@ -29,7 +29,7 @@ export const moveCommand: Command = {
 			throw new CommandError("URL must be postgres://user:password@host:5432/database.");
 		const { moveToPostgres } = await import("../service/move.ts");
 		const path = resolve(database.path);
-		// Also without a terminal: it takes minutes, and a person waits for it.
+		// Progress is shown even without a terminal, because the command takes minutes and a person waits for it.
 		const tell = (stage: string) => screen.error(`${stage} …`);
 		const report = await moveToPostgres({ secretKey }, path, url, tell);
 		const json = { from: path, rows: Object.fromEntries(report.counts), broken: report.broken };

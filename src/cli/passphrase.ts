@@ -1,6 +1,6 @@
-// The passphrase that seals the key in a backup: from a file, or asked for on a terminal without showing it. Never from
-// an option, where everybody on the machine could read it, nor from the environment. And what the commands that work on
-// backups say meanwhile.
+// Reads the passphrase that seals the key in a backup, from a file or from a terminal without showing it. It never
+// comes from an option or the environment, which others on the machine can read. Also shows the progress of commands
+// that work on backups.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
@@ -9,7 +9,7 @@ import { judgePassphrase } from "../domain/passphrase.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import { CommandError, EXIT, type Screen } from "./command.ts";
 
-/** On a terminal, what begins now; elsewhere nothing, because a timer's mail is read only when something went wrong. */
+/** Shows progress on a terminal. Without one it shows nothing, because a timer's mail should only contain problems. */
 export function tellOn(screen: Screen): (stage: string) => void {
 	return process.stderr.isTTY ? (stage) => screen.error(`${stage} …`) : () => undefined;
 }
@@ -20,16 +20,16 @@ export const PASSPHRASE_FILE = {
 	help: "where the passphrase is, without a prompt: the file's first line",
 } as const;
 
-/** For a new backup: asked for twice. */
+/** Reads a passphrase for a new backup. On a terminal it is asked for twice. */
 export async function choosePassphrase(file: string, screen: Screen): Promise<string> {
 	const [text = "", ...others] = await read(file, screen, ["Passphrase: ", "Passphrase again: "]);
-	if (others.some((other) => other !== text)) throw new CommandError("The two are not the same.");
+	if (others.some((other) => other !== text)) throw new CommandError("The two passphrases are not the same.");
 	const problem = judgePassphrase(text);
 	if (problem !== null) throw new CommandError(problem);
 	return text;
 }
 
-/** For a backup that is there. */
+/** Reads the passphrase of an existing backup. */
 export async function readPassphrase(file: string, screen: Screen): Promise<string> {
 	const [text = ""] = await read(file, screen, ["Passphrase: "]);
 	return text;
@@ -52,22 +52,24 @@ function readFirstLine(file: string): string[] {
 	}
 }
 
-/** Nothing of what is typed is shown: what readline would echo goes nowhere. */
+/** Asks on the terminal. The echo of readline is discarded, so that the typed text is not shown. */
 async function ask(questions: readonly string[]): Promise<string[]> {
 	const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
 	const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
-	const broken = new AbortController();
-	terminal.once("SIGINT", () => broken.abort());
+	const interrupted = new AbortController();
+	terminal.once("SIGINT", () => interrupted.abort());
 	try {
 		const answers: string[] = [];
 		for (const question of questions) {
 			process.stderr.write(question);
-			answers.push(await terminal.question("", { signal: broken.signal }));
+			answers.push(await terminal.question("", { signal: interrupted.signal }));
 			process.stderr.write("\n");
 		}
 		return answers;
 	} catch (error) {
-		throw broken.signal.aborted ? new CommandError("Broken off. Nothing was done.", EXIT.failed) : error;
+		throw interrupted.signal.aborted
+			? new CommandError("Interrupted. Nothing was done.", EXIT.failed)
+			: error;
 	} finally {
 		terminal.close();
 	}

@@ -1,4 +1,4 @@
-// `ringback restore PATH`: puts a backup in place, and ends with what the restored service will send.
+// `ringback restore PATH` puts a backup in place, and then lists what the restored service will send.
 
 import type { Config } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
@@ -21,7 +21,7 @@ export const restoreCommand: Command = {
 		"passphrase-file": PASSPHRASE_FILE,
 		force: {
 			type: "boolean",
-			help: "although there is a database: it is kept aside, under a name with the time",
+			help: "replace an existing database, which is kept aside under a name with the time",
 		},
 		json: JSON_OPTION,
 	},
@@ -37,7 +37,7 @@ export const restoreCommand: Command = {
 		});
 		const store = openSqliteToRead(report.to);
 		try {
-			// Of an older schema its queries may not be ours to ask.
+			// The queries may not work on an older schema.
 			const owed = report.isToBeMigrated ? null : await readOwed(store.db, report.restoredAtMs);
 			if (options.flag("json")) screen.out(JSON.stringify(reportJson(report, owed)));
 			else for (const line of describeReport(report, owed)) screen.out(line);
@@ -48,7 +48,7 @@ export const restoreCommand: Command = {
 	}),
 };
 
-/** A path, or as DATABASE_URL has it. */
+/** Returns the path in the option, or the one in DATABASE_URL. */
 function findTarget(given: string, { database }: Config): string {
 	if (given !== "") return given.replace(/^sqlite:/, "");
 	if (database.kind === "sqlite") return database.path;
@@ -87,17 +87,17 @@ function describeReport(
 		...keptAside.map((path) => `  kept aside: ${path}`),
 		...broken.map(({ count, problem }) => `  WARNING: the ledger does not balance: ${count} ${problem}`),
 		...(isToBeMigrated
-			? [`  its schema, version ${schema.version}, is brought up to date at the start`]
+			? [`  its schema, version ${schema.version}, is migrated when the service starts`]
 			: []),
 		"",
 		...(owed === null
 			? [
-					"What it will send can be listed once it was brought up to date: run `ringback hold`, which does that, then `ringback owed`.",
+					"To list what it will send, migrate the database first: run `ringback hold`, which does that, then `ringback owed`.",
 				]
 			: describeOwed(owed)),
 		"",
-		`How many of them were delivered after ${createdAt}, Ringback cannot tell: those are sent again. Receivers know a callback by conversionId and event, and take each once.`,
-		"What was reported or decided after that is gone. Shops may report their orders again: one that is known is not recorded twice.",
+		`How many of them were delivered after ${createdAt}, Ringback cannot know. Those are sent again. Receivers recognize a callback by conversionId and event, and process each once.`,
+		"What was reported or decided after that is gone. Shops may report their orders again. An order that is already here is not recorded twice.",
 		"",
 		"To hold callbacks until you have looked around, run `ringback hold` before you start the service.",
 		"`ringback owed` lists them again at any time, and `ringback release` sends them.",

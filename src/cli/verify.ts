@@ -1,4 +1,5 @@
-// `ringback verify [PATH]`: is a backup whole, a file or the live database? Says what was checked and what was not.
+// `ringback verify [PATH]` checks a backup, a SQLite file or the live database, and says what was checked and what
+// was not.
 
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
@@ -66,7 +67,7 @@ function describeDatabase(database: CheckedDatabase, key: KeySource): Finding[] 
 	const { damage } = database;
 	const pages =
 		damage === null
-			? ok("pages", "PostgreSQL looks after its pages itself: not looked at here")
+			? ok("pages", "not checked here, because PostgreSQL checks its pages itself")
 			: ok("pages", "SQLite finds no damage");
 	if (damage !== null && damage.length > 0) return damage.map((line) => problem("pages", line));
 	return [pages, describeSchema(database), ...describeLedger(database), ...describeKey(database, key)];
@@ -77,18 +78,13 @@ function describeSchema({ schema: { version }, schemaProblem }: CheckedDatabase)
 	if (schemaProblem !== null) return problem("schema", schemaProblem);
 	if (version === known) return ok("schema", `version ${known} is this program's`);
 	if (version > known) return warning("schema", `version ${version} is newer than this program's ${known}`);
-	return ok("schema", `version ${version}; this program brings it to ${known} at the start`);
+	return ok("schema", `version ${version}; this program migrates it to ${known} at the start`);
 }
 
 function describeLedger({ ledger }: CheckedDatabase): Finding[] {
 	if (ledger === null) return [];
 	if (ledger.broken.length === 0) {
-		return [
-			ok(
-				"ledger",
-				`${ledger.rules} rules hold: nothing is owed without its row, or stored without its owner`,
-			),
-		];
+		return [ok("ledger", `${ledger.rules} rules hold`)];
 	}
 	return ledger.broken.map(({ count, problem: what, examples }) =>
 		problem("ledger", `${count} ${what} (the first: ${examples.join(", ")})`),

@@ -1,5 +1,5 @@
-// `ringback backup` on SQLite: a copy of one moment, checked, packed into one file with the sealed key, read back, and
-// only then given its name.
+// `ringback backup` on SQLite. It copies the database at one moment, checks the copy, packs it into one file with the
+// sealed key, reads the file back, and only then gives it its name.
 
 import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -30,7 +30,7 @@ import { type CheckedDatabase, checkSqliteFile, findKeyFor } from "./verify.ts";
 
 export interface BackupRequest {
 	path: string;
-	/** Seals the key; null leaves the key out. */
+	/** Passphrase that seals the key, or null to leave the key out. */
 	passphrase: string | null;
 	mayOverwrite: boolean;
 	tell: Tell;
@@ -40,16 +40,19 @@ export interface BackupReport {
 	path: string;
 	bytes: number;
 	manifest: Manifest;
-	/** What does not agree in it: a faithful copy all the same, and better than none. */
+	/** Rules of the ledger that the database breaks. The copy is faithful, and better than none. */
 	broken: readonly BrokenRule[];
-	/** False when the database has no key yet: nothing is sealed. */
+	/** False if the database has no key yet, because nothing is sealed. */
 	hasKey: boolean;
-	/** Why the database does not know of it: the backup is whole all the same. */
+	/** Reason why the database could not record the backup, or null. The backup itself is complete. */
 	noteProblem: string | null;
 	tookMs: number;
 }
 
-/** Of the database: the copy itself, and what it becomes when it is packed (a fifth of it, measured; a third at worst). */
+/**
+ * Space that a backup needs, relative to the database: the copy, and the packed file (measured a fifth of it, at
+ * worst a third).
+ */
 const NEEDED_SHARE = 1.35;
 
 export async function backUpSqlite(
@@ -67,11 +70,11 @@ export async function backUpSqlite(
 	const made = await withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
-		// All that was answered by now is stored, and in the copy.
+		// Everything that was answered before this time is stored, and so it is in the copy.
 		const createdAt = isoTime(realClock.nowMs());
 		tell("copying the database");
 		await explainFailure(folder, async () => {
-			// Before SQLite does, because it would let everybody on the machine read it.
+			// The file is created here, because SQLite would let everybody on the machine read it.
 			closeSync(openSync(copy, "wx", 0o600));
 			await copySqlite(databasePath, copy);
 		});
@@ -87,13 +90,13 @@ export async function backUpSqlite(
 		await explainFailure(folder, () => writeBackupFile(manifest, { from: copy, to: packed }));
 		rmSync(copy);
 		tell("reading it back");
-		await refuseUnread(packed);
-		// Again: minutes may have passed.
+		await refuseUnreadable(packed);
+		// The target is checked again, because minutes may have passed.
 		refuseTarget(path, databasePath, request.mayOverwrite);
 		replaceDurably(packed, path);
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
-	const noteProblem = await noteIn(databasePath, Date.parse(made.manifest.createdAt)).then(
+	const noteProblem = await recordBackup(databasePath, Date.parse(made.manifest.createdAt)).then(
 		() => null,
 		sayReason,
 	);
@@ -101,8 +104,8 @@ export async function backUpSqlite(
 	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, noteProblem, tookMs };
 }
 
-/** For staff's pages and `ringback doctor`, which warn when the last one is old. */
-async function noteIn(databasePath: string, atMs: number): Promise<void> {
+/** Records the backup for the System page and `ringback doctor`, which warn if the last one is old. */
+async function recordBackup(databasePath: string, atMs: number): Promise<void> {
 	const store = openSqlite(databasePath, realClock);
 	try {
 		await noteBackup(store.db, atMs);
@@ -111,17 +114,18 @@ async function noteIn(databasePath: string, atMs: number): Promise<void> {
 	}
 }
 
-/** Its own name is not followed: what is written takes the place of the link, not of what it leads to. */
+/** Throws if the backup may not be written to `path`. A symbolic link at `path` is not followed. */
 function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean): void {
 	const folder = dirname(path);
 	const found = lstatOf(path);
 	if (lstatOf(folder) === null) throw new BackupError(`There is no folder ${folder}. Make it first.`);
-	// The key is beside the name that the settings give, which may be a link; SQLite's files are beside what it leads to.
-	// Also where there is none now: SQLite and the service would take a backup under such a name for theirs.
-	const ofDatabase = [databasePath, realpathSync(databasePath)].flatMap((name) =>
+	// The key file is beside the name in the settings, which may be a link. SQLite's files are beside the link's
+	// target. These names are refused even if no such file exists, because SQLite or the service would take a backup
+	// under such a name for their own file.
+	const databaseFiles = [databasePath, realpathSync(databasePath)].flatMap((name) =>
 		["", ".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`),
 	);
-	if (ofDatabase.includes(path) || ofDatabase.includes(join(realpathSync(folder), basename(path)))) {
+	if (databaseFiles.includes(path) || databaseFiles.includes(join(realpathSync(folder), basename(path)))) {
 		throw new BackupError(`${path} belongs to the database. Name another file.`);
 	}
 	if (found === null) return;
@@ -132,7 +136,7 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	}
 }
 
-/** What could not be restored from it would be found out when it is needed. */
+/** Throws if the backup could not be restored, because otherwise nobody would notice before it is needed. */
 function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabase): Manifest["schema"] {
 	const [firstDamage] = damage ?? [];
 	if (firstDamage !== undefined) {
@@ -155,21 +159,21 @@ function sealWith(passphrase: string, key: Uint8Array): Manifest["key"] {
 	return sealKey(passphrase, key, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
 }
 
-/** What it says of itself must be what the disk gives back. */
-async function refuseUnread(packed: string): Promise<void> {
+/** Throws if the disk does not return what was written. */
+async function refuseUnreadable(packed: string): Promise<void> {
 	const found = await openBackupFile(packed);
 	if (typeof found !== "string" && (await readBackupFile(packed, found, null))) return;
 	throw new BackupError(`The disk below ${dirname(packed)} does not give back what was written to it.`);
 }
 
-// A folder of backups that are taken regularly: each is named by its time, and only the newest are kept. Nothing is
-// removed but what has such a name.
+// A folder of regular backups. Each is named by its time, and only the newest are kept. Only files with such names
+// are removed.
 
 const NAME = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup$/;
-/** What a run that was killed has left. */
-const LEFT = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup(?:\.copy)?\.partial-/;
+/** Name of an unfinished file that a killed run has left. */
+const UNFINISHED = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup(?:\.copy)?\.partial-/;
 
-/** The folder is made if it is not there, for this account alone. */
+/** Returns the path of a new backup. Creates the folder for this account alone if it is missing. */
 export function nameBackup(folder: string): string {
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const time = isoTime(realClock.nowMs()).slice(0, 19).replaceAll(":", "-");
@@ -177,9 +181,9 @@ export function nameBackup(folder: string): string {
 }
 
 /**
- * Once `made` is whole. The names of what was removed. What has a later name than `made` was written while the clock was
- * ahead: it neither counts nor goes, or it would push out what is really new. What was left unfinished goes after a day:
- * by then nobody works on it.
+ * Removes old backups after the new one, `made`, is complete. Returns their names. A file with a later name than
+ * `made` was written while the clock was ahead. It neither counts nor is removed, because it would displace backups
+ * that are really newer. Unfinished files are removed after a day.
  */
 export function removeOldBackups(made: string, keep: number): string[] {
 	const folder = dirname(made);
@@ -189,9 +193,9 @@ export function removeOldBackups(made: string, keep: number): string[] {
 		.sort()
 		.reverse()
 		.slice(keep - 1);
-	const left = names.filter((name) => LEFT.test(name) && isOlderThanADay(join(folder, name)));
-	for (const name of [...old, ...left]) rmSync(join(folder, name), { force: true });
-	return [...old, ...left];
+	const unfinished = names.filter((name) => UNFINISHED.test(name) && isOlderThanADay(join(folder, name)));
+	for (const name of [...old, ...unfinished]) rmSync(join(folder, name), { force: true });
+	return [...old, ...unfinished];
 }
 
 function isOlderThanADay(path: string): boolean {

@@ -1,5 +1,5 @@
-// `ringback restore` on SQLite: the backup is checked as a whole before anything is touched, what was there is kept aside
-// under a name with the time, and the database has its name only when it is whole and on the disk.
+// `ringback restore` on SQLite. The whole backup is checked before anything changes. An existing database is renamed
+// with the time, and the restored one gets its name only when it is complete and on the disk.
 
 import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -34,9 +34,9 @@ import {
 
 export interface RestoreRequest {
 	path: string;
-	/** The SQLite file that it becomes. */
+	/** The SQLite file to create. */
 	to: string;
-	/** Asked for when the backup has a sealed key. */
+	/** Called if the backup has a sealed key. */
 	readPassphrase: () => Promise<string>;
 	mayReplace: boolean;
 	tell: Tell;
@@ -45,26 +45,26 @@ export interface RestoreRequest {
 export interface RestoreReport {
 	to: string;
 	manifest: Manifest;
-	/** What was there before, and where it is now. */
+	/** New paths of the files that existed before. */
 	keptAside: readonly string[];
 	key: RestoredKey;
-	/** What did not agree when the backup was taken, and does not now. */
+	/** Rules of the ledger that the database broke when the backup was taken. */
 	broken: readonly BrokenRule[];
-	/** The schema is older than this program's: it is brought up at the start. */
+	/** Whether the schema is older than this program's. The start of the service migrates it. */
 	isToBeMigrated: boolean;
 	restoredAtMs: number;
 }
 
 export type RestoredKey =
-	/** Written beside the database. */
+	/** The key was written beside the database. */
 	| "written"
-	/** What was there, as the setting or as the key file, opens the secrets. */
+	/** The key in the setting or in the existing key file opens the secrets. */
 	| "there already"
-	/** RINGBACK_SECRET_KEY is another one, and would win over the file that was written. */
+	/** RINGBACK_SECRET_KEY is another key and takes precedence over the file that was written. */
 	| "setting differs"
-	/** Neither the backup nor this machine has one that opens the secrets. */
+	/** Neither the backup nor this machine has a key that opens the secrets. */
 	| "missing"
-	/** Nothing is sealed in this database yet. */
+	/** The database contains nothing that is sealed. */
 	| "not needed";
 
 export async function restoreSqlite(
@@ -85,21 +85,21 @@ export async function restoreSqlite(
 		const owner = await findOwner(folder);
 		await explainFailure(folder, () => unpack(backup, { path: fresh, owner }, tell));
 		const { secretKey } = config;
-		const known = key ?? secretKey ?? readKeyAt(target.keyPath);
-		const checked = await checkSqliteFile(fresh, known, tell);
+		const usableKey = key ?? secretKey ?? readKeyAt(target.keyPath);
+		const checked = await checkSqliteFile(fresh, usableKey, tell);
 		const problem = checked.damage?.[0] ?? checked.schemaProblem;
 		if (problem !== null) throw new BackupError(`The database in ${backup.path} is broken: ${problem}.`);
 		if (key !== null && (checked.secrets.unopened ?? 0) > 0) {
 			throw new BackupError(`The key in ${backup.path} does not open the signing secrets beside it.`);
 		}
 		const isSet = key !== null && secretKey !== null && Buffer.from(secretKey).equals(key);
-		// Whoever has it in the settings does not want it on the disk.
+		// A key that is in the settings is not written to the disk.
 		const written = isSet ? null : key;
 		const keyDraft = partial(partialName(target.keyPath));
 		if (written !== null) {
 			await explainFailure(dirname(keyDraft), () => writeKey(written, { path: keyDraft, owner }));
 		}
-		// Again, and for the last time: minutes may have passed.
+		// The target is checked again, because minutes may have passed.
 		refuseOccupied(target, request.mayReplace);
 		const keptAside = swapFiles(
 			{ draft: fresh, path: target.path },
@@ -127,7 +127,7 @@ function refuseSchema({ schema }: Manifest): void {
 
 interface Target {
 	path: string;
-	/** Beside the name that the settings give, which may be a link to the file. */
+	/** The key file is beside the name in the settings, which may be a link to the database. */
 	keyPath: string;
 }
 
@@ -175,7 +175,7 @@ async function openSealedKey(
 	return key;
 }
 
-/** A key of another database must not be lost: what it sealed cannot be read without it. */
+/** Throws if the key file holds another key, because secrets that it sealed cannot be read without it. */
 function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: boolean): void {
 	if (key === null || mayReplace) return;
 	const beside = readKeyAt(target.keyPath);
@@ -185,7 +185,7 @@ function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: bool
 	);
 }
 
-/** Root restores for the account that runs the service, which is the one that has the folder. */
+/** Returns the owner of the folder if root restores, because the account that runs the service owns the folder. */
 async function findOwner(folder: string): Promise<Owner | null> {
 	return process.getuid?.() === 0 ? stat(folder) : null;
 }
@@ -195,7 +195,7 @@ async function writeKey(key: Uint8Array, to: Draft): Promise<void> {
 	await writeNewFile(to.path, to.owner, (handle) => handle.writeFile(text));
 }
 
-/** `key` is what was written beside the database. */
+/** `key` is the key that was written beside the database, or null. */
 function judgeKey(
 	key: Uint8Array | null,
 	setting: Uint8Array | null,
@@ -207,20 +207,20 @@ function judgeKey(
 }
 
 interface NewFile {
-	/** Whole and on the disk, in the folder of `path`. */
+	/** The complete file, in the folder of `path`. */
 	draft: string;
 	path: string;
 }
 
 /**
- * The last step: the new files get their names, and what had them is kept aside. Synchronous, so that a signal is heard
- * before or after it. A process that is killed within it leaves a database under its name, the old one or the new one
- * (where there are no hard links: or none, for the moment between two renames).
+ * Gives the new files their names, and renames the existing ones. It is synchronous, so that a signal is handled
+ * before or after it. A process that is killed in it leaves the old or the new database under the name. Without hard
+ * links there may be none for the moment between two renames.
  */
 function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string[] {
 	const logs = LOG_SUFFIXES.map((suffix) => `${database.path}${suffix}`);
 	const stamp = `.before-${isoTime(atMs).replaceAll(":", "-")}`;
-	// One time for all that belongs together, so that a kept database is found with its own key.
+	// All files get the same time, so that a renamed database is found with its key.
 	const asideOf = (path: string): string =>
 		path.startsWith(database.path)
 			? `${database.path}${stamp}${path.slice(database.path.length)}`
@@ -230,7 +230,7 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 		if (lstatOf(path) === null) return;
 		nameAlso(path, asideOf(path));
 		kept.push(path);
-		// Otherwise a power cut could leave the new file and lose the name of the old one.
+		// Otherwise a power cut could leave the new file and lose the new name of the old one.
 		syncFolder(dirname(path));
 	};
 	try {
@@ -239,7 +239,7 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 			keep(path);
 			rmSync(path, { force: true });
 		}
-		// The key first: a service that finds a database without one makes another.
+		// The key comes first, because a service that finds a database without a key creates another key.
 		for (const { draft, path } of key === null ? [database] : [key, database]) {
 			keep(path);
 			renameSync(draft, path);
@@ -253,6 +253,6 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 				: `Nothing is lost: before you start the service, rename ${moves}.`;
 		throw new BackupError(`The backup was not put in place: ${sayReason(error)}. ${next}`, { cause: error });
 	}
-	// The database first: a person reads what it is about.
+	// The database comes first in the report.
 	return kept.toSorted().map(asideOf);
 }

@@ -1,6 +1,6 @@
-// `ringback verify`: is a backup, a SQLite file or the live database whole: its pages, its schema, the ledger, and
-// whether the sealing key opens what it should. A backup is unpacked beside itself for it, because nothing less tells
-// whether the database in it can be read.
+// `ringback verify` checks a backup, a SQLite file or the live database: its pages, its schema, the ledger, and
+// whether the sealing key opens the secrets. A backup is unpacked beside itself, because only that shows whether its
+// database can be read.
 
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
@@ -21,19 +21,19 @@ import { BackupError, explainFailure, refuseFullDisk, type Tell, withPartialFile
 import { openWorkplace } from "./workplace.ts";
 
 export interface CheckedDatabase {
-	/** What SQLite says is wrong with its pages; null where the database looks after them itself. */
+	/** Damage that SQLite found in its pages, or null on PostgreSQL, which checks its pages itself. */
 	damage: readonly string[] | null;
 	schema: PresentSchema;
-	/** Why this program cannot work with it; null when it can. */
+	/** Reason why this program cannot work with the schema, or null. */
 	schemaProblem: string | null;
-	/** Null where the schema is not this program's to read. */
+	/** Null if this program cannot read the schema. */
 	ledger: LedgerReport | null;
 	secrets: SecretCheck;
 }
 
 export interface SecretCheck {
 	total: number;
-	/** Those that the key does not open; null without a key. */
+	/** Number of secrets that the key does not open, or null without a key. */
 	unopened: number | null;
 }
 
@@ -41,17 +41,17 @@ export type VerifiedFile =
 	| { kind: "backup"; manifest: Manifest; key: KeyCheck; database: CheckedDatabase }
 	| { kind: "sqlite"; database: CheckedDatabase };
 
-/** Of the key in a backup. */
+/** Result of opening the key in a backup. */
 export type KeyCheck = "left out" | "not tried" | "opened" | "another passphrase";
 
 export interface VerifyRequest {
 	path: string;
-	/** Null: the key in a backup is not tried. */
+	/** Passphrase for the key in a backup, or null to skip that check. */
 	passphrase: string | null;
 	tell: Tell;
 }
 
-/** The database that the settings name, while services work on it. */
+/** Checks the database in the settings while services use it. */
 export async function verifyLive(config: Config, tell: Tell): Promise<CheckedDatabase> {
 	const { store, sealingKey, close } = await openWorkplace(config, { schema: "inspect" });
 	try {
@@ -91,7 +91,7 @@ function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Arr
 	return opened === null ? "another passphrase" : "opened";
 }
 
-/** A file that says of itself that it is a backup and whole; whether it is, unpacking it tells. */
+/** A file with the structure of a complete backup. Only unpacking shows whether it is undamaged. */
 export interface BackupFile extends BackupContents {
 	path: string;
 }
@@ -122,7 +122,7 @@ function describeDamage(path: string): string {
 	return `${path} is damaged or was cut: it is not as it was written. Copy it again, or take another backup.`;
 }
 
-/** A new file, and whose it becomes. */
+/** A new file, and its owner. */
 export interface Draft {
 	path: string;
 	owner: Owner | null;
@@ -136,7 +136,7 @@ export async function unpack(backup: BackupFile, to: Draft, tell: Tell): Promise
 	if (!isWhole) throw new BackupError(describeDamage(backup.path));
 }
 
-/** A SQLite file that nobody works on. */
+/** Checks a SQLite file that nobody uses. */
 export async function checkSqliteFile(
 	path: string,
 	key: Uint8Array | null,
@@ -144,7 +144,7 @@ export async function checkSqliteFile(
 ): Promise<CheckedDatabase> {
 	tell("checking the database's pages");
 	const damage = findDamage(path);
-	// What is read from damaged pages means nothing.
+	// Reading damaged pages would give meaningless results.
 	if (damage.length > 0) {
 		const schema = { version: 0, oldestProgram: 0, firstName: null };
 		const secrets = { total: 0, unopened: null };
@@ -158,7 +158,7 @@ export async function checkSqliteFile(
 	}
 }
 
-/** Also one that is at work. */
+/** Checks a database, which may be in use. */
 export async function checkStore(store: Store, key: Uint8Array | null, tell: Tell): Promise<CheckedDatabase> {
 	const schema = await findSchema(store.db);
 	const schemaProblem = findSchemaProblem(schema);
@@ -171,7 +171,7 @@ export async function checkStore(store: Store, key: Uint8Array | null, tell: Tel
 }
 
 function findSchemaProblem(schema: PresentSchema): string | null {
-	if (schema.version === 0) return "it has no table of Ringback";
+	if (schema.version === 0) return "it has no tables of Ringback";
 	try {
 		checkSchema(schema);
 		return null;
@@ -190,7 +190,7 @@ async function checkSecrets({ db }: Store, key: Uint8Array | null): Promise<Secr
 	return { total, unopened: key === null ? null : unopened };
 }
 
-/** RINGBACK_SECRET_KEY, or the key file beside the SQLite file; null when there is neither. */
+/** Returns RINGBACK_SECRET_KEY or the key in the file beside the SQLite file, or null if there is neither. */
 export function findKeyFor(path: string, { secretKey }: Pick<Config, "secretKey">): Uint8Array | null {
 	return secretKey ?? readKeyAt(`${resolve(path)}.key`);
 }

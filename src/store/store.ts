@@ -1,5 +1,5 @@
-// The store as the rest of the house sees it: one Kysely for both databases, one way to run a
-// transaction, the hot queue, and the word that something has become due.
+// The interface of the store: one Kysely for both databases, one way to run a transaction, the queue, and the
+// notification that deliveries are due.
 
 import type { RawBuilder } from "kysely";
 import type { HotWrites } from "./hot-writes.ts";
@@ -10,7 +10,7 @@ import type { Db } from "./schema/tables.ts";
 export type { Db } from "./schema/tables.ts";
 
 export interface Store {
-	/** For libraries that bring their own queries and have to know. */
+	/** The kind of database, for code that needs its own SQL. */
 	kind: "sqlite" | "postgres";
 	db: Db;
 	/**
@@ -18,88 +18,90 @@ export interface Store {
 	 * do not block the event loop; otherwise it is `db`. It sees everything that was committed before, and has no transactions.
 	 */
 	reader: Db;
-	/** Brings the schema up to date; safe when several processes do it at once, and after one that was broken off. */
+	/** Migrates the schema. Several processes may call it at once, and it continues after an interruption. */
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
-	/** All or nothing, durable once it resolves. */
+	/** Runs a transaction, which is durable when the promise resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
 	queue: Queue;
 	writes: HotWrites;
-	/** Whether engines share the slots; on one SQLite file a single engine has all of them, and others wait their turn. */
+	/** Whether several engines share the slots. On a SQLite file one engine owns all of them, and the others wait. */
 	sharesSlots: boolean;
 	moveOrder: MoveOrder;
 	/**
-	 * Put behind a select inside a transaction: the rows it reads are this transaction's until it ends, and those that are
-	 * another's are passed over. So any number of processes share a pile of work and none waits for the others.
+	 * Clause after a select in a transaction (FOR UPDATE SKIP LOCKED). It locks the rows until the transaction ends and
+	 * skips rows that another transaction has locked, so that processes share work without waiting for each other.
 	 */
 	takeFreeRows: RawBuilder<unknown>;
 	/**
-	 * Until the transaction ends, every table is read along an index, in the index's order. For work that takes a few rows
-	 * from one end of a large pile: PostgreSQL guesses from statistics how large the pile is, and where they are old or
-	 * missing it reads and sorts all of it for each batch. SQLite does not guess.
+	 * Makes every query use an index, in the index's order, until the transaction ends. It serves work that takes a few
+	 * rows from one end of a large table. If its statistics are old or missing, PostgreSQL would otherwise read and
+	 * sort the whole table for each batch. SQLite needs nothing.
 	 */
 	keepToIndexes(trx: Db): Promise<void>;
-	/** A look at such a pile: in the same way, and without the lock that a transaction takes on SQLite. */
+	/** Runs queries in the same way outside a transaction, and so without the write lock of SQLite. */
 	lookAlongIndexes<Value>(look: (db: Db) => Promise<Value>): Promise<Value>;
 	/**
-	 * A step of giving room that removed rows have left back to the disk, short enough to stand between two callers. False
-	 * when there is nothing more to give. PostgreSQL uses such room again by itself.
+	 * Returns some free space of the file to the disk, in a step that is short enough for callers to wait. Returns
+	 * false if nothing is left to return. PostgreSQL reuses free space by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
-	/** The database's own clock; null on SQLite, where there is only the machine's. */
+	/** Reads the database's clock. Null on SQLite, which has none besides the machine's. */
 	readTime: (() => Promise<number>) | null;
-	/** At this moment, of this process; asks nobody. */
+	/** Returns the connections of this process at this moment, without a query. */
 	connections(): Connections;
-	/** Reads no more of a large table than counting takes, and of a very large one not even that. */
+	/** Measures the database. A long queue is counted, and a very long one is estimated. */
 	measureSize(): Promise<StoreSize>;
-	/** To be called after the commit that made deliveries due: tells the engine that owns their slots, here or elsewhere. */
+	/**
+	 * Notifies the engine that owns the slots, here or in another process. Call it after the commit that made
+	 * deliveries due.
+	 */
 	announceDue(owed: Owed): void;
 	/**
-	 * To be called after the commit that changed a programme, its URL, a secret or a key: whoever knows them must read
-	 * them again before they are used any more.
+	 * Makes all caches of a programme reload. Call it after the commit that changed the programme, its URL, a secret or
+	 * a key.
 	 */
 	announceChange(programmeId: number): void;
-	/** Tells the engines of other processes to look for themselves: at the slots, and at their part of the queue. */
+	/** Makes the engines of other processes check their slots and their part of the queue. */
 	announceRecheck(): void;
-	/** Told of every announceChange of this process, at once. */
+	/** Registers a listener that every `announceChange` of this process calls at once. */
 	onChange(listener: (programmeId: number) => void): void;
-	/** Returns how to stop listening. */
+	/** Registers an engine. Returns a function that removes it. */
 	onDue(listener: DueListener): () => void;
 	close(): Promise<void>;
 }
 
 export interface Connections {
-	/** As many as there may be at once. */
+	/** Maximum number of connections. */
 	limit: number;
 	inUse: number;
 	idle: number;
-	/** Who waits for one to be free. */
+	/** Number of callers that wait for a connection. */
 	waiting: number;
 }
 
 export interface StoreSize {
-	/** Everything the database keeps, indexes included. */
+	/** Size of the database with its indexes. */
 	databaseBytes: number;
-	/** Deliveries in the queue, due or not; estimated where there are very many. */
+	/** Number of deliveries in the queue, due or not. An estimate if there are very many. */
 	queued: number;
 }
 
-/** PostgreSQL has connections ready for each. */
+/** The lock timeouts that a transaction can choose. */
 export const LOCK_WAITS_MS = [1_000, 250] as const;
 export type LockWaitMs = (typeof LOCK_WAITS_MS)[number];
 
 export interface TransactOptions {
 	/**
-	 * For how long it waits for a row that somebody else holds; as long as any statement may unless told. On SQLite nobody
-	 * holds rows.
+	 * Time that the transaction waits for a row lock. The default is the limit of a statement. SQLite has no row locks.
 	 */
 	maxLockWaitMs?: LockWaitMs;
 }
 
-/** The order in which listeners are told of moves: see announced-moves. */
+/** The order in which listeners receive moves. See queries/announced-moves.ts. */
 export interface MoveOrder {
 	/**
-	 * Of a row of `moves`: the number of the transaction that wrote it, or a later one. Never lower than that of an
-	 * earlier move of the same conversion.
+	 * Number of the transaction that wrote a row of `moves`, or a later one. It is never lower than that of an earlier
+	 * move of the same conversion.
 	 */
 	transaction: RawBuilder<number>;
 	/** All transactions with a lower number have ended. */
@@ -108,15 +110,15 @@ export interface MoveOrder {
 
 /** An engine of this process. */
 export interface DueListener {
-	/** Answers with the programmes that an engine of another process may have to send to. */
+	/** Returns the programmes that an engine of another process may have to send to. */
 	onOwed(owed: Owed): readonly number[];
 	/** The URL or the secret of this programme may have changed. */
 	onChange(programmeId: number): void;
-	/** Something may have become due, or a slot free, that nobody could name. */
+	/** Deliveries may have become due, or slots free, without a notification that names them. */
 	onRecheck(): void;
 }
 
-/** The in-process half of announceDue / onDue, shared by both drivers. */
+/** Passes notifications to the engines of this process, for both drivers. */
 export class DueListeners implements DueListener {
 	readonly #listeners = new Set<DueListener>();
 

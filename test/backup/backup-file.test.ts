@@ -1,5 +1,5 @@
-// Backups of a SQLite database and what becomes of them: whole or not there at all, refused when a byte is wrong, put in
-// position without losing what was there.
+// Backups of a SQLite database: complete or not there at all, refused if a byte is wrong, and restored without losing
+// the existing database.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -30,7 +30,7 @@ import { skipHere } from "../support/not-run.ts";
 import "../support/quick-passphrases.ts";
 import { enlarge, openBackupSetup, PASSPHRASE, tell } from "./backup-setup.ts";
 
-test("a backup is one file for its owner alone, whole, with the sealed key; nothing else is left", async (t) => {
+test("a backup is one complete file with the sealed key that only its owner can read, and nothing else is left", async (t) => {
 	const setup = await openBackupSetup(t);
 	const stages: string[] = [];
 	const report = await setup.backUp({ tell: (stage) => stages.push(stage) });
@@ -55,10 +55,10 @@ test("a backup is one file for its owner alone, whole, with the sealed key; noth
 	deepEqual(verified.database.damage, []);
 	deepEqual(verified.database.ledger?.broken, []);
 	deepEqual(verified.database.secrets, { total: 1, unopened: 0 });
-	deepEqual(setup.files(), ["one.backup"], "what it was unpacked into is gone");
+	deepEqual(setup.files(), ["one.backup"], "the unpacked copy is removed");
 });
 
-test("tar lists and unpacks it, sha256sum finds its members whole, and zstd gives the database", async (t) => {
+test("tar unpacks a backup, sha256sum confirms its members, and zstd gives the database", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { path, manifest } = await setup.backUp();
 	const run = (program: string, ...words: string[]) =>
@@ -74,7 +74,7 @@ test("tar lists and unpacks it, sha256sum finds its members whole, and zstd give
 	equal(count(setup.path("by-hand.db"), "queue"), 3);
 });
 
-test("a restored database has every row, its key, and the form of the first", async (t) => {
+test("a restored database has every row, its key, and the settings of a new file", async (t) => {
 	const setup = await openBackupSetup(t);
 	const before = readTables(setup.databasePath);
 	await setup.backUp();
@@ -89,7 +89,7 @@ test("a restored database has every row, its key, and the form of the first", as
 	equal(restored.prepare("pragma auto_vacuum").get()?.["auto_vacuum"], 2, "it can still give room back");
 });
 
-test("without the key nothing of it is in the file, and restoring says whether one here opens the secrets", async (t) => {
+test("a backup without the key contains no part of it, and restoring says whether a key here opens the secrets", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { manifest } = await setup.backUp({ passphrase: null });
 	equal(manifest.key, null);
@@ -103,7 +103,7 @@ test("without the key nothing of it is in the file, and restoring says whether o
 	deepEqual([verified.key, verified.database.secrets], ["left out", { total: 1, unopened: null }]);
 });
 
-test("a name that is taken is left alone unless asked to overwrite, and links, folders and the database always", async (t) => {
+test("an existing file is overwritten only on request, and links, folders and the database never", async (t) => {
 	const setup = await openBackupSetup(t);
 	writeFileSync(setup.path("old"), "an older backup");
 	mkdirSync(setup.path("folder"));
@@ -129,7 +129,7 @@ test("a name that is taken is left alone unless asked to overwrite, and links, f
 	deepEqual(setup.files(), before);
 });
 
-test("a backup never takes the name of a file that belongs to the database, there or not, by whichever way", async (t) => {
+test("a backup never takes the name of a file of the database, even if the file does not exist or is named by a link", async (t) => {
 	const setup = await openBackupSetup(t);
 	const data = dirname(setup.databasePath);
 	const key = readFileSync(`${setup.databasePath}.key`, "utf8");
@@ -159,7 +159,7 @@ test("a backup never takes the name of a file that belongs to the database, ther
 	deepEqual(setup.files(), ["linked.db", "way"]);
 });
 
-test("as root the restored files go to the folder's owner, and never what a link put in their place leads to", async (t) => {
+test("files that root restores belong to the folder's owner, and a link in their place is not followed", async (t) => {
 	if (process.getuid?.() !== 0) {
 		return skipHere(t, "Giving restored files to the folder's owner needs root.");
 	}
@@ -190,7 +190,7 @@ test("as root the restored files go to the folder's owner, and never what a link
 	equal(count(to, "queue"), 3, "what was there is there");
 });
 
-test("a wrong passphrase opens nothing and writes nothing", async (t) => {
+test("a wrong passphrase restores nothing and writes nothing", async (t) => {
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
 	const readPassphrase = async () => `${PASSPHRASE}.`;
@@ -204,7 +204,7 @@ test("a wrong passphrase opens nothing and writes nothing", async (t) => {
 	equal(verified.key, "another passphrase");
 });
 
-test("a file that was cut, wherever, is refused and nothing is put in place", async (t) => {
+test("a truncated file is refused at any length, and nothing is restored", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { bytes, path } = await setup.backUp();
 	const damaged = setup.path("damaged");
@@ -220,7 +220,7 @@ test("a file that was cut, wherever, is refused and nothing is put in place", as
 	}
 });
 
-test("one byte that is another, in whichever part, is noticed", async (t) => {
+test("one changed byte in any part is detected", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { path } = await setup.backUp();
 	const whole = readFileSync(path);
@@ -240,7 +240,7 @@ test("one byte that is another, in whichever part, is noticed", async (t) => {
 	deepEqual(setup.files(), ["damaged", "one.backup"]);
 });
 
-test("what is no backup is told from one that is, and a SQLite file is checked as such", async (t) => {
+test("a file that is no backup is recognized, and a SQLite file is checked as one", async (t) => {
 	const setup = await openBackupSetup(t);
 	writeFileSync(setup.path("text"), "The quick brown fox jumps over the lazy dog.\n".repeat(1_000));
 	await rejects(
@@ -262,7 +262,7 @@ test("what is no backup is told from one that is, and a SQLite file is checked a
 	deepEqual(setup.files(), ["text"]);
 });
 
-test("a database whose ledger does not balance is backed up and restored with a warning; with another key it is not", async (t) => {
+test("a database whose ledger does not balance is backed up and restored with a warning, but not with a wrong key", async (t) => {
 	const setup = await openBackupSetup(t);
 	copyFileSync(`${setup.databasePath}.key`, setup.path("key"));
 	writeFileSync(`${setup.databasePath}.key`, `${"ab".repeat(32)}\n`);
@@ -278,7 +278,7 @@ test("a database whose ledger does not balance is backed up and restored with a 
 	deepEqual(said(await setup.restore(setup.path("restored.db"))), [[1, problem]]);
 });
 
-test("a database that is there stays unless asked to, and is then kept aside with its key and its log", async (t) => {
+test("an existing database is replaced only on request, and is kept aside with its key and its log", async (t) => {
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
 	const to = setup.databasePath;
@@ -311,7 +311,7 @@ test("a database that is there stays unless asked to, and is then kept aside wit
 	equal(count(to, "queue"), 3);
 });
 
-test("a key of another database is not overwritten, nor a log taken for the restored database's", async (t) => {
+test("a key of another database is not overwritten, and a log is not taken for the restored database's", async (t) => {
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
 	const to = setup.path("restored.db");
@@ -330,8 +330,8 @@ test("a key of another database is not overwritten, nor a log taken for the rest
 });
 
 for (const hasLinks of [true, false]) {
-	const where = hasLinks ? "" : ", also where a file has no two names";
-	test(`a database that cannot be put in place is told of with what was kept, and nothing is lost${where}`, async (t) => {
+	const where = hasLinks ? "" : ", also on a file system without hard links";
+	test(`if the database cannot be put in place, the error names the files that were kept, and nothing is lost${where}`, async (t) => {
 		const setup = await openBackupSetup(t);
 		await setup.backUp();
 		const to = setup.databasePath;
@@ -357,7 +357,7 @@ for (const hasLinks of [true, false]) {
 	});
 }
 
-test("RINGBACK_SECRET_KEY wins: the same is not written to the disk, another one is warned of", async (t) => {
+test("a key that equals RINGBACK_SECRET_KEY is not written to the disk, and a different one causes a warning", async (t) => {
 	const setup = await openBackupSetup(t);
 	const request = { passphrase: PASSPHRASE, mayOverwrite: false, tell };
 	const path = setup.path("one.backup");
@@ -385,7 +385,7 @@ test("a backup of a newer schema or form is refused", async (t) => {
 	deepEqual(setup.files(), ["later", "newer", "one.backup"]);
 });
 
-test("a disk that is full, or becomes full on the way, is said in words and left as it was", async (t) => {
+test("a full disk is reported in a sentence, and nothing is left on it", async (t) => {
 	const ways = await findDiskWays();
 	if (!ways.includes("small file system")) {
 		return skipHere(t, "A backup on a full disk needs root, to mount a small file system.");

@@ -1,4 +1,4 @@
-// A SQLite database as a small network leaves it, with its key beside it, and a folder for backups.
+// A SQLite database of a small network with its key beside it, and a folder for backups.
 
 import { deepEqual } from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ export const PASSPHRASE = "correct horse battery staple";
 
 export interface BackupSetup {
 	databasePath: string;
-	/** Where backups go; empty at first. */
+	/** Folder for backups, empty at first. */
 	folder: string;
 	account: ShopAccount;
 	key: Uint8Array;
@@ -30,14 +30,14 @@ export interface BackupSetup {
 	restore(to: string, change?: Partial<RestoreRequest>): Promise<RestoreReport>;
 	verify(path: string, change?: Partial<VerifyRequest>): Promise<VerifiedFile>;
 	path(name: string): string;
-	/** In the folder for backups, sorted. */
+	/** Names of the files in the folder for backups, sorted. */
 	files(): string[];
 }
 
 export const tell = (): void => undefined;
 const OWED = 3;
 
-/** Every connection is closed by whoever opened it: files beside the database at the end are a leak. */
+/** Opens the setup. Tests must close their connections, because files beside the database at the end are a leak. */
 export async function openBackupSetup(t: TestContext, owed = OWED): Promise<BackupSetup> {
 	const home = makeFolder("backup");
 	const [data, folder] = [join(home, "data"), join(home, "backups")];
@@ -89,7 +89,7 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 	};
 }
 
-/** So many megabytes more, which no compression makes much smaller. */
+/** Adds this many megabytes, which compression cannot shrink much. */
 export async function enlarge(store: Store, megabytes: number): Promise<void> {
 	await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${megabytes})
 		insert into audit_entries (at_ms, action, detail) select i, 'sample', hex(randomblob(500000)) from n`.execute(

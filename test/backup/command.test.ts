@@ -31,7 +31,7 @@ import { enlarge, PASSPHRASE, writePassphrase } from "./backup-setup.ts";
 
 describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 	for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-		test(`ended by ${signal} in the middle leaves no file under its name, and the next one works`, async (t) => {
+		test(`leaves no file under its name if ${signal} ends it, and the next backup works`, async (t) => {
 			const home = await openFilledHome(t, 60);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
 			const running = home.start(["backup", "one.backup", ...passphrase]);
@@ -46,7 +46,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("without a terminal and without a word about the key does nothing and says what is missing", async (t) => {
+	test("does nothing without a terminal and without an option about the key, and says what is missing", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const bare = await home.run(["backup", "one.backup"]);
 		equal(bare.code, 2);
@@ -65,7 +65,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		equal(hasStack(taken), false);
 	});
 
-	test("with --keep names the file by its time, and removes the oldest of its own and nothing else", async (t) => {
+	test("with --keep names the file by its time, and removes only its own oldest files", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const folder = join(home.folder, "backups");
 		const words = ["backup", "backups", "--keep", "2", "--passphrase-file", writePassphrase(home.folder)];
@@ -118,7 +118,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 			return skipHere(t, "The prompt on a terminal needs the program `script` (util-linux).");
 		const home = await openFilledHome(t, 0);
 		const different = await typeAt(home, "backup one.backup", [PASSPHRASE, `${PASSPHRASE}!`]);
-		match(different, /The two are not the same\./);
+		match(different, /The two passphrases are not the same\./);
 		match(await typeAt(home, "backup one.backup", ["short", "short"]), /at least 12 characters/);
 		equal(existsSync(join(home.folder, "one.backup")), false);
 		const said = await typeAt(home, "backup one.backup", [PASSPHRASE, PASSPHRASE]);
@@ -144,7 +144,7 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 		{ signal: "SIGKILL", call: "renameSync", holds: "what was there" },
 	] as const;
 	for (const { signal, call, holds } of ways) {
-		test(`told ${signal} while it puts the file in place (${call}) leaves ${holds} under the name`, async (t) => {
+		test(`leaves ${holds} under the name if ${signal} comes while it puts the file in place (${call})`, async (t) => {
 			const home = await openFilledHome(t, 0);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
 			equal((await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase])).code, 0);
@@ -185,7 +185,7 @@ function signalItself(signal: NodeJS.Signals, call: "linkSync" | "renameSync", p
 	return `data:text/javascript;base64,${Buffer.from(source).toString("base64")}`;
 }
 
-test("verify says what is wrong, one line a check, and exits 1", async (t) => {
+test("verify prints one line for each problem, and exits 1", async (t) => {
 	const home = await openFilledHome(t, 0);
 	const path = join(home.folder, "one.backup");
 	await home.runHere(["backup", path, "--without-key"]);
@@ -208,7 +208,7 @@ test("verify says what is wrong, one line a check, and exits 1", async (t) => {
 	match(none.stdout, /^PROBLEM {2}file +There is no file /m);
 });
 
-test("on PostgreSQL backup and restore write nothing, and say where it stands what to do", async (t) => {
+test("on PostgreSQL backup and restore write nothing, and name the part of the guide to read", async (t) => {
 	const home = openHome(t);
 	const settings = {
 		DATABASE_URL: "postgres://ringback@127.0.0.1:9/ringback",

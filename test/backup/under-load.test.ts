@@ -26,7 +26,7 @@ interface Answered {
 const BEFORE = 60;
 const AFTER = 15;
 
-test("backed up under load, killed, restored, held and released: nothing answered before the backup is lost", async (t) => {
+test("a backup under load that is restored, held and released has everything that was answered before it", async (t) => {
 	const { home, shop, account, settings, start } = await open(t);
 	const service = await start({});
 	const load = startLoad(service.url, account);

@@ -91,7 +91,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		return { orders: rows.map((row) => row.order_id), moves: moves.length };
 	}
 
-	test("they go with their moves once they have been expired for the whole time, and nothing else goes", async () => {
+	test("expired conversions are removed with their moves after the retention time, and nothing else is", async () => {
 		await add("old", "EXPIRED", CUTOFF_MS - 1);
 		await add("at the limit", "EXPIRED", CUTOFF_MS);
 		await add("parked", "PARKED");
@@ -102,7 +102,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		equal(await prune(), 0);
 	});
 
-	test("many go in batches, and a stop is heard between them", async () => {
+	test("many conversions are removed in batches, and a stop takes effect between them", async () => {
 		await addAll(Array.from({ length: BATCH_ROWS + 20 }, (_, n) => [`order ${n}`, "EXPIRED"]));
 		await add("sale", "RECORDED");
 		let asked = 0;
@@ -111,7 +111,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		deepEqual(await remaining(), { orders: ["sale"], moves: 1 });
 	});
 
-	test("the sale that a postback records while the expired one is about to go stays", async () => {
+	test("a sale that is recorded during the removal of the expired conversion stays", async () => {
 		const row = await add("raced", "EXPIRED");
 		await add("old", "EXPIRED");
 		await add("sale", "RECORDED");
@@ -127,7 +127,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		deepEqual(await remaining(), { orders: ["sale", "raced"], moves: 2 });
 	});
 
-	test("the newest row and the newest move stay until there is a newer one: no number is given twice", async () => {
+	test("the newest conversion and the newest move stay until there is a newer one, so that no id is used twice", async () => {
 		const { store } = database;
 		await add("sale", "RECORDED");
 		const newest = await add("newest", "EXPIRED");
@@ -143,7 +143,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		deepEqual(await remaining(), { orders: ["sale", "next"], moves: 2 });
 	});
 
-	test("a listener's position at the newest move is still known when that move's conversion is an old one", async () => {
+	test("a listener's cursor at the newest move stays valid if the move belongs to an old conversion", async () => {
 		const { store } = database;
 		const slow = await add("slow", "PARKED");
 		await add("sale", "RECORDED");
@@ -159,7 +159,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		equal(await hasReached(store, position), true);
 	});
 
-	test("a listener from before them is told every event, and told once", async () => {
+	test("a listener whose cursor is older than the removed rows receives every event once", async () => {
 		const { store } = database;
 		await add("first", "RECORDED");
 		const listener = await startListening(store, programme);
@@ -180,7 +180,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		);
 	});
 
-	test("a call that is still in the log names its order without a link to what was removed", async () => {
+	test("a logged call names its order without a link to the removed conversion", async () => {
 		const { db } = database.store;
 		const { public_id: conversion } = await add("forgotten", "EXPIRED");
 		await add("sale", "RECORDED");
@@ -201,7 +201,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		);
 	});
 
-	test("an export goes on behind a row that was removed meanwhile, and writes no line twice", async () => {
+	test("an export continues after a row that was removed meanwhile, and writes no line twice", async () => {
 		const { store } = database;
 		// A page of the export is a thousand rows: its last is the sixth from the oldest.
 		await addAll(Array.from({ length: 5 }, (_, n) => [`oldest ${n}`, "RECORDED"]));

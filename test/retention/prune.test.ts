@@ -1,5 +1,5 @@
-// Retention, on both databases: what is finished and old goes with all that belongs to it, in batches; what is
-// pending, young or still untold stays.
+// Retention on both databases: finished and old rows are removed with everything that belongs to them, in batches.
+// Pending and young rows and notices that nobody was told about stay.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -33,7 +33,7 @@ import { addProgramme, newId, newOwedEvent } from "../support/rows.ts";
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - DAY_MS;
 const YOUNG_MS = CUTOFF_MS + DAY_MS;
-/** What a batch holds; three of them and a bit. */
+/** Rows in a batch. MANY is a little more than three batches. */
 const BATCH_ROWS = 500;
 const MANY = 3 * BATCH_ROWS + 100;
 
@@ -51,7 +51,7 @@ eachDatabase("retention", (database) => {
 		programme = await addProgramme(database.store);
 	});
 
-	/** Deliveries made at one moment; finished ones have two attempts each. */
+	/** Adds deliveries that were created at the same time. Finished ones have two attempts each. */
 	async function add(count: number, madeAtMs: number, finishedAtMs: number | null): Promise<number[]> {
 		const { store } = database;
 		const owed = Array.from({ length: count }, () => newOwedEvent(programme, ++conversions));
@@ -89,7 +89,7 @@ eachDatabase("retention", (database) => {
 		return ids;
 	}
 
-	test("a finished delivery goes with its attempts and its event once it is older than the setting", async () => {
+	test("a finished delivery that is older than the setting is removed with its attempts and its event", async () => {
 		const old = await add(2, OLD_MS, CUTOFF_MS - 1);
 		const atTheLimit = await add(1, OLD_MS, CUTOFF_MS);
 		equal(await pruneDeliveries(database.store, realClock, CUTOFF_MS, never), old.length);
@@ -101,7 +101,7 @@ eachDatabase("retention", (database) => {
 		});
 	});
 
-	test("pending ones stay however old they are, and so do those that were finished lately", async () => {
+	test("old deliveries stay if they are pending or were finished recently", async () => {
 		const pending = await add(2, OLD_MS, null);
 		const finishedLately = await add(1, OLD_MS, YOUNG_MS);
 		await add(3, OLD_MS, OLD_MS);
@@ -109,7 +109,7 @@ eachDatabase("retention", (database) => {
 		equal(
 			await pruneDeliveries(database.store, realClock, CUTOFF_MS, never),
 			3,
-			"also behind some that stay",
+			"also those after rows that stay",
 		);
 		const stay = [...pending, ...finishedLately, ...young];
 		deepEqual(await remaining(database.store), {
@@ -125,7 +125,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("thousands go in batches, and a stop is heard between them", async () => {
+	test("thousands of deliveries are removed in batches, and a stop takes effect between them", async () => {
 		await add(MANY, OLD_MS, OLD_MS);
 		let asked = 0;
 		const stopAfterOne = () => asked++ > 0;
@@ -149,7 +149,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("one that somebody sends again while it is about to go stays, whole", async () => {
+	test("a delivery that is resent during its removal stays complete", async () => {
 		const { store } = database;
 		const [resent = 0] = await add(3, OLD_MS, OLD_MS);
 		const resend = async () => {
@@ -174,7 +174,7 @@ eachDatabase("retention", (database) => {
 		});
 	});
 
-	test("nonces go five minutes after they expire, since another clock may be behind", async () => {
+	test("nonces are removed five minutes after they expire, because another clock may be behind", async () => {
 		const { store } = database;
 		const nonces = [-1, 0, 1].map((offsetMs) => ({
 			programme_id: programme.id,
@@ -190,7 +190,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("inbound calls go by their age, in batches, those without a programme too", async () => {
+	test("old inbound calls are removed in batches, also those without a programme", async () => {
 		const { store } = database;
 		const call = {
 			kind: "api",
@@ -218,7 +218,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("notices go when they are over, told and old", async () => {
+	test("notices are removed if they have ended, were mailed and are old", async () => {
 		const { store } = database;
 		const add = async (name: string, change: Partial<Insertable<NoticesTable>>) => {
 			// Only one trouble of a programme can be open.
@@ -239,7 +239,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("clicks go by the hour, and what was ever counted of a link stays", async () => {
+	test("old hourly counts of clicks are removed, and the total of a link stays", async () => {
 		const { store } = database;
 		const links = Array.from({ length: 25 }, (_, n) => ({
 			code: `pruned-${n}`,
@@ -274,7 +274,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("an application that nobody answers goes after 90 days", async () => {
+	test("an application that nobody answers is removed after 90 days", async () => {
 		const { store } = database;
 		const nowMs = CUTOFF_MS;
 		for (const [email, days] of [
@@ -295,7 +295,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("the service prunes by itself, by the number of days in its settings", async (t) => {
+	test("the service removes rows by itself after the number of days in its settings", async (t) => {
 		const { store } = database;
 		const clock = createClock(CUTOFF_MS + 7 * DAY_MS);
 		await add(2, OLD_MS, CUTOFF_MS - 1);

@@ -12,7 +12,7 @@ import { createSqliteDatabase } from "../support/sqlite-database.ts";
 const OLD_CALLS = 16_000;
 const never = () => false;
 
-test("the file gives its room back after pruning, in steps that a stop ends, and keeps what is stored", async (t) => {
+test("after retention the file shrinks in steps that a stop can end, and all stored rows stay", async (t) => {
 	const database = createSqliteDatabase();
 	t.after(database.remove);
 	const store = database.open();
