@@ -55,7 +55,7 @@ eachDatabase("records of chores", (database) => {
 		await untilOnClock(clock, `staff read: ${titles.join(", ")}`, isTold, WATCH_INTERVAL_MS / 4);
 	}
 
-	test("staff hear in another process of a chore that fails, and no longer once it is done", async () => {
+	test("another process warns staff of a failing chore until the chore succeeds", async () => {
 		const worker = openProcess(database.store);
 		const web = openProcess(database.rival);
 		let isFailing = true;
@@ -83,7 +83,7 @@ eachDatabase("records of chores", (database) => {
 		match(said[1] ?? "", /^info over: Conversions that passed/);
 	});
 
-	test("a chore that hangs counts as not done, and so does one whose process is gone", async () => {
+	test("a chore that hangs, or whose process is gone, counts as not done", async () => {
 		const worker = openProcess(database.store);
 		const web = openProcess(database.rival);
 		const gate = Promise.withResolvers<void>();
@@ -99,7 +99,7 @@ eachDatabase("records of chores", (database) => {
 		await web.watch.stop();
 	});
 
-	test("a success ends the failures of all, and what was wrong can still be read", async () => {
+	test("a success resets the failures of all processes, and the last error can still be read", async () => {
 		const { db } = database.store;
 		const record = { name: "nonces", since_ms: 1, last_success_ms: null, working_at_ms: null } as const;
 		await saveChore(db, "nonces", "begun", 1);
@@ -119,7 +119,7 @@ eachDatabase("records of chores", (database) => {
 		]);
 	});
 
-	test("two processes that do the same chore keep one record, and the success of one is enough", async () => {
+	test("two processes with the same chore share one record, and the success of one suffices", async () => {
 		const good = openProcess(database.store);
 		const bad = openProcess(database.rival);
 		const chores = [
@@ -135,7 +135,7 @@ eachDatabase("records of chores", (database) => {
 		await Promise.all([...chores, good.watch, bad.watch].map((one) => one.stop()));
 	});
 
-	test("a record that cannot be written stops no chore", async () => {
+	test("a chore runs even if its record cannot be written", async () => {
 		const { store } = database;
 		const log = createLog();
 		let runs = 0;

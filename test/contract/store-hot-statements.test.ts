@@ -30,7 +30,7 @@ describe("hot statements (PostgreSQL)", () => {
 
 	for (const preparesStatements of [true, false]) {
 		const what = preparesStatements ? "is planned once for a connection" : "can be sent without its name";
-		test(`${what}, however often it runs; others have no name`, async () => {
+		test(`${what}, however often it runs, and other statements have no name`, async () => {
 			const url = database?.location ?? "";
 			// A connection of its own, which has no statements yet.
 			const opened = openPostgresAt(url, { preparesStatements });
@@ -49,7 +49,7 @@ describe("hot statements (PostgreSQL)", () => {
 		});
 	}
 
-	test("one that failed runs again on the same connection", async () => {
+	test("a hot statement that failed runs again on the same connection", async () => {
 		const pids = new Set<number>();
 		for (const by of [5, 0, 4]) {
 			const run = inTransaction(async (trx) => {
@@ -63,7 +63,7 @@ describe("hot statements (PostgreSQL)", () => {
 		equal(pids.size, 1);
 	});
 
-	test("one whose table did not exist yet runs once it does", async () => {
+	test("a hot statement whose table did not exist runs once the table exists", async () => {
 		await rejects(
 			inTransaction(async (trx) => {
 				await OF_NO_TABLE.run(trx, [1]);
@@ -76,7 +76,7 @@ describe("hot statements (PostgreSQL)", () => {
 		});
 	});
 
-	test("goes on when a column is added to its table", async () => {
+	test("a hot statement still runs after a column is added to its table", async () => {
 		await inTransaction(async (trx) => {
 			await sql`create table a_growing_table as select 1 as a`.execute(trx);
 		});
@@ -88,7 +88,7 @@ describe("hot statements (PostgreSQL)", () => {
 		});
 	});
 
-	test("an array brings every text as it is", async () => {
+	test("an array parameter carries every text unchanged", async () => {
 		const texts = [
 			"",
 			"NULL",

@@ -45,7 +45,7 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 ];
 
 eachDatabase("the ledger", (database) => {
-	test("agree in a database as services leave it: pending, delivered, never owed", async () => {
+	test("all rules hold in a database with pending and delivered callbacks and with conversions without events", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addOwedConversion(store, programme);
@@ -57,7 +57,7 @@ eachDatabase("the ledger", (database) => {
 	});
 
 	for (const [problem, ...statements] of BREAKS) {
-		test(`name what breaks them: ${statements.join("; ")}`, async () => {
+		test(`a broken rule is reported after: ${statements.join("; ")}`, async () => {
 			const { store } = database;
 			await empty(store);
 			const programme = await addProgramme(store);
@@ -72,7 +72,7 @@ eachDatabase("the ledger", (database) => {
 		});
 	}
 
-	test("are asked in ranges: rows far apart are all seen", async () => {
+	test("rows in distant ranges of ids are all checked", async () => {
 		const { store } = database;
 		await empty(store);
 		const programme = await addProgramme(store);

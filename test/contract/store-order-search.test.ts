@@ -102,7 +102,7 @@ eachDatabase("search and order of conversions", (database) => {
 	];
 	const ODDLY_TYPED = ["%_A", "100%_A\\b", "\\", "_", "%", "müller 7", "0,1", "11\t7", "no such order"];
 
-	test("any part of an order id in any case finds the orders, of a programme and of all", async () => {
+	test("any part of an order id in upper or lower case finds the orders of a programme and of all programmes", async () => {
 		for (const text of [...TYPED, ...ODDLY_TYPED]) {
 			const search = readOrderSearch(text);
 			const expected = idsOf(own().filter(having(text)));
@@ -117,7 +117,7 @@ eachDatabase("search and order of conversions", (database) => {
 		);
 	});
 
-	test("a conversion id finds this one, in any case, and only where it belongs", async () => {
+	test("a conversion id finds its conversion in upper or lower case, and only in its programme", async () => {
 		const [row] = own();
 		ok(row !== undefined);
 		for (const text of [row.public_id, row.public_id.toLowerCase(), ` ${row.public_id} `]) {
@@ -129,7 +129,7 @@ eachDatabase("search and order of conversions", (database) => {
 		}
 	});
 
-	test("every filter goes with every search and every order, page by page", async () => {
+	test("every filter can be combined with every search and every sort order, page by page", async () => {
 		const filters: readonly (readonly [ConversionFilter, (row: Conversion) => boolean])[] = [
 			[{}, () => true],
 			[{ status: "REJECTED" }, (row) => row.status === "REJECTED"],
@@ -172,7 +172,7 @@ eachDatabase("search and order of conversions", (database) => {
 		}
 	});
 
-	test("the list of all programmes, and each filter narrows it", async () => {
+	test("each filter narrows the list of all programmes", async () => {
 		deepEqual(await pages({}, undefined, 60), idsOf(all));
 		const theirs = all.filter((row) => row.programme_id === other.id);
 		deepEqual(await pages({ programmeId: other.id }), idsOf(theirs));
@@ -182,7 +182,7 @@ eachDatabase("search and order of conversions", (database) => {
 		deepEqual(await pages(asked), idsOf(theirs.filter(isRejected)));
 	});
 
-	test("a whole order id finds what has exactly this one, the newest first, with filters and by page", async () => {
+	test("a whole order id finds exactly its conversions, the newest first, with filters and pages", async () => {
 		const rows = (["SALE", "LEAD"] as const).map((event_type) =>
 			newConversion(programme.id, {
 				order_id: "A-1",
@@ -199,7 +199,7 @@ eachDatabase("search and order of conversions", (database) => {
 		await database.store.db.deleteFrom("conversions").where("id", "in", ids).execute();
 	});
 
-	test("a list goes on behind its last row although that has been removed", async () => {
+	test("a list continues after its last row even if that row was removed", async () => {
 		const { store } = database;
 		const { id: programmeId } = await addProgramme(store);
 		const rows = ["B-1", "B-2", "B-3"].map((order_id) => newConversion(programmeId, { order_id }));
@@ -214,7 +214,7 @@ eachDatabase("search and order of conversions", (database) => {
 	});
 
 	for (const what of ["a page", "an export"] as const) {
-		test(`${what} goes on to its end when a row goes between the two statements that read it`, async () => {
+		test(`${what} continues to its end if a row is removed between the two statements that read it`, async () => {
 			const { store } = database;
 			const { id } = await addProgramme(store);
 			const rows = await store.writes.insertConversions(
@@ -261,7 +261,7 @@ eachDatabase("search and order of conversions", (database) => {
 	const remove = (ids: readonly number[]) =>
 		database.store.db.deleteFrom("conversions").where("id", "in", ids).execute();
 
-	test("what comes is found at once, when thousands came after it too, and what was removed is not", async () => {
+	test("a new order is found at once and after thousands of others, and a removed one is not", async () => {
 		const search = readOrderSearch("fresh");
 		const [first = 0, ...lost] = await record(["Fresh-1", "Fresh-2", "Fresh-3"]);
 		const found = [...lost.toReversed(), first];
@@ -286,7 +286,7 @@ eachDatabase("search and order of conversions", (database) => {
 		await sql`insert into order_search (order_search) values ('integrity-check')`.execute(database.store.db);
 	});
 
-	test("an order behind thousands of others is found, of a large shop and of a small one", async () => {
+	test("an order before thousands of others is found, in a large shop and in a small one", async () => {
 		const { store } = database;
 		const [busy, rare] = [await addProgramme(store), await addProgramme(store)];
 		const oldest = newConversion(busy.id, { order_id: "SİPARİŞ-10001" });

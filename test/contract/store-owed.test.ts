@@ -14,7 +14,7 @@ import { settle, takeOne } from "../support/queue-rows.ts";
 import { addConversion, addDeliveries, addProgramme, delivered } from "../support/rows.ts";
 
 eachDatabase("what is owed", (database) => {
-	test("is listed by programme, the most first, without what has ended or is to be cancelled", async () => {
+	test("pending callbacks are listed by programme, the most first, without ended and cancelled ones", async () => {
 		const { store } = database;
 		const [few, many, done, removed] = [
 			await addProgramme(store),
@@ -76,7 +76,7 @@ eachDatabase("what is owed", (database) => {
 		);
 	});
 
-	test("comes on top: recorded conversions whose window has ended", async () => {
+	test("recorded conversions whose window has ended are counted in addition", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const before = await countEndedWindows(store.db, START_MS + 100);
@@ -88,7 +88,7 @@ eachDatabase("what is owed", (database) => {
 });
 
 eachDatabase("a pause", (database) => {
-	test("is known since it first began, with who holds and what waits, until it is ended", async () => {
+	test("a hold has its first time, its person and the pending callbacks until it ends", async () => {
 		const { store } = database;
 		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 		await addDeliveries(store, await addProgramme(store), START_MS, START_MS + MINUTE_MS);
@@ -109,7 +109,7 @@ eachDatabase("a pause", (database) => {
 		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 	});
 
-	test("does not count for trouble that was watched when it began; what was told stays as it is", async () => {
+	test("the time of a hold does not count for failures that were only watched when it began", async () => {
 		const { store } = database;
 		const [watched, told] = [await addProgramme(store), await addProgramme(store)];
 		for (const { id } of [watched, told]) {

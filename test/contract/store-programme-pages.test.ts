@@ -32,7 +32,7 @@ type Target = { programme: Programme; whom: Person };
 type AtOnce = (deps: PeopleDeps, maker: SignedInPerson, to: Target) => Promise<{ ok: boolean }>;
 
 eachDatabase("programmes and people as the pages read them", (database) => {
-	test("a slice sums what 64 bits cannot hold, to the last digit, and says where the next begins", async () => {
+	test("a slice sums amounts exactly, even beyond 64 bits, and says where the next slice begins", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const most = {
@@ -62,7 +62,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		equal((await next(first.lastId, rows)).groups[0]?.count, rows - 10);
 	});
 
-	test("what waits is counted up to a thousand, without tests", async () => {
+	test("waiting callbacks are counted up to a thousand, without tests", async () => {
 		const { store } = database;
 		const { id, public_id } = await addProgramme(store);
 		equal(await hasConversions(store.db, id), false);
@@ -77,7 +77,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		equal(await hasConversions(store.db, id), true);
 	});
 
-	test("an owner's list has their programmes alone, and a search keeps to it", async () => {
+	test("an owner lists and searches only their own programmes", async () => {
 		const { store } = database;
 		const [mine, theirs] = [await addProgramme(store), await addProgramme(store)];
 		const owner = await addPerson(store, "shop");
@@ -91,7 +91,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		}
 	});
 
-	test("a person's state is in their row: joined, invited, link expired", async () => {
+	test("a listed person shows their state: joined, invited or link expired", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [joined, invited, late] = [
@@ -128,7 +128,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		);
 	});
 
-	test("the network's totals: by currency, status and day, of the period alone, without tests, with callbacks", async () => {
+	test("the network's totals are by currency, status and day of the period, without tests and with callbacks", async () => {
 		const { store } = database;
 		const [one, other] = [await addProgramme(store), await addProgramme(store)];
 		// Behind everything that other tests have recorded.

@@ -10,7 +10,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
 
 eachDatabase("programmes", (database) => {
-	test("a programme comes back as it was stored, amounts as text and times as numbers", async () => {
+	test("a programme is read as it was stored, amounts as text and times as numbers", async () => {
 		const { store } = database;
 		const made = await addProgramme(store);
 		const found = await findProgramme(store.db, made.public_id);
@@ -20,7 +20,7 @@ eachDatabase("programmes", (database) => {
 		equal(typeof found?.id, "number");
 	});
 
-	test("an e-mail belongs to one person, also when two sign up at once", async () => {
+	test("an e-mail address belongs to one person, even if two sign up at once", async () => {
 		const { store, rival } = database;
 		const person = () => ({
 			public_id: newId("usr"),

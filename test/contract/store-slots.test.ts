@@ -59,7 +59,7 @@ eachDatabase("engines and their slots", (database) => {
 		return store.transact((trx) => store.queue.beginPass(trx, engineId, renewal));
 	};
 
-	test("an engine is registered and renewed at the database's time, whatever time its process has", async () => {
+	test("an engine is registered and renewed at the database's time, whatever the clock of its process says", async () => {
 		const engineId = await register(START_MS + 3);
 		const row = { id: engineId, most_in_flight: 512 };
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }]);
@@ -69,7 +69,7 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 77 }]);
 	});
 
-	test("without its row no pass begins, and a renewal does not bring it back", async () => {
+	test("without the engine's row no pass begins, and a renewal does not create the row again", async () => {
 		const { store } = database;
 		const [gone, other] = [await register(), await register()];
 		await take(gone, 3);
@@ -83,7 +83,7 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await ownedBy(store, other), theirs);
 	});
 
-	test("an engine is ended when it has been silent for fifteen seconds, not a millisecond earlier, and its slots are free", async () => {
+	test("an engine is removed after fifteen seconds of silence, not a millisecond earlier, and its slots are free", async () => {
 		const { store } = database;
 		equal(SILENT_MS, 15_000);
 		const [silent, alive] = [await register(), await register()];
@@ -100,7 +100,7 @@ eachDatabase("engines and their slots", (database) => {
 		equal(await begin(silent, START_MS + SILENT_MS + 1), false);
 	});
 
-	test("an engine that was renewed in the future, before the clock was set back, is ended, too", async () => {
+	test("an engine whose renewal lies in the future, because the clock was set back, is removed too", async () => {
 		const engineId = await register(START_MS + HOUR_MS);
 		await take(engineId, 5);
 		deepEqual(await removeSilentEngines(START_MS + HOUR_MS - SILENT_MS), []);
@@ -108,7 +108,7 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await ownedBy(database.store, engineId), []);
 	});
 
-	test("a look says who runs, which slots are owned and how many are free, and when the next falls silent", async () => {
+	test("reading the slots returns the engines, the owned slots, the number of free ones, and when the next engine falls silent", async () => {
 		const [mine, other] = [await register(), await register(START_MS + 2_000)];
 		const none = { nextSilentInMs: null, engines: 1, free: SLOTS, mine: [] };
 		const taken = await take(mine, 7);
@@ -130,7 +130,7 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await look(alone, START_MS + HOUR_MS), none, "its own silence is nothing to wait for");
 	});
 
-	test("free slots are taken, as many as there are, and only their engine can give them up", async () => {
+	test("an engine takes as many slots as are free, and only their owner can give them up", async () => {
 		const { store } = database;
 		const [mine, other] = [await register(), await register()];
 		const owned = await take(mine, 40);
@@ -148,7 +148,7 @@ eachDatabase("engines and their slots", (database) => {
 	// One writer at a time: on SQLite nobody comes between.
 	if (database.kind === "SQLite") return;
 
-	test("an engine in the middle of a pass is not ended, however silent it was, and nobody waits for it", async () => {
+	test("a silent engine is not removed during its pass, and nobody waits for it", async () => {
 		const { store, rival } = database;
 		const engineId = await register();
 		await take(engineId, 3);
@@ -160,7 +160,7 @@ eachDatabase("engines and their slots", (database) => {
 	});
 
 	for (const isRenewal of [false, true]) {
-		test(`an engine that begins ${isRenewal ? "a renewal" : "a pass"} while it is being ended waits, and begins nothing`, async () => {
+		test(`an engine that begins ${isRenewal ? "a renewal" : "a pass"} while it is being removed waits, and begins nothing`, async () => {
 			const { store, rival } = database;
 			const engineId = await register();
 			const nowMs = await clock.set(START_MS + HOUR_MS);
@@ -176,7 +176,7 @@ eachDatabase("engines and their slots", (database) => {
 		});
 	}
 
-	test("a slot that another transaction is taking or giving up is passed over, and nobody waits for it", async () => {
+	test("a slot that another transaction is taking or giving up is skipped, and nobody waits for it", async () => {
 		const { store, rival } = database;
 		const [mine, other] = [await register(), await register()];
 		const owned = await take(mine, 60);
@@ -188,7 +188,7 @@ eachDatabase("engines and their slots", (database) => {
 		equal((await take(other, SLOTS, rival)).length, 58);
 	});
 
-	test("of many that end and take at once each silent engine is ended once, and no slot has two owners", async () => {
+	test("when many engines remove silent ones and take slots at once, each is removed once and no slot has two owners", async () => {
 		const { store, rival } = database;
 		for (let round = 0; round < 6; round++) {
 			await store.db.deleteFrom("engines").execute();
@@ -217,7 +217,7 @@ eachDatabase("engines and their slots", (database) => {
 		}
 	});
 
-	test("engines that take and give up as fast as they can never own what another one does", async () => {
+	test("engines that take and give up slots as fast as they can never own the same slot", async () => {
 		const { store, rival } = database;
 		const engines = await Promise.all(Array.from({ length: 8 }, () => register()));
 		const owner = new Map<number, number>();

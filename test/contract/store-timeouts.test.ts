@@ -22,7 +22,7 @@ describe("on the PostgreSQL server's side", () => {
 	});
 	after(() => database.remove());
 
-	test("every connection has the limits", async () => {
+	test("every connection has the time limits", async () => {
 		await withStore({}, async (store) => {
 			const { rows } = await sql`
 				select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
@@ -37,7 +37,7 @@ describe("on the PostgreSQL server's side", () => {
 		["works on and on", "statement_timeout=200", "select pg_sleep(60)", "57014"],
 	] as const;
 	for (const [what, limit, statement, code] of blocked) {
-		test(`a statement that ${what} ends there, and whoever asked may try again`, async () => {
+		test(`a statement that ${what} is ended by the server, and the caller may retry`, async () => {
 			await withStore({ url: `${database.url}?${limit}` }, (store) =>
 				onlooker.transact(async (trx) => {
 					await sql`lock table guarded in access exclusive mode`.execute(trx);
@@ -52,7 +52,7 @@ describe("on the PostgreSQL server's side", () => {
 		});
 	}
 
-	test("a server that falls silent counts as away at once, and the connection is not used again", async () => {
+	test("a server that falls silent counts as unreachable at once, and the connection is not used again", async () => {
 		await withStore({ url: `${database.url}?query_timeout=200`, poolSize: 1 }, async (store) => {
 			const silent = store.transact((trx) => sql`select pg_sleep(60)`.execute(trx));
 			ok(isDatabaseUnavailable(await silent.catch(asIs)));
@@ -67,7 +67,7 @@ describe("on the PostgreSQL server's side", () => {
 		await until(async () => (await activities("ringback-timeouts")).length === 0);
 	});
 
-	test("a statement that takes long is no silence, though the server answers nothing else meanwhile", async () => {
+	test("a slow statement does not count as silence, even if the server answers nothing else meanwhile", async () => {
 		const store = openPostgresAt(database.url, {}, { clock: realClock, name: "ringback-timeouts" });
 		try {
 			const { rows } = await sql`select pg_sleep(1.2) is null as is_null`.execute(store.db);
@@ -77,7 +77,7 @@ describe("on the PostgreSQL server's side", () => {
 		}
 	});
 
-	test("a transaction in which nothing happens is ended, with its locks", async () => {
+	test("an idle transaction is ended, and its locks are released", async () => {
 		const url = `${database.url}?idle_in_transaction_session_timeout=100`;
 		await withStore({ url }, async (store) => {
 			const abandoned = store.transact(async (trx) => {
@@ -90,7 +90,7 @@ describe("on the PostgreSQL server's side", () => {
 		});
 	});
 
-	test("a process has as many connections as it may, under its name", async () => {
+	test("a process opens at most its number of connections, under its name", async () => {
 		await until(async () => (await activities("ringback-timeouts")).length === 0);
 		await withStore({ poolSize: 3 }, async (store) => {
 			await Promise.all(Array.from({ length: 9 }, () => sql`select pg_sleep(0.02)`.execute(store.db)));

@@ -11,7 +11,7 @@ import { isDatabaseUnavailable } from "../../src/store/unavailable.ts";
 import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openStore } from "../support/test-database.ts";
 
-test("a PostgreSQL connection that breaks under a transaction's query is out of reach", async () => {
+test("a connection that breaks during a query of a transaction counts as unavailable (PostgreSQL)", async () => {
 	await onPostgres(async (database) => {
 		const error = await failIn(database, (trx) =>
 			sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx),
@@ -20,7 +20,7 @@ test("a PostgreSQL connection that breaks under a transaction's query is out of 
 	});
 });
 
-test("a PostgreSQL connection that breaks between two queries of a transaction is out of reach", async () => {
+test("a connection that breaks between two queries of a transaction counts as unavailable (PostgreSQL)", async () => {
 	await onPostgres(async (database) => {
 		const rival = database.open();
 		const error = await failIn(database, async (trx) => {
@@ -35,7 +35,7 @@ test("a PostgreSQL connection that breaks between two queries of a transaction i
 	});
 });
 
-test("a PostgreSQL that hangs up before it has greeted us is out of reach", async () => {
+test("a server that closes the connection before its greeting counts as unavailable (PostgreSQL)", async () => {
 	const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
 	await once(server, "listening");
 	const address = server.address();
@@ -51,7 +51,7 @@ test("a PostgreSQL that hangs up before it has greeted us is out of reach", asyn
 	}
 });
 
-test("a PostgreSQL that refuses a statement is in reach, and its refusal is told as it is", async () => {
+test("a server that refuses a statement counts as available, and its error is passed on (PostgreSQL)", async () => {
 	await onPostgres(async (database) => {
 		const error = await failIn(database, (trx) => sql`select no_such_column`.execute(trx));
 		equal(isDatabaseUnavailable(error), false);

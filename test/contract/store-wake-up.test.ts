@@ -34,7 +34,7 @@ eachDatabase("the word that something is due", (database) => {
 		deepEqual(heard.waiting, []);
 	});
 
-	test("that another process has written is known once, and what this one writes or reads is not taken for it", async () => {
+	test("a write of another process is noticed once, and own writes and reads are not taken for one", async () => {
 		const { store, kind, location } = database;
 		const other = openStore(kind, location);
 		const hasChanged = () => store.queue.hasChangedElsewhere();
@@ -81,7 +81,7 @@ eachDatabase("the word that something is due", (database) => {
 		equal(await there.next(), "change 5", "nothing is due, and nobody is told");
 	});
 
-	test("thousands of programmes are told in portions, each once, and none is due later than was said", async (t) => {
+	test("thousands of due programmes are announced in portions, each once, with a due time that is not too late", async (t) => {
 		const { there, announcing } = await listenTwice(t);
 		const ids = Array.from({ length: 5_000 }, (_, n) => 1_000_000_000 + n);
 		const portions = [ids.slice(0, 401), ids.slice(401, 402), ids.slice(402)];
@@ -102,7 +102,7 @@ eachDatabase("the word that something is due", (database) => {
 			for (const id of programmeIds) ok((told.get(id) ?? Number.POSITIVE_INFINITY) <= dueOf(n));
 	});
 
-	test("another process hears of what the engine here does not send itself, and of nothing else", async (t) => {
+	test("another process is notified only of programmes that the engine of this process does not send to", async (t) => {
 		const { there, announcing } = await listenTwice(t, [301, 302]);
 		announcing.announceDue({ programmeIds: [301, 302], dueAtMs: START_MS });
 		announcing.announceDue({ programmeIds: [302, 402, 301], dueAtMs: START_MS });
@@ -198,7 +198,7 @@ eachDatabase("the word that something is due", (database) => {
 });
 
 for (const kind of DATABASE_KINDS) {
-	test(`a store that was opened and never used closes without a trace (${kind})`, async () => {
+	test(`a store that was opened and never used closes everything (${kind})`, async () => {
 		const database = await createTestDatabase(kind);
 		listen(database.open());
 		database.open();
@@ -207,7 +207,7 @@ for (const kind of DATABASE_KINDS) {
 }
 
 // On PostgreSQL the pool sees to it: whoever waits for a connection is refused when the wait times out.
-test("queries still in line when a SQLite store closes come to an end", async () => {
+test("queries that wait when a SQLite store closes come to an end", async () => {
 	const database = await createTestDatabase("SQLite");
 	const store = database.open();
 	const queries = Array.from({ length: 10 }, () =>
