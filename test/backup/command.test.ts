@@ -216,7 +216,10 @@ test("on PostgreSQL backup and restore write nothing, and name the part of the g
 	};
 	const backup = await home.runHere(["backup", join(home.folder, "one.backup"), "--without-key"], settings);
 	equal(backup.code, 1);
-	match(backup.stderr, /^Nothing was written, because .* pg_dump\. `ringback guide postgresql` has the commands\.$/m);
+	match(
+		backup.stderr,
+		/^Nothing was written, because .* pg_dump\. `ringback guide postgresql` has the commands\.$/m,
+	);
 	const restore = await home.runHere(["restore", "one.dump"], settings);
 	equal(restore.code, 2);
 	match(restore.stderr, /a dump is restored with pg_restore \(`ringback guide postgresql`\)\.$/m);
