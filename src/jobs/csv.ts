@@ -1,16 +1,16 @@
-// Reads a CSV file as people's programs write it: with commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a
-// byte order mark. What is wrong with the file as a whole refuses it. What its lines mean is the caller's.
+// Reads a CSV file with commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte order mark. A file that
+// cannot be read as a whole is refused. The caller interprets the lines.
 
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
 import { type Fault, fault } from "../domain/fault.ts";
 
-/** Of ours none comes near: an order id has 512 bytes at most. */
+/** Maximum size of a record. Ours are much smaller, because an order id has at most 512 bytes. */
 const MAX_LINE_BYTES = 20_000;
-/** Of records with other columns than the header's: the parser takes twenty times as long for one. */
+/** Maximum number of records with other columns than the header. The parser is twenty times slower for these. */
 const MAX_UNEVEN = 20_000;
-/** The parser holds everything else up for as long as a piece takes it. */
+/** Size of a piece. The parser blocks the event loop for as long as a piece takes. */
 const PIECE_LENGTH = 4_096;
 const LINE_FEED = 10;
 
@@ -20,12 +20,12 @@ const PARSED = z.object({
 });
 
 export interface CsvRecord {
-	/** Where it ends in the file. */
+	/** Number of the line on which the record ends. */
 	line: number;
 	cells: readonly string[];
 }
 
-/** What is wrong with a file as a whole. */
+/** Reason to refuse the whole file. */
 export class FileRefusedError extends Error {
 	readonly fault: Fault;
 
@@ -36,8 +36,8 @@ export class FileRefusedError extends Error {
 }
 
 /**
- * The records without blank ones, the header first. `yieldLoop` lets everybody else get on in between. Throws a
- * FileRefusedError where the file is none.
+ * Yields the records without blank ones, the header first. Calls `yieldLoop` between two pieces, so that requests are
+ * served. Throws a FileRefusedError if the file cannot be read.
  */
 export async function* readRecords(
 	bytes: AsyncIterable<Uint8Array>,
@@ -63,7 +63,7 @@ export async function* readRecords(
 	}
 }
 
-/** Excel's own line, "sep=;": it says what parts the cells, and is no row. */
+/** Excel's line "sep=;", which names the separator and is not a row. */
 const SEPARATOR_LINE = /^"?sep=([,;\t])"?\r?\n/i;
 
 function openParser(
@@ -76,11 +76,11 @@ function openParser(
 		info: true,
 		relax_column_count: true,
 		skip_empty_lines: true,
-		// A quote that is never closed would otherwise swallow the file.
+		// Without this limit, a quote that is never closed would take in the rest of the file.
 		max_record_size: MAX_LINE_BYTES,
 	});
 	async function* join(): AsyncGenerator<string> {
-		// A blank line in its place, so that lines keep their numbers.
+		// It is replaced by a blank line, so that the line numbers stay correct.
 		yield* inPieces(first.replace(SEPARATOR_LINE, "\n"));
 		for await (const text of others) yield* inPieces(text);
 	}
@@ -90,11 +90,11 @@ function openParser(
 			yield text.slice(at, at + PIECE_LENGTH);
 		}
 	}
-	// Whatever goes wrong on the way is thrown to whoever reads the records.
+	// Errors are thrown to the reader of the records.
 	return pipeline(Readable.from(join()), parser, () => undefined);
 }
 
-/** Spreadsheets write semicolons where the comma is the decimal sign, and tabs when asked for "text". Some say so first. */
+/** Spreadsheets write semicolons if the comma is the decimal sign, and tabs for "text". Some name the separator first. */
 function delimiterOf(text: string): string {
 	const said = SEPARATOR_LINE.exec(text)?.[1];
 	if (said !== undefined) return said;
@@ -114,7 +114,7 @@ function adviceOn({ code }: CsvError): string {
 	}
 }
 
-/** The first text has the whole first line. Excel's "Unicode text" is UTF-16; its byte order mark tells which of the two. */
+/** The first text contains the whole first line. Excel's "Unicode text" is UTF-16, and its byte order mark says which. */
 async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
 	let decoder: TextDecoder | undefined;
 	let first = Buffer.alloc(0);
@@ -141,12 +141,12 @@ function decoderFor([first, second]: Uint8Array): TextDecoder {
 	return new TextDecoder(name, { fatal: true });
 }
 
-/** Null at the end of the file. */
+/** Returns null at the end of the file. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | null): string {
 	try {
 		return chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true });
 	} catch {
-		// Most likely Windows-1252, which Excel writes as plain "CSV". Guessing could make another order of it.
+		// The file is probably Windows-1252, which Excel writes as plain "CSV". A wrong guess could name another order.
 		throw new FileRefusedError(
 			"The file has letters that are not in UTF-8, as one that was saved as plain “CSV” on Windows. In Excel choose “Save as” and “CSV UTF-8”, in LibreOffice the character set “Unicode (UTF-8)”, and upload it again.",
 		);

@@ -1,5 +1,5 @@
-// A person decides on a page: one conversion, or up to a hundred that they ticked. Written down with who it was, in the
-// same transaction.
+// Decisions that a person makes on a page, about one conversion or up to a hundred selected ones. The audit entry with the
+// person's name is written in the same transaction.
 
 import {
 	type Decision,
@@ -18,7 +18,7 @@ import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { transactOnJob } from "./job.ts";
 
-/** Two pages of the list. More are a file's, or all that the filters find. */
+/** Two pages of the list. For more there are files, or all conversions that match the filters. */
 const MAX_TICKED = 100;
 
 export interface Decider extends SignedInPerson {
@@ -26,22 +26,22 @@ export interface Decider extends SignedInPerson {
 }
 
 export interface AskedOnPage {
-	/** Ids of other programmes are as unknown as those of none; null: of any, for the review team. */
+	/** Conversions of other programmes count as unknown. Null means any programme, for the review team. */
 	programmeId: number | null;
 	conversionIds: readonly string[];
 	move: DecisionMove;
 	reason: string;
 }
 
-/** The same for what would become of them and for what became of them. */
+/** Result of a preview and of a decision. */
 export interface DecidedOnPage {
 	changed: readonly Conversion[];
-	/** Decided so before. */
+	/** Number of conversions for which the same decision had been made before. */
 	already: readonly Conversion[];
 	refused: readonly { conversion: Conversion; fault: Fault }[];
 }
 
-/** For the question whether they are sure. Nothing is changed. */
+/** Returns the result for the confirmation page, without changing anything. */
 export async function previewTicked(
 	{ store }: ConversionsDeps,
 	decider: Decider,

@@ -1,4 +1,4 @@
-// Decisions about many conversions of one programme: a file's, or one decision about all that a list's filters found.
+// Decisions about many conversions of one programme, from a file or for all conversions that match the filters of a list.
 
 import type { Decision, DecisionRequest } from "../conversions/decide.ts";
 import {
@@ -45,7 +45,7 @@ export const DECISIONS: JobKind = {
 			name: "orderId",
 			means:
 				"Where there is no conversionId: the order, compared character by character with nothing trimmed.",
-			// English, German, French, Spanish, Italian, Dutch.
+			// The names are English, German, French, Spanish, Italian and Dutch.
 			aliases: `order, order number, order no, Bestellnummer, Bestellung, Auftragsnummer, commande, numéro de commande,
 				n° de commande, pedido, número de pedido, n.º de pedido, ordine, numero ordine, numero d'ordine, bestelling,
 				bestelnummer, ordernummer`,
@@ -65,7 +65,7 @@ export const DECISIONS: JobKind = {
 			isOptional: true,
 		},
 	],
-	// The other columns of an export: with a column for decisions it can come back.
+	// The other columns of an export. With a column for decisions added, an exported file can be uploaded.
 	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
 		approvesAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>
@@ -79,7 +79,7 @@ A-1003,LEAD,reverse,RETURN`,
 	advice:
 		"Rejections and reversals cannot be undone. An approved conversion can still be reversed. The shop gets a callback for each change.",
 	resultWords: { change: ["will_be_changed", "changed"], already: "already", refused: "refused" },
-	// What the largest networks take in one job.
+	// The largest networks put this many into one job.
 	maxRows: 40_000,
 	batchRows: BATCH_ROWS,
 	makesPeople: false,
@@ -90,10 +90,10 @@ A-1003,LEAD,reverse,RETURN`,
 	apply: applyDecisions,
 };
 
-/** As domain/id makes them. */
+/** Form of the ids that domain/id.ts creates. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
-/** As people write it who have seen the status that comes of it. */
+/** Statuses that people write instead of the decision that leads to them. */
 const DECISION_WORDS: ReadonlyMap<string, DecisionMove> = new Map([
 	["approved", "approve"],
 	["rejected", "reject"],
@@ -106,13 +106,13 @@ const BECOMES: Readonly<Record<DecisionMove, DecidedStatus>> = {
 	reverse: "REVERSED",
 };
 
-/** In the result file, beside the kind's own words. */
+/** Words in the result file, in addition to those of the kind. */
 const MALFORMED = "malformed";
 const UNKNOWN = "unknown_order";
 
 /**
- * Which conversion a line is about is looked up once, as it is stored: lines that name it by its id and by its order are
- * compared with each other, and the one that the preview shows is the one that is decided.
+ * The conversion of a line is looked up once, when the line is stored. So lines that name it by its id and by its order
+ * can be compared, and the conversion in the preview is the one that is decided.
  */
 async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]> {
 	const asking = rows.flatMap(({ line, cells }) => {
@@ -139,7 +139,7 @@ function eventTypeOf(cells: Cells): string {
 
 type ByOrder = ReadonlyMap<string, readonly Conversion[]>;
 
-/** Of lines that name no conversion. */
+/** Verdict on lines that name no conversion. */
 async function findOrders(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<ByOrder> {
 	const orders = rows.flatMap(({ cells }) => {
 		const orderId = cellOf(cells, "orderId");
@@ -165,8 +165,8 @@ async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]):
 		const { cells } = row;
 		const target = checkTarget(cells);
 		if (!target.ok) return needsFixing(plainWords(target.fault), MALFORMED);
-		// First in the name of the shop, which may decide everything: what makes no sense is told apart from what is not
-		// theirs to decide.
+		// The lines are first judged for the shop, which may make every decision. This tells decisions that are impossible
+		// from decisions that this person may not make.
 		const spelt = parseDecision(cells, "shop");
 		if (!spelt.ok) return needsFixing(spelt.fault.detail, MALFORMED);
 		const decision = parseDecision(cells, decidingOf(scope).side);
@@ -223,7 +223,7 @@ async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[])
 	});
 }
 
-/** Those of other programmes are as unknown as those that are not there. */
+/** Conversions of other programmes count as unknown. */
 async function findOwn(
 	db: Db,
 	scope: JobScope,
@@ -235,12 +235,12 @@ async function findOwn(
 	return new Map(own.map((conversion) => [conversion.public_id, conversion]));
 }
 
-/** That it names a conversion or an order. */
+/** Checks that the line names a conversion or an order. */
 function checkTarget(cells: Cells): Result<unknown> {
 	const eventType = parseEventType(eventTypeOf(cells));
 	if (!eventType.ok) return eventType;
 	const conversionId = cellOf(cells, "conversionId");
-	// Beside a conversionId the orderId is not held against what may come in today: it is compared with the one on record.
+	// With a conversionId, the orderId need not be valid today. It is compared with the recorded one.
 	if (conversionId === "") return parseOrderId(cellOf(cells, "orderId"));
 	return CONVERSION_ID.test(conversionId)
 		? eventType
@@ -273,7 +273,7 @@ function whyUnknown(cells: Cells, byOrder: ByOrder): string {
 	return plainWords(refuseUnknownOrder(order, known).fault);
 }
 
-/** What else a line says about the conversion that it names must be true of it; an empty cell says nothing. */
+/** Checks that the other cells agree with the conversion. An empty cell is not checked. */
 function findDisagreement({ line, cells }: JobRow, conversion: Conversion): string | null {
 	const { public_id, order_id, event_type } = conversion;
 	const says = `Line ${line} names conversion ${public_id}`;

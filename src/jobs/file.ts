@@ -1,5 +1,4 @@
-// The lines of a file by the names of its columns. Read as a stream: however large the file is, no more than a batch of it
-// is held.
+// Reads the lines of a file by the names of its columns. The file is a stream, and only one batch is in memory.
 
 import { undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
@@ -9,27 +8,27 @@ import { FileRefusedError, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
 
 export interface JobFile {
-	/** As it is called where it came from. */
+	/** Name of the file at its origin. */
 	name: string;
 	bytes: number;
-	/** From its first byte. */
+	/** Reads the file from its first byte. */
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** What a result file has more than the file it came from: corrected, it can come back as it is. */
+/** Additional columns of a result file, which may stay in a corrected file. */
 export const RESULT_COLUMNS = ["line", "result", "detail"] as const;
 
-/** Whatever somebody's program wrote there: more than this makes no sense in any column. */
+/** Maximum length of a cell. More makes no sense in any column. */
 const MAX_CELL_CHARACTERS = 300;
 
 export interface RowReader {
-	/** A batch of them; the next one is read when it has been taken. */
+	/** Receives a batch. The next one is read when this one is done. */
 	take(rows: readonly JobRow[]): Promise<Result<unknown>>;
-	/** Lets everybody else get on in between. */
+	/** Lets the event loop serve other requests. */
 	yieldLoop(): Promise<void>;
 }
 
-/** How many rows there are. What was taken before a refusal is worth nothing. */
+/** Returns the number of rows. After a refusal, the caller must discard the batches that it received. */
 export async function readRows(
 	file: JobFile,
 	kind: JobKind,
@@ -99,7 +98,7 @@ function namesOf({ name, aliases = name }: JobColumn): string[] {
 	return [name, ...aliases.split(",")].map(plainName);
 }
 
-/** Without case, accents, spaces and signs: "Order ID", "order_id" and "orderId" are the same column. */
+/** Removes case, accents, spaces and signs, so that "Order ID", "order_id" and "orderId" are the same column. */
 function plainName(text: string): string {
 	return foldText(text).replace(/[\s_.'’°º-]/gu, "");
 }
@@ -119,7 +118,7 @@ function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, n
 	);
 }
 
-/** Bounded, and nothing that a database refuses to store. What replaces a control character is in no order id. */
+/** Shortens the text and replaces control characters, which a database refuses, by one that no order id contains. */
 function keepShowable(text: string): string {
 	return text
 		.slice(0, MAX_CELL_CHARACTERS)

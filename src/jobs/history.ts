@@ -1,5 +1,5 @@
-// Decided history: conversions that another software has recorded and decided. They are stored as they ended, count in
-// every total, and nobody is told of them: whoever decided them has done that.
+// Decided history: conversions that other software recorded and decided. They are stored with their final status and count
+// in all totals. No callbacks are sent, because the other software has already informed the shop.
 
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
@@ -38,15 +38,15 @@ import {
 	type JobScope,
 	MAX_IMPORTED_ROWS,
 	needsFixing,
-	pointed,
 	type RowVerdict,
 	reasonWord,
+	withDecimalPoint,
 } from "./kind.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
 	{ name: "programme", means: "Its name as it is here, or its ID (prg_…)." },
-	// With a space more or less it would be the name of another order.
+	// With a space more or less it would be a different order id.
 	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
 	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
 	{
@@ -186,7 +186,7 @@ function bringHistory({ programme, history }: Meant): RowVerdict {
 
 function compare(known: Conversion, history: History): RowVerdict {
 	const isImported = known.source === "import";
-	// Imported before, and reversed here since: the file is right about what it knew.
+	// The conversion was imported before and has been reversed since. The file is correct for its time.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
 	const { imported_decision_at_ms: hereMs } = known;
@@ -197,7 +197,7 @@ function compare(known: Conversion, history: History): RowVerdict {
 		...differ("commission", known.commission, history.commission, history.says.commission),
 		...differ("fee", known.network_fee, history.fee, history.says.fee),
 		...differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
-		// The shop's clock and the old software's need not agree to the second.
+		// The clocks of the shop and of the old software may differ by seconds.
 		...differ("sold_at", utcSecond(known.occurred_at_ms), utcSecond(history.soldAtMs), isImported),
 		...(hereMs === null || decidedAtMs === null
 			? []
@@ -223,7 +223,7 @@ interface History {
 	commission: string;
 	fee: string;
 	reason: Reason | null;
-	/** Which of them the file says itself; the others follow from the programme's rates of this moment. */
+	/** Amounts that are in the file. The others are computed from the programme's present rates. */
 	says: { commission: boolean; fee: boolean };
 }
 
@@ -248,10 +248,10 @@ function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<
 
 function readStatus(text: string): Result<DecidedStatus> {
 	const word = text.toUpperCase();
-	// Also as decisions are written: approve.
+	// The words for decisions are accepted as well, such as "approve".
 	const status = DECIDED_STATUSES.find((known) => [word, `${word}D`, `${word}ED`].includes(known));
 	if (status !== undefined) return succeed(status);
-	// Of one that is still open the shop waits for the decision, and its callbacks would begin in the middle.
+	// For an open conversion the shop waits for a decision, and its callbacks would start in the middle.
 	const detail =
 		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks: decide it in the old software first, or let the shop report it with POST /v1/conversions.";
 	return refuse("invalid_field", detail, "status");
@@ -272,7 +272,7 @@ function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs"
 	const soldAtMs = soldAt.value;
 	if (cellOf(cells, "decided_at") === "") return succeed({ soldAtMs, decidedAtMs: null });
 	if (!decidedAt.ok) return decidedAt;
-	// A day without a time begins at midnight: what was sold and decided on one day may seem to be decided first.
+	// A day without a time means midnight, so a sale that was decided on its own day may seem to be decided before it.
 	if (decidedAt.value <= soldAtMs - DAY_MS) {
 		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
 	}
@@ -290,8 +290,8 @@ function readMoney(
 	}
 	const read = (column: string) => {
 		const cell = cellOf(cells, column);
-		// Both signs, or one of them twice: thousands are grouped, and no guess may be wrong by a factor of a thousand.
-		if (!/[.,].*[.,]/.test(cell)) return parseAmount(pointed(cell), currency, column);
+		// With both signs, or one of them twice, thousands are grouped. A guess could be wrong by a factor of a thousand.
+		if (!/[.,].*[.,]/.test(cell)) return parseAmount(withDecimalPoint(cell), currency, column);
 		const detail = `${column} “${cell}” has its thousands grouped. Write amounts with a point and without grouping, as 1234.50.`;
 		return refuse("malformed_amount", detail, column);
 	};

@@ -1,4 +1,4 @@
-// What becomes of a job: somebody looks at the preview and has it applied, stopped, or discarded.
+// Applying, stopping and discarding a job after its preview.
 
 import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -18,7 +18,7 @@ import { JOB_KINDS } from "./kinds.ts";
 type Deps = { store: Store; clock: Clock };
 type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
 
-/** Decisions in their programme's log; an import by the name of its file. */
+/** Decisions are logged in their programme, and imports with the name of their file. */
 export function noteJob(
 	trx: Db,
 	job: Job,
@@ -35,8 +35,8 @@ export function noteJob(
 }
 
 /**
- * Only the side that made decisions applies or discards them: staff do not approve in a shop's name, nor owners reject
- * in the review team's. Null when this side may.
+ * Only the side that created a job of decisions may apply or discard it. Staff must not approve for a shop, and owners must
+ * not reject for the review team. Returns null if this side may.
  */
 export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, side: Side): string | null {
 	if (decidedBy === null || decidedBy === side) return null;
@@ -60,7 +60,7 @@ export function transactOnJob<Value>(
 		: transactInProgramme(store, maker, programmeId, work, "decide");
 }
 
-/** Pressed twice, or by two people, it is applied once. One that was stopped goes on where it was. */
+/** Applies a job once, even if the button is pressed twice. A stopped job continues where it was. */
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
@@ -96,7 +96,7 @@ export async function startJob(
 	});
 }
 
-/** Null when it can be started, or gone on with. */
+/** Returns null if the job can be started or continued. */
 function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job === undefined) {
 		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");
@@ -112,7 +112,7 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 	);
 }
 
-/** What was done by then stays. */
+/** Stops a job. Changes that it has already made stay. */
 export function stopJob({ store, clock }: Deps, job: Job, maker: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
 	return transactOnJob(store, maker, job.programme_id, async (trx) => {
@@ -125,8 +125,8 @@ export function stopJob({ store, clock }: Deps, job: Job, maker: SignedInPerson)
 }
 
 /**
- * Before it was begun nothing is left of it. Of one that was stopped the lines go, and the record of what was done stays.
- * Discarded already, it is as they want it.
+ * Discards a job. Nothing remains of a job that was not started. For a stopped job the lines are removed, and the record of
+ * its changes stays. Discarding it twice has no further effect.
  */
 export function discardJob(
 	{ store, clock }: Deps,

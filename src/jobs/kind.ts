@@ -1,6 +1,6 @@
-// This room is work on many lines: decisions of one programme, and what a network brings from other software (programmes,
-// people and decided history). Here: what the kinds have in common. A line is about one thing, and either changes it,
-// finds it as it should be, or says something that a person has to put right.
+// This room works on files with many lines: decisions of one programme, and imports from other software (programmes, people
+// and decided history). This file has what all kinds of jobs share. A line is about one thing. It changes the thing, finds
+// it already as required, or needs fixing by a person.
 
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
@@ -17,7 +17,7 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 
-/** By the names of the columns; what the file does not have is empty. */
+/** Cells by the names of the columns. Columns that the file does not have are empty. */
 export type Cells = Readonly<Record<string, string>>;
 
 export interface JobRow {
@@ -25,97 +25,97 @@ export interface JobRow {
 	cells: Cells;
 }
 
-/** `change`: it would, or did. `already`: it is here, and the same. `refused`: it needs fixing. */
+/** `change` if the line changes something, `already` if nothing has to change, and `refused` if it needs fixing. */
 export const ROW_VERDICTS = ["change", "already", "refused"] as const;
 
 export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
-	/** What to put right, where it needs fixing; a remark where there is one otherwise. */
+	/** What to fix in a refused line, or a remark on another line. */
 	detail: string | null;
-	/** What hangs on it. Counted in the summary, and not stored with the line. */
+	/** Amount of the line, which is added to the summary and not stored with the line. */
 	money: RowMoney | null;
-	/** In the result file, where it is not the kind's own word for it. */
+	/** Word in the result file, if it is not the kind's own word. */
 	word?: string | undefined;
 }
 
 export interface RowMoney {
-	/** What it is, or becomes. */
+	/** Status after the line is applied. */
 	status: DecidedStatus;
 	currency: string;
 	basket: string;
 	commission: string;
 	fee: string;
-	/** Stays out of all sums. */
+	/** True for a test conversion, which is in no sum. */
 	isTest?: boolean;
 }
 
-/** What a job is about besides its lines. */
+/** Context of a job. */
 export interface JobScope {
-	/** Whose conversions are decided, and in whose name; null for what staff import. */
+	/** Programme and party of the decisions, or null for imports by staff. */
 	deciding: { programmeId: number; side: Side } | null;
 }
 
 export interface ApplyDeps extends JobScope, InTransaction {
-	/** Who applies it; null on the command line. */
+	/** Person who applies the job, or null on the command line. */
 	personId: number | null;
-	/** Null: nobody is mailed, and staff send the links later. */
+	/** Null if nobody is mailed and staff send the links later. */
 	inviting: Pick<InvitationsDeps, "mails" | "publicUrl"> | null;
-	/** Told of callbacks that the batch owes: they are announced once it is stored. */
+	/** Receives the callbacks that the batch owes. They are announced after the commit. */
 	owe(owed: Owed): void;
 }
 
 export interface JobColumn {
 	name: string;
-	/** In a few words, for whoever makes the file. */
+	/** Short description for the person who writes the file. */
 	means: string;
-	/** What else it may be called, parted by commas. */
+	/** Other names of the column, separated by commas. */
 	aliases?: string;
 	isOptional?: true;
-	/** Otherwise white space around a cell is cut off. */
+	/** True if white space around the cell is kept. By default it is removed. */
 	keepsSpace?: true;
 }
 
 export interface JobKind {
 	name: JobKindName;
-	/** One of them, and several. */
+	/** Singular and plural of the things that the lines are about. */
 	noun: readonly [string, string];
 	columns: readonly JobColumn[];
-	/** Columns that may be there, and are not read; parted by commas. */
+	/** Columns that are allowed and not read, separated by commas. */
 	ignored?: string;
-	/** What else is wrong with a header that has all columns that are needed. */
+	/** Returns a problem of a header that has all required columns. */
 	checkHeader?(has: (column: string) => boolean): string[];
-	/** A file as it may look. */
+	/** Example of a file. */
 	example: string;
-	/** What of it cannot be undone, and who hears of it. */
+	/** What cannot be undone, and who is informed. */
 	advice: string;
-	/** In the result file: what would change, and what has; what is as it should be; and what needs fixing. */
+	/** Words in the result file for lines that would change, have changed, need no change, and need fixing. */
 	resultWords: { change: readonly [before: string, after: string]; already: string; refused: string };
-	/** How many an uploaded file may have. */
+	/** Maximum number of lines of an uploaded file. */
 	maxRows: number;
-	/** How many go in with one transaction. */
+	/** Number of lines in one transaction. */
 	batchRows: number;
-	/** Whether it makes people: those are made under the lock of the links. */
+	/** True if the kind creates people, which needs the lock on links. */
 	makesPeople: boolean;
-	/** The lines as they are stored: those that ask for something, with what they name. As they are unless told. */
+	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
-	/** What a line is about: no two lines of a file may say different things about it. Null: not compared. */
+	/** Returns the thing that a line is about. Two lines about it must agree. With null, the line is not compared. */
 	keyOf(cells: Cells): string | null;
-	/** What it says about it: all of its cells unless told. */
+	/** Returns the cells that must agree. By default these are all cells. */
 	saysOf?(cells: Cells): string;
-	/** What the lines would do. Each by itself: lines about the same thing were compared before. */
+	/** Returns what each line would do by itself. Lines about the same thing were compared before. */
 	judge(db: Db, scope: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]>;
-	/** Does what `judge` promised, at most `batchRows` of them. The job's lock is held. */
+	/** Applies the lines as `judge` announced, at most `batchRows` at a time. The caller holds the job's lock. */
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;
 }
 
-/** What staff bring from other software. For programs: words are added, never renamed. */
+/** Kinds of imports by staff. Programs use these words, so words may be added and must not be renamed. */
 export const IMPORT_WORDS: JobKind["resultWords"] = {
 	change: ["will_be_imported", "imported"],
 	already: "no_change_needed",
 	refused: "needs_fixing",
 };
 
-/** By a page; the command takes more. */
+/** Maximum for uploads on a page. The command accepts more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
 export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
@@ -130,7 +130,7 @@ export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
 }
 
-/** One after the other, where each is looked for by itself: there are few of them. */
+/** Judges lines one after the other, for kinds with few lines. */
 export async function inOrder(
 	rows: readonly JobRow[],
 	judge: (row: JobRow) => Promise<RowVerdict>,
@@ -140,12 +140,12 @@ export async function inOrder(
 	return verdicts;
 }
 
-/** What is here, and what the file says: nothing where both are the same. */
+/** Describes the stored value and the file's value, or returns nothing if both are the same. */
 export function differ(what: string, here: string, inFile: string, isCompared = true): string[] {
 	return isCompared && here !== inFile ? [`${what} ${here} here, ${inFile} in the file`] : [];
 }
 
-/** What is here is never overwritten: it is the same, or a person has to look. */
+/** Existing data is never overwritten. If the file differs, a person must fix the line. */
 export function compareWith(
 	what: string,
 	differences: readonly string[],
@@ -159,12 +159,12 @@ export function cellOf(cells: Cells, column: string): string {
 	return cells[column] ?? "";
 }
 
-/** As a number is typed where the comma is the decimal sign: 1299,50 is 1299.50. Nothing else is changed. */
-export function pointed(text: string): string {
+/** Converts a decimal comma, so 1299,50 becomes 1299.50. Nothing else is changed. */
+export function withDecimalPoint(text: string): string {
 	return /^\d+,\d+$/.test(text) ? text.replace(",", ".") : text;
 }
 
-/** "Out of stock", as the page writes it, is OUT_OF_STOCK. */
+/** Converts a reason as pages write it, so "Out of stock" becomes OUT_OF_STOCK. */
 export function reasonWord(text: string): string {
 	return text
 		.trim()
@@ -172,7 +172,7 @@ export function reasonWord(text: string): string {
 		.replace(/[\s_-]+/g, "_");
 }
 
-// The programmes that the lines of a file speak of: by their ids, or by their names as people read them.
+// Finds the programmes that the lines of a file name by id or by name.
 
 export type NamedProgrammes = (named: string) => Result<Programme>;
 

@@ -13,6 +13,6 @@ export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
 	conversions: CONVERSIONS_IMPORT,
 };
 
-/** In the order in which a network brings them: each needs what the one before has brought. */
+/** Kinds in the order in which a network imports them, because each one needs the one before. */
 export const IMPORT_KINDS = ["programmes", "people", "conversions"] as const;
 export type ImportKindName = (typeof IMPORT_KINDS)[number];

@@ -1,6 +1,6 @@
-// The lines of a job as they wait in the database: a batch of them as one JSON text, cells in the order of the kind's
-// columns; what became of each, as another; and both together as the result file. Lines about the same thing are known
-// before any is judged.
+// The lines of a job in the database. A batch of lines is one JSON text, with cells in the order of the kind's columns. The
+// results of the batch are another text. Both together make the result file. Lines about the same thing are found before
+// any line is judged.
 
 import { hash } from "node:crypto";
 import * as z from "zod";
@@ -20,7 +20,7 @@ import {
 } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 
-/** With what another line of the file says of it; null where none does. */
+/** A line with the conflicting statement of another line, or null if there is none. */
 export interface SettledRow extends JobRow {
 	settled: RowVerdict | null;
 }
@@ -74,14 +74,14 @@ function verdictOf([kind, detail, word]: z.infer<typeof VERDICT>): RowVerdict {
 }
 
 const FAILURE = z.object({
-	/** `database`: it was out of reach, too busy or out of room. `unexpected`: nothing that was foreseen. */
+	/** `database` if it was unreachable, too busy or full. `unexpected` for any other error. */
 	cause: z.enum(["database", "unexpected"]),
 	firstLine: z.number(),
 	lastLine: z.number(),
 	atMs: z.number(),
 });
 
-/** Why a batch was not stored, for the job's page. The error itself is in the service's log. */
+/** Reason why a batch was not stored, for the job's page. The error itself is in the log. */
 export type BatchFailure = z.infer<typeof FAILURE>;
 
 export function writeFailure(error: unknown, rows: readonly JobRow[], atMs: number): string {
@@ -98,11 +98,11 @@ export function readFailure(json: string | null): BatchFailure | null {
 }
 
 interface ResultRow extends JudgedRow {
-	/** Whether it did what its verdict says, or would. */
+	/** True if the line was applied. False if it was only previewed. */
 	isApplied: boolean;
 }
 
-/** `isOfProblems`: only the lines that need fixing. Corrected, either file can be uploaded as it is. */
+/** Writes the result file. With `isOfProblems`, it has only lines that need fixing. Both can be corrected and uploaded. */
 export function jobResult(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<string> {
 	const { columns, resultWords } = JOB_KINDS[job.kind];
 	const wordOf = ({ verdict: { kind, word }, isApplied }: ResultRow) =>
@@ -123,7 +123,7 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 	const isBegun = job.state === "done" || job.state === "stopped";
 	for (let seq = 1, read = 0; read < job.row_count; seq++) {
 		const batch = await findBatch(db, job.id, seq);
-		// Discarded or cleared meanwhile: what was cut off must not look like a whole file.
+		// The job was discarded or cleared meanwhile. A part of the file must not look like the whole file.
 		if (batch === undefined) throw new Error("the lines of a job were removed while they were read");
 		const verdicts = readVerdicts(batch.verdicts);
 		const isApplied = isBegun && seq <= job.done_batches;
@@ -138,19 +138,19 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 }
 
 /**
- * Which lines of a file are about the same thing, and whether they say the same. Some hundred bytes a line are kept,
- * whatever stands on it: hashes of 53 and 30 bits. Of files of half a million lines one in 70,000 has two keys that meet.
+ * Finds lines of a file that are about the same thing, and whether they agree. It stores hashes of 53 and 30 bits for each
+ * line, about a hundred bytes. One in 70,000 files with half a million lines has two keys with the same hash.
  */
 export interface SeenLines {
 	note(rows: readonly JobRow[]): void;
-	/** Whether any line has another. */
+	/** True if two lines are about the same thing. */
 	readonly hasOthers: boolean;
-	/** Once all are noted, in the order of the file. Where two differ, none is believed: which was meant cannot be known. */
+	/** Called in the order of the file when all lines are noted. If two lines differ, both are refused. */
 	settle(rows: readonly SettledRow[]): SettledRow[];
 }
 
 export function createSeenLines(kind: JobKind): SeenLines {
-	/** `other`: the first line that says something else than the first about it. */
+	/** `other` is the first line that differs from the first line about the same thing. */
 	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
 	let hasOthers = false;
 	const keyOf = ({ cells }: JobRow) => {
@@ -159,7 +159,7 @@ export function createSeenLines(kind: JobKind): SeenLines {
 		const digest = hash("sha1", key, "buffer");
 		return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
 	};
-	/** Whatever order the file has its columns in. */
+	/** Independent of the order of the columns in the file. */
 	const saysOf = ({ cells }: JobRow) => {
 		const says = kind.saysOf?.(cells) ?? JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
 		return hash("sha1", says, "buffer").readUInt32BE(0) >>> 2;

@@ -1,5 +1,5 @@
-// A file, or all that a list's filters find, becomes a stored job: nothing is changed yet. Its lines go in by batches, and
-// only the last one makes the job visible.
+// Stores a file, or all conversions that match the filters of a list, as a job. Nothing else is changed yet. The lines are
+// stored in batches, and the last one makes the job visible.
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "../conversions/deps.ts";
@@ -28,15 +28,15 @@ import { noteJob, transactOnJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
-/** Their lines are kept in the database for days: of each programme, and of all that staff import. */
+/** Limits on waiting jobs of a programme, and of all imports, because their lines stay in the database for days. */
 export const MAX_WAITING_FILES = 50;
 export const MAX_WAITING_MEGABYTES = 200;
-/** Some gigabyte is held of so many while the command reads them: which lines are about the same thing. */
+/** Maximum number of lines for the command. Finding lines about the same thing takes about a gigabyte of memory for them. */
 const MAX_COMMAND_ROWS = 10_000_000;
 
 /**
- * How long after its last batch an upload is taken for broken off, because its process died: far longer than a batch
- * takes, or than telling which of the largest file's lines are about the same thing.
+ * Time after the last batch at which an upload counts as interrupted because its process died. It is much longer than a
+ * batch takes, or than comparing all lines of the largest file.
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
@@ -48,10 +48,10 @@ interface NewJob extends JobScope {
 	listQuery: string | null;
 }
 
-/** Hands over all rows, a batch at a time; refused where there is something wrong with them as a whole. */
+/** Passes all rows on in batches. Refuses if the file as a whole is not valid. */
 type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Promise<Result<unknown>>;
 
-/** The file is read once, and never held. What is refused leaves nothing behind, nor does what breaks off. */
+/** Reads the file once, as a stream. A refused or interrupted upload leaves nothing behind. */
 export function uploadFile(
 	deps: ConversionsDeps,
 	kind: JobKind,
@@ -64,7 +64,7 @@ export function uploadFile(
 	);
 }
 
-/** Everything that the filters of a list find at this moment. What comes in later is not among it. */
+/** Stores all conversions that match the filters now. Later ones are not included. */
 export async function decideMatching(
 	deps: ConversionsDeps,
 	maker: SignedInPerson,
@@ -104,8 +104,8 @@ async function makeJob(deps: ConversionsDeps, made: NewJob, feed: Feed): Promise
 		}
 		return stored;
 	} catch (error) {
-		// It takes no room from now on, and its lines are cleared. Where the database is away it is cleared once its claim
-		// has lapsed.
+		// The job no longer counts towards the limits, and its lines are removed. If the database is unavailable, this happens
+		// when the claim has expired.
 		const change = { state: "discarded", claim_until_ms: 0 } as const;
 		await moveJob(store.db, job.id, ["storing"], change).catch(() => undefined);
 		throw error;
@@ -125,7 +125,7 @@ async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: 
 		if (rowCount > maxRows) return refuseTooMany(made, maxRows);
 		seen.note(rows);
 		await store.transact(async (trx) => {
-			// First, because it also locks the job: of one that is being cleared no line is stored any more.
+			// This comes first, because it locks the job. No line is stored for a job that is being cleared.
 			await hold(trx, job, { claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS });
 			for (let at = 0; at < rows.length; at += kind.batchRows) {
 				batches += 1;
@@ -172,13 +172,13 @@ function refuseNothing({ file }: NewJob): ReturnType<typeof refuse> {
 			);
 }
 
-/** Throws when it was taken for broken off, and cleared. */
+/** Throws if the upload counted as interrupted and was cleared. */
 async function hold(trx: Db, job: Job, change: JobChange): Promise<void> {
 	if (await moveJob(trx, job.id, ["storing"], change)) return;
 	throw new Error("an upload was cleared before its last line was stored");
 }
 
-/** Only when all lines are there is it known which of them are about the same thing. */
+/** Lines about the same thing are known only when all lines are stored. */
 async function settleStored(
 	{ store, clock }: ConversionsDeps,
 	kind: JobKind,
@@ -196,7 +196,7 @@ async function settleStored(
 	}
 }
 
-/** No page shows it before its last line is stored. Under the lock of the links, so that of two one is the last. */
+/** Creates a job that no page shows until its last line is stored. The lock makes jobs created at once respect the limits. */
 function openJob(
 	{ store, clock, random }: ConversionsDeps,
 	{ kind, maker, deciding, file, listQuery }: NewJob,

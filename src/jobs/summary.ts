@@ -1,5 +1,5 @@
-// What a job would do or has done, in numbers: how many lines of each kind, the money by status and currency, and the first
-// lines that need fixing. Of a bounded size, whatever the file's.
+// Summary of a job before or after it is applied: number of lines by result, amounts by status and currency, and the first
+// lines that need fixing. Its size is limited, whatever the size of the file.
 
 import * as z from "zod";
 import { DECIDED_STATUSES } from "../domain/conversion.ts";
@@ -7,11 +7,11 @@ import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
 import type { RowMoney } from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
 
-/** More are in the result file. */
+/** Maximum number of lines in the summary. The result file has all of them. */
 const SHOWN_PROBLEMS = 20;
 
 const COUNT = z.number();
-/** Decimals in the currency's own digits. `tests`: how many of the lines are about tests, which are in no sum. */
+/** Amounts have the currency's number of decimals. `tests` is the number of test conversions, which are in no sum. */
 const MONEY_TOTAL = z.object({
 	status: z.enum(DECIDED_STATUSES),
 	currency: z.string(),
@@ -24,7 +24,7 @@ const MONEY_TOTAL = z.object({
 const SUMMARY = z.object({
 	rows: COUNT,
 	counts: z.object({ change: COUNT, already: COUNT, refused: COUNT }),
-	/** Of those that change something: how many come with a remark. */
+	/** Number of changes with a remark. */
 	remarks: COUNT,
 	money: z.array(MONEY_TOTAL),
 	problems: z.array(z.object({ line: COUNT, detail: z.string() })),
@@ -33,7 +33,7 @@ const SUMMARY = z.object({
 export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
 
-/** Of a job that nothing was found of yet: null. */
+/** Returns null for a job without a preview. */
 export function parseSummary(json: string | null): JobSummary {
 	if (json !== null) return SUMMARY.parse(JSON.parse(json));
 	const counts = { change: 0, already: 0, refused: 0 };

@@ -1,7 +1,6 @@
-// Works off jobs, a batch a transaction: uploaded → previewed, applying → done. What a batch changes, what became of its
-// lines and how far the job is are written together: killed at any moment, it goes on where it was, and no line counts
-// twice. A process that dies leaves its claim to lapse; the one that takes the job then goes on behind the last batch that
-// was stored.
+// Works on jobs with one transaction for each batch: uploaded → previewed, applying → done. The changes of a batch, the
+// results of its lines and the progress of the job are stored together. After a crash the job continues where it was, and
+// no line counts twice. If a process dies, its claim expires, and another process continues after the last stored batch.
 
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
@@ -37,17 +36,17 @@ import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
 export type JobWorkDeps = InvitationsDeps;
 
-/** Far longer than a batch takes; how long a job stands still after its process died. */
+/** Duration of a claim, which is much longer than a batch takes. A job waits this long after its process died. */
 export const CLAIM_MS = 30 * SECOND_MS;
 const CLAIM_BYTES = 16;
 
-/** How long lines are kept: in wait for somebody who looks at the preview, and after the end. Over a weekend. */
+/** Time for which lines are stored, before a person looks at the preview and after the end. It covers a weekend. */
 const LINES_KEPT_MS = 3 * DAY_MS;
 
-/** Where a batch took long because the machine is busy, or its clock was set. */
+/** Maximum rest after a batch, in case the machine is busy or its clock was set. */
 const LONGEST_REST_MS = 500;
 
-/** Returns when there is nothing left to do here, or when asked to stop. */
+/** Returns when there is no more work for this process, or when the service stops. */
 export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
 	while (!isStopping()) {
 		const job = await claim(deps);
@@ -57,10 +56,10 @@ export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean):
 	await clearOld(deps, isStopping);
 }
 
-/** How often the command looks at a job that another process works on. */
+/** Interval at which the command checks a job that another process works on. */
 const LOOK_MS = SECOND_MS;
 
-/** For the command: until it has come to rest, here or in another process. Undefined once it was discarded. */
+/** Waits for the command until a job has finished its work, in any process. Returns undefined if it was discarded. */
 export async function finishJob(
 	deps: JobWorkDeps,
 	{ id, programme_id: programmeId, public_id: publicId }: Job,
@@ -102,7 +101,7 @@ async function workOff(
 	let job: Job | undefined = claimed;
 	while (job !== undefined && hasWork(job)) {
 		if (isStopping()) {
-			// So that the next process need not wait for the claim to lapse.
+			// The next process then need not wait until the claim expires.
 			await advanceJob(store.db, job, { claim_until_ms: 0 });
 			return;
 		}
@@ -113,7 +112,7 @@ async function workOff(
 	}
 }
 
-/** As long as the batch took: calls and callbacks come first, and find half of the time their own. */
+/** Rests for as long as the batch took, so that requests and callbacks have at least half of the time. */
 async function rest({ clock }: JobWorkDeps, sinceMs: number): Promise<void> {
 	const restMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
 	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
@@ -123,17 +122,17 @@ interface Batch {
 	seq: number;
 	kind: JobKind;
 	rows: readonly SettledRow[];
-	/** What the preview found; empty before it. */
+	/** Results of the preview. Empty before it. */
 	promised: readonly RowVerdict[];
 	isLast: boolean;
 }
 
-/** Undefined when the claim has lapsed or was taken, and nothing was written. */
+/** Returns undefined if the claim has expired or was taken away. Nothing was written then. */
 async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined> {
 	const { store, clock } = deps;
 	const seq = job.done_batches + 1;
 	const stored = await findBatch(store.db, job.id, seq);
-	// Discarded meanwhile.
+	// The job was discarded meanwhile.
 	if (stored === undefined) return undefined;
 	const rows = readLines(stored.lines);
 	const promised = job.state === "uploaded" ? [] : readVerdicts(stored.verdicts);
@@ -142,8 +141,8 @@ async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined
 	try {
 		return await (job.state === "uploaded" ? previewBatch : applyBatch)(deps, job, batch);
 	} catch (error) {
-		// For its page; the chore tells the log. The batch is tried again once the claim has lapsed. What kept it from being
-		// stored may keep this from being stored, too.
+		// This is for the job's page, and the chore writes the log. The batch is tried again when the claim has expired. The
+		// same trouble may keep this note from being stored.
 		const failure = writeFailure(error, rows, clock.nowMs());
 		await advanceJob(store.db, job, { failure }).catch(() => undefined);
 		throw error;
@@ -176,12 +175,12 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 		owed = batchOwes;
 	};
 	const applyDeps = { ...deps, ...scopeOf(job), personId: job.applied_by, inviting, owe };
-	// What the preview refused stays refused, even if it could be done by now: nobody has agreed to it.
+	// Lines that the preview refused stay refused even if they are possible now, because nobody has agreed to them.
 	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
 	const done = await store.transact(async (trx) => {
 		if (batch.kind.makesPeople) await lockAccess(trx);
-		// First, because it also locks the job: a process whose claim has lapsed, or was taken with the access of whoever
-		// began it, changes nothing more.
+		// This comes first, because it locks the job. A process whose claim has expired, or was taken away when the person
+		// lost access, changes nothing more.
 		const held = await advanceJob(trx, job, { claim_until_ms: clock.nowMs() + CLAIM_MS });
 		if (held === undefined) return undefined;
 		const judged = await judgeOpen(batch.rows, left, (open) => batch.kind.apply(trx, applyDeps, open));
@@ -210,7 +209,7 @@ async function advanceApplied(
 	return advanceJob(trx, job, { ...change, state: "done", finished_at_ms: nowMs });
 }
 
-/** Lines that are settled already are not judged at all. */
+/** Lines with a result are not judged again. */
 async function judgeOpen(
 	rows: readonly JobRow[],
 	settled: readonly (RowVerdict | null)[],
@@ -241,7 +240,7 @@ function progressOf(job: Job, { seq, rows, isLast }: Batch, summary: JobSummary,
 	};
 }
 
-/** Lines name people and amounts: they stay no longer than somebody needs them. */
+/** Removes lines that are no longer needed, because they contain names and amounts. */
 async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock } = deps;
 	while (!isStopping()) {
@@ -252,7 +251,7 @@ async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<v
 			await discardJob(deps, job, SERVICE, "not applied within three days");
 			continue;
 		}
-		// Whoever goes on with it at this moment is either before this, or refused.
+		// A person who continues the job at this moment is either earlier than this, or is refused.
 		if (job.lines === "kept" && !(await moveJob(store.db, job.id, [job.state], { lines: "going" }))) continue;
 		if (!(await removeLines(store, clock, job.id, isStopping))) return;
 		if (job.state === "done" || job.state === "stopped") await noteLinesGone(store.db, job.id);
