@@ -1,5 +1,5 @@
-// From a click on a partner's link to the credited sale, on both databases, through the app: who is credited, with what
-// word, what a partner's rate makes of the amounts, and what an unsigned call can never do.
+// From a click on a partner link to the credited sale, through the app and on both databases: who is credited and why, the
+// amounts at the partner's rate, and what an unsigned call can never do.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -50,7 +50,7 @@ import { type Credentials, signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
-/** Of a basket of 100.00 at the programme's own rate. */
+/** Commission of a basket of 100.00 at the programme's own rate. */
 const PROGRAMME_COMMISSION = "8.00";
 const TERMS = {
 	creditsPartners: "on",
@@ -148,7 +148,7 @@ eachDatabase("credits", (database) => {
 		return { ...answer, conversion, credit };
 	}
 
-	/** Of the newest call about it. */
+	/** Returns the detail of the newest inbound call about the conversion. */
 	async function inboundDetail({ public_id }: Conversion): Promise<string | null | undefined> {
 		const calls = database.store.db.selectFrom("inbound_calls").select("detail");
 		const newest = calls.where("conversion", "=", public_id).orderBy("id", "desc");
@@ -214,7 +214,7 @@ eachDatabase("credits", (database) => {
 			},
 			answerAtOnce: app.answerAtOnce,
 		});
-		/** Without what is the connection's own, or new each time. */
+		/** Leaves out headers that depend on the connection or differ each time. */
 		const shown = ({ status, headers }: Response) => {
 			const own = ["date", "connection", "keep-alive", "x-request-id", "content-length", "transfer-encoding"];
 			const kept = [...headers].filter(([name]) => !own.includes(name)).sort();
@@ -335,7 +335,7 @@ eachDatabase("credits", (database) => {
 			.executeTakeFirstOrThrow();
 		equal(parked.commission, "0.00");
 		equal((await findCredits(database.store.db, [parked.id])).size, 0);
-		// As in a programme that does not park: staff's word would not outlive the server's.
+		// The conversion is recorded as in a programme that does not park, where the server's report would replace the assignment.
 		const { public_id } = await database.store.db
 			.updateTable("conversions")
 			.set({ status: "RECORDED" })
@@ -347,7 +347,7 @@ eachDatabase("credits", (database) => {
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 	});
 
-	/** Of one order; in `batches` each list is one signed call, and a text is a pixel that claims the order for it. */
+	/** Reports one order. In `batches` each list is one signed call, and a text is a pixel call. */
 	async function reportInTurn(orderId: string, batches: readonly (readonly object[] | string)[]) {
 		for (const batch of batches) {
 			if (typeof batch === "string") {
@@ -382,7 +382,7 @@ eachDatabase("credits", (database) => {
 		return [word, partnership_id, commission];
 	}
 
-	/** What an order may be reported with, the best first, and what comes of it. */
+	/** Signals that an order may be reported with, the best first, and the expected word. */
 	async function rankedReports(name: string) {
 		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3.0000")];
 		ok((await addCode(other, name)).ok);
@@ -526,7 +526,7 @@ eachDatabase("credits", (database) => {
 		for (const one of [programme, plain]) equal(await readsOf(one, "nobodys"), 0, "the first of its order");
 		for (const one of [programme, plain]) equal(await readsOf(one), 0);
 		equal(await readsOf(plain, "nobodys"), 0);
-		// On SQLite hot statements do not go through the recorded way.
+		// On SQLite hot statements bypass the recorder.
 		if (kind === "PostgreSQL") equal(await readsOf(programme, "nobodys"), 1);
 	});
 
@@ -708,12 +708,12 @@ eachDatabase("credits", (database) => {
 			}
 			after = page.next ?? undefined;
 		} while (after !== undefined);
-		// The basket of the programme that shows it, and of no other.
+		// Only the programme that shows baskets has a basket value.
 		deepEqual(seen, ["100.00", null, null, "100.00", null, null, "100.00"]);
 		const since = async (soldFromMs: number) =>
 			(await listCredited(db, { partnerships, soldFromMs }, { limit: 50 })).rows.length;
 		deepEqual([await since(clock.nowMs() - DAY_MS), await since(clock.nowMs() + 2 * DAY_MS)], [7, 0]);
-		// More than SQLite takes in one union.
+		// More partnerships than SQLite accepts in one union.
 		const many = Array.from({ length: 1_200 }, (_, n) => ({ ...one, id: 1_000_000 + n }));
 		const found = await listCredited(db, { partnerships: [...many, ...partnerships] }, { limit: 50 });
 		equal(found.rows.length, 7);
@@ -809,7 +809,7 @@ eachDatabase("credits", (database) => {
 		const partnership = await partnerOf("busy");
 		const now = clock.nowMs();
 		const conversion = newConversion(programme.id, { basket_value: "10.00", commission: "0.80" });
-		// Two thirds of them at one moment: there is nothing to halve.
+		// Two thirds of the sales have the same time, so the span cannot be halved any further.
 		const soldAtMs = (n: number) => now - (n % 3 === 0 ? n * MINUTE_MS : DAY_MS);
 		for (let first = 0; first < 9_000; first += 500) {
 			const rows = Array.from({ length: 500 }, (_, n) => ({

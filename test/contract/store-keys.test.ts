@@ -8,7 +8,7 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
 
-/** More than a pool holds, so that some of them have to wait. */
+/** More than the connection pool has, so that some must wait. */
 const RIVALS = 16;
 
 eachDatabase("keys", (database) => {
@@ -98,7 +98,7 @@ eachDatabase("nonces", (database) => {
 		let spent: Promise<boolean> | undefined;
 		const rolledBack = store.transact(async (trx) => {
 			await spend({ ...store, db: trx }, 8, "theirs");
-			// On SQLite it waits for this transaction to end.
+			// On SQLite this waits until the transaction ends.
 			spent = spend(store, 8, "ours");
 			await new Promise((resolve) => setImmediate(resolve));
 			throw new Error("the request failed");

@@ -271,7 +271,7 @@ eachDatabase("mailing notices", (database) => {
 	});
 });
 
-/** Told, as a final failure is, with its mail due then. */
+/** Adds a visible notice, as a final failure does, whose mail is due at the given time. */
 async function fail(
 	db: Db,
 	programmeId: number,

@@ -1,5 +1,5 @@
-// Replacing a signing secret on both databases: one prepared and one active at most, whoever else is at it, and
-// each step done once however often it is asked for.
+// Replacing a signing secret on both databases. At most one secret is prepared and one active, even if many people act at
+// once, and each step happens once.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 
-/** More than a pool holds, so that some of them have to wait. */
+/** More than the connection pool has, so that some must wait. */
 const RIVALS = 16;
 const random = createRandom();
 
@@ -33,7 +33,7 @@ eachDatabase("signing secrets", (database) => {
 		sealingKey: new Uint8Array(32).fill(7),
 		clock: makeStillClock(() => nowMs),
 	});
-	/** By many, through two connections to the same database. */
+	/** Runs an action many times at once, through two connections to the same database. */
 	const race = <Value>(act: (deps: AccountsDeps, n: number) => Promise<Value>): Promise<Value[]> =>
 		Promise.all(
 			Array.from({ length: RIVALS }, (_, n) => act(depsOf(n % 2 === 0 ? database.store : database.rival), n)),

@@ -1,5 +1,6 @@
-// Mails about accounts and programmes, by a real service with a real SMTP server, on both databases: what is told, to
-// whom, when; that nothing is lost or told twice; and that whoever loses access hears of that and of nothing else.
+// Mails about accounts and programmes, sent by a real service to a real SMTP server, on both databases. The tests check
+// contents, recipients and times, that no mail is lost or sent twice, and that a person who loses access is mailed only
+// about that.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -57,7 +58,7 @@ for (const kind of DATABASE_KINDS) {
 			match(text, /https:\/\/ringback\.example\/account$/m);
 			match(text, /This mail was sent by the affiliate network at https:\/\/ringback\.example/);
 			equal(text.includes(key), false);
-			// Twenty minutes later nothing more has come.
+			// Twenty minutes later there is no further mail.
 			await setup.clock.moveBy(20 * MINUTE_MS);
 			equal(setup.mail.mails.length, 2);
 		});
@@ -94,7 +95,7 @@ for (const kind of DATABASE_KINDS) {
 			const url = setup.shop.url("/a?token=1");
 			expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE));
 			equal(expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE)).replaced, url);
-			// What differs in the query alone is a change, though the mail does not show it.
+			// A change of the query alone counts, although the mail does not show it.
 			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), COMMAND_LINE));
 			expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE));
 			equal(expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE)).count, 0);
@@ -129,7 +130,7 @@ for (const kind of DATABASE_KINDS) {
 				const note = { personId: thief.id, programmeId, action: "person.removed" } as const;
 				await noteAudit(trx, { ...note, subject: victim.email, detail: "owner" }, nowMs);
 			});
-			// The mail about the password was the last to this person: the next waits a minute.
+			// The mail about the password was the last to this person, so the next one waits a minute.
 			await setup.clock.moveBy(MINUTE_MS);
 			await mails(setup, 3);
 			deepEqual(
@@ -173,7 +174,7 @@ for (const kind of DATABASE_KINDS) {
 			expectValue(await issueKey(setup.service(), shop.programmeId, COMMAND_LINE));
 			await setup.clock.moveBy(MINUTE_MS);
 			equal(setup.mail.mails.length, 0);
-			// Told once there is a mail server, as long as it is news.
+			// It is mailed once there is a mail server, if it is not too old by then.
 			await setup.stop();
 			await setup.start();
 			await mails(setup, 2);
@@ -200,7 +201,7 @@ for (const kind of DATABASE_KINDS) {
 			const actor = await setup.person(STAYS);
 			const maker = await signInAs(setup.store, actor);
 			const { id: removedId } = await setup.person(REMOVED);
-			// The first mail, so that what follows waits and goes together.
+			// After this first mail the following changes wait and go into one mail.
 			await savePostbackUrl(setup.service(), shop.programmeId, setup.shop.url("/first"), maker);
 			await setup.clock.moveBy(LOOK_MS);
 			await setup.until(() => setup.mail.mails.length === 2);
@@ -265,7 +266,7 @@ for (const kind of DATABASE_KINDS) {
 		test("if a process dies right after an invitation, the next one sends its mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			const service = setup.service();
-			// As a process that dies with the commit: nothing that comes later ever happens.
+			// This stands for a process that dies at the commit, so nothing after it happens.
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
 			const email = "new@network.example";
@@ -337,7 +338,7 @@ async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
 }
 
 async function mails(setup: Setup, count: number): Promise<void> {
-	// The next look, and then as fast as the mail server is.
+	// The next poll, and then the time that the mail server needs.
 	await setup.clock.moveBy(LOOK_MS);
 	await setup.until(() => setup.mail.mails.length >= count);
 	equal(setup.mail.mails.length, count);

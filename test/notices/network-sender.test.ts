@@ -1,4 +1,4 @@
-// Who a mail comes from, as a real mail server gets it, and what is known of one that the server does not take.
+// The sender of mails as a real mail server receives it, and what is reported about a mail that the server refuses.
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -47,7 +47,7 @@ test("a mail comes from MAIL_FROM or the network's sender, and replies go to the
 	const sender = { senderName: "Acme", senderAddress: "no-reply@acme.example" };
 	equal((await send({ name: "Acme Partners", ...sender }, usual))[0], "Acme <no-reply@acme.example>");
 	equal((await send({ name: "Acme" }, "ringback@network.example"))[0], "Acme <ringback@network.example>");
-	// What no parser of ours lets through: even then it stays in its own header.
+	// Our parsers refuse such a name, but even so it would stay in its own header.
 	const forged = await send({ senderName: 'x" <a@b.example>\r\nBcc: all@shop.example' }, usual);
 	equal(server.mails.at(-1)?.headers.has("bcc"), false);
 	match(forged[0] ?? "", /<ringback@network\.example>$/);

@@ -1,5 +1,5 @@
-// Telling a programme's owners that callbacks fail: early, then not in a flood, and never not at all. A real service, a
-// shop that refuses, a real SMTP server.
+// Mails to a programme's owners about failing callbacks: the first comes early, the next ones are limited, and none is lost.
+// The tests use a real service, a shop that refuses, and a real SMTP server.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,9 +10,9 @@ import { newNotice } from "../support/notices.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
-/** Due mails are looked for every half a minute; the rest is what the clock runs ahead while one is sent. */
+/** Due mails are polled every half a minute. The rest is the time that the clock advances while one is sent. */
 const LATENESS_MS = 5 * MINUTE_MS;
-/** The next mail might go, and due ones were looked for twice. Every minute of the clock takes real time. */
+/** Time after which the next mail may be sent and due mails were polled twice. Each minute of the clock takes real time. */
 const QUIET_OVER_MS = MAIL_INTERVAL_MS + MINUTE_MS;
 
 for (const kind of DATABASE_KINDS) {
@@ -140,7 +140,7 @@ for (const kind of DATABASE_KINDS) {
 			]);
 		});
 
-		// When a mail is due is no matter of the database, and every minute of the clock takes real time.
+		// Run on one database only, because due times do not depend on it and each minute of the clock takes real time.
 		if (kind !== "SQLite") return;
 
 		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
@@ -256,7 +256,7 @@ for (const kind of DATABASE_KINDS) {
 				);
 				const [notice] = await setup.notices(shop);
 				deepEqual([notice?.mailed_failures, notice?.mail_due_at_ms], [1, null]);
-				// What is missing outlives the process.
+				// The missing mail survives the process.
 				await setup.stop();
 				setup.mail[trouble].clear();
 				await setup.start();

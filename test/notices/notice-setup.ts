@@ -1,4 +1,4 @@
-// A running service with a shop and a mail server around it, on a clock that the test moves.
+// A running service with a shop and a mail server, on a clock that the test moves.
 
 import type { TestContext } from "node:test";
 import type { Service } from "../../src/service.ts";
@@ -21,38 +21,38 @@ export interface Setup {
 	log: KeptLog;
 	shop: Shop;
 	mail: MailServer;
-	/** Of a service that is started; before that, and after it stopped, there is none. */
+	/** The running service. Reading it before the start or after the stop is an error. */
 	service(): Service;
-	/** A store of the test's own. */
+	/** A store that only the test uses. */
 	store: Store;
 	start(options?: { withoutMail?: boolean; withoutPublicUrl?: boolean; hasMetrics?: boolean }): Promise<void>;
 	stop(): Promise<void>;
 	addShop(options?: AccountOptions): Promise<ShopAccount>;
-	/** So many sales; each owes the shop one callback. */
+	/** Records the given number of sales, each of which owes the shop one callback. */
 	sell(account: ShopAccount, count?: number): Promise<void>;
 	notices(account: ShopAccount): Promise<Notice[]>;
-	/** Mails that wait, or were given up. */
+	/** Returns mails that wait or were given up. */
 	unsent(): Promise<QueuedMail[]>;
 	person(email: string): Promise<Person>;
-	/** Lets the clock run along with real time until it is true. */
+	/** Lets the clock run with real time until the condition is true. */
 	until(isTrue: Condition): Promise<void>;
-	/** The same a hundred times as fast: for what happens every half a minute. */
+	/** Does the same a hundred times as fast, for work that happens every half a minute. */
 	untilLater(isTrue: Condition): Promise<void>;
 }
 
-/** Of the clock, for each millisecond of waiting. */
+/** Milliseconds of the clock for each millisecond of waiting. */
 const LATER_TICK_MS = 100;
-/** Quarters of an hour go by in every test. Below the half minute after which the engine's lease would lapse. */
+/** Every test moves the clock by quarters of an hour. The steps stay below the half minute after which the engine's lease ends. */
 const LEAP_MS = 20_000;
 
-/** With a service that is started. */
+/** Opens the setup and starts its service. */
 export async function startSetup(
 	t: TestContext,
 	kind: DatabaseKind,
 	options?: Parameters<Setup["start"]>[0],
 ): Promise<Setup> {
 	const clock = createClock(START_MS, { leapMs: LEAP_MS });
-	// Undone from the last to the first: a database goes only when nobody is connected any more.
+	// Everything is closed in reverse order, because a database can be removed only when nobody is connected.
 	const opened = new AsyncDisposableStack();
 	t.after(() => opened.disposeAsync());
 	const shop = opened.adopt(await startShop({ answer: () => ({ status: 404 }) }), (open) => open.close());
@@ -83,7 +83,7 @@ export async function startSetup(
 				owners: ["owner@shop.example"],
 				...options,
 			});
-			// As if it had been opened long ago: its owners know of its key and URL.
+			// The programme counts as opened long ago, so its owners are not mailed about its key and URL.
 			await store.db.deleteFrom("changes_to_tell").execute();
 			return account;
 		},

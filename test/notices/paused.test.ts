@@ -1,5 +1,5 @@
-// Callbacks that staff hold while the service runs: everything is taken, nothing is sent and nobody is told that callbacks
-// fail; when they are released, all of it is sent, and our own pause is nobody's trouble.
+// Callbacks that staff hold while the service runs. Sales and decisions are accepted, nothing is sent, and nobody is mailed
+// that callbacks fail. When callbacks are released, all are sent, and the pause itself raises no notice.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -20,7 +20,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.sell(shop, 2);
 			const { url, metricsUrl } = setup.service();
 			equal((await fetch(`${url}/readyz`)).status, 200);
-			// Two sales, and two approvals when their windows have ended: periodic work goes on.
+			// Two sales, and two approvals at the end of their windows, because periodic work continues.
 			await setup.untilLater(async () => (await pending(setup)).length === 4);
 			await setup.clock.moveBy(WATCH_INTERVAL_MS);
 			const told =
@@ -45,7 +45,7 @@ for (const kind of DATABASE_KINDS) {
 			ok(setup.log.lines.some(({ message }) => message === "callbacks are sent again"));
 		});
 
-		// Of both databases: test/contract/store-owed.test.ts.
+		// test/contract/store-owed.test.ts covers both databases.
 		if (kind !== "SQLite") return;
 		test("do not make trouble that was watched before look ten minutes old", async (t) => {
 			const setup = await startSetup(t, kind);
@@ -57,7 +57,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.clock.moveBy(12 * MINUTE_MS);
 			const [watched] = await setup.notices(shop);
 			equal(watched?.told_at_ms, null, "nobody is told while it is held");
-			// It is sent, and fails again: had the time counted, the second failure would be told at once.
+			// It is sent and fails again. If the pause had counted, the second failure would be mailed at once.
 			await release(setup);
 			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 2);
 			deepEqual([(await setup.notices(shop))[0]?.told_at_ms, setup.mail.mails.length], [null, 0]);
@@ -69,7 +69,7 @@ for (const kind of DATABASE_KINDS) {
 	});
 }
 
-/** As the command does it, in another process, and until the engine has seen it. */
+/** Holds callbacks as the command does in another process, and waits until the engine has seen it. */
 async function hold({ store, clock }: Setup): Promise<void> {
 	ok((await changeHold({ store, clock }, COMMAND_LINE, "held")).ok);
 	await clock.moveBy(SECOND_MS);
@@ -84,7 +84,7 @@ async function metrics(url: string | null): Promise<string> {
 	return (await fetch(`${url}/metrics`)).text();
 }
 
-/** How often each delivery that waits was tried. */
+/** Returns the number of attempts of each waiting delivery. */
 async function pending({ store }: Setup): Promise<number[]> {
 	const rows = await store.db
 		.selectFrom("deliveries")

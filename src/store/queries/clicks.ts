@@ -33,10 +33,10 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	if (codes.length === 0) return [];
 	const rows = await db
 		.selectFrom("partner_links as link")
-		.innerJoin("partnerships as own", "own.id", "link.partnership_id")
-		.innerJoin("programmes", "programmes.id", "own.programme_id")
-		.select(["link.code", "link.id", "link.target", "link.partnership_id", "own.programme_id"])
-		.select(["own.ended_at_ms", "programmes.click_parameter"])
+		.innerJoin("partnerships as partnership", "partnership.id", "link.partnership_id")
+		.innerJoin("programmes", "programmes.id", "partnership.programme_id")
+		.select(["link.code", "link.id", "link.target", "link.partnership_id", "partnership.programme_id"])
+		.select(["partnership.ended_at_ms", "programmes.click_parameter"])
 		.where("link.code", "in", codes)
 		.execute();
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
@@ -69,9 +69,9 @@ export async function findLandingHosts(
 		.execute();
 	const byProgramme = Map.groupBy(rows, (row) => row.programme_id);
 	return new Map(
-		[...byProgramme].map(([id, own]) => [
+		[...byProgramme].map(([id, hosts]) => [
 			id,
-			own.map(({ host, with_subdomains }) => ({ host, withSubdomains: with_subdomains === 1 })),
+			hosts.map(({ host, with_subdomains }) => ({ host, withSubdomains: with_subdomains === 1 })),
 		]),
 	);
 }

@@ -53,14 +53,14 @@ async function asSeen(
 	);
 	return rows.flatMap(({ id, public_id, status, commission, currency, occurred_at_ms, basket_value }) => {
 		const credit = credits.get(id);
-		const own = partnerships.find((partnership) => partnership.id === credit?.partnership_id);
+		const partnership = partnerships.find(({ id }) => id === credit?.partnership_id);
 		// The sale was assigned to another partner after it was found.
-		if (credit === undefined || own === undefined) return [];
+		if (credit === undefined || partnership === undefined) return [];
 		const { word, sub_1, sub_2, sub_3 } = credit;
 		return {
 			...{ public_id, status, commission, currency, occurred_at_ms, word, sub_1, sub_2, sub_3 },
-			programme_name: own.programme_name,
-			basket_value: own.programme_shows_baskets === 1 ? basket_value : null,
+			programme_name: partnership.programme_name,
+			basket_value: partnership.programme_shows_baskets === 1 ? basket_value : null,
 		};
 	});
 }

@@ -73,7 +73,7 @@ export async function readPartnerships(
 	const ids = new Set([...clicks.values()].flat().flatMap((click) => click?.partnershipId ?? []));
 	const ofClicks = await writes.findPartnerships(db, [...ids]);
 	const byId = new Map<number | undefined, FoundPartnership>(
-		[...ofCodes, ...ofClicks].map((own) => [own.id, own]),
+		[...ofCodes, ...ofClicks].map((partnership) => [partnership.id, partnership]),
 	);
 	return {
 		ofCode,
@@ -106,7 +106,9 @@ export async function findNamedCredits(
 ): Promise<ReadonlyMap<number, NamedCredit>> {
 	const credits = await findCredits(db, conversionIds);
 	const ids = [...new Set([...credits.values()].flatMap((credit) => credit.partnership_id ?? []))];
-	const partnerships = new Map((await listPartnerships(db, "id", ids)).map((own) => [own.id, own]));
+	const partnerships = new Map(
+		(await listPartnerships(db, "id", ids)).map((partnership) => [partnership.id, partnership]),
+	);
 	return new Map(
 		[...credits].map(([id, credit]) => {
 			const partnership = partnerships.get(credit.partnership_id ?? 0) ?? null;

@@ -181,9 +181,13 @@ export function pagePartnerships(
 	programmeId: number,
 	request: PageRequest,
 ): Promise<ListPage<NamedPartnership>> {
-	const own = named(db).where("partnerships.programme_id", "=", programmeId);
+	const partnerships = named(db).where("partnerships.programme_id", "=", programmeId);
 	return readNewestFirst(request, (beforeId, limit) =>
-		own.where("partnerships.id", "<", beforeId).orderBy("partnerships.id", "desc").limit(limit).execute(),
+		partnerships
+			.where("partnerships.id", "<", beforeId)
+			.orderBy("partnerships.id", "desc")
+			.limit(limit)
+			.execute(),
 	);
 }
 
@@ -206,18 +210,18 @@ export function pagePartnerLinks(
 	partnershipIds: readonly number[],
 	request: PageRequest,
 ): Promise<ListPage<PartnerLink>> {
-	const own = db
+	const links = db
 		.selectFrom("partner_links")
 		.selectAll()
 		.where("partnership_id", "in", [NO_ID, ...partnershipIds]);
 	return readNewestFirst(request, (beforeId, limit) =>
-		own.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
+		links.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
 	);
 }
 
 export async function countPartnerLinks(db: Db, partnershipId: number): Promise<number> {
-	const own = db.selectFrom("partner_links").where("partnership_id", "=", partnershipId);
-	return (await own.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;
+	const links = db.selectFrom("partner_links").where("partnership_id", "=", partnershipId);
+	return (await links.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;
 }
 
 export function findPartnerLink(db: Db, column: "id" | "code", value: number | string) {
@@ -286,15 +290,16 @@ export async function insertApplication(
 }
 
 export async function countApplications(db: Db, programmeId: number): Promise<number> {
-	const own = db.selectFrom("applications").where("programme_id", "=", programmeId);
-	return (await own.select(({ fn }) => fn.countAll<number>().as("waiting")).executeTakeFirstOrThrow())
-		.waiting;
+	const applications = db.selectFrom("applications").where("programme_id", "=", programmeId);
+	return (
+		await applications.select(({ fn }) => fn.countAll<number>().as("waiting")).executeTakeFirstOrThrow()
+	).waiting;
 }
 
 /** Lists all open applications, the newest first. partners/applications limits their number. */
 export function listApplications(db: Db, programmeId: number): Promise<Application[]> {
-	const own = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
-	return own.orderBy("id", "desc").execute();
+	const applications = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return applications.orderBy("id", "desc").execute();
 }
 
 /** Returns undefined if the application does not exist, which includes one that was answered. */

@@ -37,7 +37,9 @@ const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 async function readList(c: WebContext, { store }: PageDeps) {
 	const partner = partnerOf(c);
 	const all = await listPartnerships(store.db, "partner_id", [partner.id]);
-	const nameOf = new Map(all.map((own) => [own.programme_public_id, own.programme_name]));
+	const nameOf = new Map(
+		all.map((partnership) => [partnership.programme_public_id, partnership.programme_name]),
+	);
 	const declared = declareFilters({
 		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
 		status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
@@ -54,7 +56,9 @@ async function readList(c: WebContext, { store }: PageDeps) {
 		isUnderstood: Object.keys(filters.problems).length === 0,
 		fields: declared.fields(filters, ["programme", "status", "from", "to", "zone"]),
 		filter: {
-			partnerships: all.filter((own) => programme === undefined || own.programme_public_id === programme),
+			partnerships: all.filter(
+				(partnership) => programme === undefined || partnership.programme_public_id === programme,
+			),
 			status,
 			soldFromMs: from === undefined ? undefined : dayStartMs(from, zone),
 			soldBeforeMs: to === undefined ? undefined : dayEndMs(to, zone),

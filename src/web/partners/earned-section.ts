@@ -21,7 +21,7 @@ import { type Content, type Html, html } from "../ui.ts";
 const FILTERS = declareFilters({
 	search: {
 		schema: z.string().trim().max(MAX_SEARCH_LENGTH, { error: "Enter a shorter part of the name." }),
-		field: (own) => ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID" }),
+		field: (field) => ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID" }),
 	},
 	from: day("Sold from"),
 	to: day("Sold until"),
@@ -142,9 +142,9 @@ export function moneyColumns<Row>(
 
 /** Shows the commission in each currency, with the number of sales. */
 function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
-	const own = totals.filter((total) => total.status === status);
-	if (own.length === 0) return html`<span class="faint">—</span>`;
-	return [...Map.groupBy(own, ({ currency }) => currency)].map(([currency, parts]) => {
+	const ofStatus = totals.filter((total) => total.status === status);
+	if (ofStatus.length === 0) return html`<span class="faint">—</span>`;
+	return [...Map.groupBy(ofStatus, ({ currency }) => currency)].map(([currency, parts]) => {
 		const minor = parts.reduce((sum, { commissionMinor }) => sum + commissionMinor, 0n);
 		const count = parts.reduce((sum, part) => sum + part.count, 0);
 		return html`<div>${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}<small class="secondary">${ui.countOf(count, "sale")}</small></div>`;
@@ -160,7 +160,7 @@ export async function partnershipTable(
 		title: "Partner" | "Programme";
 		/** Shown if there is no partnership. */
 		empty: Content;
-		hrefOf?: (own: NamedPartnership) => string;
+		hrefOf?: (partnership: NamedPartnership) => string;
 	},
 ): Promise<Content> {
 	const ids = rows.map(({ id }) => id);
@@ -169,7 +169,8 @@ export async function partnershipTable(
 	const { title, hrefOf = partnershipPath } = look;
 	const name = title === "Partner" ? "partner_name" : "programme_name";
 	const keptFromMs = deps.clock.nowMs() - deps.retentionDays * DAY_MS;
-	const isCut = asked.span.fromMs < keptFromMs && rows.some((own) => own.created_at_ms < keptFromMs);
+	const isCut =
+		asked.span.fromMs < keptFromMs && rows.some((partnership) => partnership.created_at_ms < keptFromMs);
 	const cut = ui.padded(
 		html`<p class="small">Clicks before ${ui.dayTag(keptFromMs)} are no longer on record.</p>`,
 	);
@@ -183,7 +184,8 @@ export async function partnershipTable(
 				{
 					title,
 					namesRow: true,
-					cell: (own) => html`<a class="break" href="${hrefOf(own)}">${own[name]}</a> ${stateOf(own)}`,
+					cell: (partnership) =>
+						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}`,
 				},
 				{ title: "Rate", isNumber: true, cell: rateOf },
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
@@ -203,17 +205,17 @@ export async function partnershipTable(
 	});
 }
 
-export function partnershipPath(own: NamedPartnership): string {
-	return programmePartnerPath(own.programme_public_id, own.public_id);
+export function partnershipPath(partnership: NamedPartnership): string {
+	return programmePartnerPath(partnership.programme_public_id, partnership.public_id);
 }
 
-export function stateOf(own: NamedPartnership): Html {
-	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = own;
+export function stateOf(partnership: NamedPartnership): Html {
+	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = partnership;
 	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
-	const ended = own.ended_by_staff === 1 ? "Ended by the network" : "Ended";
+	const ended = partnership.ended_by_staff === 1 ? "Ended by the network" : "Ended";
 	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
 }
 
-export function rateOf({ commission_rate: own, programme_rate: usual }: NamedPartnership): string {
-	return `${shortenRate(own ?? usual)} %`;
+export function rateOf({ commission_rate, programme_rate }: NamedPartnership): string {
+	return `${shortenRate(commission_rate ?? programme_rate)} %`;
 }

@@ -45,7 +45,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
 	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
-	const ids = rows.map((own) => own.id);
+	const ids = rows.map((partnership) => partnership.id);
 	const links = await pagePartnerLinks(deps.store.db, ids, { limit: 1 });
 	const isNew = !isStaff && isActive && links.rows.length === 0;
 	const first = html`<a href="${partnerLinksPath(id)}">Make your first link</a> to a shop. What it brings is listed here.`;
@@ -72,10 +72,10 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 						empty: isStaff
 							? "Add the first programme below. Then the partner can make links to its shop."
 							: "The network's staff add you to programmes. Then you can make links to their shops.",
-						hrefOf: (own) => {
-							if (isStaff) return partnershipPath(own);
+						hrefOf: (partnership) => {
+							if (isStaff) return partnershipPath(partnership);
 							const { from, to, zone } = asked.query;
-							const query = { programme: own.programme_public_id, from, to, zone };
+							const query = { programme: partnership.programme_public_id, from, to, zone };
 							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),
@@ -92,10 +92,10 @@ function sayEnd(name: string): string {
 	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Only you, the staff, can resume them.`;
 }
 
-function termsOf({ terms, created_at_ms: sinceMs, ...own }: NamedPartnership): Html {
-	const days = own.programme_click_days;
+function termsOf({ terms, created_at_ms: sinceMs, ...partnership }: NamedPartnership): Html {
+	const days = partnership.programme_click_days;
 	return ui.more(
-		html`<span class="break">${own.programme_name}</span>`,
+		html`<span class="break">${partnership.programme_name}</span>`,
 		html`<p>A sale is credited to the last click of the ${days === 1 ? "day" : `${days} days`} before it.</p>`,
 		terms === ""
 			? html`<p>The programme had no other terms on ${ui.dayTag(sinceMs)}.</p>`

@@ -107,8 +107,8 @@ async function makeSection(
 	}
 	const programmeIds = active.map(({ programme_id }) => programme_id);
 	const hosts = await findLandingHosts(store.db, programmeIds);
-	const isReady = (own: NamedPartnership) =>
-		own.programme_credits_partners === 1 && hosts.has(own.programme_id);
+	const isReady = (partnership: NamedPartnership) =>
+		partnership.programme_credits_partners === 1 && hosts.has(partnership.programme_id);
 	const options = active
 		.filter(isReady)
 		.map(({ public_id: value, programme_name: name, programme_id: id }) => {
@@ -116,7 +116,9 @@ async function makeSection(
 			return { value, label: `${name} (${names})` };
 		});
 	const form = FORM.show(c, { action, looks: { partnership: { options } }, send: "Make link" });
-	const others = active.filter((own) => !isReady(own)).map((own) => own.programme_name);
+	const others = active
+		.filter((partnership) => !isReady(partnership))
+		.map((partnership) => partnership.programme_name);
 	const why = html`<p class="soft break">No links yet to ${others.join(", ")}, because the programme does not credit partners or has not named its shop's addresses. Ask its owner.</p>`;
 	const parts = [options.length === 0 ? null : form, others.length === 0 ? null : why];
 	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });

@@ -88,8 +88,10 @@ async function readPage({ store: { reader: db } }: PageDeps, request: Parameters
 		...page,
 		partnershipIds: partnerships.map(({ id }) => id),
 		linesOf: (totals: readonly PartnershipTotal[]): readonly Total[] =>
-			partnerships.flatMap((own) =>
-				totals.flatMap((total) => (total.partnershipId === own.id ? { ...own, ...total } : [])),
+			partnerships.flatMap((partnership) =>
+				totals.flatMap((total) =>
+					total.partnershipId === partnership.id ? { ...partnership, ...total } : [],
+				),
 			),
 	};
 }

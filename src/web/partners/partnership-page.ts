@@ -29,10 +29,14 @@ const FORM = declareForm({
 });
 
 /** Finds the partnership in the address. One of another programme is answered with 404. */
-function about(verb: (c: WebContext, deps: WebDeps, own: NamedPartnership) => Promise<Response>): Answer {
+function about(
+	verb: (c: WebContext, deps: WebDeps, partnership: NamedPartnership) => Promise<Response>,
+): Answer {
 	return async (c, deps) => {
-		const own = await findPartnership(deps.store.db, c.req.param("partnershipId") ?? "");
-		return own?.programme_id === page.programmeOf(c).id ? verb(c, deps, own) : answerError(c, "not_found");
+		const partnership = await findPartnership(deps.store.db, c.req.param("partnershipId") ?? "");
+		return partnership?.programme_id === page.programmeOf(c).id
+			? verb(c, deps, partnership)
+			: answerError(c, "not_found");
 	};
 }
 
@@ -52,19 +56,23 @@ const RESUME = {
 
 export const showPartnership = about(renderPartnership);
 
-async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartnership): Promise<Response> {
-	const { programme_public_id: programmeId, partner_public_id: partner, terms } = own;
+async function renderPartnership(
+	c: WebContext,
+	deps: WebDeps,
+	partnership: NamedPartnership,
+): Promise<Response> {
+	const { programme_public_id: programmeId, partner_public_id: partner, terms } = partnership;
 	const isStaff = page.standingOf(c) === "staff";
-	const codes = (await listCodes(deps.store.db, [own.id])).map(({ code }) => code);
+	const codes = (await listCodes(deps.store.db, [partnership.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
-	const change = own.ended_at_ms === null ? END : RESUME;
+	const change = partnership.ended_at_ms === null ? END : RESUME;
 	const values = {
-		rate: own.commission_rate === null ? "" : shortenRate(own.commission_rate),
+		rate: partnership.commission_rate === null ? "" : shortenRate(partnership.commission_rate),
 		codes: codes.join("\n"),
 	};
-	const usual = `Leave empty to use the programme's rate, ${shortenRate(own.programme_rate)} %.`;
+	const usual = `Leave empty to use the programme's rate, ${shortenRate(partnership.programme_rate)} %.`;
 	const form = FORM.show(c, {
-		action: partnershipPath(own),
+		action: partnershipPath(partnership),
 		shown: isStaff ? ["shown", "rate", "codes"] : ["shown", "codes"],
 		values: { ...values, shown: String(new URLSearchParams(values)) },
 		looks: { rate: { hint: `${usual} It applies to sales recorded from now on.` } },
@@ -72,22 +80,22 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 	});
 	const next = await nextStep(c, deps, page.programmeOf(c));
 	const facts = ui.facts([
-		["State", stateOf(own)],
-		["Commission", rateOf(own)],
+		["State", stateOf(partnership)],
+		["Commission", rateOf(partnership)],
 		["Terms when it began", terms === "" ? "none" : html`<span class="typed">${terms}</span>`],
 		...(page.may(c, "manage") ? [] : [["Coupon codes", codes.join(", ") || "none"] as const]),
 	]);
 	return page.answerPage(c, {
-		title: own.partner_name,
+		title: partnership.partner_name,
 		active: "programme-partners",
 		body: [
 			ui.pageHeader({
-				title: own.partner_name,
-				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${own.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${own.partner_name}</a>` : null}`,
+				title: partnership.partner_name,
+				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${partnership.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${partnership.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage") && (isStaff || own.ended_by_staff === 0)
-						? ui.buttonForm({ ...change, action: `${partnershipPath(own)}/change` })
+					page.may(c, "manage") && (isStaff || partnership.ended_by_staff === 0)
+						? ui.buttonForm({ ...change, action: `${partnershipPath(partnership)}/change` })
 						: null,
 				],
 			}),
@@ -97,7 +105,7 @@ async function renderPartnership(c: WebContext, deps: WebDeps, own: NamedPartner
 				title: "Partnership",
 				body: ui.padded(facts, page.may(c, "manage") ? form : null),
 			}),
-			await linkSection(c, deps, partnershipPath(own), [own]),
+			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
 		],
 	});
 }
@@ -108,26 +116,26 @@ async function showAgain(c: WebContext, deps: WebDeps, { publicId }: Partnership
 	return now === undefined ? answerError(c, "not_found") : renderPartnership(c, deps, now);
 }
 
-function addressOf(own: NamedPartnership): PartnershipAddress {
-	return { programmeId: own.programme_id, publicId: own.public_id };
+function addressOf(partnership: NamedPartnership): PartnershipAddress {
+	return { programmeId: partnership.programme_id, publicId: partnership.public_id };
 }
 
-export const save = about(async (c, deps, own) => {
+export const save = about(async (c, deps, partnership) => {
 	const typed = await FORM.read(c);
 	const { rate = "", codes = "" } = Object.fromEntries(new URLSearchParams(typed.shown));
 	const shown = typed.shown === "" ? undefined : { rate, codes };
-	const address = addressOf(own);
+	const address = addressOf(partnership);
 	const saved = await savePartnership(deps, page.makerOf(c), address, typed, shown);
-	if (saved.ok) return page.leadTo(c, partnershipPath(own), "Saved.");
+	if (saved.ok) return page.leadTo(c, partnershipPath(partnership), "Saved.");
 	const isOvertaken = saved.fault.code === "changed_meanwhile";
 	return FORM.refuse(c, saved, () => showAgain(c, deps, address), isOvertaken ? {} : undefined);
 });
 
-export const change = about(async (c, deps, own) => {
+export const change = about(async (c, deps, partnership) => {
 	const to = (await readTextFields(c, ["to"])).to === "ended" ? "ended" : "active";
-	const address = addressOf(own);
+	const address = addressOf(partnership);
 	const changed = await changeState(deps, page.makerOf(c), address, to);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => showAgain(c, deps, address));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
-	return page.leadTo(c, partnershipPath(own), text);
+	return page.leadTo(c, partnershipPath(partnership), text);
 });

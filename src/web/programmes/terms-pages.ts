@@ -264,16 +264,16 @@ function ownerForm(c: WebContext, programme: Programme): Html {
 }
 
 function fixedFacts(programme: Programme, standing: Standing): Html {
-	const own: readonly (readonly [string, Content])[] = [
+	const facts: readonly (readonly [string, Content])[] = [
 		["Programme ID", ui.copyable(programme.public_id, "the programme's ID")],
 		["Currency", programme.currency],
 		["Since", ui.dayTag(programme.created_at_ms)],
 	];
-	if (standing === "staff") return ui.facts(own);
+	if (standing === "staff") return ui.facts(facts);
 	const days = ui.countOf(programme.approval_days, "day");
 	const partners = html`<a href="${programmePartnersPath(programme.public_id)}">Partners</a>`;
 	return html`${ui.facts([
-		...own,
+		...facts,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
 		["Commission", `${ui.decimal(shortenRate(programme.commission_rate))} % of the basket`],
 		["Network fee", `${ui.decimal(shortenRate(programme.fee_rate))} % of the basket`],

@@ -55,12 +55,12 @@ const ACTIONS = AUDIT_ACTIONS.toSorted((one, other) => (sayAction(one) < sayActi
 const FILTERS = declareFilters({
 	person: {
 		schema: z.string().trim().toLowerCase(),
-		field: (own) => ui.textField({ ...own, label: "Person's email", type: "search" }),
+		field: (field) => ui.textField({ ...field, label: "Person's email", type: "search" }),
 	},
 	action: choice("What was done", "Anything", ACTIONS, sayAction),
 	programme: {
 		schema: z.string().trim(),
-		field: (own) => ui.textField({ ...own, label: "Programme ID", type: "search", placeholder: "prg_…" }),
+		field: (field) => ui.textField({ ...field, label: "Programme ID", type: "search", placeholder: "prg_…" }),
 	},
 	from: day("First day"),
 	to: day("Last day"),
