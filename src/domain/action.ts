@@ -1,26 +1,25 @@
-// What people do, as the audit log keeps it: one table says what an action is called on pages, in the audit log and in the
-// subject of a mail, who is mailed about it, and the sentence that the mail says. Whoever did it is told, too: their
-// session may be in somebody else's hands.
+// The actions of the audit log. One table says for each action its title on pages and in the subjects of mails, who is mailed
+// about it, and the sentence of the mail. The person who acted is mailed too, because their session may be stolen.
 
 import { quote } from "./mail-text.ts";
 import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";
 
-/** Who is mailed: the person whose account it is, or the owners of the programme. */
+/** The recipients of a mail: the person whose account it is, or the owners of the programme. */
 type Audience = "person" | "owners";
 
-/** What was done, of an audit entry. */
+/** The part of an audit entry that says what was done. */
 interface Done {
 	action: string;
-	/** The public id or e-mail of what it was done to. */
+	/** Public id or email address of the object or person that was changed. */
 	subject: string | null;
 	detail: string | null;
 }
 
-/** What a mail says of it has gaps, which `FILLINGS` fill; it goes on with who did it. */
+/** A title alone if nobody is mailed. The sentence has gaps in braces, which `FILLINGS` fills. The mail then says who did it. */
 type ActionKind = string | readonly [title: string, tells: Audience, says: string];
 
-/** `area.what-happened`; a new one is added here, none is renamed, because old entries keep theirs. */
+/** Names have the form `area.what-happened`. New ones are added here. None is renamed, because stored entries keep theirs. */
 const ACTIONS = {
 	"person.signed_in": "Signed in",
 	"person.signed_out": "Signed out",
@@ -113,8 +112,6 @@ const ACTIONS = {
 	"import.discarded": "Import discarded",
 	"import.finished": "Import finished",
 	"conversion.decided": "Conversion decided",
-	// Written by 1.0.
-	"conversions.decided": "Conversions decided",
 	"decisions.prepared": "Decisions prepared",
 	"decisions.started": "Decisions started",
 	"decisions.stopped": "Decisions stopped",
@@ -133,7 +130,7 @@ const ACTIONS = {
 export type AuditAction = keyof typeof ACTIONS;
 export const AUDIT_ACTIONS = Object.keys(ACTIONS) as AuditAction[];
 
-/** What strangers chose is quoted. */
+/** Texts that people chose freely are quoted. */
 const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	who: ({ subject }) => subject ?? "A person",
 	subject: ({ subject }) => subject ?? "a person",
@@ -142,13 +139,13 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	"quoted detail": ({ detail }) => quote(detail ?? ""),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
-	// Older entries say what kind of person it was.
+	// The detail of an entry about staff or partners is not a role.
 	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
 	access: ({ detail }) => (detail === "invitation" ? "invitation" : "access"),
 	ended: ({ detail }) => (detail === "invitation" ? "withdrawn" : "ended"),
 };
 
-/** Entries of later versions read as well: "postback_url.saved" as "Postback url saved". */
+/** Returns the title. An action of a later version gets its name as title, such as "Postback url saved". */
 export function sayAction(action: string): string {
 	const [title] = readKind(action);
 	if (title !== undefined) return title;
@@ -156,12 +153,12 @@ export function sayAction(action: string): string {
 	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Undefined for what nobody is mailed about. */
+/** Returns undefined if nobody is mailed about the action. */
 export function audienceOf(action: string): Audience | undefined {
 	return readKind(action)[1];
 }
 
-/** The sentence of a mail. */
+/** Returns the sentence of the mail. */
 export function sayDone(done: Done): string {
 	const says = readKind(done.action)[2] ?? sayAction(done.action);
 	return says.replace(/\{(.+?)\}/g, (_gap, name: string) => FILLINGS[name]?.(done) ?? "");
@@ -175,8 +172,8 @@ function readKind(action: string): readonly [title?: string, tells?: Audience, s
 }
 
 /**
- * Not in a flood: the first change is told at once, those that follow within this time go together in one mail.
- * Shorter for an account, where every minute counts and nobody but its owner (or a thief) makes changes.
+ * Minimum time between two mails. The first change is mailed at once, and all changes within this time go into one mail. It is
+ * shorter for an account, where every minute counts and only its owner, or a thief, makes changes.
  */
 export const TELL_INTERVALS_MS: Readonly<Record<Audience, number>> = {
 	person: MINUTE_MS,
@@ -189,10 +186,10 @@ function sayKey(detail: string | null): string {
 	return name === "" ? ` ${shown}` : ` ${shown} (${quote(name)})`;
 }
 
-// A key as people tell it from others, in the audit log and in mails: its last characters, and what they call it.
+// The label of an API key in the audit log and in mails: its last characters and its name.
 
 interface KeyLabel {
-	/** "rbk_…1a2b" */
+	/** Text such as "rbk_…1a2b". */
 	shown: string;
 	name: string;
 }
@@ -201,7 +198,7 @@ export function showKey(hint: string): string {
 	return `rbk_…${hint}`;
 }
 
-/** "rbk_…1a2b Shop server": one text, because an audit entry has one for what it is about. */
+/** Returns text such as "rbk_…1a2b Shop server". It is one text, because an audit entry has one field for it. */
 export function writeKeyLabel({ hint, name }: { hint: string; name: string }): string {
 	return `${showKey(hint)} ${name}`;
 }

@@ -1,24 +1,24 @@
-// Who may do what in a programme: one closed table. Everything else asks it: the guard before each page, the page that
-// offers a button, the use case that hands something out.
+// The rights of each role in a programme, in one table. The guards of pages, the buttons on pages and the use cases all ask
+// this table.
 
-/** Whose people somebody is: a shop's, or the network's own. */
+/** People of shops and partners are "shop". People of the network are "staff". */
 export type PersonKind = "shop" | "staff";
 
-/** What somebody of a shop is in one programme. */
+/** Roles of a shop's people in one programme. */
 export const PROGRAMME_ROLES = ["owner", "developer", "viewer"] as const;
 export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
 
-/** What somebody is to a programme: one of its people, or staff, who look after all of them. */
+/** A person's position in a programme: their role there, or staff, who look after all programmes. */
 export type Standing = ProgrammeRole | "staff";
 
 /** The authority behind a change to a programme: a person's standing, or a party that needs none and may do everything. */
 export type Authority = Standing | "command line" | "service";
 
 /**
- * look: read everything of the programme but what is made of its secrets.
+ * look: read everything of the programme except what is computed with its secrets.
  * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
- * decide: whatever moves money. Which decisions are whose is a question of the side: see conversions/decide.
- * manage: people and settings. Which settings are the network's is judged in programmes/programme-terms.
+ * decide: everything that moves money. conversions/decide says which side may make which decision.
+ * manage: people and settings. programmes/programme-terms says which settings only the network may change.
  */
 export const RIGHTS = ["look", "integrate", "decide", "manage"] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -34,7 +34,7 @@ export function grants(standing: Standing, right: Right): boolean {
 	return GRANTED[standing].includes(right);
 }
 
-/** What an API key is good for: sales and reversals, or approvals and rejections, too. */
+/** A key with "report" reports sales and reversals. A key with "decide" also approves and rejects. */
 export type KeyRight = "report" | "decide";
 
 export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
@@ -50,21 +50,21 @@ export function keyRightsOf(authority: Authority): readonly [KeyRight, ...KeyRig
 	return authority === "owner" || authority === "command line" ? ["decide", "report"] : ["report"];
 }
 
-/** Whether the network asks its own people to have an authenticator: a setting. */
+/** Setting that says whether the network requires its staff to have an authenticator. */
 export type StaffAuthenticator = "optional" | "required";
 export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
 
-/** Shops decide for themselves about their people. */
+/** The setting applies to staff only. Shops decide about their own people. */
 export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: PersonKind): boolean {
 	return setting === "required" && kind === "staff";
 }
 
-/** Undefined for what is no role. */
+/** Returns undefined if the text is not a role. */
 export function readProgrammeRole(text: string): ProgrammeRole | undefined {
 	return PROGRAMME_ROLES.find((role) => role === text);
 }
 
-/** Each in half a sentence, for the page that offers them and the mail that invites. */
+/** Descriptions that continue a sentence such as "This role …", for pages and mails. */
 export const ROLE_SUMMARIES: Readonly<Record<ProgrammeRole, string>> = {
 	owner: "can do everything, including approving conversions and inviting people",
 	developer: "manages keys, the Postback URL and callbacks; cannot approve conversions or invite people",

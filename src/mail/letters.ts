@@ -77,13 +77,13 @@ function inviteTo(membership: Membership, isThere = false): { subject: string; l
 	const name = quote(membership.partner.name);
 	const programme = membership.accepted && quote(membership.accepted.name);
 	const what = programme
-		? `Your application to the programme ${programme} was accepted. You sign in for the partner ${name}.`
-		: `You are invited to sign in for the partner ${name}.`;
+		? `Your application to the programme ${programme} was accepted. Your partner account is ${name}.`
+		: `You are invited as the partner ${name}.`;
 	return {
 		subject: programme
 			? `Your application as a partner was accepted: ${programme}`
 			: `You're invited as a partner: ${name}`,
-		lines: [`${what} There you make links, and see what they bring and earn.`],
+		lines: [`${what} Sign in to create links, and to see your sales and earnings.`],
 	};
 }
 

@@ -72,7 +72,7 @@ export const ROUTES: readonly Route[] = [
 	// Signing in and out, forgotten passwords and one-time links.
 	page(paths.START_PATH, "anyone", signIn.showStart),
 	page(paths.SIGN_IN_PATH, "anyone", signIn.showSignIn),
-	form(paths.SIGN_IN_PATH, "anyone", signIn.takeIn),
+	form(paths.SIGN_IN_PATH, "anyone", signIn.submitSignIn),
 	page(paths.CODE_PATH, "anyone", signIn.showCodeForm),
 	form(paths.CODE_PATH, "anyone", signIn.enterCode),
 	form(paths.SIGN_OUT_PATH, "anyone", signIn.leave),

@@ -1,4 +1,4 @@
-// /account: one's own settings, the address, the password, the authenticator and the sessions on one page.
+// /account: a person's own settings, email address, password, authenticator and sessions on one page.
 
 import { MAIL_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
@@ -23,7 +23,7 @@ import { type Content, type Html, html } from "../ui.ts";
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
-/** With another id in each form of the page. */
+/** Each form of the page needs another id for its field. */
 function currentPassword(id: string): FormField {
 	const look = { type: "password", autocomplete: "current-password", isRequired: true } as const;
 	return { id, label: "Current password", ...look };
@@ -190,7 +190,7 @@ function authenticatorSection(c: WebContext, deps: WebDeps): Html {
 	});
 }
 
-/** Also on the page that staff are led to who must have one. */
+/** Shown here, and on the page to which staff are led who must have an authenticator. */
 export function authenticatorStart(c: WebContext): Html {
 	return AUTHENTICATOR_FORM.show(c, {
 		action: AUTHENTICATOR_PATH,
@@ -199,7 +199,7 @@ export function authenticatorStart(c: WebContext): Html {
 	});
 }
 
-/** Whoever must have one moves it to a new phone. */
+/** The form to turn the authenticator off. A person who must have one can only move it to a new phone. */
 function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 	const look = isRequired
 		? {
@@ -216,7 +216,7 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 	});
 }
 
-// Where a person is signed in, and the buttons that end it.
+// The sessions of the person, with buttons that end them.
 
 function sessionsSection(c: WebContext, sessions: readonly Session[]): Html {
 	const ownId = c.get("sessionId");
@@ -275,7 +275,7 @@ export async function endOtherSessions(c: WebContext, deps: WebDeps): Promise<Re
 	return page.leadTo(c, SESSIONS, "All your other sessions have ended.");
 }
 
-/** In this order: Edge also calls itself Chrome, and Chrome also calls itself Safari. */
+/** The order matters, because Edge also calls itself Chrome, and Chrome also calls itself Safari. */
 const BROWSERS: readonly (readonly [mark: RegExp, name: string])[] = [
 	[/\bEdgA?\//, "Edge"],
 	[/\bOPR\//, "Opera"],
@@ -293,7 +293,7 @@ const SYSTEMS: readonly (readonly [mark: RegExp, name: string])[] = [
 	[/\bLinux\b/, "Linux"],
 ];
 
-/** A browser as people know it: "Firefox on Linux". Good enough to recognise one's own; nothing depends on it. */
+/** Returns a name such as "Firefox on Linux", by which people recognise their own browser. Nothing else depends on it. */
 export function describeBrowser(userAgent: string): string {
 	const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1] ?? "Unknown browser";
 	const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];

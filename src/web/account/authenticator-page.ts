@@ -1,4 +1,4 @@
-// /account/authenticator: the QR code and the backup codes, shown once, and the code that proves it works.
+// /account/authenticator: shows the QR code and the backup codes once, and asks for the code that proves that the app works.
 
 import { renderSVG } from "uqr";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
@@ -25,13 +25,13 @@ import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-page.ts";
 
-/** Of the account page. */
+/** The section of the account page. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
 
 const CONFIRM_FORM = declareForm({
-	/** The page itself holds the set-up, so that a mistyped code does not take it away; nothing is kept on our side. */
+	/** The page itself holds the set-up in hidden fields, so that it is shown again after a mistyped code. */
 	uri: HIDDEN,
 	backupCodes: HIDDEN,
 	code: {
@@ -48,7 +48,7 @@ export async function showSetUp(c: WebContext): Promise<Response> {
 	return viewerOf(c).awaitsAuthenticator ? showDuty(c) : c.redirect(SECTION, 303);
 }
 
-/** Answered at once, without a redirect: secret and codes are in this answer alone and kept nowhere. */
+/** Answers without a redirect, because the secret and the codes are shown only in this answer. */
 export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
 	const viewer = viewerOf(c);
@@ -93,7 +93,7 @@ function ownerOf(c: WebContext): AuthenticatorOwner {
 	return { ...makerOf(c), email: viewerOf(c).email };
 }
 
-/** Where staff are led who must have an authenticator and have none. */
+/** The page to which staff are led who must have an authenticator and have none. */
 function showDuty(c: WebContext): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
@@ -110,7 +110,7 @@ function showDuty(c: WebContext): Promise<Response> {
 	});
 }
 
-/** Without a set-up: the form came from elsewhere, and only a code can be entered. */
+/** Shows the set-up and asks for a code. The set-up is undefined if the form did not come from our page. */
 function showKey(c: WebContext, setup: AuthenticatorSetup | undefined): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
@@ -143,7 +143,7 @@ function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string):
 }
 
 function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): Content {
-	// Who must have one has nowhere else to go.
+	// A person who must have an authenticator can only start over.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
 	const away = { label: isLaterPossible ? "Not now" : "Start over", href: AUTHENTICATOR_PATH };
 	return ui.section({
@@ -159,7 +159,7 @@ function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): C
 	});
 }
 
-/** As an image, because the policy of our pages allows no style attributes inside a drawing. */
+/** Returns an image, because the content security policy of our pages allows no style attributes in inline SVG. */
 function qrCode(text: string): string {
 	return `data:image/svg+xml;base64,${Buffer.from(renderSVG(text)).toString("base64")}`;
 }

@@ -45,10 +45,7 @@ test("an invited partner who chooses a password is led to the earnings page", as
 	const path = new URL(invited.value.link).pathname;
 	const browser = site.browser();
 	const page = await browser.open(path);
-	match(
-		page.text,
-		/You are invited to sign in for the partner <strong class="break">Blog &lt;b&gt;<\/strong>/,
-	);
+	match(page.text, /You are invited as the partner <strong class="break">Blog &lt;b&gt;<\/strong>/);
 	const accepted = await browser.submit(path, { name: "Pia", password: PASSWORD });
 	deepEqual([accepted.status, accepted.location], [303, "/programmes"]);
 	const start = await browser.open("/programmes");

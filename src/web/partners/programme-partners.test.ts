@@ -407,7 +407,7 @@ test("an accepted partner of another programme joins this one too, and the perso
 		mails.map(({ to }) => to),
 		[email],
 	);
-	assert.match(mails[0]?.text ?? "", /You sign in for the partner "Ann"/);
+	assert.match(mails[0]?.text ?? "", /Your partner account is "Ann"/);
 	assert.match(mails[0]?.text ?? "", /Sign in as usual/);
 	assert.match(mails[0]?.text ?? "", /If you did not expect this mail, ask the network's staff/);
 	assert.doesNotMatch(mails[0]?.text ?? "", /ignore|welcome\//);
@@ -449,7 +449,7 @@ test("without mail, staff see the link of an accepted applicant, and owners are 
 	const { email } = await addPartner(site, "Cleo");
 	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
-	assert.match((await site.browser().open(link)).text, /You are invited to sign in for the partner/);
+	assert.match((await site.browser().open(link)).text, /You are invited as the partner/);
 	assert.doesNotMatch((await staff.open(path)).text, LINK);
 });
 

@@ -1,5 +1,5 @@
-// Asked before somebody's access ends: what ends with it, and which of the API keys that they issued. All of those are
-// ticked; a key that a shop's systems still need, and that the person has no copy of, can be left in use.
+// The page that asks before a person's access ends. It lists what ends, and the API keys that the person issued. All keys are
+// ticked. A key that the shop's systems still need, and of which the person has no copy, can be unticked.
 
 import { showKey } from "../../domain/action.ts";
 import { type EndingPreview, previewEnding } from "../../people/end-access.ts";
@@ -13,7 +13,7 @@ import { peoplePath, STAFF_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** At the address of the form that it leads to: `remove`, `leave` or `deactivate`. */
+/** The page has the same address as the form that it sends: `remove`, `leave` or `deactivate`. */
 export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = c.get("programme") ?? null;
 	const isLeaving = c.req.path.endsWith("/leave");
@@ -24,7 +24,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 	const isStaff = programme === null && person.kind === "staff";
 	const isHere = programme !== null && (await findRole(db, programme.id, person.id)) !== undefined;
 	if (!isStaff && !isHere) {
-		// Staff see every programme and are in none.
+		// Staff see every programme and have a role in none.
 		if (!isLeaving || programme === null) return answerError(c, "not_found");
 		return page.leadTo(c, peoplePath(programme.public_id), "You are not in this programme.", "info");
 	}

@@ -1,6 +1,6 @@
-// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people) and the staff (/people): who has
-// joined, who still has a link to open, what can be done about them, and the form that invites another. Owners and staff
-// invite, change roles and remove; everybody else in a programme sees the list.
+// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people) and the staff (/people). The page lists
+// who has joined and who has an open link, and has a form to invite others. Owners and staff invite, change roles and
+// remove people. Everybody else in a programme only sees the list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
@@ -52,7 +52,7 @@ const INVITE_FORM = declareForm({
 	},
 });
 
-/** Whose people they are; the staff where it is neither. */
+/** The programme or partner whose people are listed. Neither is given for the staff. */
 function groupHere(c: WebContext): { programme: Programme | undefined; partner: Partner | undefined } {
 	return { programme: c.get("programme"), partner: c.get("partner") };
 }
@@ -110,7 +110,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	return page.leadTo(c, pathHere(c), said);
 }
 
-/** Whoever leaves is signed out everywhere, as everybody is whose access ends. */
+/** A person who leaves is signed out everywhere, as everybody whose access ends. */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const left = await leaveProgramme(deps, page.makerOf(c), programme, await readKeptKeys(c));
@@ -118,7 +118,7 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
 
-/** Of the staff, or of a partner's people. */
+/** Removes a member of staff, or a person of a partner. */
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { partner } = groupHere(c);
 	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
@@ -129,7 +129,7 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
 }
 
-/** Those that were listed and are not ticked: one that was issued since the page was shown ends, too. */
+/** Returns the keys that were listed and not ticked. A key that was issued after the page was shown is not among them, so it ends. */
 async function readKeptKeys(c: WebContext): Promise<string[]> {
 	const { listed = [], end = [] } = await c.req.parseBody({ all: true });
 	const ended = new Set([end].flat());
@@ -150,7 +150,7 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 	return `${name === "" ? email : name}'s access ended${said === null ? "" : `: ${said}`}.`;
 }
 
-/** Staff are shown every link. */
+/** Shows the invitations as rows of the list. Staff see every link. */
 export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
@@ -163,9 +163,9 @@ export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 }
 
 /**
- * Whether or not they have an account: they look the same until they accept. An invitation that ended because its
- * recipient chose a new password, or lost access elsewhere, would tell an owner that there is such an account: to
- * owners it looks as before until its time is over.
+ * An invited address looks the same whether or not it has an account, until the invitation is accepted. An invitation ends
+ * early if its recipient chose a new password or lost access elsewhere. Owners see it unchanged until it expires, because
+ * the early end would reveal that the account exists.
  */
 function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: boolean): ListedPerson {
 	const { withdrawn, role, public_id: publicId, email, expires_at_ms: endsAtMs } = invitation;
@@ -185,9 +185,9 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: 
 }
 
 const LESSER_ROLE =
-	" Whoever gets a lesser role also loses what their API keys could do beyond it: a developer's keys only report, and a viewer's are revoked.";
+	" A lower role also limits the API keys that the person issued. The keys of a developer can only report sales, and the keys of a viewer are revoked.";
 
-/** `invited`: its link is in the answer itself, shown this once. It must not pass through an address or a cookie. */
+/** `invited` holds a link that is shown only in this answer. It must not pass through an address or a cookie. */
 export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const { programme, partner } = groupHere(c);
 	const isStaff = page.viewerOf(c).kind === "staff";
@@ -228,7 +228,7 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 	});
 }
 
-/** Of a programme with those who are invited and have not joined. */
+/** Lists the people. The list of a programme includes those who were invited and have not joined. */
 async function peopleHere(
 	c: WebContext,
 	{ store, clock }: WebDeps,
@@ -251,13 +251,13 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	const isOfStaff = programme === undefined && partner === undefined;
 	const { publicId: selfId, kind } = page.viewerOf(c);
 	const owners = people.filter(({ id, role }) => id !== null && role === "owner");
-	// The last owner stays, and nobody of the staff ends their own access.
+	// The last owner cannot be removed, and members of staff cannot end their own access.
 	const mustStay = (person: ListedPerson) =>
 		isOfStaff ? person.publicId === selfId : owners.length === 1 && owners.includes(person);
 	const actionsOf = (person: ListedPerson): PersonAction[] => {
 		if (person.publicId === selfId && kind !== "staff" && !mustStay(person)) return [LEAVE];
 		if (!mayManage) return [];
-		// Staff hand over links for new passwords; nobody makes one for themselves.
+		// Staff hand over password links, but nobody makes one for themselves.
 		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
 		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
 		const end = endAction(person, isOfStaff ? "staff" : partner);
@@ -278,13 +278,13 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
-			// Whether they have an authenticator concerns all of the staff; owners keep it to themselves.
+			// Staff see which colleagues have an authenticator. Owners do not see it of their people.
 			...(programme === undefined
 				? [state, ...(isOfStaff ? [{ title: "Authenticator", cell: authenticatorState }] : [])]
 				: [
 						{
 							title: "Role",
-							// An invitation that waits is withdrawn and sent anew.
+							// The role of an open invitation cannot be changed. It is withdrawn and sent again.
 							cell: (person: ListedPerson) =>
 								roleCell(path, person, mayManage && person.id !== null && !mustStay(person)),
 						},
@@ -326,7 +326,7 @@ function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Ht
 	return hasAuthenticator ? ui.badge("good", "On") : ui.badge("plain", "Off");
 }
 
-/** Chosen where it can be changed; the last owner stays one. */
+/** A list to choose the role from, or plain text if it cannot be changed, as for the last owner. */
 function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html | string {
 	const { role, email, publicId } = person;
 	if (role === null) return "";
@@ -344,7 +344,7 @@ function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html 
 
 interface PersonAction extends ui.Button {
 	action: string;
-	/** On a page of its own, at the same address: see end-access-page.ts. */
+	/** Whether a page of its own asks first (end-access-page.ts). */
 	asksFirst?: true;
 }
 
@@ -356,12 +356,12 @@ const LEAVE: PersonAction = {
 	asksFirst: true,
 };
 
-/** Undefined: of a programme. */
+/** The kind is undefined for the people of a programme. */
 function endAction({ id, publicId, email }: ListedPerson, of: "staff" | Partner | undefined): PersonAction {
 	const [verb, label] = of === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
 	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
 	if (id === null) {
-		// Nobody yet: what ends is the invitation.
+		// The address has no role yet, so only the invitation ends.
 		return {
 			...end,
 			label: "Withdraw",
@@ -390,7 +390,7 @@ function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPer
 		: { action, label: "Invite again", ariaLabel: `Invite ${email} again` };
 }
 
-/** The link, shown once to whoever made it, and whether it was mailed. */
+/** Shows the link once to the person who made it, and says whether it was mailed. */
 export function invitationCard(invited: SentLink, where = "the programme"): Html {
 	const onlyHere = sayOpensOnlyHere(invited.link ?? "");
 	return ui.section({

@@ -211,7 +211,7 @@ for (const role of ["developer", "viewer"] as const) {
 			: /was owner\)\. 3 API keys and 1 prepared secret were ended\./;
 		const { text } = await browser.open(path);
 		assert.match(text, told);
-		assert.match(text, /Whoever gets a lesser role also loses what their API keys/);
+		assert.match(text, /A lower role also limits the API keys that the person issued/);
 		const report = ["report", true];
 		const revoked = [
 			["decide", false],

@@ -203,7 +203,7 @@ test("the audit log shows people, orders, callbacks, keys and files by name and 
 	const person = await site.addOwner(programme, undefined, "Olga Owner");
 	await note("conversion.decided", ids.conversionId, "reject (FRAUD)");
 	await note("delivery.resent", ids.deliveryId);
-	await note("conversions.decided", ids.jobId, "3 conversions changed");
+	await note("decisions.finished", ids.jobId, "3 conversions changed");
 	await note("person.role_changed", person.email, "viewer → owner");
 	await note("key.issued", ids.keyId, "rbk_…1a2b Till");
 	await note("programme.created", programme.public_id);

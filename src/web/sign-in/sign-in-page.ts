@@ -1,5 +1,5 @@
-// Signing in, in its two steps, and out again. /sign-in: e-mail and password. /sign-in/code: the second step for those
-// who have an authenticator. /forgot-password: asks for a link by mail.
+// Signing in and out. /sign-in asks for email and password, /sign-in/code for the code of an authenticator, and
+// /forgot-password sends a link by mail.
 
 import { requestPasswordReset } from "../../people/passwords.ts";
 import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
@@ -14,7 +14,7 @@ import { button, codeBlock, type Html, html, linkButton, message } from "../ui.t
 const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };
 
 const SIGN_IN_FORM = declareForm({
-	/** Where they wanted to go; empty for the start. */
+	/** The page that the visitor asked for, or empty for the start page. */
 	next: HIDDEN,
 	email: EMAIL,
 	password: { label: "Password", type: "password", autocomplete: "current-password", isRequired: true },
@@ -50,7 +50,7 @@ export async function showSignIn(c: WebContext, { store }: WebDeps): Promise<Res
 	return answerSignIn(c, next, (await hasStaffWithPassword(store.db)) ? null : FIRST_START);
 }
 
-export async function takeIn(c: WebContext, deps: WebDeps): Promise<Response> {
+export async function submitSignIn(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, password, next: asked } = await SIGN_IN_FORM.read(c);
 	const next = ownPath(asked) ?? "";
 	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
@@ -81,7 +81,7 @@ export async function showCodeForm(c: WebContext): Promise<Response> {
 export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { code, next: asked } = await CODE_FORM.read(c);
 	const next = ownPath(asked) ?? "";
-	// Somebody with a session would be asked about that one instead of the sign-in under way.
+	// A visitor who is signed in needs no code.
 	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
 	const confirmed = await confirmSignIn(deps, code, c.get("visitor"));
 	if (!confirmed.ok) {
@@ -133,7 +133,7 @@ export async function requestLink(c: WebContext, deps: WebDeps): Promise<Respons
 
 const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 
-/** Whose machine it is, and where on it, is nobody's business here. */
+/** The command without a path, because a stranger must not learn about the machine. */
 const LINK_COMMAND = `${OWN_COMMAND} user link --email you@example.com`;
 
 const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>

@@ -1,5 +1,5 @@
-// /welcome/:token: where every one-time link leads. Makes the first staff account, lets an invited person in, adds a
-// programme to an account, or takes a new password.
+// /welcome/:token: the page of every one-time sign-in link. It creates the first staff account, lets an invited person join,
+// adds a programme to an account, or takes a new password.
 
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
@@ -67,13 +67,13 @@ async function goOn(
 	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
-	// A link that chooses no password lets nobody in: whoever is not signed in here does that with their own.
+	// A link without a new password signs nobody in. A person who is not signed in here uses their own password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	if (purpose === "address_mail") {
 		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
 		return leadTo(c, path, `Your email address is now ${person.email}.`);
 	}
-	// An owner begins where they can invite their developer, and everybody else where the work is.
+	// An owner starts on the overview, where they can invite a developer. Everybody else starts with the integration.
 	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
 	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
 	const path = programme === null ? start : pathOf(programme.public_id);
@@ -88,8 +88,8 @@ async function goOn(
 }
 
 /**
- * With the password they have just chosen; their authenticator, if they have one, is asked for all the same. `said`: what
- * has happened, also when they are not let in.
+ * Signs the person in with the password that they have just chosen. Their authenticator is still asked for. `said` tells what
+ * has happened, even if they cannot be signed in.
  */
 async function letIn(
 	c: WebContext,
@@ -110,14 +110,14 @@ async function letIn(
 	return c.redirect(path, 303);
 }
 
-/** What the page behind a one-time link asks for, by what the link is for. */
+/** The texts and fields of the page for one kind of link. */
 interface Parts {
 	title: string;
 	lead: Content;
 	asks: readonly ("email" | "name" | "password")[];
-	/** Shown where it is not asked for. */
+	/** The address to show if it is not asked for. */
 	email?: string;
-	/** As we know them already. */
+	/** The name that is stored already. */
 	name?: string;
 	passwordLabel?: string;
 	button: string;
@@ -138,8 +138,8 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 				title,
 				lead:
 					opened.partnerName === null
-						? "Choose a password to sign in with."
-						: html`You are invited to sign in for the partner <strong class="break">${opened.partnerName}</strong>. You make links, and see what they bring and earn. Choose a password to sign in with.`,
+						? "Choose a password to sign in."
+						: html`You are invited as the partner <strong class="break">${opened.partnerName}</strong>. Here you create links, and see your sales and earnings. Choose a password to sign in.`,
 				asks: ["name", "password"],
 				email: opened.person.email,
 				name: opened.person.name,
@@ -151,7 +151,7 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
-						: " Choose a password to sign in with."
+						: " Choose a password to sign in."
 				}`,
 				asks: opened.hasAccount ? [] : ["name", "password"],
 				email: opened.email,
@@ -180,13 +180,13 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 	}
 }
 
-/** Shown, not asked; the hidden copy is for password managers. */
+/** Shows the address. The hidden field is for password managers. */
 function knownEmail(email: string): Content {
 	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
 		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
 }
 
-/** What it was for is not known any more. */
+/** The link is gone, so the page cannot say what it was for. */
 function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
 	const body = html`<p>${detail}</p>
 		<p>${linkButton({ label: "Go to sign-in", href: paths.SIGN_IN_PATH, tone: "primary" })}</p>
