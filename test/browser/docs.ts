@@ -84,6 +84,20 @@ export function testDocs(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
+	test("the copy button of a code block copies the code", async () => {
+		const permissions = ["clipboard-read", "clipboard-write"];
+		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK, permissions });
+		const { page } = visitor;
+		await page.goto("/docs");
+		const block = page.locator(".code").first();
+		await block.getByRole("button").click();
+		await block.getByText("Copied").waitFor();
+		const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+		equal(copied, await block.locator("code").textContent());
+		match(copied, /^RINGBACK_URL=http/);
+		await visitor.leave();
+	});
+
 	test("only the text is printed, and nothing is cut off", async () => {
 		const visitor = await openVisitor(browser(), setup.service.url, { viewport: DESK });
 		const { page } = visitor;

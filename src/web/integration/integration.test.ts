@@ -239,6 +239,17 @@ test("the inbound log shows why calls were refused, and what to check if an orde
 	assert.match(await why("1003"), /No call has mentioned this order[\s\S]*conversions\?orderId=1003/);
 });
 
+test("the inbound log explains in a sentence why a sale report credited nobody", async (t) => {
+	const { browser, path, site, programme } = await openShop(t);
+	const { key, secret } = await issue(browser, path);
+	const crediting = site.store.db.updateTable("programmes").set({ credits_partners: 1 });
+	await crediting.where("id", "=", programme.id).execute();
+	assert.match(await (await report(site, { key, secret }, "1001")).text(), /"credit":"NO_SIGNAL"/);
+	const { text } = await browser.open(`${path}/inbound`);
+	assert.match(text, /sent neither a click ID nor a coupon code with the order\./);
+	assert.doesNotMatch(text, /NO_SIGNAL/);
+});
+
 /** Expects the secrets in no page, no table, no log line, no address and no plain cookie. */
 async function expectNowhere(
 	site: TestSite,
