@@ -1,5 +1,5 @@
-// Who may open and do what: every route of every table, for every kind of visitor. A new route is covered by what its
-// table says of it; a parameter for which no value is known here makes the test fail.
+// Who may open and do what: every route of every table, for every kind of visitor. A new route is covered by
+// what its table says. A route parameter without a known value here makes the test fail.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -13,23 +13,23 @@ import { type Browser, createTestSite, type Shown } from "./test-site.test-suppo
 
 type Visitor =
 	| "nobody"
-	/** Owns another programme. */
+	/** The owner of another programme. */
 	| "outsider"
 	| "owner"
 	| "developer"
 	| "viewer"
 	| "staff"
-	/** Signs in for a partner, and is in no programme. */
+	/** A person who signs in for a partner and belongs to no programme. */
 	| "partner"
-	/** Staff without the authenticator that the network asks for. */
+	/** Staff without the authenticator that the network requires. */
 	| "unprepared";
 
 type Outcome =
 	| "allowed"
 	| "sign-in"
-	/** The bytes of what does not exist. */
+	/** The same bytes as for a page that does not exist. */
 	| "nothing"
-	/** Told that the role does not allow it. */
+	/** A page that says that the role does not allow it. */
 	| "denied"
 	| "authenticator";
 
@@ -63,22 +63,22 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed" },
 };
 
-/** Instead of the programme or the partner in an address. */
+/** The programme or the partner in an address, which is replaced. */
 const OF_WHOM = /(?:prg|ptn)_\w+/;
 const UNKNOWN = "prg_00000000000000000000000000";
-/** What the forms ask for, so that nobody is refused for want of it. */
+/** Fields that the forms need, so that nobody is refused because one is missing. */
 const FIELDS = {
 	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example", role: "owner" },
 	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
 	...{ method: "POST", target: "/", headers: "", body: "", secret: "", partnership: "pts_x" },
 };
-/** As old browsers say it, and as all others do. */
+/** Headers of a foreign form, as old browsers send them and as all others do. */
 const FOREIGN_FORMS = [
 	{ headers: { origin: "https://evil.example" } },
 	{ headers: { "sec-fetch-site": "cross-site" } },
 ];
 
-test("whoever may not open a page or send a form is led away or told nothing, and nothing changes", async (t) => {
+test("a visitor without the right gets a redirect or nothing at all, and nothing changes", async (t) => {
 	const { shop, visit, pathOf } = await openService(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
@@ -90,7 +90,7 @@ test("whoever may not open a page or send a form is led away or told nothing, an
 			const what = `${visitor}: ${route.method} ${path}`;
 			const answer = await ask(browser, route, path);
 			assert.equal(judge(answer, route), expected, what);
-			// Whoever is denied is one of the programme's people.
+			// A visitor who is denied belongs to the programme and may see its name.
 			if (expected !== "denied") assert.ok(!answer.text.includes("Victim"), what);
 			if (expected === "sign-in") {
 				const next = route.method === "GET" ? path : "";
@@ -122,13 +122,13 @@ test("a form from another site is refused, and nothing changes", async (t) => {
 	assert.equal(await shop.site.storedText(), before);
 });
 
-test("whoever may is answered, with the strict headers and without inline script or style", async (t) => {
+test("a visitor with the right is answered, with the strict headers and without inline script or style", async (t) => {
 	const { visit, pathOf } = await openService(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
 		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
-			// Staff are in no programme that they could leave.
+			// Staff belong to no programme that they could leave.
 			if (visitor === "staff" && route.path.endsWith("/leave")) continue;
 			const what = `${visitor}: ${pathOf(route)}`;
 			const answer = await browser.open(pathOf(route));
@@ -145,7 +145,7 @@ test("whoever may is answered, with the strict headers and without inline script
 
 interface Service {
 	shop: FilledShop;
-	/** In a new browser. */
+	/** Opens a new browser. */
 	visit(visitor: Visitor): Promise<Browser>;
 	pathOf(route: Route): string;
 }
@@ -157,11 +157,11 @@ async function openService(t: TestContext): Promise<Service> {
 	const developer = await site.addPerson(programme, "developer");
 	const viewer = await site.addPerson(programme, "viewer");
 	const ofPartner = await addPartner(site, "Blog");
-	// Of one partner, and not of the other.
+	// The person belongs to one partner and not to the other.
 	const ofAnother = await addPartner(site, "Another");
 	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
 	const staff = await site.addStaff();
-	// Whom the forms about people are about: whoever looks stays.
+	// The people that the forms change. The visitor is not affected.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
 	// The same service with another setting.
 	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
@@ -219,7 +219,7 @@ function judge({ status, location, text }: Shown, route: Route): Outcome | "refu
 	if (status === 404 && text.includes("Page not found")) return "nothing";
 	if (status === 403 && text.includes("This form cannot be accepted")) return "refused";
 	if (status === 403 && text.includes("You don&#39;t have access")) return "denied";
-	// Before signing in, being led to the sign-in is an answer like any other.
+	// Before signing in, a redirect to the sign-in page is an answer like any other.
 	if (route.access === "anyone") return "allowed";
 	if (location?.split("?")[0] === SIGN_IN_PATH) return "sign-in";
 	return location === AUTHENTICATOR_PATH ? "authenticator" : "allowed";

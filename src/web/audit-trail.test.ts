@@ -1,5 +1,5 @@
-// Every form that changes something leaves an entry in the audit log. All POST routes of the tables are walked: one that
-// is missing here, or writes nothing without a reason below, fails.
+// Every form that changes something leaves an entry in the audit log. All POST routes of the tables are
+// visited. A route that is missing here, or that writes nothing without a reason below, fails.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -25,11 +25,11 @@ const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
 	["/account/authenticator", "begins: nothing holds before a code confirms it, and that has an entry"],
 ]);
 
-/** Stands in the form's path and fields; the route is how the site spells it. */
+/** Sends a form. `route` is the pattern in the site's table. */
 type Send = (route: string, browser: Browser, path: string, form?: object | FormData) => Promise<string>;
 
 test("every POST route leaves an entry in the audit log, or has a reason not to", async (t) => {
-	// The walk uses up all three codes that are good at a time: none may end before it is judged.
+	// The walk uses all three codes that are valid at a time, so none may expire before it is checked.
 	t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
 	const site = await openTestSite(t, { hasMail: true });
 	const written = new Map<string, number>();
@@ -66,7 +66,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	deepEqual(new Set(silent), new Set(WITHOUT_ENTRY.keys()));
 });
 
-/** Only offered while there is no programme. */
+/** The sample is offered only while there is no programme. */
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await browser.submit("/network", { name: "First", brand: "Service", isFirst: "yes" });
@@ -85,7 +85,7 @@ async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<vo
 async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const staff = await site.addStaff();
 	const browser = await site.signIn(staff);
-	// Another session, to be ended.
+	// Another session, which is to be ended.
 	await site.signIn(staff);
 	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
 	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
@@ -214,7 +214,8 @@ async function walkIntegration(
 	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	// As a sale's: a failed test is set aside, and not resent with all.
+	// Makes the failed test look like a failed sale, because tests are set aside from the start and not resent
+	// with all.
 	const putBack = () => site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
 	await putBack();
 	await at("/resend-failed");

@@ -1,5 +1,5 @@
-// A shop in which there is something behind every address: a key, a URL, a test conversion whose callback failed, a
-// refused call, a partner, a job that is done, a file to import that waits.
+// A shop with something behind every address: a key, a URL, a test conversion whose callback failed, a
+// refused call, a partner, a finished job, a waiting import.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -35,7 +35,7 @@ export interface FilledShop {
 	>;
 }
 
-/** `order` is also what the shop's server and whoever calls the pixel are made to say. */
+/** Opens the shop. `order` is used as the order id in the shop's report and in the pixel call. */
 export async function openFilledShop(
 	t: TestContext,
 	{ name = "Victim", order = "order", ...options }: SiteOptions & { name?: string; order?: string } = {},
@@ -47,7 +47,7 @@ export async function openFilledShop(
 	const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);
 	assert.ok(issued.ok);
 	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
-	// As no form would take it, should an older version have stored one.
+	// A URL that no form accepts, as an earlier version might have stored it.
 	await setUrl(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>
 		recordConversion(trx, deps, programme, {
@@ -97,7 +97,7 @@ export async function openFilledShop(
 
 const APPLICATION_ID = "apl_filled";
 
-/** With a link and a coupon code, and somebody else who has applied. */
+/** Adds a partner with a link and a coupon code, and the application of another person. */
 async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
 	const input = { name, site: "", email: "partner@blog.example" };
 	const invited = await invitePartner(deps, COMMAND_LINE, input);
@@ -122,7 +122,7 @@ async function addPartner({ deps, store }: TestSite, programme: Programme, name:
 	return { partnerId, partnershipId };
 }
 
-/** Decisions about an order that is not there: uploaded, looked at, applied. */
+/** Uploads, previews and applies decisions about an order that does not exist. */
 async function finishJob(site: TestSite, programme: Programme, owner: Person): Promise<string> {
 	const browser = await site.signIn(owner);
 	const bulk = `/programmes/${programme.public_id}/conversions/bulk`;

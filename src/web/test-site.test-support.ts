@@ -1,5 +1,5 @@
-// The whole site over a real store, in process: browsers that keep cookies and send forms as a page
-// would, a mailbox, a clock in the test's hand, and a log that keeps everything.
+// The whole site over a real store, in this process: browsers that keep cookies and send forms as a page
+// would, a mailbox, a clock that the test moves, and a log that keeps everything.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -37,17 +37,17 @@ export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
 export const NEW_PASSWORD = "another horse battery";
 export const SESSION_COOKIE = "__Host-ringback.session";
-/** To join or to choose a new password: its path, and the token in it. */
+/** A sign-in link in a mail: its path, and the token in it. */
 export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 
 export interface SiteOptions {
 	hasMail?: boolean;
 	publicUrl?: string;
-	/** As RINGBACK_BRAND would give it. */
+	/** The brand that RINGBACK_BRAND would set. */
 	brand?: string | null;
-	/** Instead of an installation that is as it should be. */
+	/** Settings that cause warnings. By default there are none. */
 	warned?: Partial<WarningSettings>;
-	/** How it does, besides what stands in its tables. */
+	/** State of the installation that is not in its tables. */
 	read?: Partial<SystemReading>;
 	readDisk?: () => Promise<DiskSpace | null>;
 	change?: Partial<AllDeps>;
@@ -57,23 +57,23 @@ export interface TestSite {
 	deps: AllDeps;
 	store: Store;
 	log: KeptLog;
-	/** Everything that was mailed. */
+	/** All mails that were sent. */
 	mailbox: Mail[];
-	/** Mails what people are to hear of, of changes and of callbacks, as a running service does every few seconds. */
+	/** Mails news about changes and callbacks, as a running service does every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
-	/** Somebody else's browser, at an address of its own. */
+	/** Opens another browser with its own address. */
 	browser(options?: BrowserOptions): Browser;
 	addProgramme(name?: string): Promise<Programme>;
-	/** Has accepted an invitation, with PASSWORD. */
+	/** Adds a person who has accepted an invitation with PASSWORD. */
 	addStaff(email?: string, name?: string): Promise<Person>;
 	addOwner(programme: Programme, email?: string, name?: string): Promise<Person>;
 	addPerson(programme: Programme, role: ProgrammeRole): Promise<Person>;
-	/** In a browser of its own. */
+	/** Signs the person in with a browser of their own. */
 	signIn(person: Pick<Person, "email">): Promise<Browser>;
-	/** What the audit log has of an action. */
+	/** Returns the entries of the audit log for an action. */
 	audit(action: AuditAction): Promise<Selectable<AuditEntriesTable>[]>;
-	/** Every row of every table, as text: to search for what must not be stored. */
+	/** Returns every row of every table as text, to search for what must not be stored. */
 	storedText(): Promise<string>;
 }
 
@@ -85,14 +85,14 @@ export async function openTestSite(t: TestContext, options: SiteOptions = {}): P
 	return site;
 }
 
-/** With somebody of the staff who is signed in. */
+/** Opens a site with a signed-in member of staff. */
 export async function openAsStaff(t: TestContext, options: SiteOptions = {}) {
 	const site = await openTestSite(t, options);
 	const person = await site.addStaff();
 	return { site, person, browser: await site.signIn(person) };
 }
 
-/** With a programme, and its owner signed in. */
+/** Opens a site with a programme and its signed-in owner. */
 export async function openAsOwner(t: TestContext, options: SiteOptions = {}, name = "Shop") {
 	const site = await openTestSite(t, options);
 	const programme = await site.addProgramme(name);
@@ -100,7 +100,7 @@ export async function openAsOwner(t: TestContext, options: SiteOptions = {}, nam
 	return { site, programme, owner, browser: await site.signIn(owner) };
 }
 
-/** Over a store that is open and migrated. */
+/** Creates a site over a store that is open and migrated. */
 export function createTestSite(store: Store, options: SiteOptions = {}): TestSite {
 	const log = createLog();
 	const mailbox: Mail[] = [];
@@ -142,7 +142,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const auth = createAuth(deps);
 	const request: Request = async (path, init, env) => {
 		const answer = await app.request(path, init, env);
-		// Nobody waits for mails but a test that looks into the mailbox.
+		// Only tests that look into the mailbox wait for mails.
 		await mails.settled();
 		return answer;
 	};
@@ -155,7 +155,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		assert.ok(accepted.ok);
 		await mails.settled();
 		mailbox.length = 0;
-		// Known long ago, to every test that begins with somebody who has joined.
+		// The changes made by this set-up are not part of any test.
 		await store.db.deleteFrom("changes_to_tell").execute();
 		return accepted.value.person;
 	}
@@ -202,7 +202,7 @@ export interface Shown {
 	status: number;
 	headers: Headers;
 	text: string;
-	/** Where a redirect leads. */
+	/** Target of a redirect. */
 	location: string | null;
 	setCookies: readonly string[];
 }
@@ -217,7 +217,7 @@ let browsers = 0;
 
 export class Browser {
 	readonly cookies = new Map<string, string>();
-	/** By the site's clock. */
+	/** Time of the site's clock. */
 	readonly nowMs: () => number;
 	readonly #request: Request;
 	readonly #headers: Readonly<Record<string, string>>;
@@ -231,12 +231,12 @@ export class Browser {
 		this.#address = address ?? `198.18.${browsers >> 8}.${browsers & 255}`;
 	}
 
-	/** Redirects are not followed: a test says where it goes next. */
+	/** Opens a page. Redirects are not followed, so that a test says where it goes next. */
 	open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Shown> {
 		return this.send(path, { headers: { accept: "text/html", ...headers } });
 	}
 
-	/** As a page's form would. `headers`: instead of what a browser says of where the form came from. */
+	/** Submits a form as a page would. `headers` replace the browser's headers about the form's origin. */
 	submit(
 		path: string,
 		fields: Readonly<Record<string, string>>,
@@ -245,7 +245,7 @@ export class Browser {
 		return this.submitForm(path, new URLSearchParams(fields), headers);
 	}
 
-	/** The same for fields that come several times, and for uploads. */
+	/** The same for repeated fields and uploads. */
 	submitForm(
 		path: string,
 		body: URLSearchParams | FormData,
@@ -254,7 +254,7 @@ export class Browser {
 		return this.send(path, { method: "POST", headers: { accept: "text/html", ...headers }, body });
 	}
 
-	/** Any request, with this browser's cookies. */
+	/** Sends any request with this browser's cookies. */
 	async send(
 		path: string,
 		init: RequestInit & { headers?: Readonly<Record<string, string>> },
