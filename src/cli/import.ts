@@ -58,7 +58,7 @@ async function runImport(
 		return refuse("invalid_field", `There is a file ${result} already. Choose another name for the result.`);
 	}
 	const file = { name: basename(path), bytes: stats.size, read: () => createReadStream(path) };
-	const made = await uploadFile(workplace, kind, { maker: COMMAND_LINE }, file);
+	const made = await uploadFile(workplace, kind, { actor: COMMAND_LINE }, file);
 	if (!made.ok) return made;
 	const work = (done: string) =>
 		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));

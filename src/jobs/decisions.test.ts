@@ -17,9 +17,9 @@ import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/p
 import { decideTicked } from "./decide-from-page.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
+	actorOf,
 	createJobSetup,
 	fileOf,
-	makerOf,
 	never,
 	reload,
 	resultOf,
@@ -62,7 +62,7 @@ eachDatabase("many decisions", (database) => {
 			return { job, rows, words: wordsOf({ rows }) };
 		};
 		const apply = async (job: Job) => {
-			ok((await startJob(deps, await reload(deps, job), makerOf(owner), false)).ok);
+			ok((await startJob(deps, await reload(deps, job), actorOf(owner), false)).ok);
 			await workOffJobs(deps, never);
 			equal((await reload(deps, job)).state, "done");
 			return wordsOf({ rows: await rowsOf(deps, job) });
@@ -144,7 +144,7 @@ eachDatabase("many decisions", (database) => {
 			],
 		);
 		equal(await countEvents(), 3);
-		deepEqual(await startJob(deps, await reload(deps, job), makerOf(owner), false), {
+		deepEqual(await startJob(deps, await reload(deps, job), actorOf(owner), false), {
 			ok: true,
 			value: "already",
 		});
@@ -221,7 +221,7 @@ eachDatabase("many decisions", (database) => {
 			const made = await uploadFile(
 				deps,
 				kind,
-				{ maker: makerOf(owner), deciding },
+				{ actor: actorOf(owner), deciding },
 				fileOf(lines.join("\n")),
 			);
 			return made.ok ? made.value.row_count : made.fault.detail;
@@ -378,7 +378,7 @@ eachDatabase("many decisions", (database) => {
 			await deps.store.db.insertInto("conversions").values(page).execute();
 		}
 		const { job } = await preview([HEADER, ...orders.map((order) => `,${order},,approve,`)]);
-		ok((await startJob(deps, await reload(deps, job), makerOf(owner), false)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(owner), false)).ok);
 		let yields = 0;
 		const yieldLoop = async () => {
 			yields += 1;
@@ -403,7 +403,7 @@ eachDatabase("many decisions", (database) => {
 		);
 		const other = await addPerson("shop");
 		await addToProgramme(deps.store.db, programme.id, other.id, "owner");
-		ok((await startJob(deps, await reload(deps, job), makerOf(other), false)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(other), false)).ok);
 		await workOffJobs(deps, never);
 		deepEqual(
 			[(await reload(deps, job)).state, await countConversions(programme, "APPROVED")],
@@ -414,27 +414,27 @@ eachDatabase("many decisions", (database) => {
 	test("whoever lost their right between the head and the body of a request changes nothing with it", async () => {
 		const { deps, programme, owner, conversions, statuses, preview } = await open(["T-1"]);
 		const { job } = await preview([HEADER, ",T-1,,approve,"]);
-		const [maker, before] = [makerOf(owner), await reload(deps, job)];
+		const [actor, before] = [actorOf(owner), await reload(deps, job)];
 		const deciding = { programmeId: programme.id, side: "shop" } as const;
 		const conversionIds = conversions.map(({ public_id }) => public_id);
 		const asked = { programmeId: programme.id, conversionIds, move: "approve", reason: "" } as const;
 		const keyDeps = { ...deps, sealingKey: new Uint8Array(32) };
 		const decide = async () => [
-			await decideTicked(deps, { ...maker, side: "shop" }, asked),
-			await startJob(deps, before, maker, false),
-			await discardJob(deps, before, maker),
-			await stopJob(deps, before, maker),
-			await uploadFile(deps, JOB_KINDS.decisions, { maker, deciding }, fileOf(`${HEADER}\n,T-1,,approve,`)),
+			await decideTicked(deps, { ...actor, side: "shop" }, asked),
+			await startJob(deps, before, actor, false),
+			await discardJob(deps, before, actor),
+			await stopJob(deps, before, actor),
+			await uploadFile(deps, JOB_KINDS.decisions, { actor, deciding }, fileOf(`${HEADER}\n,T-1,,approve,`)),
 		];
 		const codes = (results: readonly Result<unknown>[]) => results.map((one) => one.ok || one.fault.code);
 		await setRole(deps.store.db, programme.id, owner.id, "developer");
 		deepEqual(codes(await decide()), Array(5).fill("not_allowed"));
-		const sooner = await changeProgramme(deps, maker, programme.id, { approvalDays: 1 });
+		const sooner = await changeProgramme(deps, actor, programme.id, { approvalDays: 1 });
 		equal(sooner.ok || sooner.faults[0].code, "not_allowed", "a shorter window is money, too");
-		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), [true]);
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, actor)]), [true]);
 		await removeFromProgramme(deps.store.db, programme.id, owner.id);
 		deepEqual(codes(await decide()), Array(5).fill("not_allowed"));
-		deepEqual(codes([await issueKey(keyDeps, programme.public_id, maker)]), ["not_allowed"]);
+		deepEqual(codes([await issueKey(keyDeps, programme.public_id, actor)]), ["not_allowed"]);
 		deepEqual([await statuses(), (await reload(deps, job)).state], [["RECORDED"], "previewed"]);
 	});
 
@@ -446,7 +446,7 @@ eachDatabase("many decisions", (database) => {
 		const decide = (ids: readonly string[]) =>
 			decideTicked(
 				deps,
-				{ ...makerOf(owner), side: "shop" },
+				{ ...actorOf(owner), side: "shop" },
 				{ programmeId: programme.id, conversionIds: ids, move: "reject", reason: "FRAUD" },
 			);
 		const ids = conversions.map(({ public_id }) => public_id);

@@ -70,7 +70,7 @@ eachDatabase("garbage", (database) => {
 				];
 				const cells = Array.from({ length: 60 }, () => pick(pieces)).join("");
 				const text = round % 3 === 0 ? cells : `${header}\n${cells}`;
-				const made = await uploadFile(deps, kind, { maker: COMMAND_LINE, deciding }, fileOf(text));
+				const made = await uploadFile(deps, kind, { actor: COMMAND_LINE, deciding }, fileOf(text));
 				if (!made.ok) continue;
 				await workOffJobs(deps, never);
 				ok((await startJob(deps, await reload(deps, made.value), COMMAND_LINE, false)).ok);

@@ -51,26 +51,26 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
  */
 export function transactOnJob<Value>(
 	store: Store,
-	maker: Actor,
+	actor: Actor,
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
 	return programmeId === null
-		? transactAs(store, maker, work)
-		: transactInProgramme(store, maker, programmeId, work, "decide");
+		? transactAs(store, actor, work)
+		: transactInProgramme(store, actor, programmeId, work, "decide");
 }
 
 /** Applies a job once, even if the button is pressed twice. A stopped job continues where it was. */
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
-	maker: Actor,
+	actor: Actor,
 	invites: boolean,
 ): Promise<Result<"started" | "already">> {
 	const present = judgeStart(job);
 	if (present !== null) return present;
 	const nowMs = clock.nowMs();
-	const personId = personIdOf(maker);
+	const personId = personIdOf(actor);
 	const begun = {
 		state: "applying",
 		applied_by: personId,
@@ -81,7 +81,7 @@ export async function startJob(
 		invites: invites ? 1 : 0,
 	} as const;
 	const anew = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
-	return transactOnJob<"started" | "already">(store, maker, job.programme_id, async (trx) => {
+	return transactOnJob<"started" | "already">(store, actor, job.programme_id, async (trx) => {
 		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));
@@ -113,13 +113,13 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 }
 
 /** Stops a job. Changes that it has already made stay. */
-export function stopJob({ store, clock }: Deps, job: Job, maker: SignedInPerson): Promise<Result<"stopped">> {
+export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
-	return transactOnJob(store, maker, job.programme_id, async (trx) => {
+	return transactOnJob(store, actor, job.programme_id, async (trx) => {
 		if (!(await moveJob(trx, job.id, ["applying"], stoppedAt(nowMs)))) {
 			return refuse("job_not_ready", "Only a job that is under way can be stopped.");
 		}
-		await noteJob(trx, job, "stopped", { personId: maker.personId, nowMs });
+		await noteJob(trx, job, "stopped", { personId: actor.personId, nowMs });
 		return succeed("stopped");
 	});
 }
@@ -131,12 +131,12 @@ export function stopJob({ store, clock }: Deps, job: Job, maker: SignedInPerson)
 export function discardJob(
 	{ store, clock }: Deps,
 	job: Job,
-	maker: Actor,
+	actor: Actor,
 	why?: string,
 ): Promise<Result<"discarded" | "rest discarded">> {
 	const nowMs = clock.nowMs();
-	const personId = personIdOf(maker);
-	return transactOnJob<"discarded" | "rest discarded">(store, maker, job.programme_id, async (trx) => {
+	const personId = personIdOf(actor);
+	return transactOnJob<"discarded" | "rest discarded">(store, actor, job.programme_id, async (trx) => {
 		if (await moveJob(trx, job.id, ["stopped"], { lines: "going" })) {
 			const detail = `${job.row_count - job.done_rows} of ${job.row_count} lines discarded`;
 			await noteJob(trx, job, "discarded", { personId, detail, nowMs });

@@ -55,7 +55,7 @@ export async function runLines(
 	const made = await uploadFile(
 		deps,
 		JOB_KINDS[name],
-		{ maker: COMMAND_LINE },
+		{ actor: COMMAND_LINE },
 		fileOf(lines.join("\n"), `${name}.csv`),
 	);
 	ok(made.ok, JSON.stringify(made));
@@ -133,7 +133,7 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 		},
 		async upload(deps, by, kind, lines, scope = {}) {
 			const file = fileOf(lines.join("\n"), `${kind}.csv`);
-			const job = await uploadFile(deps, JOB_KINDS[kind], { maker: makerOf(by), ...scope }, file);
+			const job = await uploadFile(deps, JOB_KINDS[kind], { actor: actorOf(by), ...scope }, file);
 			ok(job.ok, JSON.stringify(job));
 			return job.value;
 		},
@@ -149,7 +149,7 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 }
 
 /** In the session that `addPerson` opened. */
-export function makerOf({ id: personId, kind, public_id: sessionId }: Person): SignedInPerson {
+export function actorOf({ id: personId, kind, public_id: sessionId }: Person): SignedInPerson {
 	return { personId, kind, sessionId };
 }
 

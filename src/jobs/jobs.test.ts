@@ -19,12 +19,12 @@ import type { Programme } from "../store/queries/programmes.ts";
 import { startJobChore } from "../watch/chores.ts";
 import { discardJob, startJob, stopJob } from "./job.ts";
 import {
+	actorOf,
 	createInterruption,
 	createJobSetup,
 	fileOf,
 	history,
 	type JobDeps,
-	makerOf,
 	never,
 	openJobs,
 	reload,
@@ -61,14 +61,14 @@ eachDatabase("a file that is uploaded", (database) => {
 		equal(await countConversions(programme), 0, "a preview stores nothing");
 
 		const other = await addPerson();
-		deepEqual(await startJob(deps, await reload(deps, job), makerOf(other), false), {
+		deepEqual(await startJob(deps, await reload(deps, job), actorOf(other), false), {
 			ok: true,
 			value: "started",
 		});
 		const twice = await startJob(
 			deps,
 			{ ...(await reload(deps, job)), state: "previewed" },
-			makerOf(staff),
+			actorOf(staff),
 			false,
 		);
 		deepEqual(twice, { ok: true, value: "already" }, "of two who press the button one is taken");
@@ -130,11 +130,11 @@ eachDatabase("a file that is uploaded", (database) => {
 			await upload(deps, staff, "conversions", lines),
 			await upload(deps, staff, "conversions", lines),
 		];
-		ok((await discardJob(deps, await reload(deps, discarded), makerOf(staff))).ok);
+		ok((await discardJob(deps, await reload(deps, discarded), actorOf(staff))).ok);
 		await workOffJobs(deps, never);
 		equal(await findJob(deps.store.db, null, discarded.public_id), undefined);
 		equal(await linesOf(discarded), 0);
-		ok((await startJob(deps, await reload(deps, done), makerOf(staff), false)).ok);
+		ok((await startJob(deps, await reload(deps, done), actorOf(staff), false)).ok);
 		await workOffJobs(deps, never);
 		await deps.clock.moveBy(3 * DAY_MS);
 		await workOffJobs(deps, never);
@@ -163,7 +163,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const result = jobResult(deps.store.db, await reload(deps, job), false);
 		await result.next();
 		await result.next();
-		ok((await discardJob(deps, await reload(deps, job), makerOf(staff))).ok);
+		ok((await discardJob(deps, await reload(deps, job), actorOf(staff))).ok);
 		await workOffJobs(deps, never);
 		await rejects(Array.fromAsync(result), /removed while they were read/);
 	});
@@ -171,7 +171,7 @@ eachDatabase("a file that is uploaded", (database) => {
 	test("is not said to be under way when somebody else has discarded or stopped it meanwhile", async () => {
 		const { deps, staff, programme } = await open();
 		const start = async (job: Job) => {
-			const started = await startJob(deps, job, makerOf(staff), false);
+			const started = await startJob(deps, job, actorOf(staff), false);
 			return started.ok ? started.value : started.fault.detail;
 		};
 		const prepare = async () => {
@@ -180,7 +180,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			return reload(deps, job);
 		};
 		const discarded = await prepare();
-		ok((await discardJob(deps, discarded, makerOf(staff))).ok);
+		ok((await discardJob(deps, discarded, actorOf(staff))).ok);
 		const gone = "This file was discarded, and nothing was changed. Upload it again.";
 		equal(await start(discarded), gone);
 		await workOffJobs(deps, never);
@@ -189,7 +189,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const previewed = await prepare();
 		equal(await start(previewed), "started");
 		equal(await start(previewed), "already");
-		ok((await stopJob(deps, await reload(deps, previewed), makerOf(staff))).ok);
+		ok((await stopJob(deps, await reload(deps, previewed), actorOf(staff))).ok);
 		equal(await start(previewed), "Another person has stopped this job. Check it, then continue it.");
 		const stopped = await reload(deps, previewed);
 		ok(await moveJob(deps.store.db, stopped.id, ["stopped"], { lines: "going" }));
@@ -218,7 +218,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		];
 		const job = await upload(deps, staff, "people", lines);
 		await workOffJobs({ ...deps, mails }, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), true)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), true)).ok);
 		await workOffJobs({ ...deps, mails }, never);
 		await mails.stop();
 		const sent = await deps.store.db
@@ -276,7 +276,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffJobs(deps, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		let looks = 0;
 		// Asked before each claim and each batch.
 		await workOffJobs(deps, () => ++looks > 2);
@@ -302,7 +302,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		];
 		const job = await upload(deps, staff, "programmes", lines);
 		await workOffJobs(deps, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		let ids = 0;
 		const bytes = (length: number) => {
 			ids += 1;
@@ -343,7 +343,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const rival = { ...deps, store: database.rival };
 		const both = () => Promise.all([workOffJobs(deps, never), workOffJobs(rival, never)]);
 		await both();
-		for (const job of jobs) ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		for (const job of jobs) ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		await both();
 		equal(await countConversions(programme), 1_200);
 		const counts = await Promise.all(jobs.map(async (job) => (await summaryOf(deps, job)).counts));
@@ -362,7 +362,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffJobs(deps, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		const afterOneBatch = (act: () => Promise<void>): JobDeps => {
 			let yields = 0;
 			const yieldLoop = async () => {
@@ -379,28 +379,28 @@ eachDatabase("work on an uploaded file", (database) => {
 		equal(await countConversions(programme), 500);
 		await deps.clock.moveBy(3 * CLAIM_MS);
 		const stopped = afterOneBatch(async () => {
-			ok((await stopJob(deps, await reload(deps, job), makerOf(staff))).ok);
+			ok((await stopJob(deps, await reload(deps, job), actorOf(staff))).ok);
 		});
 		await workOffJobs(stopped, never);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["stopped", 1_000]);
 		const files = async () => await resultOf(deps, job);
 		equal((await files()).match(/,imported,/g)?.length, 1_000);
 		equal((await files()).match(/,will_be_imported,/g)?.length, 700);
-		deepEqual(await startJob(deps, await reload(deps, job), makerOf(staff), false), {
+		deepEqual(await startJob(deps, await reload(deps, job), actorOf(staff), false), {
 			ok: true,
 			value: "started",
 		});
 		await workOffJobs(deps, never);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["done", 1_700]);
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
-		const late = await discardJob(deps, await reload(deps, job), makerOf(staff));
+		const late = await discardJob(deps, await reload(deps, job), actorOf(staff));
 		equal(late.ok, false, "what was done stays on record");
 	});
 
 	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 3));
-		ok((await discardJob(deps, await reload(deps, job), makerOf(staff))).ok);
+		ok((await discardJob(deps, await reload(deps, job), actorOf(staff))).ok);
 		ok(await moveJob(deps.store.db, job.id, ["discarded"], { lines: "going" }));
 		const late = createInterruption(deps.store);
 		let next = job;
@@ -429,7 +429,7 @@ eachDatabase("a file that is being uploaded", (database) => {
 			}
 		}
 		const file = { read, name: "slow.csv", bytes: 50 * MEGABYTE };
-		return uploadFile(deps, JOB_KINDS.conversions, { maker: makerOf(staff) }, file);
+		return uploadFile(deps, JOB_KINDS.conversions, { actor: actorOf(staff) }, file);
 	}
 
 	const listAll = ({ store: { db } }: JobDeps) =>
@@ -492,11 +492,11 @@ eachDatabase("somebody whose access ends", (database) => {
 		};
 		const [begun, waiting, ofOther] = [await prepare(staff), await prepare(staff), await prepare(staff)];
 		const idle = await prepare(other);
-		ok((await startJob(deps, begun, makerOf(staff), false)).ok);
+		ok((await startJob(deps, begun, actorOf(staff), false)).ok);
 		let looks = 0;
 		await workOffJobs(deps, () => ++looks > 2);
 		equal(await countConversions(programme), 500);
-		ok((await startJob(deps, ofOther, makerOf(other), false)).ok);
+		ok((await startJob(deps, ofOther, actorOf(other), false)).ok);
 		await deps.clock.moveBy(1_000);
 		const nowMs = deps.clock.nowMs();
 		equal((await end(deps, staff)).jobs, 1);
@@ -519,7 +519,7 @@ eachDatabase("somebody whose access ends", (database) => {
 			[[null, "conversions.csv", `the access of ${staff.email} ended`]],
 		);
 
-		ok((await startJob(deps, await reload(deps, begun), makerOf(other), false)).ok);
+		ok((await startJob(deps, await reload(deps, begun), actorOf(other), false)).ok);
 		await workOffJobs(deps, never);
 		const done = await reload(deps, begun);
 		deepEqual([done.state, done.access_ended_at_ms, done.applied_by], ["done", null, other.id]);
@@ -533,10 +533,10 @@ eachDatabase("somebody whose access ends", (database) => {
 		await end(deps, staff);
 		const file = { ...fileOf(history(programme, 3).join("\n")), name: "late.csv", bytes: 100 };
 		for (const refused of [
-			await startJob(deps, before, makerOf(staff), false),
-			await discardJob(deps, before, makerOf(staff)),
-			await stopJob(deps, before, makerOf(staff)),
-			await uploadFile(deps, JOB_KINDS.conversions, { maker: makerOf(staff) }, file),
+			await startJob(deps, before, actorOf(staff), false),
+			await discardJob(deps, before, actorOf(staff)),
+			await stopJob(deps, before, actorOf(staff)),
+			await uploadFile(deps, JOB_KINDS.conversions, { actor: actorOf(staff) }, file),
 		]) {
 			match(refused.ok ? "" : refused.fault.detail, /You have been signed out\. Nothing was changed/);
 		}
@@ -548,12 +548,12 @@ eachDatabase("somebody whose access ends", (database) => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 700));
 		await workOffJobs(deps, never);
-		ok((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok);
-		ok((await stopJob(deps, await reload(deps, job), makerOf(staff))).ok);
-		const discard = async () => discardJob(deps, await reload(deps, job), makerOf(staff));
+		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
+		ok((await stopJob(deps, await reload(deps, job), actorOf(staff))).ok);
+		const discard = async () => discardJob(deps, await reload(deps, job), actorOf(staff));
 		deepEqual(await discard(), { ok: true, value: "rest discarded" });
 		deepEqual(await discard(), { ok: true, value: "rest discarded" }, "a second time, too");
-		equal((await startJob(deps, await reload(deps, job), makerOf(staff), false)).ok, false);
+		equal((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok, false);
 		await workOffJobs(deps, never);
 		const { state, lines } = await reload(deps, job);
 		deepEqual([state, lines], ["stopped", "gone"]);

@@ -43,7 +43,7 @@ const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 interface NewJob extends JobScope {
 	kind: JobKind;
 	/** The limits on waiting files do not apply to the command line. */
-	maker: Actor;
+	actor: Actor;
 	file: Pick<JobFile, "name" | "bytes"> | null;
 	listQuery: string | null;
 }
@@ -55,11 +55,11 @@ type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Pro
 export function uploadFile(
 	deps: ConversionsDeps,
 	kind: JobKind,
-	{ maker, deciding = null }: { maker: Actor } & Partial<JobScope>,
+	{ actor, deciding = null }: { actor: Actor } & Partial<JobScope>,
 	file: JobFile,
 ): Promise<Result<Job>> {
 	const yieldLoop = () => deps.clock.yieldLoop();
-	return makeJob(deps, { kind, maker, deciding, file, listQuery: null }, (take) =>
+	return makeJob(deps, { kind, actor, deciding, file, listQuery: null }, (take) =>
 		readRows(file, kind, { take, yieldLoop }),
 	);
 }
@@ -67,14 +67,14 @@ export function uploadFile(
 /** Stores all conversions that match the filters now. Later ones are not included. */
 export async function decideMatching(
 	deps: ConversionsDeps,
-	maker: SignedInPerson,
+	actor: SignedInPerson,
 	deciding: { programmeId: number; side: Side },
 	asked: { move: DecisionMove; reason: string; listQuery: string; filter: ConversionFilter },
 ): Promise<Result<Job>> {
 	const { move, reason, listQuery, filter } = asked;
 	const decision = judgeDecision(deciding.side, move, reason);
 	if (!decision.ok) return decision;
-	return makeJob(deps, { kind: DECISIONS, maker, deciding, file: null, listQuery }, async (take) => {
+	return makeJob(deps, { kind: DECISIONS, actor, deciding, file: null, listQuery }, async (take) => {
 		const own = { ...filter, programmeId: deciding.programmeId };
 		let line = 0;
 		for await (const batch of readAllConversions(deps.store.db, own, BATCH_ROWS)) {
@@ -114,8 +114,8 @@ async function makeJob(deps: ConversionsDeps, made: NewJob, feed: Feed): Promise
 
 async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
 	const { store, clock } = deps;
-	const { kind, maker } = made;
-	const maxRows = maker.kind === "command line" ? MAX_COMMAND_ROWS : kind.maxRows;
+	const { kind, actor } = made;
+	const maxRows = actor.kind === "command line" ? MAX_COMMAND_ROWS : kind.maxRows;
 	const seen = createSeenLines(kind);
 	let rowCount = 0;
 	let batches = 0;
@@ -199,12 +199,12 @@ async function settleStored(
 /** Creates a job that no page shows until its last line is stored. The lock makes jobs created at once respect the limits. */
 function openJob(
 	{ store, clock, random }: ConversionsDeps,
-	{ kind, maker, deciding, file, listQuery }: NewJob,
+	{ kind, actor, deciding, file, listQuery }: NewJob,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
-	return transactOnJob(store, maker, programmeId, async (trx) => {
+	return transactOnJob(store, actor, programmeId, async (trx) => {
 		const room =
-			maker.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
+			actor.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;
 		const nowMs = clock.nowMs();
 		const job = await insertJob(trx, {
@@ -215,7 +215,7 @@ function openJob(
 			file_name: file?.name ?? null,
 			list_query: listQuery,
 			file_bytes: file?.bytes ?? 0,
-			person_id: personIdOf(maker),
+			person_id: personIdOf(actor),
 			state: "storing",
 			invites: 0,
 			row_count: 0,

@@ -247,8 +247,8 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 		added.push(await addSilently(trx, deps, person, membership));
 		return bring(null, whyNot);
 	}
-	const maker = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
-	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, maker);
+	const actor = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
+	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, actor);
 	return verdict;
 }
 

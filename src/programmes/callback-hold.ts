@@ -10,13 +10,13 @@ import { beginPause, type DeliveryPause, endPause, readPause } from "../store/qu
 /** Holds or releases all callbacks. Returns the pause that began or ended, or null if nothing changed. */
 export function changeHold(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
-	maker: Actor,
+	actor: Actor,
 	to: "held" | "released",
 ): Promise<Result<DeliveryPause | null>> {
-	return transactAs(store, maker, async (trx) => {
-		if (maker.kind === "shop") return refuse("not_allowed", "Only staff hold and release callbacks.");
+	return transactAs(store, actor, async (trx) => {
+		if (actor.kind === "shop") return refuse("not_allowed", "Only staff hold and release callbacks.");
 		const nowMs = clock.nowMs();
-		const personId = personIdOf(maker);
+		const personId = personIdOf(actor);
 		const isNew = to === "held" && (await beginPause(trx, personId, nowMs));
 		const pause = await readPause(trx, nowMs);
 		if (!isNew && (to === "held" || (await endPause(trx, nowMs)) === null)) return succeed(null);

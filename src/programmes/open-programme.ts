@@ -60,7 +60,7 @@ export type OwnerWay =
 /** The person who invites the owner, and how the mail is sent. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
-	maker: SignedInPerson;
+	actor: SignedInPerson;
 }
 
 export async function openProgramme(
@@ -70,16 +70,16 @@ export async function openProgramme(
 ): Promise<Checked<OpenedProgramme>> {
 	const parsed = parseOpening(input);
 	if (!parsed.ok) return parsed;
-	const maker = way.kind === "invited" ? way.maker : COMMAND_LINE;
+	const actor = way.kind === "invited" ? way.actor : COMMAND_LINE;
 	const nowMs = deps.clock.nowMs();
 	// The limit is not per address, because the owner of ten programmes gets ten mails.
-	if (maker.kind !== "command line" && parsed.value.email !== null) {
-		const use = { limit: LIMITS.mailsBy, subject: String(maker.personId) };
+	if (actor.kind !== "command line" && parsed.value.email !== null) {
+		const use = { limit: LIMITS.mailsBy, subject: String(actor.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
 	// One transaction, so that no programme is stored whose owner could not be invited.
-	const opened = await transactAs(deps.store, maker, (trx) =>
+	const opened = await transactAs(deps.store, actor, (trx) =>
 		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
 	);
 	if (way.kind === "invited") way.mails.wake();
@@ -111,7 +111,7 @@ export async function insertOpened(
 function openerOf(way: OwnerWay): number | null {
 	switch (way.kind) {
 		case "invited":
-			return way.maker.personId;
+			return way.actor.personId;
 		case "imported":
 			return way.personId;
 		case "known":
@@ -171,7 +171,7 @@ async function giveOwner(
 	programme: Programme,
 ): Promise<SentLink | null> {
 	if (way.kind === "invited") {
-		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.maker);
+		return welcomePerson(trx, { ...deps, ...way }, owner, { programme, role: "owner" }, way.actor);
 	}
 	await addToProgramme(trx, programme.id, owner.id, "owner");
 	const note =
@@ -215,13 +215,13 @@ export async function openSampleProgramme(
 	const terms = parseTerms(SAMPLE_TERMS);
 	if (!terms.ok) return terms;
 	// The transaction holds a lock, so if two people do this at once, the second finds the programme of the first.
-	return transactAs<SampleProgramme | null>(deps.store, inviter.maker, async (trx) => {
+	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
 		const opening = { terms: terms.value, currency: "EUR", email: null } as const;
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
-		const { personId } = inviter.maker;
+		const { personId } = inviter.actor;
 		const locked = await lockProgramme(trx, programme.id);
 		if (locked === undefined) throw new Error("a programme that this transaction inserted is missing");
 		const change = { trx, programme: locked, personId, authority: "staff" } as const;

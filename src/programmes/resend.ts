@@ -24,7 +24,7 @@ type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 /** The programme whose callbacks are sent, and the party that asked for it. */
 export interface Asked {
 	programmeId: number;
-	maker: Actor;
+	actor: Actor;
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
@@ -41,9 +41,9 @@ export interface Worked {
 }
 
 /** Returns whether work in batches may continue. A form has limited time, and a command runs to the end. */
-export function formGoesOn(clock: Clock, maker: Actor): () => boolean {
+export function formGoesOn(clock: Clock, actor: Actor): () => boolean {
 	const endsAtMs =
-		maker.kind === "command line" ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
+		actor.kind === "command line" ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
 	return () => clock.monotonicMs() < endsAtMs;
 }
 
@@ -53,7 +53,7 @@ export function formGoesOn(clock: Clock, maker: Actor): () => boolean {
  */
 async function change(
 	{ store, clock }: ResendDeps,
-	{ programmeId, maker }: Asked,
+	{ programmeId, actor }: Asked,
 	note: Note,
 	start: (trx: Db, nowMs: number) => Promise<Started>,
 ): Promise<Result<number>> {
@@ -67,11 +67,11 @@ async function change(
 			);
 		}
 		const count = started.length;
-		const personId = personIdOf(maker);
+		const personId = personIdOf(actor);
 		if (count > 0) await noteAudit(trx, { personId, programmeId, ...note(count) }, nowMs);
 		return succeed(count);
 	};
-	const sent = await transactInProgramme(store, maker, programmeId, startAndNote, "integrate");
+	const sent = await transactInProgramme(store, actor, programmeId, startAndNote, "integrate");
 	if (sent.ok && sent.value > 0) store.announceDue({ programmeIds: [programmeId], dueAtMs: nowMs });
 	return sent;
 }
@@ -84,7 +84,7 @@ async function workThrough<Row>(
 	batches: AsyncIterable<readonly Row[]>,
 	start: (trx: Db, programmeId: number, rows: readonly Row[], nowMs: number) => Promise<Started>,
 ): Promise<Result<Worked>> {
-	const { goesOn = formGoesOn(deps.clock, asked.maker), programmeId } = asked;
+	const { goesOn = formGoesOn(deps.clock, asked.actor), programmeId } = asked;
 	let count = 0;
 	for await (const rows of batches) {
 		if (!goesOn(count)) return succeed({ count, isAll: false });
@@ -102,9 +102,9 @@ async function workThrough<Row>(
  */
 export async function resendFailed(
 	deps: ResendDeps,
-	{ programmeIds, maker }: Pick<Asked, "maker"> & { programmeIds: readonly number[] },
+	{ programmeIds, actor }: Pick<Asked, "actor"> & { programmeIds: readonly number[] },
 	{ fromMs, untilMs }: Partial<FailedSpan> = {},
-	goesOn: (count: number) => boolean = formGoesOn(deps.clock, maker),
+	goesOn: (count: number) => boolean = formGoesOn(deps.clock, actor),
 ): Promise<Result<Worked>> {
 	const nowMs = deps.clock.nowMs();
 	const span = { fromMs, untilMs: Math.min(untilMs ?? nowMs, nowMs) };
@@ -114,7 +114,7 @@ export async function resendFailed(
 	let resent = 0;
 	for (const programmeId of programmeIds) {
 		const failed = walkFailed(deps.store.db, deps.clock, programmeId, span);
-		const asked = { programmeId, maker, goesOn: (count: number) => goesOn(resent + count) };
+		const asked = { programmeId, actor, goesOn: (count: number) => goesOn(resent + count) };
 		const worked = await workThrough(deps, asked, note, failed, requeue);
 		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmeIds.length === 1)) return worked;
 		if (!worked.ok) continue;

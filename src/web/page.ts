@@ -248,7 +248,7 @@ export function isStaffViewer(c: WebContext): boolean {
 }
 
 /** Returns the signed-in person for a use case, which checks the session again in its transaction. */
-export function makerOf(c: WebContext): SignedInPerson {
+export function actorOf(c: WebContext): SignedInPerson {
 	const sessionId = c.get("sessionId");
 	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
 	const { personId, kind } = viewerOf(c);

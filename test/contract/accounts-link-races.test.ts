@@ -34,22 +34,22 @@ const ROUNDS = 20;
 
 interface SignedIn {
 	person: Person;
-	maker: SignedInPerson;
+	actor: SignedInPerson;
 }
 
 eachDatabase("links while access ends", (database) => {
-	test("a link that is made while its maker is deactivated does not outlive their access", async () => {
+	test("a link that is made while its actor is deactivated does not outlive their access", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const made = Promise.all([
-				makePasswordLink(depsOf(database.store), leaver.maker, boss.person.id, null),
+				makePasswordLink(depsOf(database.store), leaver.actor, boss.person.id, null),
 				invitePerson(depsOf(database.store), {
 					email: newEmail("network"),
 					membership: null,
-					invitedBy: leaver.maker,
+					invitedBy: leaver.actor,
 				}),
 			]);
-			const ended = deactivateStaff(depsOf(database.rival), boss.maker, leaver.person.public_id);
+			const ended = deactivateStaff(depsOf(database.rival), boss.actor, leaver.person.public_id);
 			const [links, removed] = await Promise.all([made, ended]);
 			expectValue(removed);
 			for (const link of links) ok(link.ok || link.fault.code === "not_allowed");
@@ -64,8 +64,8 @@ eachDatabase("links while access ends", (database) => {
 			for (const { person } of [owner, leaver])
 				await addToProgramme(database.store.db, programme.id, person.id, "owner");
 			const [, removed] = await Promise.all([
-				inviteByOwner(depsOf(database.store), leaver.maker, { programme, role: "owner" }, newEmail("shop")),
-				removePerson(depsOf(database.rival), owner.maker, programme, leaver.person.public_id),
+				inviteByOwner(depsOf(database.store), leaver.actor, { programme, role: "owner" }, newEmail("shop")),
+				removePerson(depsOf(database.rival), owner.actor, programme, leaver.person.public_id),
 			]);
 			expectValue(removed);
 			deepEqual(await openLinksOf(leaver.person), []);
@@ -81,12 +81,12 @@ eachDatabase("links while access ends", (database) => {
 			}
 			const membership = { programme, role: "owner" } as const;
 			const [, changed] = await Promise.all([
-				inviteByOwner(depsOf(database.store), lowered.maker, membership, newEmail("shop")),
-				changeRole(depsOf(database.rival), owner.maker, programme, lowered.person.public_id, "developer"),
+				inviteByOwner(depsOf(database.store), lowered.actor, membership, newEmail("shop")),
+				changeRole(depsOf(database.rival), owner.actor, programme, lowered.person.public_id, "developer"),
 			]);
 			expectValue(changed);
 			deepEqual(await openLinksOf(lowered.person), []);
-			const late = await inviteByOwner(depsOf(database.store), lowered.maker, membership, newEmail("shop"));
+			const late = await inviteByOwner(depsOf(database.store), lowered.actor, membership, newEmail("shop"));
 			equal(late.ok ? "invited" : late.fault.code, "not_allowed", "though their session goes on");
 		}
 	});
@@ -102,22 +102,22 @@ eachDatabase("links while access ends", (database) => {
 			const change = { currentPassword: "the present one", newPassword: "another horse battery" };
 			const visitor = { cookies: "", address: "", userAgent: "", device: "" };
 			const [, changed] = await Promise.all([
-				makePasswordLink(depsOf(database.store), person.maker, head.person.id, null),
-				changePassword({ ...depsOf(database.rival), auth }, person.maker, change, visitor),
+				makePasswordLink(depsOf(database.store), person.actor, head.person.id, null),
+				changePassword({ ...depsOf(database.rival), auth }, person.actor, change, visitor),
 			]);
 			expectValue(changed);
 			deepEqual(await openLinksOf(person.person), []);
 			const sessions = await sessionsOf(person.person);
 			equal(sessions.length, 1, "the one in which it was changed");
-			ok(sessions[0]?.id !== person.maker.sessionId, "under another name");
-			const late = await makePasswordLink(depsOf(database.store), person.maker, head.person.id, null);
+			ok(sessions[0]?.id !== person.actor.sessionId, "under another name");
+			const late = await makePasswordLink(depsOf(database.store), person.actor, head.person.id, null);
 			ok(!late.ok, "whoever had a copy of the old session makes nothing");
 		}
 	});
 
 	test("signing out everywhere else also ends a session that goes on under another token at that moment", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
-			const { person, maker } = await addSignedIn("staff");
+			const { person, actor } = await addSignedIn("staff");
 			const other = `${person.public_id}-other`;
 			const nowMs = Date.UTC(2026, 0, 15, 12);
 			await insertSession(database.store.db, {
@@ -130,18 +130,18 @@ eachDatabase("links while access ends", (database) => {
 				address: "",
 				userAgent: "",
 			});
-			const renewing = { ...maker, sessionId: other };
+			const renewing = { ...actor, sessionId: other };
 			const [, ended] = await Promise.all([
 				changeWithSession(depsOf(database.rival), renewing, person.email, async (trx, session) => {
 					await endSession(trx, session.id);
 					return succeed(true);
 				}),
-				revokeSessions(depsOf(database.store), maker),
+				revokeSessions(depsOf(database.store), actor),
 			]);
 			expectValue(ended);
 			deepEqual(
 				(await sessionsOf(person)).map(({ id }) => id),
-				[maker.sessionId],
+				[actor.sessionId],
 			);
 		}
 	});
@@ -171,12 +171,12 @@ eachDatabase("links while access ends", (database) => {
 		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
 	});
 
-	test("a link that is used while its maker is deactivated was used before that, or not at all", async () => {
+	test("a link that is used while its actor is deactivated was used before that, or not at all", async () => {
 		const outcomes = new Set<string>();
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const token = await linkFor(leaver, boss.person);
-			const end = () => deactivateStaff(depsOf(database.rival), boss.maker, leaver.person.public_id);
+			const end = () => deactivateStaff(depsOf(database.rival), boss.actor, leaver.person.public_id);
 			// Either may be first.
 			const early = round % 2 === 0 ? end() : undefined;
 			const [used, ended] = await Promise.all([accept(database.store, token), early ?? end()]);
@@ -201,9 +201,9 @@ eachDatabase("links while access ends", (database) => {
 			const [first = "", second = ""] = tokens;
 			const results = await Promise.all([
 				accept(database.store, first),
-				deactivateStaff(depsOf(database.rival), boss.maker, one.person.public_id),
+				deactivateStaff(depsOf(database.rival), boss.actor, one.person.public_id),
 				accept(database.rival, second),
-				deactivateStaff(depsOf(database.store), boss.maker, other.person.public_id),
+				deactivateStaff(depsOf(database.store), boss.actor, other.person.public_id),
 			]);
 			ok(results[1].ok && results[3].ok);
 			for (const { person } of [one, other]) {
@@ -226,11 +226,11 @@ eachDatabase("links while access ends", (database) => {
 		const organisation = kind === "staff" ? "network" : "shop";
 		const made = await createPerson(depsOf(database.store), { email: newEmail(organisation), kind });
 		const person = expectValue(made);
-		return { person, maker: await signInAs(database.store, person) };
+		return { person, actor: await signInAs(database.store, person) };
 	}
 
-	async function linkFor({ maker }: SignedIn, person: Person): Promise<string> {
-		const { link } = expectValue(await makePasswordLink(depsOf(database.store), maker, person.id, null));
+	async function linkFor({ actor }: SignedIn, person: Person): Promise<string> {
+		const { link } = expectValue(await makePasswordLink(depsOf(database.store), actor, person.id, null));
 		return link?.split("/").at(-1) ?? "";
 	}
 

@@ -71,7 +71,7 @@ eachDatabase("credits", (database) => {
 	let counts: ReturnType<typeof createClickCounts>;
 	let programme: Programme;
 	let credentials: Credentials;
-	let maker: { personId: number; kind: "staff"; sessionId: string };
+	let actor: { personId: number; kind: "staff"; sessionId: string };
 	let orders = 0;
 
 	before(async () => {
@@ -84,23 +84,23 @@ eachDatabase("credits", (database) => {
 		const staff = await site.addStaff();
 		await site.signIn(staff);
 		const session = await store.db.selectFrom("sessions").select("id").executeTakeFirstOrThrow();
-		maker = { personId: staff.id, kind: "staff", sessionId: session.id };
-		const saved = await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS);
+		actor = { personId: staff.id, kind: "staff", sessionId: session.id };
+		const saved = await savePartnerTerms(site.deps, actor, shop.programme.id, TERMS);
 		ok(saved.ok, JSON.stringify(saved));
 		programme = (await findProgramme(store.db, shop.programme.public_id)) ?? shop.programme;
 	});
 
 	const addCode = (own: NamedPartnership, codes: string) =>
-		savePartnership(site.deps, maker, addressOf(own), { rate: own.commission_rate ?? "", codes });
+		savePartnership(site.deps, actor, addressOf(own), { rate: own.commission_rate ?? "", codes });
 
 	async function partnerOf(
 		name: string,
 		rate: string | null = null,
 		of = programme,
 	): Promise<NamedPartnership> {
-		const invited = await invitePartner(site.deps, maker, { name, site: "", email: `${name}@blog.example` });
+		const invited = await invitePartner(site.deps, actor, { name, site: "", email: `${name}@blog.example` });
 		ok(invited.ok, JSON.stringify(invited));
-		const made = await addPartnership(site.deps, maker, of.id, invited.value.partner);
+		const made = await addPartnership(site.deps, actor, of.id, invited.value.partner);
 		ok(made.ok, JSON.stringify(made));
 		await setPartnership(database.store.db, made.value.id, { commission_rate: rate });
 		const found = await findPartnership(database.store.db, made.value.public_id);
@@ -111,7 +111,7 @@ eachDatabase("credits", (database) => {
 	async function linkOf(partnership: NamedPartnership): Promise<string> {
 		const link = await makePartnerLink(
 			site.deps,
-			maker,
+			actor,
 			{ partnerId: partnership.partner_id, partnershipId: partnership.public_id },
 			{
 				name: "",
@@ -172,7 +172,7 @@ eachDatabase("credits", (database) => {
 		ok(Number(sold.json.conversion?.networkFee) > 0);
 		equal(sold.credit?.partnership_id, partnership.id);
 		deepEqual([sold.credit?.sub_1, sold.credit?.sub_2, sold.credit?.sub_3], ["news", "", "top"]);
-		ok((await savePartnership(site.deps, maker, addressOf(partnership), { rate: "", codes: "" })).ok);
+		ok((await savePartnership(site.deps, actor, addressOf(partnership), { rate: "", codes: "" })).ok);
 		const later = await report({ clickId: await clickId(code) });
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
 	});
@@ -180,7 +180,7 @@ eachDatabase("credits", (database) => {
 	test("a link to a host that the shop removed leads to the shop's front page and still credits", async () => {
 		const code = await linkOf(await partnerOf("moved"));
 		const save = async (hosts: string) => {
-			const saved = await savePartnerTerms(site.deps, maker, programme.id, { ...TERMS, hosts });
+			const saved = await savePartnerTerms(site.deps, actor, programme.id, { ...TERMS, hosts });
 			ok(saved.ok, JSON.stringify(saved));
 			await clock.moveBy(10 * SECOND_MS);
 		};
@@ -264,7 +264,7 @@ eachDatabase("credits", (database) => {
 
 	test("a sale that nobody brought has a word that says why, no commission and no fee", async () => {
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme.id, TERMS);
+		await savePartnerTerms(site.deps, actor, other.programme.id, TERMS);
 		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
 		const old = await clickId(await linkOf(await partnerOf("old")));
 		const stale = new Date(clock.nowMs() - DAY_MS).toISOString();
@@ -304,7 +304,7 @@ eachDatabase("credits", (database) => {
 		deepEqual([sold.json.credit, sold.credit?.partnership_id], ["CODE", byCode.id]);
 		const kept = await report({ clickId: id, couponCode: "WINTER10" });
 		deepEqual([kept.json.credit, kept.credit?.partnership_id], ["CLICK", byClick.id]);
-		ok((await changeState(site.deps, maker, addressOf(byCode), "ended")).ok);
+		ok((await changeState(site.deps, actor, addressOf(byCode), "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
 		ok((await addCode(byClick, "2024")).ok);
 		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
@@ -343,7 +343,7 @@ eachDatabase("credits", (database) => {
 			.returning("public_id")
 			.executeTakeFirstOrThrow();
 		const input = { partner: partnership.partner_public_id, reason: "ours" };
-		const refused = await assignPartner(site.deps, maker, public_id, input);
+		const refused = await assignPartner(site.deps, actor, public_id, input);
 		match(refused.ok ? "" : refused.fault.detail, /Only a pixel has reported this order/);
 	});
 
@@ -477,7 +477,7 @@ eachDatabase("credits", (database) => {
 		await clock.moveBy(1_000);
 		const newer = await clickId(code);
 		equal((await report({ orderId: "raised", clickId: older })).json.conversion?.commission, "5.00");
-		ok((await savePartnership(site.deps, maker, addressOf(own), { rate: "50", codes: "" })).ok);
+		ok((await savePartnership(site.deps, actor, addressOf(own), { rate: "50", codes: "" })).ok);
 		await report({ orderId: "raised", clickId: newer });
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});
@@ -503,7 +503,7 @@ eachDatabase("credits", (database) => {
 		await rival.transact(async (trx) => {
 			await trx.updateTable("conversions").set({ reason: null }).where("id", "=", conversion.id).execute();
 			const input = { partner: "", reason: "ours" };
-			assigned = assignPartner(site.deps, maker, conversion.public_id, input);
+			assigned = assignPartner(site.deps, actor, conversion.public_id, input);
 			const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
 			while ((await waiting.execute(store.db)).rows.length === 0) await setTimeout(10);
 			await rival.writes.lockCredits(trx, [conversion.id]);
@@ -538,7 +538,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ orderId: "T-1", ...better, test: true })).credit?.word, "NO_SIGNAL");
 		const assigned = await report({ orderId: "T-2" });
 		const { public_id: assignedId } = assigned.conversion;
-		ok((await assignPartner(site.deps, maker, assignedId, { partner: "", reason: "ours" })).ok);
+		ok((await assignPartner(site.deps, actor, assignedId, { partner: "", reason: "ours" })).ok);
 		deepEqual((await report({ orderId: "T-2", ...better })).json.credit, "ASSIGNED");
 		await report({ orderId: "T-3" });
 		const body = JSON.stringify({ orderId: "T-3" });
@@ -547,7 +547,7 @@ eachDatabase("credits", (database) => {
 		const decided = await report({ orderId: "T-3", ...better });
 		deepEqual([decided.json.credit, decided.conversion.commission], ["NO_SIGNAL", "0.00"]);
 		await setProgramme(database.store.db, programme.id, { credits_partners: 0 });
-		const refused = await assignPartner(site.deps, maker, assignedId, { partner: "", reason: "x" });
+		const refused = await assignPartner(site.deps, actor, assignedId, { partner: "", reason: "x" });
 		await setProgramme(database.store.db, programme.id, { credits_partners: 1 });
 		match(refused.ok ? "" : refused.fault.detail, /does not credit partners/);
 	});
@@ -555,7 +555,7 @@ eachDatabase("credits", (database) => {
 	test("the callback of a credited sale has the fourteen fields and nothing about the partner", async () => {
 		const { store } = database;
 		const shop = await makeShop(site.deps);
-		ok((await savePartnerTerms(site.deps, maker, shop.programme.id, TERMS)).ok);
+		ok((await savePartnerTerms(site.deps, actor, shop.programme.id, TERMS)).ok);
 		await setUrl(store.db, shop.programme.id, "https://shop.example/ringback", clock.nowMs());
 		const id = await clickId(
 			await linkOf(await partnerOf("told", "12.5000", shop.programme)),
@@ -578,7 +578,7 @@ eachDatabase("credits", (database) => {
 		const partnership = await partnerOf("ended");
 		const code = await linkOf(partnership);
 		const id = await clickId(code);
-		ok((await changeState(site.deps, maker, addressOf(partnership), "ended")).ok);
+		ok((await changeState(site.deps, actor, addressOf(partnership), "ended")).ok);
 		await clock.moveBy(11_000);
 		const later = await click(code);
 		deepEqual([later.status, later.headers.get("location")], [302, "https://shop.example/shoes"]);
@@ -642,7 +642,7 @@ eachDatabase("credits", (database) => {
 	test("an application becomes one partnership, with the terms that were shown", async () => {
 		const { db } = database.store;
 		const { programme: open } = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, open.id, { ...TERMS, takesApplications: "on" });
+		await savePartnerTerms(site.deps, actor, open.id, { ...TERMS, takesApplications: "on" });
 		const shown = (await findProgramme(db, open.public_id)) ?? open;
 		const applicant = { name: "Applied", site: "", email: "applied@blog.example", about: "News" };
 		const given = {
@@ -659,14 +659,14 @@ eachDatabase("credits", (database) => {
 		ok(first && second);
 		deepEqual(others, []);
 		equal(
-			(await acceptApplication(site.deps, maker, programme.id, first.public_id)).ok,
+			(await acceptApplication(site.deps, actor, programme.id, first.public_id)).ok,
 			false,
 			"of another programme",
 		);
-		await savePartnerTerms(site.deps, maker, shown.id, { ...TERMS, terms: "Changed since." });
-		const both = [1, 2].map(() => acceptApplication(site.deps, maker, open.id, first.public_id));
+		await savePartnerTerms(site.deps, actor, shown.id, { ...TERMS, terms: "Changed since." });
+		const both = [1, 2].map(() => acceptApplication(site.deps, actor, open.id, first.public_id));
 		deepEqual((await Promise.all(both)).map(({ ok }) => ok).sort(), [false, true]);
-		ok((await declineApplication(site.deps, maker, open.id, second.public_id)).ok);
+		ok((await declineApplication(site.deps, actor, open.id, second.public_id)).ok);
 		deepEqual(await listApplications(db, open.id), []);
 		const { rows } = await pagePartnerships(db, open.id, { limit: 10 });
 		deepEqual(
@@ -684,11 +684,11 @@ eachDatabase("credits", (database) => {
 	test("a partner's conversions of several programmes are listed in pages, the newest first, each once", async () => {
 		const { db } = database.store;
 		const other = await makeShop(site.deps);
-		await savePartnerTerms(site.deps, maker, other.programme.id, { ...TERMS, showsBaskets: "on" });
+		await savePartnerTerms(site.deps, actor, other.programme.id, { ...TERMS, showsBaskets: "on" });
 		const shop = await findProgramme(db, other.programme.public_id);
 		const one = await partnerOf("walked");
 		const partner = { id: one.partner_id, name: one.partner_name };
-		const joined = await addPartnership(site.deps, maker, (shop ?? programme).id, partner);
+		const joined = await addPartnership(site.deps, actor, (shop ?? programme).id, partner);
 		ok(joined.ok);
 		const partnerships = await listPartnerships(db, "partner_id", [one.partner_id]);
 		deepEqual([partnerships.length, partnerships[0]?.programme_shows_baskets], [2, 0]);

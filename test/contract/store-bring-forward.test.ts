@@ -32,7 +32,7 @@ import { until } from "../support/until.ts";
 const NOW_MS = START_MS + 5_000;
 const LATER_MS = START_MS + 60_000;
 
-const asked = ({ id }: { id: number }) => ({ programmeId: id, maker: COMMAND_LINE });
+const asked = ({ id }: { id: number }) => ({ programmeId: id, actor: COMMAND_LINE });
 
 eachDatabase("sending now", (database) => {
 	test("is due at once, and has its attempts behind it", async () => {
@@ -162,12 +162,12 @@ eachDatabase("sending now", (database) => {
 
 	test("no more at once than a page waits for, and the rest when the button is pressed again", async () => {
 		const { store } = database;
-		const maker = await signInAs(store, await addPerson(store, "staff"));
+		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
-		const who = { programmeId: programme.id, maker };
+		const who = { programmeId: programme.id, actor };
 		const untilMs = NOW_MS + 60_000;
 		const ways: Record<string, (deps: { store: Store; clock: Clock }) => Promise<Result<Worked>>> = {
-			"failed, sent again": (deps) => resendFailed(deps, { programmeIds: [programme.id], maker }),
+			"failed, sent again": (deps) => resendFailed(deps, { programmeIds: [programme.id], actor }),
 			"failed, set aside": (deps) => setFailedAside(deps, who, untilMs),
 			"waiting, sent now": (deps) => sendAllWaiting(deps, who),
 		};
@@ -184,7 +184,7 @@ eachDatabase("sending now", (database) => {
 		}
 		await addPending(store, programme, 4_000);
 		await failAll(store, programme);
-		const command = { programmeIds: [programme.id], maker: COMMAND_LINE };
+		const command = { programmeIds: [programme.id], actor: COMMAND_LINE };
 		deepEqual(expectValue(await resendFailed({ store, clock: slowClock() }, command)), {
 			count: 4_000,
 			isAll: true,
@@ -193,11 +193,11 @@ eachDatabase("sending now", (database) => {
 
 	test("of a URL that was removed: no more than its page waits for, the soonest first", async () => {
 		const { store } = database;
-		const maker = await signInAs(store, await addPerson(store, "staff"));
+		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
 		await addPending(store, programme, 4_000);
 		const last = await addDelivery(store, programme, LATER_MS + 5_000);
-		const removed = await removePostbackUrl({ store, clock: slowClock() }, programme.public_id, maker);
+		const removed = await removePostbackUrl({ store, clock: slowClock() }, programme.public_id, actor);
 		deepEqual(expectValue(removed), { count: 1_000, isAll: false }, "counted as far as pages count");
 		const later = store.db
 			.selectFrom("queue")
@@ -242,13 +242,13 @@ eachDatabase("sending now", (database) => {
 		const waits = await addWaiting(store, programme);
 		const [finished, waiting] = [await readAll(store, ended), await readAll(store, waits)];
 		const deps = { store, clock: createClock(NOW_MS) };
-		const maker = { personId: 1, kind: "staff", sessionId: "gone" } as const;
-		const who = { programmeId: programme.id, maker };
+		const actor = { personId: 1, kind: "staff", sessionId: "gone" } as const;
+		const who = { programmeId: programme.id, actor };
 		const { public_id: publicId, run, attempts: seq } = finished.delivery;
 		const refusals = await Promise.all([
 			sendSeen(deps, who, [{ publicId, run, seq }]),
 			sendSeen(deps, who, [{ publicId: waiting.delivery.public_id, run: 1, seq: 1 }]),
-			resendFailed(deps, { programmeIds: [programme.id], maker }),
+			resendFailed(deps, { programmeIds: [programme.id], actor }),
 			sendAllWaiting(deps, who),
 		]);
 		deepEqual(

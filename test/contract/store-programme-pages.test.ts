@@ -29,7 +29,7 @@ import { addPerson, signInAs } from "../support/signed-in.ts";
 
 type PeopleDeps = Parameters<typeof removePerson>[0];
 type Target = { programme: Programme; whom: Person };
-type AtOnce = (deps: PeopleDeps, maker: SignedInPerson, to: Target) => Promise<{ ok: boolean }>;
+type AtOnce = (deps: PeopleDeps, actor: SignedInPerson, to: Target) => Promise<{ ok: boolean }>;
 
 eachDatabase("programmes and people as the pages read them", (database) => {
 	test("a slice sums amounts exactly, even beyond 64 bits, and says where the next slice begins", async () => {
@@ -178,13 +178,13 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 	const AT_ONCE: readonly [what: string, act: AtOnce, left: readonly ProgrammeRole[]][] = [
 		[
 			"remove each other",
-			(deps, maker, { programme, whom }) => removePerson(deps, maker, programme, whom.public_id),
+			(deps, actor, { programme, whom }) => removePerson(deps, actor, programme, whom.public_id),
 			["owner"],
 		],
-		["leave", (deps, maker, { programme }) => leaveProgramme(deps, maker, programme), ["owner"]],
+		["leave", (deps, actor, { programme }) => leaveProgramme(deps, actor, programme), ["owner"]],
 		[
 			"make each other viewers",
-			(deps, maker, { programme, whom }) => changeRole(deps, maker, programme, whom.public_id, "viewer"),
+			(deps, actor, { programme, whom }) => changeRole(deps, actor, programme, whom.public_id, "viewer"),
 			["owner", "viewer"],
 		],
 	];
@@ -199,8 +199,8 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 					await signInAs(store, person);
 				}
 				const actAs = (by: Person, whom: Person, at: Store) => {
-					const maker = { personId: by.id, kind: "shop", sessionId: by.public_id } as const;
-					return act({ store: at, clock: createClock() }, maker, { programme, whom });
+					const actor = { personId: by.id, kind: "shop", sessionId: by.public_id } as const;
+					return act({ store: at, clock: createClock() }, actor, { programme, whom });
 				};
 				const results = await Promise.all([actAs(one, other, store), actAs(other, one, rival)]);
 				equal(results.filter(({ ok }) => ok).length, 1, "one of them is refused");

@@ -131,7 +131,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 		page.viewerOf(c).kind === "staff"
 			? { callbacks_failing: typed.shops_failing !== "" }
 			: Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""]));
-	const saved = await saveOwnSettings(deps, page.makerOf(c), { ...typed, mails });
+	const saved = await saveOwnSettings(deps, page.actorOf(c), { ...typed, mails });
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showAccount(c, deps));
 	if (!saved.value) return page.leadTo(c, ACCOUNT_PATH, "Nothing was changed.", "info");
 	return page.leadTo(c, ACCOUNT_PATH, "Saved.");
@@ -157,7 +157,7 @@ function emailSection(c: WebContext, { mails }: WebDeps): Html {
 export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await EMAIL_FORM.read(c);
 	const { email } = page.viewerOf(c);
-	const asked = await askForAddress(deps, page.makerOf(c), email, typed, c.get("visitor"));
+	const asked = await askForAddress(deps, page.actorOf(c), email, typed, c.get("visitor"));
 	if (!asked.ok) return EMAIL_FORM.refuse(c, asked, () => showAccount(c, deps));
 	const said = `A mail is on its way to ${asked.value}. Open its link within an hour to confirm the address.`;
 	return page.leadTo(c, ACCOUNT_PATH, said);
@@ -166,7 +166,7 @@ export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Respons
 export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<Response> {
 	const change = await PASSWORD_FORM.read(c);
 	const visitor = c.get("visitor");
-	const changed = await changePassword(deps, page.makerOf(c), change, visitor);
+	const changed = await changePassword(deps, page.actorOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
 	page.handOnCookies(c, changed.value.setCookies);
 	const said = sayWhatEnded(changed.value.value);
@@ -264,13 +264,13 @@ const SESSIONS = `${ACCOUNT_PATH}#sessions`;
 
 export async function endSession(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { sessionId } = await readTextFields(c, ["sessionId"]);
-	const ended = await revokeSessions(deps, page.makerOf(c), sessionId);
+	const ended = await revokeSessions(deps, page.actorOf(c), sessionId);
 	if (!ended.ok) return page.leadTo(c, SESSIONS, ended.fault.detail, "bad");
 	return page.leadTo(c, SESSIONS, "The session has ended.");
 }
 
 export async function endOtherSessions(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await revokeSessions(deps, page.makerOf(c));
+	const ended = await revokeSessions(deps, page.actorOf(c));
 	if (!ended.ok) return page.leadTo(c, SESSIONS, ended.fault.detail, "bad");
 	return page.leadTo(c, SESSIONS, "All your other sessions have ended.");
 }

@@ -12,10 +12,10 @@ import {
 import { titleOf } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import {
+	actorOf,
 	answerPage,
 	handOnCookies,
 	leadTo,
-	makerOf,
 	viewerOf,
 	type WebContext,
 	type WebDeps,
@@ -90,7 +90,7 @@ export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promis
 }
 
 function ownerOf(c: WebContext): AuthenticatorOwner {
-	return { ...makerOf(c), email: viewerOf(c).email };
+	return { ...actorOf(c), email: viewerOf(c).email };
 }
 
 /** The page to which staff are led who must have an authenticator and have none. */

@@ -24,9 +24,9 @@ import {
 } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	type PageDeps,
 	programmeOf,
 	standingOf,
@@ -98,7 +98,7 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	const { public_id: id } = conversion;
-	const assigned = await assignPartner(deps, makerOf(c), id, await ASSIGN_FORM.read(c));
+	const assigned = await assignPartner(deps, actorOf(c), id, await ASSIGN_FORM.read(c));
 	if (!assigned.ok) return ASSIGN_FORM.refuse(c, assigned, () => showConversion(c, deps));
 	const { commission, currency } = assigned.value;
 	const text = `The partner was changed. The commission is now ${commission} ${currency}.`;

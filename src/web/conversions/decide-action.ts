@@ -23,15 +23,15 @@ import {
 import { decideMatching } from "../../jobs/make-job.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { titleCase } from "../conversion-ui.ts";
-import { answerPage, leadTo, makerOf, type PageDeps, type WebContext } from "../page.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "../page.ts";
 import { bulkJobPath, ownPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
 import { addressOf, listPath, readList, sumUp } from "./list-query.ts";
 
 export function deciderOf(c: WebContext): Decider {
-	const maker = makerOf(c);
-	return { ...maker, side: sideOf(maker.kind) };
+	const actor = actorOf(c);
+	return { ...actor, side: sideOf(actor.kind) };
 }
 
 /** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */
@@ -121,7 +121,7 @@ async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, as
 	const { cursor: _, ...listed } = query;
 	return decideMatching(
 		deps,
-		makerOf(c),
+		actorOf(c),
 		{ programmeId: programme.id, side: deciderOf(c).side },
 		{ ...asked, listQuery: withQuery("", addressOf(listed)), filter },
 	);

@@ -10,7 +10,7 @@ import { countUsableKeys } from "../../store/queries/keys.ts";
 import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
 import { declareForm } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
-import { leadTo, makerOf, programmeOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, leadTo, programmeOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, integrationPath, keysPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html, type StepState } from "../ui.ts";
@@ -284,14 +284,14 @@ export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Respo
 		const text = "A key was already issued. If nobody has it, revoke it here and issue another one.";
 		return leadTo(c, keysPath(programmeOf(c).public_id), text);
 	}
-	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c));
+	const issued = await issueKey(deps, programmeOf(c).public_id, actorOf(c));
 	if (!issued.ok) return finish(c, { path: integrationPath, part: "keys" }, issued, "");
 	return showCallbacks(c, deps, issued.value);
 }
 
 export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { postbackUrl } = await URL_FORM.read(c);
-	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, makerOf(c));
+	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, actorOf(c));
 	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showCallbacks(c, deps));
 	const { url } = saved.value;
 	// The URL is saved without spaces around it and the default port, in lower case, and with a path.
@@ -301,7 +301,7 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 }
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
-	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, makerOf(c));
+	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, actorOf(c));
 	return finish(c, CALLBACK, removed, ({ count, isAll }) => {
 		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
 		const later = isAll ? "" : " Some may show as pending until they would have been sent.";

@@ -15,7 +15,7 @@ import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-hea
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
 import { callbacksAre, countUndelivered, deliveryColumns, selectAll, tellWorked } from "../conversion-ui.ts";
 import { filterBar, notUnderstood, pager } from "../filter-query.ts";
-import { makerOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
@@ -129,7 +129,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 // The actions.
 
 function askedBy(c: WebContext): Asked {
-	return { programmeId: programmeOf(c).id, maker: makerOf(c) };
+	return { programmeId: programmeOf(c).id, actor: actorOf(c) };
 }
 
 const LIST: FormPart = { path: integrationPath, part: "deliveries" };
@@ -166,7 +166,7 @@ function sentMessage({ resent, sentNow, leftAlone }: SeenSent): FormMessage {
 
 export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { id } = programmeOf(c);
-	const resent = await resendFailed(deps, { programmeIds: [id], maker: makerOf(c) });
+	const resent = await resendFailed(deps, { programmeIds: [id], actor: actorOf(c) });
 	const left = await countFailed(deps.store.db, id, ALL);
 	return finish(c, LIST, resent, (worked) =>
 		tellWorked(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),

@@ -26,7 +26,7 @@ import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import { EXAMPLE_LANGUAGES, type ExampleValues, exampleBlock, parseLanguage } from "../examples.ts";
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
-import { flashAt, makerOf, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, flashAt, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
 import { DOCS_PATH, DOWNLOADS_PATH, keysPath, PARTNER_DOCS_PATH, withQuery } from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
@@ -254,7 +254,7 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 	},
 	end: {
 		state: "replaced",
-		work: (deps, programmeId, _, maker) => endReplacedSecrets(deps, programmeId, maker),
+		work: (deps, programmeId, _, actor) => endReplacedSecrets(deps, programmeId, actor),
 		look: {
 			label: "End it now",
 			tone: "danger",
@@ -267,7 +267,7 @@ const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 
 interface SecretChange {
 	state: SecretState;
-	work(deps: WebDeps, programmeId: string, secretId: string, maker: SignedInPerson): Promise<Result<unknown>>;
+	work(deps: WebDeps, programmeId: string, secretId: string, actor: SignedInPerson): Promise<Result<unknown>>;
 	look: ui.Button;
 	message: string;
 }
@@ -429,18 +429,18 @@ const SECRET: FormPart = { path: keysPath, part: "secret" };
 
 export async function issueApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await readTextFields(c, ["name", "right"]);
-	const issued = await issueKey(deps, programmeOf(c).public_id, makerOf(c), typed);
+	const issued = await issueKey(deps, programmeOf(c).public_id, actorOf(c), typed);
 	return issued.ok ? showKeys(c, deps, issued.value) : finish(c, KEYS, issued, "");
 }
 
 export async function revokeApiKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { public_id: programmeId } = programmeOf(c);
-	const revoked = await revokeKey(deps, programmeId, c.req.param("keyId") ?? "", makerOf(c));
+	const revoked = await revokeKey(deps, programmeId, c.req.param("keyId") ?? "", actorOf(c));
 	return finish(c, KEYS, revoked, "The key is revoked. Requests with it are refused from now on.");
 }
 
 export async function issueNextSecret(c: WebContext, deps: WebDeps): Promise<Response> {
-	const prepared = await prepareSecret(deps, programmeOf(c).public_id, makerOf(c));
+	const prepared = await prepareSecret(deps, programmeOf(c).public_id, actorOf(c));
 	if (!prepared.ok) return finish(c, SECRET, prepared, "");
 	return showKeys(c, deps, { key: null, secret: prepared.value.secret });
 }
@@ -449,7 +449,7 @@ export function changeSecret(verb: SecretVerb): Answer {
 	const { work, message } = SECRET_CHANGES[verb];
 	return async (c, deps) => {
 		const { secretId } = await readTextFields(c, ["secretId"]);
-		const changed = await work(deps, programmeOf(c).public_id, secretId, makerOf(c));
+		const changed = await work(deps, programmeOf(c).public_id, secretId, actorOf(c));
 		return finish(c, SECRET, changed, message);
 	};
 }

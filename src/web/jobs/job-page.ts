@@ -19,7 +19,7 @@ import { answerCsv } from "../conversions/csv-answer.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { answerError } from "../error-page.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, leadTo, makerOf, type PageDeps, programmeOf, type WebContext } from "../page.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
@@ -342,12 +342,12 @@ function filesNote({ job, href }: JobView): Html {
 
 export const applyJobPage = change(async (c, deps, job) => {
 	const { invite } = await readTextFields(c, ["invite"]);
-	return startJob(deps, job, makerOf(c), job.kind === "people" && invite === "on");
+	return startJob(deps, job, actorOf(c), job.kind === "people" && invite === "on");
 });
 
-export const stopJobPage = change((c, deps, job) => stopJob(deps, job, makerOf(c)));
+export const stopJobPage = change((c, deps, job) => stopJob(deps, job, actorOf(c)));
 
-export const discardJobPage = change((c, deps, job) => discardJob(deps, job, makerOf(c)));
+export const discardJobPage = change((c, deps, job) => discardJob(deps, job, actorOf(c)));
 
 type Done = "started" | "already" | "stopped" | "discarded" | "rest discarded";
 

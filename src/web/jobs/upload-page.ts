@@ -9,7 +9,7 @@ import type { Programme } from "../../store/queries/programmes.ts";
 import type { JobKindName } from "../../store/tables/jobs.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, makerOf, type PageDeps, viewerOf, type WebContext } from "../page.ts";
+import { actorOf, answerPage, type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge, uploadOf } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
@@ -43,7 +43,7 @@ export function receiveUpload(kind: JobKind): Answer {
 		if (!upload.ok) return FORM.refuse(c, upload, show);
 		const programme = c.get("programme");
 		const deciding = programme === undefined ? null : { programmeId: programme.id, side: deciderOf(c).side };
-		const job = await uploadFile(deps, kind, { maker: makerOf(c), deciding }, upload.value);
+		const job = await uploadFile(deps, kind, { actor: actorOf(c), deciding }, upload.value);
 		if (!job.ok) return FORM.refuse(c, { fault: { ...job.fault, field: "file" } }, show);
 		deps.jobs.wake();
 		return c.redirect(jobPath(c, job.value), 303);

@@ -21,9 +21,9 @@ import { logoImage } from "../document.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { showCallbacks } from "../integration/callbacks-page.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	tellRefusal,
 	viewerOf,
 	type WebContext,
@@ -200,7 +200,7 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 	const { brandState } = c.get("network");
 	const chosen = brandState === "open" ? { brand } : {};
 	const input = { ...(isFirst === "" ? others : { name: typed.name }), ...chosen };
-	const changed = await changeNetwork(deps, makerOf(c), input);
+	const changed = await changeNetwork(deps, actorOf(c), input);
 	if (!changed.ok) return FORM.refuse(c, changed, () => showNetwork(c, deps), { ...typed, isFirst: "yes" });
 	if (isFirst === "sample") return trySample(c, deps);
 	const hasProgramme = isFirst === "" || (await findFirstProgramme(deps.store.db)) !== undefined;
@@ -210,7 +210,7 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 }
 
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
-	const ended = await endSetUp(deps, makerOf(c));
+	const ended = await endSetUp(deps, actorOf(c));
 	if (!ended.ok) return tellRefusal(c, ended, () => showNetwork(c, deps));
 	const said = "The set-up is no longer shown. You find its settings under Network.";
 	return leadTo(c, paths.PROGRAMMES_PATH, said, "info");
@@ -247,8 +247,8 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		const said = "Name your network first: the sample comes with an API key, which fixes the brand.";
 		return leadTo(c, NETWORK_PATH, said, "info");
 	}
-	const maker = makerOf(c);
-	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", maker });
+	const actor = actorOf(c);
+	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", actor });
 	if (!opened.ok) return leadTo(c, NETWORK_PATH, opened.fault.detail, "bad");
 	if (opened.value === null) {
 		const first = await findFirstProgramme(deps.store.db);
@@ -258,7 +258,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	// The brand is permanent from now on.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
-	await addSamplePartner(deps, maker, programme.id);
+	await addSamplePartner(deps, actor, programme.id);
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	return showCallbacks(c, deps, issued);
@@ -311,14 +311,14 @@ const LOGO_ANCHOR = `${NETWORK_PATH}#logo`;
 export async function uploadLogo(c: WebContext, deps: WebDeps): Promise<Response> {
 	const upload = uploadOf(c, "Choose a picture first.");
 	const taken = upload.ok
-		? await saveLogo(deps, makerOf(c), Buffer.concat(await Array.fromAsync(upload.value.read())))
+		? await saveLogo(deps, actorOf(c), Buffer.concat(await Array.fromAsync(upload.value.read())))
 		: upload;
 	if (!taken.ok) return LOGO_FORM.refuse(c, taken, () => showNetwork(c, deps));
 	return leadTo(c, LOGO_ANCHOR, "The logo is saved.");
 }
 
 export async function dropLogo(c: WebContext, deps: WebDeps): Promise<Response> {
-	const removed = await removeLogo(deps, makerOf(c));
+	const removed = await removeLogo(deps, actorOf(c));
 	if (!removed.ok) return tellRefusal(c, removed, () => showNetwork(c, deps));
 	return leadTo(c, LOGO_ANCHOR, "The logo is removed.");
 }

@@ -42,12 +42,12 @@ function upload(staff: Browser, bytes: Uint8Array, name = "logo.png", type = "im
 test("a person who was just deactivated cannot change the network", async (t) => {
 	const { site } = await openStaff(t);
 	const { id: personId } = await site.addStaff();
-	const maker = { personId, kind: "staff", sessionId: "ended" } as const;
+	const actor = { personId, kind: "staff", sessionId: "ended" } as const;
 	const refused = [
-		await changeNetwork(site.deps, maker, { name: "Taken" }),
-		await saveLogo(site.deps, maker, pngOf(32, 32)),
-		await removeLogo(site.deps, maker),
-		await endSetUp(site.deps, maker),
+		await changeNetwork(site.deps, actor, { name: "Taken" }),
+		await saveLogo(site.deps, actor, pngOf(32, 32)),
+		await removeLogo(site.deps, actor),
+		await endSetUp(site.deps, actor),
 	];
 	for (const one of refused) assert.equal(one.ok || one.fault.code, "not_allowed");
 	assert.doesNotMatch((await site.browser().open("/sign-in")).text, /Taken/);

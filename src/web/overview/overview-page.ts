@@ -15,9 +15,9 @@ import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { healthStrip } from "../integration/health-section.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	may,
 	type PageDeps,
 	programmeOf,
@@ -152,7 +152,7 @@ function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { id, public_id: programmeId } = programmeOf(c);
 	const { until } = await readTextFields(c, ["until"]);
-	const asked = { programmeId: id, maker: makerOf(c) };
+	const asked = { programmeId: id, actor: actorOf(c) };
 	const done = await setFailedAside(deps, asked, Number(until) || 0);
 	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
 	const left = await countFailed(deps.store.db, id, ALL);

@@ -11,9 +11,9 @@ import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	type PageDeps,
 	partnerOf,
 	tellRefusal,
@@ -113,7 +113,7 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 	if (!chosen.ok) return refuse(chosen);
 	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
 	if (programme === undefined) return answerError(c, "not_found");
-	const added = await addPartnership(deps, makerOf(c), programme.id, partner);
+	const added = await addPartnership(deps, actorOf(c), programme.id, partner);
 	if (!added.ok) return refuse(added);
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);
 	const next = "If you agreed a special rate or coupon codes, enter them below.";
@@ -122,7 +122,7 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 
 export async function endAllPartnerships(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
-	const ended = await endPartner(deps, makerOf(c), partner.id);
+	const ended = await endPartner(deps, actorOf(c), partner.id);
 	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
 	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

@@ -12,7 +12,7 @@ import {
 } from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, leadTo, makerOf, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
 import { partnerLinksPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -34,7 +34,7 @@ export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Respon
 	const typed = await FORM.read(c);
 	const partner = partnerOf(c);
 	const owner = { partnerId: partner.id, partnershipId: typed.partnership };
-	const made = await makePartnerLink(deps, makerOf(c), owner, typed);
+	const made = await makePartnerLink(deps, actorOf(c), owner, typed);
 	if (!made.ok && made.fault.code === "unknown_partner") return answerError(c, "not_found");
 	if (!made.ok) return FORM.refuse(c, made, () => showLinks(c, deps));
 	const { code: link } = made.value;

@@ -17,7 +17,7 @@ import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm } from "../form.ts";
-import { answerPage, makerOf, type PageDeps, type WebContext } from "../page.ts";
+import { actorOf, answerPage, type PageDeps, type WebContext } from "../page.ts";
 import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../paths.ts";
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
@@ -36,7 +36,7 @@ const INVITE_FORM = declareForm({
 
 /** Leads to the new partner, which needs a programme next. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
-	const invited = await invitePartner(deps, makerOf(c), await INVITE_FORM.read(c));
+	const invited = await invitePartner(deps, actorOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
 	c.set("partner", invited.value.partner);
 	return showEarnings(c, deps, invited.value);

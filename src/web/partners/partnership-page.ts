@@ -125,7 +125,7 @@ export const save = about(async (c, deps, partnership) => {
 	const { rate = "", codes = "" } = Object.fromEntries(new URLSearchParams(typed.shown));
 	const shown = typed.shown === "" ? undefined : { rate, codes };
 	const address = addressOf(partnership);
-	const saved = await savePartnership(deps, page.makerOf(c), address, typed, shown);
+	const saved = await savePartnership(deps, page.actorOf(c), address, typed, shown);
 	if (saved.ok) return page.leadTo(c, partnershipPath(partnership), "Saved.");
 	const isOvertaken = saved.fault.code === "changed_meanwhile";
 	return FORM.refuse(c, saved, () => showAgain(c, deps, address), isOvertaken ? {} : undefined);
@@ -134,7 +134,7 @@ export const save = about(async (c, deps, partnership) => {
 export const change = about(async (c, deps, partnership) => {
 	const to = (await readTextFields(c, ["to"])).to === "ended" ? "ended" : "active";
 	const address = addressOf(partnership);
-	const changed = await changeState(deps, page.makerOf(c), address, to);
+	const changed = await changeState(deps, page.actorOf(c), address, to);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => showAgain(c, deps, address));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
 	return page.leadTo(c, partnershipPath(partnership), text);

@@ -138,11 +138,11 @@ export async function answer(c: WebContext, deps: PageDeps): Promise<Response> {
 	const isAccepted = (await readTextFields(c, ["answer"])).answer === "accept";
 	const id = c.req.param("applicationId") ?? "";
 	if (isAccepted) {
-		const accepted = await acceptApplication(deps, page.makerOf(c), programme.id, id);
+		const accepted = await acceptApplication(deps, page.actorOf(c), programme.id, id);
 		if (accepted.ok) return showProgrammePartners(c, deps, accepted.value);
 		return page.tellRefusal(c, accepted, () => showProgrammePartners(c, deps));
 	}
-	const declined = await declineApplication(deps, page.makerOf(c), programme.id, id);
+	const declined = await declineApplication(deps, page.actorOf(c), programme.id, id);
 	if (!declined.ok) return page.tellRefusal(c, declined, () => showProgrammePartners(c, deps));
 	return page.leadTo(c, programmePartnersPath(programme.public_id), "Declined. No mail is sent.");
 }

@@ -11,9 +11,9 @@ import { findLandingHosts } from "../../store/queries/clicks.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	programmeOf,
 	viewerOf,
 	type WebContext,
@@ -97,7 +97,7 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const typed = await SETTINGS_FORM.read(c);
-	const saved = await savePartnerTerms(deps, makerOf(c), programme.id, typed, readShown(typed.shown));
+	const saved = await savePartnerTerms(deps, actorOf(c), programme.id, typed, readShown(typed.shown));
 	if (!saved.ok) {
 		// If another person was faster, the form shows what they saved.
 		const isOvertaken = saved.faults.some(({ code }) => code === "changed_meanwhile");

@@ -66,31 +66,31 @@ function pathHere(c: WebContext): string {
 export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await INVITE_FORM.read(c);
 	const { programme, partner } = groupHere(c);
-	const [maker, email] = [page.makerOf(c), typed.email.trim()];
+	const [actor, email] = [page.actorOf(c), typed.email.trim()];
 	const membership = partner === undefined ? null : { partner };
 	const invited =
 		programme === undefined
-			? await invitePerson(deps, { email, membership, invitedBy: maker })
-			: await inviteToProgramme(deps, maker, programme, { email, role: typed.role });
+			? await invitePerson(deps, { email, membership, invitedBy: actor })
+			: await inviteToProgramme(deps, actor, programme, { email, role: typed.role });
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
 	return showPeople(c, deps, invited.value);
 }
 
 export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { programme, partner } = groupHere(c);
-	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
+	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
 	const renewed = await (partner !== undefined
-		? renewPartnerLink(deps, maker, partner.id, personId)
+		? renewPartnerLink(deps, actor, partner.id, personId)
 		: programme === undefined
-			? renewStaffLink(deps, maker, personId)
-			: renewProgrammeLink(deps, maker, programme, personId));
+			? renewStaffLink(deps, actor, personId)
+			: renewProgrammeLink(deps, actor, programme, personId));
 	if (!renewed.ok) return page.tellRefusal(c, renewed, () => showPeople(c, deps));
 	return showPeople(c, deps, renewed.value);
 }
 
 export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { role } = await readTextFields(c, ["role"]);
-	const changed = await changeRole(deps, page.makerOf(c), page.programmeOf(c), personIdOf(c), role);
+	const changed = await changeRole(deps, page.actorOf(c), page.programmeOf(c), personIdOf(c), role);
 	if (!changed.ok) return page.tellRefusal(c, changed, () => showPeople(c, deps));
 	const { email, name, before, after, ended } = changed.value;
 	const who = name === "" ? email : name;
@@ -103,7 +103,7 @@ export async function changeRoleOf(c: WebContext, deps: WebDeps): Promise<Respon
 export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const keptKeys = await readKeptKeys(c);
-	const removed = await removePerson(deps, page.makerOf(c), programme, personIdOf(c), keptKeys);
+	const removed = await removePerson(deps, page.actorOf(c), programme, personIdOf(c), keptKeys);
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	const { email, ended } = removed.value;
 	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
@@ -113,7 +113,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 /** A person who leaves is signed out everywhere, as everybody whose access ends. */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
-	const left = await leaveProgramme(deps, page.makerOf(c), programme, await readKeptKeys(c));
+	const left = await leaveProgramme(deps, page.actorOf(c), programme, await readKeptKeys(c));
 	if (!left.ok) return page.tellRefusal(c, left, () => showPeople(c, deps));
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
@@ -121,10 +121,10 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 /** Removes a member of staff, or a person of a partner. */
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { partner } = groupHere(c);
-	const [maker, personId] = [page.makerOf(c), personIdOf(c)];
+	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
 	const ended = await (partner === undefined
-		? deactivateStaff(deps, maker, personId, await readKeptKeys(c))
-		: removePartnerPerson(deps, maker, partner.id, personId));
+		? deactivateStaff(deps, actor, personId, await readKeptKeys(c))
+		: removePartnerPerson(deps, actor, partner.id, personId));
 	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
 	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
 }

@@ -10,9 +10,9 @@ import { findFirstProgramme, findProgramme, type Programme } from "../../store/q
 import { declareForm, type FilledForm, HIDDEN } from "../form.ts";
 import { sampleForm } from "../network/network-page.ts";
 import {
+	actorOf,
 	answerPage,
 	leadTo,
-	makerOf,
 	may,
 	programmeOf,
 	standingOf,
@@ -160,7 +160,7 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	}
 	const opened = await openProgramme(
 		deps,
-		{ ...deps, kind: "invited", maker: makerOf(c) },
+		{ ...deps, kind: "invited", actor: actorOf(c) },
 		{
 			...readTerms(typed),
 			publicId,
@@ -220,7 +220,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 			? readTerms(typed)
 			: { name: typed.name, approvalDays: readDays(typed.approvalDays) };
 	const opened = typed.shown === "" ? {} : readTerms(shown);
-	const changed = await terms.changeProgramme(deps, makerOf(c), programme.id, wanted, opened);
+	const changed = await terms.changeProgramme(deps, actorOf(c), programme.id, wanted, opened);
 	if (!changed.ok) {
 		// If another person was faster, the form shows what they saved.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");

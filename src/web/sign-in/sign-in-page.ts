@@ -6,7 +6,7 @@ import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
 import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
 import { hasStaffWithPassword } from "../../store/queries/passwords.ts";
 import { declareForm, type FormField, HIDDEN } from "../form.ts";
-import { answerPlainPage, handOnCookies, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, answerPlainPage, handOnCookies, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import * as paths from "../paths.ts";
 import { ownPath, SIGN_IN_PATH, START_PATH, withNext } from "../paths.ts";
 import { button, codeBlock, type Html, html, linkButton, message } from "../ui.ts";
@@ -61,7 +61,7 @@ export async function submitSignIn(c: WebContext, deps: WebDeps): Promise<Respon
 }
 
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
-	if (c.get("viewer") !== null) handOnCookies(c, await signOut(deps, makerOf(c), c.get("visitor")));
+	if (c.get("viewer") !== null) handOnCookies(c, await signOut(deps, actorOf(c), c.get("visitor")));
 	return c.redirect(SIGN_IN_PATH, 303);
 }
 

@@ -11,10 +11,10 @@ import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-link
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
 import {
+	actorOf,
 	answerPlainPage,
 	handOnCookies,
 	leadTo,
-	makerOf,
 	setFlash,
 	type WebContext,
 	type WebDeps,
@@ -99,7 +99,7 @@ async function letIn(
 	path: string,
 ): Promise<Response> {
 	const visitor = c.get("visitor");
-	if (c.get("viewer") !== null) await signOut(deps, makerOf(c), visitor);
+	if (c.get("viewer") !== null) await signOut(deps, actorOf(c), visitor);
 	const signedIn = await signIn(deps, newcomer, visitor);
 	if (!signedIn.ok) {
 		const why = `${said} You are not signed in yet. ${signedIn.fault.detail}`;

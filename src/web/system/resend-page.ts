@@ -7,7 +7,7 @@ import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/
 import { tellWorked } from "../conversion-ui.ts";
 import { filterBar } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import { integrationPath, RESEND_PATH, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { countOf, type Html, html } from "../ui.ts";
@@ -54,7 +54,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
 	// The span ends at the preview, so that a callback that failed again since then is not sent for ever.
 	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
-	const order = { programmeIds: found.map(({ id }) => id), maker: makerOf(c) };
+	const order = { programmeIds: found.map(({ id }) => id), actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");

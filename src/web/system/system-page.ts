@@ -11,7 +11,7 @@ import { listUnsentMails, type MailState } from "../../store/queries/mail-queue.
 import type { Store } from "../../store/store.ts";
 import { lastMailFailure, type WatchedState } from "../../watch/checks.ts";
 import { readTextFields } from "../form.ts";
-import { answerPage, leadTo, makerOf, type WebContext, type WebDeps } from "../page.ts";
+import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import {
 	AUDIT_PATH,
 	HOLD_PATH,
@@ -139,7 +139,7 @@ export async function hold(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (to !== "held" && to !== "released") {
 		return leadTo(c, SYSTEM_PATH, "Nothing was changed. Use the button on this page.", "bad");
 	}
-	const changed = await changeHold(deps, makerOf(c), to);
+	const changed = await changeHold(deps, actorOf(c), to);
 	if (!changed.ok) return leadTo(c, SYSTEM_PATH, changed.fault.detail, "bad");
 	const said =
 		to === "held" ? "All callbacks are held. Those under way are finished." : "Callbacks are sent again.";
