@@ -1,5 +1,5 @@
-// Everything that somebody may hold or have made when their access ends, and the same of people whom it is none of
-// their business: for the table of ways to lose access.
+// Setup for the tests of every way to lose access. It gives a person everything that they may hold or have
+// created, and gives the same to unrelated people, whose access must not be affected.
 
 import { equal, match, ok } from "node:assert/strict";
 import type { Person } from "../../src/store/queries/people.ts";
@@ -15,13 +15,13 @@ import {
 } from "../../src/web/test-site.test-support.ts";
 
 export interface Holdings {
-	/** By what each is. */
+	/** Paths of sign-in links, by a description of each link. */
 	links: Map<string, string>;
-	/** Signed in. */
+	/** Browsers in which the person is signed in. */
 	sessions: readonly Browser[];
-	/** Has entered the password, and is asked for a code. */
+	/** Browser in which the person has entered the password and is asked for a code. */
 	challenge: Browser;
-	/** What the authenticator will show next. */
+	/** Returns the authenticator code of the next time step, which is not used yet. */
 	nextCode(): string;
 }
 
@@ -51,7 +51,10 @@ export async function openAccessSetup(site: TestSite): Promise<AccessSetup> {
 	return { ...setup, bystanders };
 }
 
-/** Two sessions, a sign-in that waits for a code, and every kind of link: made by them, and made for them. */
+/**
+ * Gives the person two sessions, a sign-in that waits for a code, and every kind of link by them and for
+ * them.
+ */
 export async function holdEverything(
 	site: TestSite,
 	{ bossBrowser, strangerBrowser, programme, other }: Omit<AccessSetup, "bystanders">,
@@ -60,7 +63,8 @@ export async function holdEverything(
 	const here = await site.signIn(person);
 	const { secret } = await turnAuthenticatorOn(here);
 	const elsewhere = await beginSignIn(site, person);
-	// The three that are good at a time: this one, the one that turned it on, and the next.
+	// The codes of the previous, the current and the next time step are valid. The current one was used to turn
+	// the authenticator on, and the next one is left for the test.
 	const code = codeAt(secret, site.deps.clock.nowMs() - CODE_STEP_MS);
 	equal((await elsewhere.submit("/sign-in/code", { code })).location, "/");
 	const challenge = await beginSignIn(site, person);
@@ -76,7 +80,7 @@ export async function holdEverything(
 		links.set("a staff invitation they made", await invite(site, here, "/people", newEmail("network")));
 		links.set("a password link they made", await submitForLink(site, here, `/people/${victim}/link`));
 	} else {
-		// Staff own no programme: an invitation to one of them opens nothing in the first place.
+		// Staff cannot own a programme, so an invitation for one of them would be useless from the start.
 		const invited = await invite(site, strangerBrowser, peopleOf(other), person.email);
 		links.set("another shop's invitation to their address", invited);
 	}
@@ -115,7 +119,10 @@ function invite(site: TestSite, browser: Browser, people: string, email: string)
 	return submitForLink(site, browser, `${people}/invite`, { email, role: "owner" });
 }
 
-/** From the page that staff get, or from the mail that goes out. */
+/**
+ * Submits a form that creates a link. Returns the link from the page, or from the last mail if the page shows
+ * none.
+ */
 export async function submitForLink(
 	site: TestSite,
 	browser: Browser,
@@ -134,7 +141,7 @@ function lastMailed({ mailbox }: TestSite): string {
 	return link;
 }
 
-/** Neither looked at nor used. */
+/** Checks that the link can be neither opened nor used. */
 export async function assertLinkDead(site: TestSite, link: string, what: string): Promise<void> {
 	const reader = site.browser();
 	await reader.open("/sign-in");

@@ -1,5 +1,5 @@
-// Turning the authenticator on and off, on both databases: what is told of it is what has happened, and neither
-// happens by halves.
+// Turning the authenticator on and off, on both databases. The audit log and the mails match what has
+// happened, and neither change happens partially.
 
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -34,7 +34,7 @@ eachDatabase("the authenticator", (database) => {
 		site = createTestSite(database.store, { hasMail: true });
 	});
 
-	test("only six digits of the app turn it on: no backup code, and nothing else", async () => {
+	test("only the six digits of the app turn it on, and a backup code does not", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret, backupCodes } = await begin(staff);
 		equal(backupCodes.length, 10);
@@ -49,7 +49,7 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
 		const entered = { code: backupCodes[0] ?? "" };
 		const other = await beginSignIn(staff);
-		equal((await other.submit("/sign-in/code", entered)).location, "/", "the backup code is still good");
+		equal((await other.submit("/sign-in/code", entered)).location, "/", "the backup code is still valid");
 	});
 
 	test("without a set-up no code turns it on, and the page says where to begin", async () => {
@@ -76,14 +76,14 @@ eachDatabase("the authenticator", (database) => {
 		}
 	});
 
-	test("when the change cannot be noted it does not happen, either way, and the session goes on", async () => {
+	test("if the audit entry cannot be written, turning it on or off fails and the session stays valid", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
 		equal(await withoutAuditLog(() => browser.submit(CONFIRM, on)), 500);
 		await isOff(staff);
 		equal((await browser.open("/account")).status, 200);
-		equal((await browser.submit(CONFIRM, on)).status, 303, "and the code is not used up");
+		equal((await browser.submit(CONFIRM, on)).status, 303, "the code can still be used");
 		await browser.open("/account");
 		const off = { currentPassword: PASSWORD, code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 		equal(await withoutAuditLog(() => browser.submit(OFF, off)), 500);
@@ -96,7 +96,7 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await setupsOf(staff), []);
 	});
 
-	test("the session goes on under another token each time, as old as it is, and the old token is worth nothing", async () => {
+	test("turning it on or off gives the session a new token and keeps its age, and the old token is invalid", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const [before] = await sessionsOf(staff);
@@ -116,20 +116,24 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual([after?.createdAtMs, others], [before?.createdAtMs, []]);
 	});
 
-	test("what the password alone has opened ends when it goes on: other sessions, and known browsers", async () => {
+	test("turning it on ends the other sessions and the trust in other browsers, which needed only the password", async () => {
 		const staff = await site.addStaff();
 		const thief = await site.signIn(staff);
 		const known = thief.cookies.get(DEVICE_COOKIE) ?? "";
-		notEqual(await findDevice(site.deps, staff.email, known), null, "while the password is enough");
+		notEqual(
+			await findDevice(site.deps, staff.email, known),
+			null,
+			"the browser is trusted before the authenticator is turned on",
+		);
 		const { browser } = await turnOn(staff);
 		equal((await thief.open("/programmes")).status, 303);
 		equal((await browser.open("/programmes")).status, 200);
 		equal(await findDevice(site.deps, staff.email, known), null);
 		const own = browser.cookies.get(DEVICE_COOKIE) ?? "";
-		notEqual(await findDevice(site.deps, staff.email, own), null, "this browser stays known");
+		notEqual(await findDevice(site.deps, staff.email, own), null, "this browser stays trusted");
 	});
 
-	test("of two who send the code that turns it on at once one does, and it is told once", async () => {
+	test("if the code that turns it on is sent twice at once, one request succeeds and one audit entry is written", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
@@ -140,7 +144,7 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await notesOf(staff), ["authenticator.turned_on"]);
 	});
 
-	test("a session that ends while a code is judged turns nothing on or off", async () => {
+	test("if the session ends while the password and code are checked, the authenticator is not turned off", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await turnOn(staff);
 		const [session] = await sessionsOf(staff);
@@ -156,7 +160,9 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await sessionsOf(staff), []);
 	});
 
-	/** Comes between judging the password and what is done with it. */
+	/**
+	 * Returns an Auth that runs the given work after the password was checked and before the result is used.
+	 */
 	function withAfter(work: () => Promise<void>): Auth {
 		const auth = createAuth(site.deps);
 		return {
@@ -169,7 +175,7 @@ eachDatabase("the authenticator", (database) => {
 		};
 	}
 
-	/** As when the process ends at that moment: nothing can be written to it. */
+	/** Makes every write to the audit log fail while the work runs, as if the process ended at that moment. */
 	async function withoutAuditLog(work: () => Promise<{ status: number }>): Promise<number> {
 		const { schema } = site.store.db;
 		await schema.alterTable("audit_entries").renameTo("audit_entries_away").execute();
@@ -200,7 +206,7 @@ eachDatabase("the authenticator", (database) => {
 		return { browser, ...setup };
 	}
 
-	/** All that is missing is a code. */
+	/** Signs in with the password, so that only the authenticator code is missing. */
 	async function beginSignIn(person: Person): Promise<Browser> {
 		const browser = site.browser();
 		equal((await enterPassword(browser, person)).location, "/sign-in/code");

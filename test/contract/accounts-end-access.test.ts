@@ -1,5 +1,5 @@
-// Access that ends is over: every way to lose it, and everything that somebody may hold or have made by then. What
-// others hold, and made for others, goes on.
+// Every way to lose access, with everything that a person may hold or have created by then. All of it must
+// end, and what other people hold or have created must still work.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -41,14 +41,17 @@ interface Way {
 	what: string;
 	kind: Person["kind"];
 	lose(given: Case): Promise<Lost>;
-	/** How the message begins that whoever did it reads next; what was withdrawn follows. */
+	/**
+	 * Beginning of the message on the next page of the person who caused the loss. The number of ended sessions
+	 * and links follows.
+	 */
 	says(given: Case): string;
 }
 
 interface Lost {
-	/** The sessions that go on. */
+	/** Sessions that stay valid. */
 	goOn: readonly Browser[];
-	/** The page that whoever did it sees next. */
+	/** Text of the next page of the person who caused the loss. */
 	page: string;
 }
 
@@ -149,17 +152,21 @@ eachDatabase("access that ends", (database) => {
 	});
 
 	for (const { what, kind, lose, says } of WAYS) {
-		test(`${what}: nothing they hold or made works any more, it is said, and what is others' does`, async () => {
+		test(`${what}: sessions and links of that person end, the page says so, and those of others still work`, async () => {
 			const person = kind === "staff" ? await site.addStaff() : await site.addOwner(setup.programme);
 			const held = await holdEverything(site, setup, person);
 			const given = { site, setup, person, held };
 			const { goOn, page } = await lose(given);
 			for (const browser of held.sessions) {
 				const isIn = (await browser.open("/account")).status === 200;
-				equal(isIn, goOn.includes(browser), "only the session in which a password is changed goes on");
+				equal(isIn, goOn.includes(browser), "only the session in which a password is changed stays valid");
 			}
 			equal((await held.challenge.submit("/sign-in/code", { code: held.nextCode() })).location, "/sign-in");
-			equal((await held.challenge.open("/account")).status, 303, "half a sign-in is none");
+			equal(
+				(await held.challenge.open("/account")).status,
+				303,
+				"a sign-in that waited for a code gives no access",
+			);
 			for (const [link, path] of held.links) await assertLinkDead(site, path, link);
 			const told = await site.store.db
 				.selectFrom("audit_entries")
@@ -183,7 +190,7 @@ eachDatabase("access that ends", (database) => {
 	}
 
 	for (const kind of ["shop", "staff"] as const) {
-		test(`keys and prepared secrets of ${kind} end with their access, but for the keys that are not ticked`, async () => {
+		test(`API keys and the prepared secret of ${kind} end with their access, except keys that are not ticked`, async () => {
 			const { db } = site.store;
 			const programme = await site.addProgramme("Keys");
 			const { public_id: programmeId, id } = programme;
@@ -208,12 +215,13 @@ eachDatabase("access that ends", (database) => {
 			match(text, /1 session ends[\s\S]*prepared signing secret <code>rbs_…\w{4}<\/code> is discarded/);
 			for (const name of ["Mine", "Shop", "Late"]) match(text, new RegExp(`>${name}</span>`));
 			doesNotMatch(text, />Boss<\/span>/);
-			// "Late" was issued after the page was shown: it is not listed, and ends.
+			// The form does not list "Late", as if that key was issued after the page was shown. Such a key ends,
+			// too.
 			const fields = new URLSearchParams([...[mine, shop].map((key) => ["listed", key]), ["end", mine]]);
 			const announced: number[] = [];
 			site.store.onChange((changed) => announced.push(changed));
 			equal((await setup.bossBrowser.submitForm(path, fields)).status, 303);
-			ok(announced.includes(id), "at once, also for calls that know the key already");
+			ok(announced.includes(id), "the change is announced, so that cached keys end at once");
 			const after = await db
 				.selectFrom("api_keys")
 				.select(["name", "revoked_at_ms"])
@@ -242,14 +250,15 @@ eachDatabase("access that ends", (database) => {
 		});
 	}
 
-	test("after all of it, what others hold and made still works to its end", async () => {
+	test("after all these tests, the links and the sign-in of unrelated people still work", async () => {
 		const { links, challenge, nextCode } = setup.bystanders;
 		equal((await challenge.submit("/sign-in/code", { code: nextCode() })).location, "/");
 		const used: number[] = [];
 		for (const [what, path] of links) {
 			const reader = site.browser();
 			await reader.open(path);
-			// The first of the two for one person ends the other: see the links of a person in people.md.
+			// Using one of a person's two password links ends the other; see "Sign-in links" in
+			// docs/decisions/people.md.
 			const answer = await reader.submit(path, { name: "Nora", password: NEW_PASSWORD });
 			if (!/for them|by mail/.test(what)) equal(answer.status, 303, what);
 			used.push(answer.status);
@@ -258,14 +267,14 @@ eachDatabase("access that ends", (database) => {
 	});
 
 	for (const hasAuthenticator of [false, true]) {
-		test(`an old password that is entered while it changes opens nothing, ${hasAuthenticator ? "with" : "without"} an authenticator`, async () => {
+		test(`an old password that is entered while it is being changed lets nobody in, ${hasAuthenticator ? "with" : "without"} an authenticator`, async () => {
 			const person = hasAuthenticator ? setup.bystander : await site.addStaff();
 			const auth = createAuth(site.deps);
 			const late = changesPasswordAfter(auth, person);
 			const before = await openOf(person);
 			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 			const hash = (await findPasswordHash(site.store.db, person.email)) ?? "";
-			// The last of the links above gave the bystander theirs.
+			// A link in the test above has given the bystander a new password.
 			const password = hasAuthenticator ? NEW_PASSWORD : PASSWORD;
 			const entered = { email: person.email, password };
 			const answer = await signIn({ ...site.deps, auth: late }, entered, visitor);
@@ -276,7 +285,10 @@ eachDatabase("access that ends", (database) => {
 		});
 	}
 
-	/** The change comes when the password was judged, and before what it opens is there. */
+	/**
+	 * Returns an Auth that changes the password after it was checked and before a session or challenge is
+	 * created.
+	 */
 	function changesPasswordAfter(auth: Auth, person: Person): Auth {
 		return {
 			...auth,
@@ -308,13 +320,16 @@ async function submit(
 	return { goOn: [], page: (await browser?.open(next))?.text ?? "" };
 }
 
-/** Everybody here has an authenticator: no link gets around it. */
+/**
+ * Uses a password link. Everybody here has an authenticator, so the link leads to the page that asks for a
+ * code.
+ */
 async function choosePassword(site: TestSite, link: string): Promise<Lost> {
 	const reader = site.browser();
 	await reader.open(link);
 	const used = await reader.submit(link, { password: NEW_PASSWORD });
 	deepEqual([used.status, used.location], [303, "/sign-in/code"]);
 	const page = (await reader.open("/sign-in/code")).text;
-	equal((await reader.open("/account")).status, 303, "not without a code");
+	equal((await reader.open("/account")).status, 303, "the link alone does not sign in");
 	return { goOn: [], page };
 }

@@ -1,5 +1,5 @@
-// Links at the moment in which somebody's access ends: made, used and withdrawn at once, by several processes. A link
-// works before its maker's access ended, or not at all.
+// Links that several processes create, use and withdraw at the moment when a person's access ends. A link can
+// be used only before its creator loses access.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -29,7 +29,10 @@ import { addProgramme } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { signInAs } from "../support/signed-in.ts";
 
-/** Enough that each order happens on PostgreSQL, and few enough to take seconds. */
+/**
+ * Number of rounds. It is large enough that each order of events happens on PostgreSQL, and takes only
+ * seconds.
+ */
 const ROUNDS = 20;
 
 interface SignedIn {
@@ -38,7 +41,7 @@ interface SignedIn {
 }
 
 eachDatabase("links while access ends", (database) => {
-	test("a link that is made while its actor is deactivated does not outlive their access", async () => {
+	test("a link that is created while its creator is deactivated does not outlive their access", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const made = Promise.all([
@@ -57,7 +60,7 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	test("an invitation that is made while its owner is removed does not outlive their access", async () => {
+	test("an invitation that is created while its owner is removed does not outlive their access", async () => {
 		const programme = await addProgramme(database.store);
 		for (let round = 0; round < ROUNDS; round++) {
 			const [owner, leaver] = [await addSignedIn("shop"), await addSignedIn("shop")];
@@ -72,7 +75,7 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	test("an invitation that is made while its owner becomes a developer does not outlive the role", async () => {
+	test("an invitation that is created while its owner becomes a developer does not outlive the role", async () => {
 		const programme = await addProgramme(database.store);
 		for (let round = 0; round < ROUNDS; round++) {
 			const [owner, lowered] = [await addSignedIn("shop"), await addSignedIn("shop")];
@@ -87,11 +90,15 @@ eachDatabase("links while access ends", (database) => {
 			expectValue(changed);
 			deepEqual(await openLinksOf(lowered.person), []);
 			const late = await inviteByOwner(depsOf(database.store), lowered.actor, membership, newEmail("shop"));
-			equal(late.ok ? "invited" : late.fault.code, "not_allowed", "though their session goes on");
+			equal(
+				late.ok ? "invited" : late.fault.code,
+				"not_allowed",
+				"the role no longer allows it, although the session is valid",
+			);
 		}
 	});
 
-	test("a link that is made in a session while its person changes the password does not stay", async () => {
+	test("a link that is created while its creator changes the password is ended", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [head, person] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const auth = {
@@ -108,14 +115,14 @@ eachDatabase("links while access ends", (database) => {
 			expectValue(changed);
 			deepEqual(await openLinksOf(person.person), []);
 			const sessions = await sessionsOf(person.person);
-			equal(sessions.length, 1, "the one in which it was changed");
-			ok(sessions[0]?.id !== person.actor.sessionId, "under another name");
+			equal(sessions.length, 1, "only the session that changed the password is left");
+			ok(sessions[0]?.id !== person.actor.sessionId, "the session has a new id");
 			const late = await makePasswordLink(depsOf(database.store), person.actor, head.person.id, null);
-			ok(!late.ok, "whoever had a copy of the old session makes nothing");
+			ok(!late.ok, "a copy of the old session creates no link");
 		}
 	});
 
-	test("signing out everywhere else also ends a session that goes on under another token at that moment", async () => {
+	test("signing out everywhere else also ends a session that gets a new token at that moment", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const { person, actor } = await addSignedIn("staff");
 			const other = `${person.public_id}-other`;
@@ -146,7 +153,7 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	test("a browser is known by the password that was given, though another is set a moment later", async () => {
+	test("a browser is trusted for the password that was entered, even if the password changes a moment later", async () => {
 		const { person } = await addSignedIn("staff");
 		const store: Store = {
 			...database.store,
@@ -171,26 +178,27 @@ eachDatabase("links while access ends", (database) => {
 		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
 	});
 
-	test("a link that is used while its actor is deactivated was used before that, or not at all", async () => {
+	test("a link that is used while its creator is deactivated is used before that, or not at all", async () => {
 		const outcomes = new Set<string>();
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const token = await linkFor(leaver, boss.person);
 			const end = () => deactivateStaff(depsOf(database.rival), boss.actor, leaver.person.public_id);
-			// Either may be first.
+			// In every second round the deactivation starts first.
 			const early = round % 2 === 0 ? end() : undefined;
 			const [used, ended] = await Promise.all([accept(database.store, token), early ?? end()]);
 			const hash = await hashOf(boss.person);
 			outcomes.add(`${used.ok} ${ended.ok}`);
 			equal(hash, used.ok ? "chosen" : "hash", "a refused link changes nothing");
 			if (ended.ok) deepEqual(await openLinksOf(leaver.person), []);
-			// A new password signs the boss out, who can then end nobody's access with the old session.
+			// Otherwise the link was used first. The new password has signed the boss out, so their old session
+			// cannot deactivate anybody.
 			else ok(used.ok);
 		}
 		ok(!outcomes.has("false false"), [...outcomes].join());
 	});
 
-	test("people who use each other's links while both are deactivated wait for each other in turn", async () => {
+	test("people who use each other's links while both are deactivated cause no deadlock", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, one, other] = [
 				await addSignedIn("staff"),
@@ -208,12 +216,12 @@ eachDatabase("links while access ends", (database) => {
 			ok(results[1].ok && results[3].ok);
 			for (const { person } of [one, other]) {
 				deepEqual(await openLinksOf(person), []);
-				equal(await hashOf(person), undefined, "whatever was chosen, the account is closed");
+				equal(await hashOf(person), undefined, "the account has no password, even if a link was used");
 			}
 		}
 	});
 
-	test("one link, used by two at once, works for one", async () => {
+	test("a link that two people use at once works for one of them", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, person] = [await addSignedIn("staff"), await addSignedIn("staff")];
 			const token = await linkFor(boss, person.person);
@@ -244,7 +252,7 @@ eachDatabase("links while access ends", (database) => {
 		return listSessions(database.store.db, id);
 	}
 
-	/** Made by them, or for them. */
+	/** Returns the valid links that the person has created, and those created for the person. */
 	function openLinksOf({ id }: Person): Promise<object[]> {
 		return database.store.db
 			.selectFrom("sign_in_links")

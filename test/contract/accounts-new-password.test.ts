@@ -1,4 +1,5 @@
-// A new password lets its owner in, however many wrong ones were tried before it: those were guesses at the old one.
+// A new password lets its owner sign in after any number of wrong ones, because those were guesses at the old
+// password.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -26,7 +27,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		site = createTestSite(database.store, { hasMail: true });
 	});
 
-	test("by a link it lets them in from where the wrong ones came", async () => {
+	test("a new password by a link signs the person in at the address that sent the wrong ones", async () => {
 		const staff = await site.addStaff();
 		const address = newAddress();
 		await guessUntilRefused(staff.email, address);
@@ -37,7 +38,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		equal((await browser.open("/account")).status, 200);
 	});
 
-	test("the first one, by an invitation, does too", async () => {
+	test("a first password by an invitation signs the person in, too", async () => {
 		const [email, address] = [newEmail("network"), newAddress()];
 		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: COMMAND_LINE });
 		const link = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
@@ -48,7 +49,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		equal((await browser.open("/account")).status, 200);
 	});
 
-	test("under Account it opens a sign-in elsewhere in the same network, and from everywhere", async () => {
+	test("a new password under Account allows signing in from the same network and from any other", async () => {
 		const staff = await site.addStaff();
 		const address = newAddress();
 		const here = site.browser({ address });
@@ -65,7 +66,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		}
 	});
 
-	test("where the network has to wait all the same, the page says that the password is changed, and until when", async () => {
+	test("if the network itself must wait, the page says that the password is changed and how long to wait", async () => {
 		const staff = await site.addStaff();
 		const link = await askByMail(site, staff);
 		const address = newAddress();
@@ -85,7 +86,10 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		equal((await browser.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD })).status, 303);
 	});
 
-	/** From there, and from everywhere: both limits of the account are full. */
+	/**
+	 * Uses up both limits of the account: the one for wrong passwords from this address and the one for all
+	 * addresses.
+	 */
 	async function guessUntilRefused(email: string, address: string): Promise<void> {
 		const guesser = site.browser({ address });
 		await guesser.open("/sign-in");

@@ -1,5 +1,5 @@
-// Whoever guesses at a sign-in gets no further by doing it many times at once, from many places, or with a session
-// they took. On both databases, and over two stores as two processes would have them.
+// Guessing at a sign-in many times at once, from many addresses, or with a stolen session gives no additional
+// guesses. The tests run on both databases, and over two stores, as two processes have them.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -18,11 +18,11 @@ import { enterPassword } from "./access-setup.ts";
 
 const WRONG = "wrong horse battery";
 const DEVICE_COOKIE = "__Host-ringback.device";
-/** Each costs the hash of a password. */
+/** Number of sign-ins that wait for a code. Each costs one password hash. */
 const CHALLENGES = 16;
 
 eachDatabase("guessing at a sign-in", (database) => {
-	test("of many codes on as many challenges at once ten are judged, though two processes judge them", async () => {
+	test("of many codes for as many challenges at once, ten are checked in total by two processes", async () => {
 		const sites = [createTestSite(database.store), createTestSite(database.rival)] as const;
 		const staff = await sites[0].addStaff();
 		const secret = await turnOn(sites[0], staff);
@@ -45,7 +45,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await late.submit("/sign-in/code", { code: again })).location, "/");
 	});
 
-	test("backup codes are guessed no faster than others, and count together with them", async () => {
+	test("backup codes and app codes share one limit of guesses", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		await turnOn(site, staff);
@@ -59,7 +59,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal(answers.filter(({ status }) => status === 429).length, 3);
 	});
 
-	test("a session that was taken guesses no password on the account page: each form counts for the account", async () => {
+	test("a stolen session cannot guess the password on the account page, because each form counts for the account", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const taken = (await site.signIn(staff)).cookies.get(SESSION_COOKIE) ?? "";
@@ -73,12 +73,12 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await tryAt("/account/password", WRONG)).status, 422);
 		equal((await tryAt("/account/authenticator", WRONG)).status, 422);
 		const refused = await tryAt("/account/password", PASSWORD);
-		equal(refused.status, 429, "sixty for the account, wherever they were typed");
+		equal(refused.status, 429, "all forms together have sixty guesses for the account");
 		match(refused.text, /Too many wrong passwords were tried for this account/);
 		equal((await tryAt("/account/authenticator", PASSWORD)).status, 429);
 	});
 
-	test("a browser that was taken with all its cookies has twenty guesses in a quarter of an hour on the account page", async () => {
+	test("a stolen browser with all its cookies has twenty guesses per quarter of an hour on the account page", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const own = await site.signIn(staff);
@@ -92,10 +92,10 @@ eachDatabase("guessing at a sign-in", (database) => {
 		deepEqual(statuses, [422, 422, 422, 422, ...Array.from({ length: 13 }, () => 429)]);
 		const right = await own.submit("/account/password", { currentPassword: PASSWORD, newPassword: WRONG });
 		equal(right.status, 429);
-		equal((await enterPassword(site.browser(), staff)).status, 303, "others are not kept out by it");
+		equal((await enterPassword(site.browser(), staff)).status, 303, "other browsers can still sign in");
 	});
 
-	test("turning the authenticator off counts as a password and as a code", async () => {
+	test("turning the authenticator off counts as a guess at the password and at the code", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const browser = site.browser();
@@ -115,23 +115,27 @@ eachDatabase("guessing at a sign-in", (database) => {
 		for (let guess = 0; guess < 2; guess += 1) statuses.push((await turnOff(PASSWORD, "ABCDE-23456")).status);
 		deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429]);
 		const right = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
-		equal((await turnOff(PASSWORD, right)).status, 429, "the right one, too");
+		equal((await turnOff(PASSWORD, right)).status, 429, "the right code is refused, too");
 	});
 
-	test("strangers who spent the account's guesses do not keep its own browser out, wherever it is", async () => {
+	test("strangers who use up the account's guesses do not lock its own browser out, in any network", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const own = await site.signIn(staff);
 		await own.open("/account");
 		await own.submit("/sign-out", {});
 		await guessEverywhere(site, staff, 60);
-		equal((await enterPassword(site.browser(), staff)).status, 429, "a browser nobody knows");
+		equal((await enterPassword(site.browser(), staff)).status, 429, "an unknown browser must wait");
 		const moved = site.browser({ address: "2001:db8:77::1" });
 		for (const [name, value] of own.cookies) moved.cookies.set(name, value);
-		equal((await enterPassword(moved, staff)).status, 303, "its own, from a network it never was in");
+		equal(
+			(await enterPassword(moved, staff)).status,
+			303,
+			"the account's own browser may sign in from a new network",
+		);
 	});
 
-	test("a device cookie gives twenty guesses in a quarter of an hour, to its account alone, until the password changes", async () => {
+	test("a device cookie gives twenty guesses per quarter of an hour to its account alone, until the password changes", async () => {
 		const site = createTestSite(database.store);
 		const [staff, other] = [await site.addStaff(), await site.addStaff()];
 		const own = await site.signIn(staff);
@@ -139,9 +143,9 @@ eachDatabase("guessing at a sign-in", (database) => {
 		ok(device.length > 40);
 		await guessEverywhere(site, staff, 60);
 		await guessEverywhere(site, other, 60);
-		equal((await withDevice(site, device, other)).status, 429, "worth nothing for somebody else");
+		equal((await withDevice(site, device, other)).status, 429, "the cookie is invalid for another account");
 		const forged = device.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
-		equal((await withDevice(site, forged, staff)).status, 429, "nor when it was changed");
+		equal((await withDevice(site, forged, staff)).status, 429, "a changed cookie is invalid");
 		await guessEverywhere(site, staff, 18, device);
 		for (const status of [401, 401, 429, 429]) {
 			equal((await withDevice(site, device, staff, WRONG)).status, status);
@@ -151,12 +155,20 @@ eachDatabase("guessing at a sign-in", (database) => {
 		const change = { currentPassword: PASSWORD, newPassword: "another horse battery" };
 		equal((await own.submit("/account/password", change)).status, 303);
 		await guessEverywhere(site, staff, 60);
-		equal((await withDevice(site, device, staff, change.newPassword)).status, 429, "the old one is over");
+		equal(
+			(await withDevice(site, device, staff, change.newPassword)).status,
+			429,
+			"the cookie for the old password is invalid",
+		);
 		const renewed = own.cookies.get(DEVICE_COOKIE) ?? "";
-		equal((await withDevice(site, renewed, staff, change.newPassword)).status, 303, "this one is new");
+		equal(
+			(await withDevice(site, renewed, staff, change.newPassword)).status,
+			303,
+			"the cookie for the new password is valid",
+		);
 	});
 
-	test("an address that has to wait writes nothing more, however often and with whatever name it comes", async () => {
+	test("an address that is limited writes nothing more to the database, for any number of requests and any name", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const guesser = site.browser({ address: "2001:db8:1:2::1" });
 		await guesser.open("/sign-in");
@@ -167,9 +179,9 @@ eachDatabase("guessing at a sign-in", (database) => {
 		}
 		const before = await site.storedText();
 		const answers = await Promise.all(
-			// As many of one customer as may wait for their turn.
+			// One client may have at most 16 requests waiting for their turn.
 			Array.from({ length: 16 }, async (_, guess) => {
-				// The same customer of a network, however many addresses they have there.
+				// All addresses of an IPv6 /64 count as one client.
 				const again = site.browser({ address: `2001:db8:1:2::${guess.toString(16)}` });
 				for (const [name, value] of guesser.cookies) again.cookies.set(name, value);
 				const email = `late-${guess}@shop.example`;
@@ -184,7 +196,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal(await site.storedText(), before);
 	});
 
-	test("one who has a whole block of networks gets as far as six of them, and fills no table", async () => {
+	test("a client with a whole IPv6 /48 gets six times the guesses of one network, and few rows are stored", async () => {
 		const site = createTestSite(database.store);
 		const statuses: number[] = [];
 		const counts = async () =>
@@ -199,7 +211,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await counts()) - before, 121);
 	});
 
-	/** Everybody's first step is done: all that is missing is a code. */
+	/** Signs in with the password in `count` browsers, so that only the authenticator codes are missing. */
 	async function openChallenges(sites: readonly TestSite[], person: Person, count: number) {
 		const browsers: Browser[] = [];
 		for (let index = 0; index < count; index += 1) {
@@ -212,7 +224,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 	}
 });
 
-/** As wrong passwords from as many networks would, without the time that hashing takes. */
+/** Counts wrong passwords from `count` different networks, without the time that hashing takes. */
 async function guessEverywhere(
 	{ deps }: TestSite,
 	{ email }: Person,
@@ -226,7 +238,10 @@ async function guessEverywhere(
 
 let addresses = 0;
 
-/** Of the range that is for measurements, and not of the part the browsers have. */
+/**
+ * Returns an address from the range for benchmarks (198.18.0.0/15), outside the half that the test browsers
+ * use.
+ */
 function newAddress(): string {
 	addresses += 1;
 	return `198.19.${addresses >> 8}.${addresses & 255}`;

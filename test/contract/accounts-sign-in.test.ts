@@ -27,7 +27,7 @@ eachDatabase("signing in", (database) => {
 		const joined = await browser.submit(path, { email, name: "Fay", password: PASSWORD });
 		deepEqual([joined.status, joined.location], [303, "/network"]);
 		equal((await site.browser().open(path)).status, 410);
-		equal(await makeFirstStaffPath(site.deps), null, "there is no second first");
+		equal(await makeFirstStaffPath(site.deps), null, "the link for the first staff exists once");
 
 		const elsewhere = await site.signIn({ email });
 		match((await browser.open("/account")).text, /Sign out everywhere else/);
@@ -47,7 +47,7 @@ eachDatabase("signing in", (database) => {
 		equal((await enterPassword(fresh, { email }, NEW_PASSWORD)).location, "/sign-in/code");
 		await fresh.open("/sign-in/code");
 		const spent = await fresh.submit("/sign-in/code", { code: usedCode });
-		equal(spent.location, "/sign-in", "spent when it was switched on");
+		equal(spent.location, "/sign-in", "the code was used to turn the authenticator on");
 		await enterPassword(fresh, { email }, NEW_PASSWORD);
 		const next = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 		equal((await fresh.submit("/sign-in/code", { code: next })).location, "/");
@@ -58,7 +58,7 @@ eachDatabase("signing in", (database) => {
 		);
 	});
 
-	test("an address that guesses has to wait, whatever its headers say, and the limit is kept in the database", async () => {
+	test("an address that guesses is limited in spite of its headers, and all processes share the limit", async () => {
 		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
 		for (let guess = 0; guess < 22; guess++) {
 			const headers = {
@@ -71,7 +71,7 @@ eachDatabase("signing in", (database) => {
 		}
 	});
 
-	test("a session that was made at one machine is good at the other, and revoked at both", async () => {
+	test("a session that was created at one process is valid at the other, and a sign-out ends it at both", async () => {
 		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
 		const browser = await site.signIn(await site.addStaff());
 		const moved = rival.browser();
@@ -81,7 +81,7 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
-	test("a code is spent once, by whoever is first, and forgotten when its time is over", async () => {
+	test("a code can be used once, by the first of two at the same time, and is forgotten when it expires", async () => {
 		const spend = (store: typeof database.store, nowMs: number) =>
 			store.transact((trx) => markCodeSpent(trx, 4_711, "hash", { nowMs, expiresAtMs: nowMs + 1_000 }));
 		const together = await Promise.all([spend(database.store, 0), spend(database.rival, 0)]);
@@ -90,7 +90,7 @@ eachDatabase("signing in", (database) => {
 		equal(await spend(database.store, 1_001), true);
 	});
 
-	test("what has expired is forgotten, and what has not stays", async () => {
+	test("expired sessions, challenges and links are removed, and others stay", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
@@ -117,7 +117,7 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
-	test("limits count within their window, begin anew after it, and of many at once no more than allowed are counted", async () => {
+	test("a limit counts within its window, starts again after it, and admits no more than allowed of many at once", async () => {
 		const { db } = database.store;
 		const limit = { max: 2, windowMs: 1_000 };
 		const count = (subject: string, nowMs: number) => countUse(db, subject, limit, nowMs);
@@ -128,7 +128,7 @@ eachDatabase("signing in", (database) => {
 		] as const) {
 			equal(await count("a", nowMs), isCounted);
 		}
-		deepEqual(await usesOf("a", 5_999), { uses: 2, endsAtMs: 6_000 }, "a refused one changes nothing");
+		deepEqual(await usesOf("a", 5_999), { uses: 2, endsAtMs: 6_000 }, "a refused use is not counted");
 		equal(await usesOf("a", 6_000), undefined);
 		equal(await count("a", 6_000), true);
 		deepEqual(await usesOf("a", 6_000), { uses: 1, endsAtMs: 7_000 });
@@ -170,7 +170,7 @@ eachDatabase("signing in", (database) => {
 		equal((await useLimits(db, [use], 94_500))?.fault.detail, "Wait: in a second.");
 	});
 
-	test("a session ends thirty days after signing in, however much it is used and whatever is changed meanwhile", async () => {
+	test("a session ends thirty days after signing in, even if it is used and its token is changed", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
@@ -186,17 +186,21 @@ eachDatabase("signing in", (database) => {
 			code: codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS),
 		};
 		equal((await browser.submit("/account/authenticator/off", off)).status, 303);
-		deepEqual(await signInTimes(staff), [signedInAtMs], "three new tokens, one sign-in");
+		deepEqual(
+			await signInTimes(staff),
+			[signedInAtMs],
+			"three new tokens do not change the time of the sign-in",
+		);
 		const page = await browser.open("/account");
 		match(page.text, /A session ends after 7 days without use, and 30 days after signing in\./);
 		site.moveClock(signedInAtMs + 30 * DAY_MS - 1 - site.deps.clock.nowMs());
 		equal((await browser.open("/programmes")).status, 200);
 		site.moveClock(1);
 		equal((await browser.open("/programmes")).status, 303);
-		deepEqual(await signInTimes(staff), [], "and is gone");
+		deepEqual(await signInTimes(staff), [], "the session is removed");
 	});
 
-	test("signing in again begins another thirty days, and the list leaves out what is over", async () => {
+	test("signing in again starts another thirty days, and the list of sessions leaves out expired ones", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const [old, browser] = [await site.signIn(staff), await site.signIn(staff)];
@@ -205,7 +209,7 @@ eachDatabase("signing in", (database) => {
 		await old.submit("/sign-in", { email: staff.email, password: PASSWORD });
 		ok(
 			(await signInTimes(staff)).some((atMs) => atMs > site.deps.clock.nowMs() - DAY_MS),
-			"also in a browser whose session is still good",
+			"this also holds for a browser whose session is still valid",
 		);
 		await moveSignIn(staff, site.deps.clock.nowMs() - 30 * DAY_MS);
 		await old.open("/sign-in");
@@ -213,14 +217,14 @@ eachDatabase("signing in", (database) => {
 		equal(again.status, 303);
 		const page = await old.open("/account");
 		equal(page.status, 200);
-		doesNotMatch(page.text, /Sign out everywhere else/, "the other one is over");
+		doesNotMatch(page.text, /Sign out everywhere else/, "the other session has expired");
 		equal((await browser.open("/account")).status, 303);
 		await moveSignIn(staff, site.deps.clock.nowMs() - 30 * DAY_MS);
 		await pruneAccess(database.store, site.deps.clock.nowMs());
 		deepEqual(await signInTimes(staff), []);
 	});
 
-	test("an owner's invitation is accepted once, by one of two at the same moment", async () => {
+	test("of two people who accept an owner's invitation at the same moment, one succeeds", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const owner = await site.signIn(await site.addOwner(programme));
