@@ -25,7 +25,7 @@ export interface CsvRecord {
 	cells: readonly string[];
 }
 
-/** Reason to refuse the whole file. */
+/** Refusal of the whole file. The message is shown to the person who uploaded it. */
 export class FileRefusedError extends Error {
 	readonly fault: Fault;
 
@@ -94,7 +94,10 @@ function openParser(
 	return pipeline(Readable.from(join()), parser, () => undefined);
 }
 
-/** Spreadsheets write semicolons if the comma is the decimal sign, and tabs for "text". Some name the separator first. */
+/**
+ * Returns the separator. Spreadsheets write semicolons if the comma is the decimal sign, and tabs for "text".
+ * Some name the separator on the first line.
+ */
 function delimiterOf(text: string): string {
 	const said = SEPARATOR_LINE.exec(text)?.[1];
 	if (said !== undefined) return said;
@@ -114,7 +117,10 @@ function adviceOn({ code }: CsvError): string {
 	}
 }
 
-/** The first text contains the whole first line. Excel's "Unicode text" is UTF-16, and its byte order mark says which. */
+/**
+ * Decodes the file. The first text contains the whole first line. Excel's "Unicode text" is UTF-16, whose
+ * byte order is given by its byte order mark.
+ */
 async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
 	let decoder: TextDecoder | undefined;
 	let first = Buffer.alloc(0);
@@ -141,7 +147,7 @@ function decoderFor([first, second]: Uint8Array): TextDecoder {
 	return new TextDecoder(name, { fatal: true });
 }
 
-/** Returns null at the end of the file. */
+/** Decodes a chunk, or flushes the decoder if the chunk is null, at the end of the file. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | null): string {
 	try {
 		return chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true });

@@ -18,7 +18,10 @@ import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { transactOnJob } from "./job.ts";
 
-/** Two pages of the list. For more there are files, or all conversions that match the filters. */
+/**
+ * Maximum number of selected conversions, which is two pages of the list. For more there are files, or all
+ * conversions that match the filters.
+ */
 const MAX_TICKED = 100;
 
 export interface Decider extends SignedInPerson {
@@ -36,7 +39,7 @@ export interface AskedOnPage {
 /** Result of a preview and of a decision. */
 export interface DecidedOnPage {
 	changed: readonly Conversion[];
-	/** Number of conversions for which the same decision had been made before. */
+	/** Conversions for which the same decision had been made before. */
 	already: readonly Conversion[];
 	refused: readonly { conversion: Conversion; fault: Fault }[];
 }

@@ -111,8 +111,8 @@ const MALFORMED = "malformed";
 const UNKNOWN = "unknown_order";
 
 /**
- * The conversion of a line is looked up once, when the line is stored. So lines that name it by its id and by its order
- * can be compared, and the conversion in the preview is the one that is decided.
+ * Looks up the conversion of each line once, when the line is stored. Lines that name it by its id and by its
+ * order can therefore be compared, and the conversion in the preview is the one that is decided.
  */
 async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]> {
 	const asking = rows.flatMap(({ line, cells }) => {
@@ -139,7 +139,7 @@ function eventTypeOf(cells: Cells): string {
 
 type ByOrder = ReadonlyMap<string, readonly Conversion[]>;
 
-/** Verdict on lines that name no conversion. */
+/** Finds the conversions of lines that have an order id and no conversion id. */
 async function findOrders(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<ByOrder> {
 	const orders = rows.flatMap(({ cells }) => {
 		const orderId = cellOf(cells, "orderId");
@@ -197,7 +197,7 @@ function changeOf({ conversion, decision: { move } }: DecisionRequest): RowVerdi
 	return bring({ status: BECOMES[move], currency, basket, commission, fee, isTest: test === 1 });
 }
 
-/** To that very conversion. */
+/** Decides the conversions that were found when the lines were stored. */
 async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const byId = await findOwn(trx, deps, rows);
 	const meant = rows.map(({ cells }): RowVerdict | DecisionRequest => {
@@ -223,7 +223,7 @@ async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[])
 	});
 }
 
-/** Conversions of other programmes count as unknown. */
+/** Finds the programme's conversions by id. Conversions of other programmes count as unknown. */
 async function findOwn(
 	db: Db,
 	scope: JobScope,

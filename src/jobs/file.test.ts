@@ -1,4 +1,5 @@
-// Files as people's programs write them: each is read, or refused as a whole in a sentence that says what to do.
+// Tests files as spreadsheets and other programs write them. Each is read, or refused as a whole with advice
+// on what to do.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +11,7 @@ import { JOB_KINDS } from "./kinds.ts";
 import { createSeenLines } from "./lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-/** As a file on a disk comes. */
+/** Chunk size with which files are read from a disk. */
 const CHUNK_BYTES = 65_536;
 
 async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
@@ -37,7 +38,7 @@ function read(file: string | Uint8Array, chunkBytes = CHUNK_BYTES, kind: JobKind
 	return readFrom(() => chunksOf(all, chunkBytes), kind);
 }
 
-/** "line orderId decision reason". */
+/** Returns a text for each row, in the form "line orderId decision reason". */
 async function linesOf(file: string | Uint8Array, chunkBytes?: number): Promise<string[]> {
 	const { result, rows } = await read(file, chunkBytes);
 	ok(result.ok, JSON.stringify(result));
@@ -78,7 +79,7 @@ for (const [what, text, above = 0] of [
 	["English columns", "Order No.;Decision;Reason\nA-1;approve;\nB 2;reject;FRAUD\n"],
 ] as const) {
 	test(`reads ${what}`, async () => {
-		// Also a byte at a time: where a block ends means nothing.
+		// The second round reads one byte at a time, because the result must not depend on the chunks.
 		for (const chunkBytes of [CHUNK_BYTES, 1]) {
 			deepEqual(await linesOf(text, chunkBytes), [
 				`${above + 2} A-1 approve `,
@@ -88,7 +89,7 @@ for (const [what, text, above = 0] of [
 	});
 }
 
-test("an order id is kept as it is written, and one that looks like a formula as it was exported", async () => {
+test("an order id is read exactly as written, and the export's protection against formulas is removed", async () => {
 	const orderIds = ["=1+1", "-5", "@x", "'=quoted", " 8001", "8001\u00a0", "Größe-1", "注文番号", "😀"];
 	const text = ["orderId,decision\r\n", ...orderIds.map((orderId) => csvLine([orderId, "approve"]))].join("");
 	for (const chunkBytes of [CHUNK_BYTES, 1, 3, 17]) {
@@ -99,7 +100,7 @@ test("an order id is kept as it is written, and one that looks like a formula as
 	}
 });
 
-test("what no database stores is replaced by what is in no order id, and cells are bounded", async () => {
+test("control characters are replaced by a character that no order id contains, and long cells are cut", async () => {
 	const { rows } = await read(`orderId,decision\nA\0B,approve\n${"x".repeat(5_000)},approve\n`);
 	deepEqual(
 		rows.map(({ cells }) => cells["orderId"]),
@@ -147,7 +148,7 @@ for (const [what, file, detail, kind] of REFUSED) {
 	});
 }
 
-test("what Excel calls Unicode text is read, whichever way round its bytes are", async () => {
+test("Excel's Unicode text is read in both byte orders", async () => {
 	const text = "\u{FEFF}Bestellnummer\tEntscheidung\tGrund\r\nMüller-1\treject\tFRAUD\r\n";
 	const little = Buffer.from(text, "utf16le");
 	for (const file of [little, Buffer.from(little).swap16()]) {
@@ -157,20 +158,20 @@ test("what Excel calls Unicode text is read, whichever way round its bytes are",
 	}
 });
 
-test("a file of lines with other columns than its first is refused before it takes long", async () => {
+test("a file with too many lines of a different length than the header is refused early", async () => {
 	const { detail } = await refusalOf(`orderId,decision\n${" \n".repeat(20_002)}`);
 	match(detail, /More than 20000 lines have more or fewer cells/);
 	const { result } = await read(`orderId,decision\n${" \n".repeat(20_000)}A-1,approve\n`);
-	ok(result.ok, "a spreadsheet's blank rows");
+	ok(result.ok, "blank rows of a spreadsheet are accepted");
 });
 
-test("rows that are blank take their yields", async () => {
+test("the reader yields to the event loop while it skips blank rows", async () => {
 	const blank = await read(`orderId,decision\n${",,,\n".repeat(5_000)}${"\n".repeat(500_000)}A-1,approve\n`);
 	deepEqual(blank.result, { ok: true, value: 1 });
 	ok(blank.yields >= 10, `${blank.yields} yields`);
 });
 
-test("a file without end is read no further than to the line that is too long", async () => {
+test("reading an endless line stops at the maximum length of a line", async () => {
 	let chunks = 0;
 	async function* endless(): AsyncGenerator<Uint8Array> {
 		yield bytes("orderId,decision\n");
@@ -181,7 +182,7 @@ test("a file without end is read no further than to the line that is too long", 
 	ok(chunks <= 100, `${chunks} chunks were read`);
 });
 
-test("what fails below is not taken for a mistake in the file", async () => {
+test("an error of the disk is thrown and not reported as a mistake in the file", async () => {
 	async function* broken(): AsyncGenerator<Uint8Array> {
 		yield bytes("orderId,decision\nA,approve\n");
 		throw new Error("the disk is gone");
@@ -189,7 +190,7 @@ test("what fails below is not taken for a mistake in the file", async () => {
 	await rejects(readFrom(broken, "decisions"), /the disk is gone/);
 });
 
-test("of many lines those about the same thing are known, and whether they agree", () => {
+test("lines about the same thing are found among many lines, and whether they agree", () => {
 	const seen = createSeenLines(JOB_KINDS.programmes);
 	const rows = Array.from({ length: 20_000 }, (_, at) => ({
 		line: at + 1,
@@ -200,7 +201,7 @@ test("of many lines those about the same thing are known, and whether they agree
 	equal(seen.hasOthers, true);
 	const settled = seen.settle(rows).map((row) => row.settled?.detail ?? null);
 	const at = (line: number) => settled[line - 1];
-	equal(at(500), null, "the first is followed");
+	equal(at(500), null, "the first line counts");
 	equal(at(15_500), "Line 500 says the same.");
 	equal(at(6_000), null);
 	equal(at(1_000), "Line 16000 says something else about the same programme. Keep one of the two.");

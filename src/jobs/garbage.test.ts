@@ -1,4 +1,4 @@
-// Whatever bytes somebody takes for a CSV file: each is refused as a whole or judged line by line, and nothing throws.
+// Uploads random text as CSV files. Each is refused as a whole or judged line by line, and nothing throws.
 
 import { ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -48,12 +48,13 @@ const PIECES = [
 ];
 
 eachDatabase("garbage", (database) => {
-	// What a file says is judged before a database sees it: the second one is for what it would refuse to store.
+	// Files are judged before they reach the database. The rounds on PostgreSQL only check that it can store
+	// what was accepted.
 	const rounds = database.kind === "SQLite" ? 150 : 30;
 
 	for (const kind of Object.values(JOB_KINDS)) {
 		const { name } = kind;
-		test(`as a file of ${name} ends in words`, async () => {
+		test(`random files of ${name} are refused or judged line by line, and nothing throws`, async () => {
 			const deps = openJobs(database.store);
 			const { id, public_id } = await addProgramme(database.store);
 			const deciding = name === "decisions" ? ({ programmeId: id, side: "shop" } as const) : null;
@@ -61,7 +62,7 @@ eachDatabase("garbage", (database) => {
 			let judged = 0;
 			for (let round = 0; round < rounds; round++) {
 				const header = kind.columns.map((column) => column.name).join(pick([",", ";"]));
-				// Most of what has a stray quotation mark is refused as a whole.
+				// Most files with a stray quotation mark are refused as a whole, so every other round has none.
 				const pieces = [
 					...PIECES.filter((piece) => round % 2 === 0 || !piece.includes('"')),
 					public_id,
@@ -79,7 +80,7 @@ eachDatabase("garbage", (database) => {
 				judged += summary.rows;
 				ok(summary.problems.every(({ detail }) => detail !== ""));
 			}
-			// Lines without a decision are skipped.
+			// Lines without a decision are skipped, so fewer lines are judged in files of decisions.
 			ok(judged > (name === "decisions" ? rounds / 8 : rounds), `only ${judged} lines were judged`);
 		});
 	}

@@ -17,7 +17,7 @@ import { openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
 const HEADER =
 	"programme,order_id,event_type,status,sold_at,decided_at,amount,currency,commission,fee,reason";
 
-/** What a callback would need. */
+/** Returns the number of rows in each table from which callbacks and mails are sent. */
 async function countOwed({ db }: Store): Promise<number[]> {
 	const tables = ["events", "deliveries", "queue", "mail_queue", "changes_to_tell"] as const;
 	const counts: number[] = [];
@@ -37,7 +37,7 @@ eachDatabase("imported history", (database) => {
 		return { store, programme: await addProgramme(store), deps: openJobs(store) };
 	}
 
-	test("is stored as it ended, with its own times and amounts, and nobody is told", async () => {
+	test("is stored with its final status, times and amounts, and no callback or mail is sent", async () => {
 		const { store, programme, deps } = await open();
 		const id = programme.public_id;
 		const before = await countOwed(store);
@@ -71,16 +71,16 @@ eachDatabase("imported history", (database) => {
 		);
 		equal(isoTime(occurred_at_ms), "2025-02-01T10:15:00.000Z");
 		equal(isoTime(imported_decision_at_ms ?? 0), "2025-03-03T00:00:00.000Z");
-		equal(created_at_ms, START_MS, "lists find a time by searching the ids");
+		equal(created_at_ms, START_MS, "the time of the import, because ids are in the order of this time");
 		const [move, ...more] = await listMoves(store.db, approved.id);
 		deepEqual([move?.move, move?.to_status, more.length], ["import", "APPROVED", 0]);
 		deepEqual(await countOwed(store), before, "no event, delivery, queue row or mail");
 		const feed = await readFeed(store, programme, { at: 0, id: 0 }, { testOnly: false, nowMs: START_MS });
-		deepEqual(feed.events, [], "whoever listens hears nothing");
+		deepEqual(feed.events, [], "the event feed is empty");
 		deepEqual((await checkLedger(store)).broken, []);
 	});
 
-	test("the same file again changes nothing; what differs is never overwritten", async () => {
+	test("the same file again changes nothing, and differing lines are refused without overwriting", async () => {
 		const { store, programme, deps } = await open();
 		const id = programme.public_id;
 		const line = `${id},A-1,,approved,2025-02-01,2025-03-01,10.00,,0.75,0.20,`;
@@ -96,7 +96,7 @@ eachDatabase("imported history", (database) => {
 		deepEqual(await findConversion(store.db, programme.id, "A-1"), stored);
 	});
 
-	test("what the file does not say is not compared: rates may have changed since", async () => {
+	test("amounts that the file does not have are not compared, because rates may have changed since", async () => {
 		const { store, programme, deps } = await open();
 		const lines = [HEADER, `${programme.public_id},A-1,,approved,2025-02-01,,100,,,,`];
 		await runLines(deps, "conversions", lines, "apply");
@@ -108,7 +108,7 @@ eachDatabase("imported history", (database) => {
 		deepEqual(wordsOf(await runLines(deps, "conversions", lines, "preview")), ["2 already"]);
 	});
 
-	test("every kind of bad line is named with what to do, and the good ones go in", async () => {
+	test("every kind of bad line is refused with advice, and the good lines are imported", async () => {
 		const { store, programme, deps } = await open();
 		const id = programme.public_id;
 		await addConversion(store, programme.id, { order_id: "reported", window_ends_at_ms: null });
@@ -155,7 +155,7 @@ eachDatabase("imported history", (database) => {
 		equal(await findConversion(store.db, programme.id, "twice"), undefined);
 	});
 
-	test("afterwards it is an order like any other: reported again, reversed, counted", async () => {
+	test("an imported order can be reported again, reversed and counted like any other", async () => {
 		const { store, programme, deps } = await open();
 		const id = programme.public_id;
 		const lines = [

@@ -18,7 +18,9 @@ import { JOB_KINDS } from "./kinds.ts";
 type Deps = { store: Store; clock: Clock };
 type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
 
-/** Decisions are logged in their programme, and imports with the name of their file. */
+/**
+ * Writes the audit entry. Decisions are logged in their programme, and imports with the name of their file.
+ */
 export function noteJob(
 	trx: Db,
 	job: Job,
@@ -35,8 +37,9 @@ export function noteJob(
 }
 
 /**
- * Only the side that created a job of decisions may apply or discard it. Staff must not approve for a shop, and owners must
- * not reject for the review team. Returns null if this side may.
+ * Returns why this side may not apply or discard the job, or null if it may. Only the side that created a job
+ * of decisions may do this. Staff must not approve for a shop, and owners must not reject for the review
+ * team.
  */
 export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, side: Side): string | null {
 	if (decidedBy === null || decidedBy === side) return null;
@@ -46,8 +49,9 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 }
 
 /**
- * A transaction in which somebody makes, begins or ends a job: they are still signed in, and may still decide where it is about
- * decisions. Under the lock of the links: whoever ends their access meanwhile finds the job, and stops it.
+ * Runs a transaction in which a person creates, starts or ends a job. It checks that the person is still
+ * signed in and, for decisions, may still decide. The transaction holds the access lock, so ending the
+ * person's access at the same time either finds the job and stops it, or happens first.
  */
 export function transactOnJob<Value>(
 	store: Store,

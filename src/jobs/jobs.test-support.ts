@@ -1,4 +1,4 @@
-// Jobs of every kind over a real database: who makes them, what they hold, and what has become of them.
+// Creates jobs of every kind in a real database, and reads their rows, summaries and results.
 
 import { ok } from "node:assert/strict";
 import { MAIL_OFF } from "../../test/support/app-deps.ts";
@@ -45,7 +45,10 @@ export interface Went {
 
 export type Inviting = ApplyDeps["inviting"];
 
-/** A whole file, from the command line. The first line names the columns. */
+/**
+ * Uploads a whole file as the command line does, then previews or applies it. The first line names the
+ * columns.
+ */
 export async function runLines(
 	deps: JobDeps & { inviting?: Inviting },
 	name: Exclude<JobKindName, "decisions">,
@@ -68,7 +71,7 @@ export async function runLines(
 	return { summary: await summaryOf(deps, made.value), rows: await rowsOf(deps, made.value) };
 }
 
-/** "2 refused: …", a line each. */
+/** Returns a text for each row, such as "2 refused: …". */
 export function wordsOf({ rows }: Pick<Went, "rows">): string[] {
 	return rows.map(({ line, verdict: { kind, detail } }) =>
 		detail === null ? `${line} ${kind}` : `${line} ${kind}: ${detail}`,
@@ -148,12 +151,15 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 	};
 }
 
-/** In the session that `addPerson` opened. */
+/** Returns the person as an actor in the session that `addPerson` opened. */
 export function actorOf({ id: personId, kind, public_id: sessionId }: Person): SignedInPerson {
 	return { personId, kind, sessionId };
 }
 
-/** `afterReading`: what happens just after somebody has read the job; they have it as it was before. */
+/**
+ * Runs an action once, right after a query has returned the given job. The reader then works with an outdated
+ * job.
+ */
 export function createInterruption(store: Store) {
 	let next: { publicId: string; act: () => Promise<unknown> } | undefined;
 	const db = store.db.withPlugin({
@@ -178,7 +184,7 @@ export function createInterruption(store: Store) {
 	};
 }
 
-/** Decided orders of the programme. */
+/** Returns the lines of a file with approved orders of the programme. */
 export function history({ public_id }: Programme, rows: number): string[] {
 	return [
 		"programme,order_id,status,sold_at,amount",
@@ -186,7 +192,7 @@ export function history({ public_id }: Programme, rows: number): string[] {
 	];
 }
 
-/** Of each transaction that named the table: at which of its statements. */
+/** Records, for each transaction that uses the table, the positions of the statements that name it. */
 export function watchStatements(store: Store, table: string): { store: Store; seen: (readonly number[])[] } {
 	const seen: (readonly number[])[] = [];
 	const transact: Store["transact"] = async (work, options) => {

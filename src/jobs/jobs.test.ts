@@ -1,4 +1,4 @@
-// Jobs from their first line to their end, whoever works on them and whenever they stop: over both databases.
+// Tests jobs from the first line to the end, with stops, crashes and several processes, on both databases.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -40,7 +40,7 @@ import { CLAIM_MS, workOffJobs } from "./work.ts";
 eachDatabase("a file that is uploaded", (database) => {
 	const { open, addPerson, upload, countConversions } = createJobSetup(database);
 
-	test("says in its preview what the command says, and brings in just that, in the name of whoever pressed the button", async () => {
+	test("has the same preview as with the command, and applying it imports exactly that in the name of the person who started it", async () => {
 		const { deps, staff, programme } = await open();
 		const id = programme.public_id;
 		const lines = [
@@ -71,7 +71,7 @@ eachDatabase("a file that is uploaded", (database) => {
 			actorOf(staff),
 			false,
 		);
-		deepEqual(twice, { ok: true, value: "already" }, "of two who press the button one is taken");
+		deepEqual(twice, { ok: true, value: "already" }, "two people press the button, and the job starts once");
 		await workOffJobs(deps, never);
 		equal((await reload(deps, job)).state, "done");
 		deepEqual(await summaryOf(deps, job), said.summary);
@@ -120,7 +120,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		equal(toFix.split("\r\n").length, 5, "a header and three lines");
 	});
 
-	test("is gone when it is discarded, or left for days; of one that was brought in the counts stay", async () => {
+	test("is removed when it is discarded or left for three days, but the counts of an applied file stay", async () => {
 		const { deps, staff, programme } = await open();
 		const lines = history(programme, 700);
 		const linesOf = async ({ id }: Job) =>
@@ -138,9 +138,13 @@ eachDatabase("a file that is uploaded", (database) => {
 		await workOffJobs(deps, never);
 		await deps.clock.moveBy(3 * DAY_MS);
 		await workOffJobs(deps, never);
-		equal((await reload(deps, left)).state, "previewed", "three days and not a moment less");
+		equal((await reload(deps, left)).state, "previewed", "it stays for three days");
 		const [first] = await listJobs(deps.store.db, null, 1);
-		equal(first?.public_id, left.public_id, "before what is done, although that is newer");
+		equal(
+			first?.public_id,
+			left.public_id,
+			"an open job is listed before a finished one, although it is older",
+		);
 		await deps.clock.moveBy(1);
 		await workOffJobs(deps, never);
 		equal(await findJob(deps.store.db, null, left.public_id), undefined);
@@ -154,7 +158,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		);
 	});
 
-	test("has no result that looks whole when its lines go while it is read", async () => {
+	test("has a result download that fails if the lines are removed meanwhile", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_200));
 		await workOffJobs(deps, never);
@@ -168,7 +172,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		await rejects(Array.fromAsync(result), /removed while they were read/);
 	});
 
-	test("is not said to be under way when somebody else has discarded or stopped it meanwhile", async () => {
+	test("cannot be started if another person has discarded or stopped it meanwhile", async () => {
 		const { deps, staff, programme } = await open();
 		const start = async (job: Job) => {
 			const started = await startJob(deps, job, actorOf(staff), false);
@@ -184,7 +188,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		const gone = "This file was discarded, and nothing was changed. Upload it again.";
 		equal(await start(discarded), gone);
 		await workOffJobs(deps, never);
-		equal(await start(discarded), gone, "nor once it is cleared");
+		equal(await start(discarded), gone, "the answer is the same after its lines are removed");
 
 		const previewed = await prepare();
 		equal(await start(previewed), "started");
@@ -199,7 +203,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		);
 	});
 
-	test("invites people where that was asked for, and not without end", async () => {
+	test("invites people if this was chosen, up to the limit for an hour", async () => {
 		const { deps, staff, programme } = await open();
 		const mails = createMailDispatcher({
 			...deps,
@@ -240,10 +244,10 @@ eachDatabase("a file that is uploaded", (database) => {
 			.select("made_by")
 			.where("made_by", "=", staff.id)
 			.execute();
-		equal(links.length, 2, "they end with the access of whoever made them");
+		equal(links.length, 2, "the links belong to the person who started the import");
 	});
 
-	test("is worked off by the chore when it is told to, and now and then by itself", async () => {
+	test("is processed by the chore when the chore is woken, and otherwise at its interval", async () => {
 		const { deps, staff, programme } = await open();
 		const log = createLog();
 		const chore = startJobChore({ ...deps, log });
@@ -255,7 +259,8 @@ eachDatabase("a file that is uploaded", (database) => {
 			await deps.clock.moveBy(10_000);
 			return (await reload(deps, found)).state === "previewed";
 		});
-		// The clock was moved while a batch was at work: the chore may rest now, by that clock.
+		// The clock may have moved during a batch, after which the chore rests. So the clock must move on until
+		// the chore has stopped.
 		let hasStopped = false;
 		const stopping = chore.stop().then(() => {
 			hasStopped = true;
@@ -272,20 +277,20 @@ eachDatabase("a file that is uploaded", (database) => {
 eachDatabase("work on an uploaded file", (database) => {
 	const { open, upload, countConversions } = createJobSetup(database);
 
-	test("goes on where it was when its process stops or dies, and no line counts twice", async () => {
+	test("continues after the last stored batch when its process stops or dies, and no line counts twice", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffJobs(deps, never);
 		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		let looks = 0;
-		// Asked before each claim and each batch.
+		// The function is called before each claim and each batch, so one batch is applied.
 		await workOffJobs(deps, () => ++looks > 2);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["applying", 500]);
-		// One that dies has its claim still.
+		// A process that died still holds its claim.
 		const nowMs = deps.clock.nowMs();
 		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
 		await workOffJobs({ ...deps, store: database.rival }, never);
-		equal(await countConversions(programme), 500, "it is somebody's");
+		equal(await countConversions(programme), 500, "another process has the claim");
 		await deps.clock.moveBy(CLAIM_MS);
 		await workOffJobs({ ...deps, store: database.rival }, never);
 		const { state, done_rows } = await reload(deps, job);
@@ -293,7 +298,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
 	});
 
-	test("one that fails in the middle of a batch has stored nothing of it, and is tried again", async () => {
+	test("stores nothing of a batch that fails in the middle, and tries it again", async () => {
 		const { deps, staff } = await open();
 		const name = newId("prg");
 		const lines = [
@@ -334,7 +339,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual((await summaryOf(deps, job)).counts, { change: 3, already: 0, refused: 0 });
 	});
 
-	test("two processes share the work, and the same file uploaded twice comes in once", async () => {
+	test("is shared by two processes, and the same file uploaded twice is imported once", async () => {
 		const { deps, staff, programme } = await open();
 		const jobs = [
 			await upload(deps, staff, "conversions", history(programme, 1_200)),
@@ -358,7 +363,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual(await Promise.all(jobs.map(async (job) => (await reload(deps, job)).state)), ["done", "done"]);
 	});
 
-	test("whoever lost the claim, or was told to stop, brings in nothing more; it can be gone on with", async () => {
+	test("ends when the claim is lost or the job is stopped, and can be continued", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 1_700));
 		await workOffJobs(deps, never);
@@ -394,10 +399,10 @@ eachDatabase("work on an uploaded file", (database) => {
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["done", 1_700]);
 		deepEqual((await summaryOf(deps, job)).counts, { change: 1_700, already: 0, refused: 0 });
 		const late = await discardJob(deps, await reload(deps, job), actorOf(staff));
-		equal(late.ok, false, "what was done stays on record");
+		equal(late.ok, false, "a finished job stays on record");
 	});
 
-	test("whoever clears a file that another has cleared already leaves the next one alone", async () => {
+	test("leaves the next file alone when another process has already cleared the old one", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 3));
 		ok((await discardJob(deps, await reload(deps, job), actorOf(staff))).ok);
@@ -412,14 +417,14 @@ eachDatabase("work on an uploaded file", (database) => {
 		ok(late.hasHappened);
 		equal((await reload(deps, next)).state, "uploaded");
 		await workOffJobs(deps, never);
-		equal((await reload(deps, next)).state, "previewed", "with its lines");
+		equal((await reload(deps, next)).state, "previewed", "its lines are still there");
 	});
 });
 
 eachDatabase("a file that is being uploaded", (database) => {
 	const { open } = createJobSetup(database);
 
-	/** In three parts of several batches each; `between` happens after the first and after the second. */
+	/** Uploads a file in six parts. Calls `between` before each part except the first. */
 	function uploadSlowly(deps: JobDeps, staff: Person, programme: Programme, between: () => Promise<void>) {
 		const lines = history(programme, 3_300);
 		async function* read() {
@@ -438,7 +443,7 @@ eachDatabase("a file that is being uploaded", (database) => {
 			db.selectFrom("jobs").select("id").execute(),
 		]);
 
-	test("and breaks off takes no room from then on, and leaves nothing behind", async () => {
+	test("leaves nothing behind and no longer counts towards the limits if the upload breaks off", async () => {
 		const { deps, staff, programme } = await open();
 		let parts = 0;
 		const broken = uploadSlowly(deps, staff, programme, async () => {
@@ -451,7 +456,7 @@ eachDatabase("a file that is being uploaded", (database) => {
 		deepEqual(await listAll(deps), [[], []]);
 	});
 
-	test("and is left by a process that died is cleared after some minutes, and stores no line after that", async () => {
+	test("is cleared five minutes after its process died, and stores no line after that", async () => {
 		const { deps, staff, programme } = await open();
 		const late = uploadSlowly(deps, staff, programme, async () => {
 			await deps.clock.moveBy(5 * MINUTE_MS + 1);
@@ -462,10 +467,11 @@ eachDatabase("a file that is being uploaded", (database) => {
 		deepEqual(await listAll(deps), [[], []]);
 	});
 
-	test("may take longer than that, as long as it gets on", async () => {
+	test("may take longer than five minutes in all, if lines keep arriving", async () => {
 		const { deps, staff, programme } = await open();
 		const uploaded = await uploadSlowly(deps, staff, programme, async () => {
-			// Five times: longer in all, and shorter for what the reader is ahead of the store.
+			// The five steps are longer in all than the upload's claim. Each one is much shorter, because the
+			// reader may be several parts ahead of the stored lines.
 			await deps.clock.moveBy(1.5 * MINUTE_MS);
 			await workOffJobs(deps, never);
 		});
@@ -482,7 +488,7 @@ eachDatabase("somebody whose access ends", (database) => {
 	const end = ({ store, clock }: JobDeps, person: Person) =>
 		store.transact((trx) => endAccess(trx, person.id, { endedBy: null, nowMs: clock.nowMs() }));
 
-	test("brings in nothing more, and others go on with it", async () => {
+	test("has their running imports stopped, and others can continue them", async () => {
 		const { deps, staff, programme } = await open();
 		const other = await addPerson();
 		const prepare = async (by: Person) => {
@@ -511,7 +517,7 @@ eachDatabase("somebody whose access ends", (database) => {
 			[idle, "previewed"],
 		] as const) {
 			const { state, access_ended_at_ms } = await reload(deps, job);
-			deepEqual([state, access_ended_at_ms], [stays, null], "what hangs on somebody else");
+			deepEqual([state, access_ended_at_ms], [stays, null], "the jobs of other people continue");
 		}
 		const { rows } = await listAudit(deps.store.db, { action: "import.stopped" }, { limit: 1 });
 		deepEqual(
@@ -525,7 +531,7 @@ eachDatabase("somebody whose access ends", (database) => {
 		deepEqual([done.state, done.access_ended_at_ms, done.applied_by], ["done", null, other.id]);
 	});
 
-	test("begins and ends nothing with a request that came before, neither an import nor an upload", async () => {
+	test("starts, stops, discards and uploads nothing with a request that began before", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 3));
 		await workOffJobs(deps, never);
@@ -544,7 +550,7 @@ eachDatabase("somebody whose access ends", (database) => {
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["previewed", 0]);
 	});
 
-	test("what was stopped can be discarded: the lines go at once, the record of what was done stays", async () => {
+	test("a stopped job can be discarded, which removes its lines at once and leaves the record of its changes", async () => {
 		const { deps, staff, programme } = await open();
 		const job = await upload(deps, staff, "conversions", history(programme, 700));
 		await workOffJobs(deps, never);

@@ -108,14 +108,14 @@ export interface JobKind {
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;
 }
 
-/** Kinds of imports by staff. Programs use these words, so words may be added and must not be renamed. */
+/** Words in the result file of imports. Programs read these words, so words may be added but not renamed. */
 export const IMPORT_WORDS: JobKind["resultWords"] = {
 	change: ["will_be_imported", "imported"],
 	already: "no_change_needed",
 	refused: "needs_fixing",
 };
 
-/** Maximum for uploads on a page. The command accepts more. */
+/** Maximum number of lines of an upload on a page. The command accepts more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
 export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
@@ -145,7 +145,10 @@ export function differ(what: string, here: string, inFile: string, isCompared = 
 	return isCompared && here !== inFile ? [`${what} ${here} here, ${inFile} in the file`] : [];
 }
 
-/** Existing data is never overwritten. If the file differs, a person must fix the line. */
+/**
+ * Compares a line with existing data, which is never overwritten. If the file differs, a person must fix the
+ * line.
+ */
 export function compareWith(
 	what: string,
 	differences: readonly string[],

@@ -22,7 +22,7 @@ const PEOPLE = "email,name,programme,role";
 async function countMails({ db }: Store): Promise<string[]> {
 	const mails = await db.selectFrom("mail_queue").select("to_address").orderBy("id").execute();
 	const told = await db.selectFrom("changes_to_tell").selectAll().execute();
-	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are told")];
+	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are notified")];
 }
 
 function createMails({ store, clock, random }: JobDeps) {
@@ -67,7 +67,7 @@ eachDatabase("imported programmes and people", (database) => {
 		);
 	});
 
-	test("each line is judged by the rules of the page, and by what is here", async () => {
+	test("each line is checked by the rules of the page and compared with existing programmes", async () => {
 		const { store } = database;
 		const { deps } = await openProgramme("second");
 		await insertPerson(store.db, {
@@ -116,7 +116,7 @@ eachDatabase("imported programmes and people", (database) => {
 		]);
 	});
 
-	test("people get their role and no mail; the same file again changes nothing", async () => {
+	test("people get their role and no mail, and the same file again changes nothing", async () => {
 		const { store } = database;
 		const { deps, programme } = await openProgramme("third");
 		const lines = [
@@ -143,7 +143,7 @@ eachDatabase("imported programmes and people", (database) => {
 		deepEqual(await countMails(store), []);
 	});
 
-	test("owners who sign in already hear of whom an import adds, and nobody else does", async () => {
+	test("an import that adds people is reported to owners who have a password, and to nobody else", async () => {
 		const { store } = database;
 		const { deps } = await openProgramme("live");
 		const add = (email: string) => runLines(deps, "people", [PEOPLE, `${email},,live,owner`], "apply");
@@ -161,7 +161,7 @@ eachDatabase("imported programmes and people", (database) => {
 		await store.db.deleteFrom("mail_queue").execute();
 	});
 
-	test("of many at once those whose programme is in use are told of, and that is asked once a batch", async () => {
+	test("additions are reported for programmes in use only, which takes one query for each batch", async () => {
 		const { deps } = await openProgramme("quiet");
 		await openProgramme("busy");
 		const { db } = database.store;
@@ -175,7 +175,7 @@ eachDatabase("imported programmes and people", (database) => {
 			(_, at) => `n${at}@many.example,,${at % 2 ? "busy" : "quiet"},viewer`,
 		);
 		await runLines({ ...deps, store }, "people", [PEOPLE, ...lines], "apply");
-		equal(seen.flat().length, 2, "a batch each");
+		equal(seen.flat().length, 2, "one query for each batch");
 		const told = await db
 			.selectFrom("changes_to_tell")
 			.innerJoin("audit_entries as entry", "entry.id", "changes_to_tell.audit_entry_id")
@@ -189,16 +189,16 @@ eachDatabase("imported programmes and people", (database) => {
 		await db.deleteFrom("changes_to_tell").execute();
 	});
 
-	test("people are created under the access lock, which is taken once and first", async () => {
+	test("people are created under the access lock, which each transaction takes once and first", async () => {
 		await openProgramme("locked");
 		const { store, seen } = watchStatements(database.store, "access_lock");
 		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
 		await runLines(openJobs(store), "people", lines, "apply");
-		// Of the upload and of the start; then of each batch.
+		// One transaction is for the upload, one for the start, and two are for the batches.
 		deepEqual(seen, [[1], [1], [1], [1]]);
 	});
 
-	test("asked to invite, it mails each of them once, however many programmes they are in", async () => {
+	test("an import that invites people mails each of them once, even if they are in several programmes", async () => {
 		const { store } = database;
 		await openProgramme("fourth");
 		const { deps } = await openProgramme("fifth");

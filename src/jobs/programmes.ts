@@ -1,6 +1,6 @@
-// Programmes of another software and their people. Programmes are opened as on the page, with the same checks. Owners and
-// people get an account and their role, and a mail only where it was asked for; otherwise staff send the link from the
-// People page when the shop is ready.
+// Imports programmes and their people from other software. Programmes are opened with the same checks as on
+// the page. Owners and other people get an account and their role. They are mailed only if the import asks
+// for it. Otherwise staff send the link from the People page when the shop is ready.
 
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -42,7 +42,10 @@ import {
 	type RowVerdict,
 } from "./kind.ts";
 
-/** Several statements each, and everybody who makes a link waits meanwhile. */
+/**
+ * Number of lines in one transaction. It is small, because each line takes several statements, and everybody
+ * who creates a sign-in link waits for the lock meanwhile.
+ */
 const BATCH_ROWS = 50;
 
 export const PROGRAMMES_IMPORT: JobKind = {
@@ -140,7 +143,7 @@ function inputOf(cells: Cells): OpeningInput<string> {
 	};
 }
 
-/** Empty is yes, as on the page; undefined for what is neither. */
+/** Reads an empty text as yes, as on the page. Returns undefined if the text is neither yes nor no. */
 function readYesNo(text: string): boolean | undefined {
 	const word = text.toLowerCase();
 	if (["", "yes", "true", "1"].includes(word)) return true;
@@ -180,7 +183,7 @@ owner@garden.example,,Book Club,viewer`,
 
 interface MeantPerson {
 	email: string;
-	/** Empty where the line has none. */
+	/** Empty if the line has no name. */
 	name: string;
 	membership: Membership & { programme: Programme };
 }
@@ -196,7 +199,7 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	return { verdict: known ?? bring(null), meant: read.value };
 }
 
-/** Null for somebody who is not in the programme yet. */
+/** Returns null if the person is not in the programme yet. */
 async function comparePerson(
 	db: Db,
 	person: Person,
@@ -228,7 +231,7 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<MeantPerson>> {
 	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
 }
 
-/** `added`: with whoever is added and not invited, for the audit log. */
+/** Adds the person to the programme. Appends an audit entry to `added` if the person was not invited. */
 async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNote[]): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
@@ -236,7 +239,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const found = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!found.ok) return needsFixing(plainWords(found.fault));
 	const person = found.value;
-	// Whoever has an account has said themselves what they are called.
+	// People with an account chose their name themselves, so it is not overwritten.
 	if (name !== "" && person.name === "") await updatePerson(trx, person, { name });
 	if (deps.inviting === null) {
 		added.push(await addSilently(trx, deps, person, membership));
@@ -252,7 +255,10 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	return verdict;
 }
 
-/** On a page there is an end to how many are mailed within an hour; whoever has a shell knows what they do. */
+/**
+ * Returns why the person gets no mail, or null if they get one. The number of mails in an hour is limited for
+ * imports on a page, and unlimited for the command line.
+ */
 async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<string | null> {
 	if (await waitsWithLink(trx, deps, person)) {
 		return "Added without a mail: they have an open invitation, which leads to this programme too.";
@@ -264,7 +270,10 @@ async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<s
 	return tooMany === null ? null : `Added without a mail: ${tooMany.fault.detail}`;
 }
 
-/** Invited a line before: a second link would end the first. */
+/**
+ * Tells whether the person has an open invitation, for example from an earlier line. A second link would end
+ * the first.
+ */
 async function waitsWithLink(trx: Db, { clock }: ApplyDeps, { id }: Person): Promise<boolean> {
 	return !(await hasPassword(trx, id)) && hasOpenInvitation(trx, id, clock.nowMs());
 }

@@ -33,14 +33,14 @@ const SUMMARY = z.object({
 export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
 
-/** Returns null for a job without a preview. */
+/** Returns an empty summary if the job has none yet. */
 export function parseSummary(json: string | null): JobSummary {
 	if (json !== null) return SUMMARY.parse(JSON.parse(json));
 	const counts = { change: 0, already: 0, refused: 0 };
 	return { rows: 0, counts, remarks: 0, money: [], problems: [] };
 }
 
-/** Changes the summary. */
+/** Adds the rows to the summary in place. */
 export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): void {
 	const { counts, problems } = summary;
 	for (const { line, verdict } of rows) {

@@ -17,7 +17,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 	["1.3.2026 9:05", "2026-03-01T09:05:00.000Z"],
 	["01.03.2026, 23:59:59", "2026-03-01T23:59:59.000Z"],
 	["2024-02-29", "2024-02-29T00:00:00.000Z"],
-	// The clock goes nowhere near these.
+	// These days and times do not exist.
 	["2026-02-29", null],
 	["30.02.2026", null],
 	["2026-13-01", null],
@@ -25,7 +25,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 	["2026-03-01 24:00", null],
 	["2026-03-01 12:60", null],
 	["2026-03-01T12:30:00+24:00", null],
-	// Either of two days.
+	// Each of these may mean two different days.
 	["03/01/2026", null],
 	["1/3/26", null],
 	["", null],
@@ -35,7 +35,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 ];
 
 for (const [text, iso] of READ) {
-	test(`“${text}” is ${iso ?? "no moment"}`, () => {
+	test(`reads “${text}” as ${iso ?? "no valid time"}`, () => {
 		const atMs = readWrittenTime(text);
 		equal(atMs === null ? null : isoTime(atMs), iso);
 	});
