@@ -166,8 +166,8 @@ async function click(
 }
 
 /**
- * Counts statements, including a few per second that the service makes beside the clicks and those of this
- * count.
+ * Counts statements. This includes the few per second that the service runs besides the clicks, and the
+ * statements of the count itself.
  */
 async function countStatements(kind: Database, databaseUrl: string): Promise<number> {
 	if (kind === "SQLite") return Number.NaN;

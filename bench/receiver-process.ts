@@ -29,7 +29,7 @@ export interface Receiver {
 	port: number;
 	caFile: string;
 	pid: number;
-	/** Returns the shop's Postback URL. receiver.ts says what may follow its number. */
+	/** Returns the shop's Postback URL. receiver.ts lists the suffixes that may follow the shop's number. */
 	url(shop: number | string): string;
 	/** Returns the counts without the single requests. */
 	count(): Promise<ReceiverReport>;

@@ -5,7 +5,7 @@ import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/sign
 import { createRandom } from "../src/outside/random.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
-/** Times since 1970 with fractions. The clocks of processes on one machine agree. */
+/** Times in milliseconds since 1970, with fractions. The clocks of processes on one machine agree. */
 export interface ReportedSale {
 	conversion: string;
 	postedAtMs: number;

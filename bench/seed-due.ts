@@ -28,7 +28,7 @@ export async function seedDue(
 ): Promise<void> {
 	for (let from = 0; from < count; from += ROWS_PER_TRANSACTION) {
 		const rows = Math.min(ROWS_PER_TRANSACTION, count - from);
-		// Deliveries of one moment are one set, because a set has one due time.
+		// Deliveries due at the same time form one set, because a set has only one due time.
 		const byDue = new Map<number, OwedEvent[]>();
 		for (let i = from; i < from + rows; i++) {
 			const { programmeId, dueAtMs } = delivery(i);

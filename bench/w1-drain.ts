@@ -1,5 +1,5 @@
 // W1: due deliveries of 100 programmes drain to one fast receiver, with results durably stored, compared with
-// the bare loop. The sides take turns: limit, SQLite, PostgreSQL, limit, …
+// the bare loop, which is the limit. The sides take turns: bare loop, SQLite, PostgreSQL, bare loop, …
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";

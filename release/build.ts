@@ -22,7 +22,7 @@ export interface ReleaseOptions {
 	architectures: readonly Architecture[];
 	/** Whether to build Debian packages, which needs dpkg-deb. */
 	withDebianPackages: boolean;
-	/** Is called at the beginning of each step. */
+	/** Called at the beginning of each step. */
 	progress: (step: string) => void;
 }
 

@@ -45,7 +45,10 @@ export interface Service extends Workplace {
 	metricsUrl: string | null;
 	/** Link that creates the first staff account, or null if there is one that can sign in, and in a worker. */
 	welcomeLink: string | null;
-	/** Resolves when a newer program has changed the schema beyond this one. The service must then be stopped. */
+	/**
+	 * Resolves when a newer version of the program has migrated the schema to a version that this one does not
+	 * support. The service must then be stopped.
+	 */
 	outdated: Promise<Error>;
 	/** Problems of the installation that were found at the start. */
 	warnings: readonly Warning[];
@@ -107,7 +110,8 @@ async function startOpened(
 	const metricsSite = await listenForMetrics(config, log);
 	if (metricsSite !== null) opened.defer(() => metricsSite.close());
 	const workplace = addMail(parts, publicUrlAt(config, site.port));
-	// Read now, so that the first answer shows the network's name. Code that signs or verifies makes sure of it itself.
+	// The network is read here so that the first answer shows its name. Code that signs or verifies reads the
+	// brand itself.
 	await parts.network.read();
 
 	const background = startBackgroundWork({ workplace, installation, load, startedAtMs });

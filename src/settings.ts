@@ -28,7 +28,7 @@ interface Rules {
 	isSecret: boolean;
 	/** When the setting is required, if that is not only in production. */
 	neededWhen: string | null;
-	/** Why the setting is required in production, or what it must be there. */
+	/** Why the setting is required in production, or which value it must have there. */
 	inProduction: string | null;
 }
 

@@ -1,5 +1,5 @@
 // pg-boss: whole batches are fetched, stored and completed, two at a time. With a cap each shop is a group,
-// and a fetch takes no more of a group than may still be active (groupConcurrency).
+// and a fetch takes at most as many jobs of a group as its cap still allows (groupConcurrency).
 
 import { PgBoss } from "pg-boss";
 import { type PeerJob, runPeer } from "../peer-drain.ts";

@@ -17,7 +17,8 @@ export type MemoryStoreOptions = {
 	readonly capacity?: number | undefined;
 };
 
-// An event is retried for at most a day and a half. About 30 MB hold the repeats of a busy shop's day.
+// Events are retried for at most a day and a half. The default needs about 30 MB, enough to recognize all
+// repeats of a busy shop's day.
 const defaultCapacity = 100_000;
 
 /**

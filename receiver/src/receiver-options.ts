@@ -44,7 +44,7 @@ export type ReceiverOptions = {
 	 * them.
 	 */
 	readonly secret: SecretSource;
-	/** The work. It is called once per event, after the answer has been sent. */
+	/** The shop's handler of an event. It is called once per event, after the answer has been sent. */
 	readonly onEvent: (event: PostbackEvent) => unknown;
 	/**
 	 * Stores the event before the answer. Default: `createMemoryStore()`, which forgets when the process ends.

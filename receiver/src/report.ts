@@ -1,5 +1,5 @@
-// Calls the shop's own functions for reports. They may throw or reject, which a stranger's request can cause,
-// and the error must not get any further.
+// Calls the shop's own reporting functions. They may throw or reject, and a stranger's request can make them
+// do so, so errors are caught here.
 
 import type { PostbackEvent } from "./event.ts";
 import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";

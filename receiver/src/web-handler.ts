@@ -24,7 +24,7 @@ type WebBody = {
 	};
 };
 
-/** The runtime's own `Response`, by whichever types the program has. */
+/** The runtime's own `Response`, as typed by whichever type library the program uses. */
 export type WebResponse = typeof globalThis extends { Response: { prototype: infer Instance } }
 	? Instance
 	: { readonly status: number };

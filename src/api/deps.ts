@@ -29,7 +29,7 @@ export interface AppDeps extends AccountsDeps {
 	storing?: StoringWatch;
 	/** Returns why the service is not ready, or null if it is. /readyz asks it in addition to the database. */
 	unready?: () => Unready | null;
-	/** Aborted when the service stops, which does not wait for readers of streams. */
+	/** Aborted when the service stops. The service does not wait for open streams to end. */
 	stopSignal?: AbortSignal | undefined;
 }
 

@@ -166,7 +166,9 @@ function listOf({ public_id }: Programme): string {
 	return `events of ${public_id}`;
 }
 
-/** Path that is signed instead of that of a Postback URL. It is the path of all examples. */
+/**
+ * Path used in the signature, where a callback would use the path of its Postback URL. All examples use it.
+ */
 const SIGNED_PATH = "/postback";
 const NONCE_BYTES = 16;
 

@@ -24,7 +24,7 @@ export const MAX_REFUSALS_WAITING = 500;
  */
 export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
-/** Rate for all calls together that name no programme, or one that does not exist. */
+/** Shared rate of all calls that name no programme or an unknown one. */
 export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
 
 export interface InboundCall {
@@ -82,7 +82,7 @@ function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
 	return bindings?.incoming;
 }
 
-/** Columns about the result of a call. The outcome is an outcome word, or the code of a fault. */
+/** Columns about the result of a call. The outcome is a name such as RECORDED, or a fault code. */
 type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms">;
 
 export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): NewInboundCall {

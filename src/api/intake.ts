@@ -21,8 +21,9 @@ import type { StoringWatch } from "./deps.ts";
 import { storeCalls } from "./store-calls.ts";
 
 /**
- * Maximum number of single calls in one transaction, and of items of its bulk calls. With this many, the cost of the
- * commit hardly counts, and nobody waits long. A larger bulk call is the only one of its batch.
+ * Maximum number of single calls in one transaction, and also of the items of its bulk calls. At this size
+ * the cost of the commit per call is negligible, and nobody waits long. A larger bulk call gets a batch of
+ * its own.
  */
 export const MAX_BATCH_REQUESTS = 256;
 /** While one batch is committed, the next one is processed. */
@@ -30,7 +31,10 @@ const MAX_BATCHES_AT_ONCE = 2;
 /** Eight batches, which take a second or two. Further callers are better refused than left waiting. */
 const MAX_WAITING_REQUESTS = 2_048;
 
-/** Maximum number of requests that may wait, including the new one. The rest is room for others and for single calls. */
+/**
+ * Maximum number of waiting requests, including the new one, up to which a call of this kind is accepted. The
+ * remaining places are reserved for others and for single calls.
+ */
 export const WAITING_ROOM = {
 	single: { inAll: MAX_WAITING_REQUESTS, ofProgramme: MAX_WAITING_REQUESTS / 2 },
 	/** A programme may have a bulk call of 500 waiting, and some more beside it. */

@@ -86,7 +86,7 @@ test("a key that is revoked while it is being read is not cached as valid", asyn
 	const { keyId, credentials } = await addKey(shop);
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
-	// During the first read, which has already found the valid key.
+	// This runs during the first read, after it has found the key still valid.
 	onReading = () =>
 		revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, COMMAND_LINE);
 	await call();

@@ -16,7 +16,10 @@ interface Tally {
 	blocks: Set<string>;
 }
 
-/** Maximum number of programmes that are counted in a minute. Calls for more programmes are only in the service's log. */
+/**
+ * Maximum number of programmes whose calls are counted separately in a minute. Calls for further programmes
+ * appear only in the service log.
+ */
 const MAX_TALLIES = 100;
 /** Maximum number of address blocks that are counted for a programme. The sentence then says "or more". */
 const MAX_COUNTED_BLOCKS = 1_000;

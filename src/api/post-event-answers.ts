@@ -68,7 +68,7 @@ export function createPostEventAnswers(): Endpoint {
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];
 			const announced = isListening ? await findAnnounced(trx, programme.id, ids) : new Set<string>();
-			// If only some can be stored, these are the newest, because people look for them.
+			// If not all fit, the newest are stored, because people look for those.
 			const stored = answers.value
 				.toReversed()
 				.filter(

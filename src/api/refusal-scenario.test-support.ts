@@ -19,7 +19,10 @@ export interface Scenario {
 /** Codes of refusals because of the caller. */
 export type CallerCode = CodeOf<"caller">;
 
-/** Codes of refusals because of the content: all others except our own failures (failures.test.ts). */
+/**
+ * Fault codes for invalid content: all API codes except caller faults and our own failures
+ * (failures.test.ts).
+ */
 export type ContentCode = Exclude<ApiFaultCode, CallerCode | CodeOf<"own">>;
 
 export const SALE = { orderId: "A-1", basketValue: "100.00" };

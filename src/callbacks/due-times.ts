@@ -40,7 +40,7 @@ export class DueTimes {
 	readonly #programmes = new Map<number, ProgrammeTimes>();
 	/** Programmes with a due row. The one that was served longest ago comes first. */
 	readonly #due = new Set<number>();
-	/** Time at which the next of the other programmes falls due. */
+	/** Earliest due time among the programmes that were not returned. */
 	#nextAtMs = NEVER_MS;
 
 	constructor(inProgress: FindInProgress) {

@@ -13,7 +13,7 @@ import type { OpenTarget, TargetReading } from "./targets.ts";
 const BACKLOG_REUSED_MS = 100;
 
 export interface AddedUnread {
-	/** Targets of the programmes of which a delivery was added. */
+	/** Targets of the programmes that had a delivery added. */
 	targets: ReadonlySet<CallbackTarget>;
 	/** Programmes whose deliveries were all added, so that none of them has to be read from the queue. */
 	completeIds: ReadonlySet<number>;

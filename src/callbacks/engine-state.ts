@@ -50,7 +50,7 @@ export function changeState(from: EngineState, to: EngineState): EngineState {
 	return to;
 }
 
-/** What the world around the engine asks of it. Both "pause" and "stop" make it give up everything it owns. */
+/** What the surrounding process asks of the engine. On "pause" and "stop" it releases everything it owns. */
 export type Intent = "send" | "pause" | "stop";
 
 /** Callbacks are not sent while staff hold them, or while nobody knows the time. */

@@ -166,7 +166,10 @@ export class Engine {
 		}
 	}
 
-	/** Reads what the engine must know before it decides: the names on the wire, and whether staff hold all callbacks. */
+	/**
+	 * Reads what the engine must know before it decides: the header names used in callbacks, and whether staff
+	 * hold all callbacks.
+	 */
 	async #lookOutside(): Promise<void> {
 		const { clock, wire } = this.#deps;
 		this.#steppedAtMs = clock.monotonicMs();

@@ -19,7 +19,10 @@ const STEP_BACK = 8;
 const BUSY_SHARE = 0.85;
 /** A new connection needs the loop about four times. If it is late by this much each time, a quarter of the deadline is lost. */
 const LATE_MS = 300;
-/** A fifth of the deadline. If even the quickest answer took longer while the process was busy, the shops are not the cause. */
+/**
+ * A fifth of the deadline. If even the fastest answer took longer than this while the process was busy, the
+ * slowness is ours and not the shops'.
+ */
 const SLOW_ANSWER_MS = 1_000;
 /** A request in flight for longer waits for its shop. It is not counted, or a shop that hangs would fill the least allowance. */
 const YOUNG_MS = 1_000;

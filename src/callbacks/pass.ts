@@ -95,7 +95,8 @@ export function createPass(store: Store, random: Random): Pass {
 		const firstDue = input.reread === null ? [] : await queue.readFirstDue(trx, input.slots);
 		const found = await read(trx, input);
 		if (input.isLast) await queue.removeEngine(trx, engineId);
-		// The counts come last. Engines that count in the same hour then wait only for each other's commit.
+		// The counts are written last, so that engines that update the same hourly row block each other only
+		// until the commit.
 		await addCallbackCounts(trx, countHours(settled));
 		const output = { settled: new Set(settled), slots, firstDue, hasNotice: noted.hasNews, ...found };
 		return { output, noted };

@@ -35,7 +35,10 @@ interface ProgrammeQueue {
 
 /** A fast shop gets this many times its cap read ahead at most, so that one commit serves many deliveries. */
 const MAX_ROUNDS_AHEAD = 16;
-/** A programme gets as many deliveries as its shop answers in this time. A shop that has not answered yet gets one round. */
+/**
+ * The buffer holds as many deliveries per programme as its shop can answer in this time. A shop without an
+ * answer so far gets one batch.
+ */
 const AHEAD_MS = SECOND_MS;
 /** Maximum number of deliveries waiting or in flight. Each takes about a kilobyte of memory. */
 const MAX_WAITING_OR_IN_FLIGHT = 8_192;

@@ -161,7 +161,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		/** The engine's side of notifications from other processes. */
 		listener,
 		record,
-		/** Commits and announces sales of this process. */
+		/** Commits sales made by this process and announces them to the engine. */
 		async sell(count = 1): Promise<void> {
 			for (let sale = 0; sale < count; sale++) store.announceDue(await record());
 			await settle();
@@ -172,7 +172,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
 			await clock.moveBy(10);
 		},
-		/** Makes the shop answer nothing from now on. */
+		/** Makes the shop stop answering. */
 		hold(): void {
 			({ promise: held, resolve: letGo } = Promise.withResolvers<void>());
 		},

@@ -1,5 +1,5 @@
-// `ringback import programmes|people|conversions FILE` creates the same job as the page and works it off. It
-// prints a preview of the result, and with --yes it imports the file.
+// `ringback import programmes|people|conversions FILE` creates the same job as the page and runs it to its
+// end. It prints a preview of the result, and with --yes it imports the file.
 
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";

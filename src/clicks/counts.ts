@@ -28,7 +28,10 @@ export function createClickCounts({
 	clock: Clock;
 	log: Log;
 }): ClickCounts {
-	/** Unstored counts by link. Each link has a few kinds, and several hours while the database is out of reach. */
+	/**
+	 * Unstored counts by link, with one entry per kind of click and hour. Several hours build up only while the
+	 * database is unreachable.
+	 */
 	let unstored = new Map<number, ClickCount[]>();
 	let isScheduled = false;
 	const storing = createSingleFlight({

@@ -14,7 +14,7 @@ import {
 
 const { pages, pixelCalls } = CLASSES;
 
-/** Waits until every request is at work that may be. */
+/** Waits until every request that may start has started. */
 async function settleAll(): Promise<void> {
 	for (let round = 0; round < 4; round++) await settle();
 }

@@ -34,9 +34,15 @@ interface ClassLimits extends QueueLimits {
  */
 export const PIXEL_RATES = {
 	addressBlock: { burst: 300, perSecond: 10 },
-	/** Half of a programme's rate. All of them may be one machine, or an unknown proxy with all customers behind it. */
+	/**
+	 * Half of a programme's rate. All these requests may come from one machine, or from an unknown proxy with
+	 * all customers behind it.
+	 */
 	privateAddresses: { burst: 300, perSecond: 50 },
-	/** A fifth of the peak in one shop. The burst is six times that of an address block. */
+	/**
+	 * A fifth of the expected peak of the whole network, for a single shop. The burst is six times that of an
+	 * address block.
+	 */
 	programme: { burst: 2_000, perSecond: 100 },
 	/** The peak, and ten seconds of it at once. */
 	process: { burst: 5_000, perSecond: 500 },
@@ -80,8 +86,9 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
-	 * Pixel calls. They share batches with signed reports: 32 cost a batch a few milliseconds and still allow for more
-	 * than 500 a second. Two seconds of a Black Friday's calls may wait, which is three times an address block's burst.
+	 * Pixel calls. They share batches with signed reports. A batch with 32 of them takes a few milliseconds
+	 * longer, which still allows more than 500 a second. The queue holds two seconds of Black Friday traffic,
+	 * which is three times the burst of an address block.
 	 */
 	pixelCalls: {
 		atOnce: 32,
@@ -130,7 +137,7 @@ export const CLASSES = {
 
 export type AdmissionClass = keyof typeof CLASSES;
 
-/** Gives back the place of a request. Calls after the first one do nothing. */
+/** Releases the place of a request. Calls after the first one do nothing. */
 export type LeavePlace = () => void;
 
 export interface Admission {

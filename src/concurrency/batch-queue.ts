@@ -42,11 +42,14 @@ export interface BatchQueue<Item, Done> {
 	readonly size: number;
 	sizeOfGroup(group: unknown): number;
 	add(item: Item, nowMs: number): Promise<Done | undefined>;
-	/** Removes the items of the next batch. It has none if all of them must wait for a batch in progress. */
+	/**
+	 * Removes and returns the items of the next batch. The batch is empty if all waiting items must wait for a
+	 * batch in progress.
+	 */
 	takeBatch(inProgress: BatchesInProgress): Batch<Item, Done>;
 	/** Removes and returns the items that have waited since `latestMs` or longer. */
 	removeWaitingSince(latestMs: number): readonly WaitingItem<Item, Done>[];
-	/** Time since which the oldest item waits, or undefined if none waits. */
+	/** Time at which the oldest waiting item was added, or undefined if none is waiting. */
 	findOldestMs(): number | undefined;
 }
 

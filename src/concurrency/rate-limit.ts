@@ -19,7 +19,7 @@ export interface RateRule extends Rate {
 	per: "addressBlock" | "privateAddresses" | "programme" | "unknownProgramme" | "process";
 }
 
-/** The properties of a request that rates go by. */
+/** The properties of a request that the rate limits depend on. */
 export interface RequestOrigin {
 	/** Group of neighbouring IP addresses, or null if the client has a private address. */
 	addressBlock: string | null;

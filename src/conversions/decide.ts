@@ -1,6 +1,7 @@
-// Approves, rejects or reverses one conversion or many in one transaction. A conversion is named by its id, or by a shop
-// with its own order id and event type. Repeating a decision gives the same answer, changes nothing and sends nothing.
-// The shop may approve, reject and reverse. The review team may only reject (contract section 3).
+// Approves, rejects or reverses one conversion or many in one transaction. A conversion is identified by its
+// id; a shop may also use its own order id together with the event type. Repeating a decision gives the same
+// answer, changes nothing and sends nothing. The shop may approve, reject and reverse. The review team may
+// only reject (contract section 3).
 
 import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";

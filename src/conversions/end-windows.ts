@@ -49,7 +49,7 @@ async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () 
 	// released are found by the next run.
 	let fromMs = 0;
 	while (!isStopping()) {
-		// The time is read before any wait, because the clock may be in doubt afterwards.
+		// The time is read before any await, because the clock may no longer be trusted afterwards.
 		const byMs = clock.nowMs();
 		const { taken, made } = await store.transact(async (trx) => {
 			const rows = await takeWindowEnded(trx, store, { status, fromMs, byMs, limit: BATCH_ROWS });

@@ -33,7 +33,10 @@ export interface OrderRequest<Done> {
 	 * undefined that it must be read first.
 	 */
 	present: Conversion | null | undefined;
-	/** Returns what may credit a partner. It is left out for requests that cannot credit anybody. */
+	/**
+	 * Returns the click IDs and the coupon code that may credit a partner. The function is omitted for requests
+	 * that cannot credit anybody.
+	 */
 	findSignals?(): Signals | undefined;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
@@ -85,7 +88,8 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => time > 0 || orders.presentOf(request) === undefined),
 			);
-			// If one request has signals, every conversion of the round is locked, in the same order in which they are written.
+			// If any request of the batch has signals of a credit, all conversions of the batch are locked, in the
+			// order in which they are written.
 			const credits = await writes.lockCredits(
 				trx,
 				open.some((request) => signals.get(request) !== undefined)

@@ -79,7 +79,10 @@ interface NextMove {
 	change: Partial<Omit<Conversion, Derived | "id" | "public_id">>;
 }
 
-/** A move that may change fields which an event has announced. That event's body is then stored with its own move. */
+/**
+ * A move that may change fields that an event has already announced. The announced body is then saved with
+ * the move that it belonged to.
+ */
 interface Correction extends Omit<NextMove, "move"> {
 	move: "confirm" | "credit";
 	programId: string;

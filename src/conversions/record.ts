@@ -42,7 +42,10 @@ export interface Report {
 	/** Time of the sale, or null if the report does not say. */
 	occurredAtMs: number | null;
 	isTest: boolean;
-	/** Opens the click IDs that the shop's server sent. It is called together with those of other reports: see Signals. */
+	/**
+	 * Decrypts the click IDs that the shop's server sent. The functions of several reports are called together:
+	 * see Signals.
+	 */
 	openClicks?: (() => OpenedClicks) | undefined;
 	couponCode?: string | undefined;
 }
@@ -61,7 +64,7 @@ export function reportRequest(
 		programmeId: programme.id,
 		orderId: report.orderId,
 		eventType: report.eventType,
-		// Most reports are the first one of their order, so it is inserted without reading it before.
+		// Most reports are the first one for their order, so the row is inserted without reading it first.
 		present: null,
 		findSignals() {
 			// Without a click ID or a code, a repeated report cannot credit anybody better than the first one did.
@@ -136,7 +139,9 @@ function describeNotCrediting(programme: Programme, report: Report): Pick<Decide
 	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 
-/** Returns the credit, or undefined if the report cannot credit anybody, and the rates that follow from it. */
+/**
+ * Returns the credit and the resulting rates. The credit is undefined if the report cannot credit anybody.
+ */
 function creditOf(
 	programme: Programme,
 	report: Report,
@@ -180,7 +185,9 @@ export async function recordConversion(
 	return succeed({ ...result.value, owed });
 }
 
-/** Returns the fields in which a repeated report differs. A report without a time does not differ in it. */
+/**
+ * Returns the fields in which a repeated report differs. If the report has no time, the time is not compared.
+ */
 function differingFields(stored: Conversion, report: Report): DifferingField[] {
 	const { basketValue, occurredAtMs, isTest } = report;
 	const differs: Readonly<Record<DifferingField, boolean>> = {

@@ -93,7 +93,10 @@ export function createEarnedTallies(deps: TalliesDeps): EarnedTallies {
 	return { look: (span) => counts.look(JSON.stringify(span)) };
 }
 
-/** Number of rows in one statement, which takes three milliseconds on SQLite. Pages are read in between. */
+/**
+ * Number of rows per statement, which takes three milliseconds on SQLite. Requests for web pages can run
+ * between two statements.
+ */
 const SLICE_ROWS = 2_000;
 
 /** Yields the sums of one slice after the other. Ends early if the service stops. */
@@ -239,7 +242,9 @@ function cacheCounts<Key, Count extends { countedAtMs: number }>(
 	};
 }
 
-/** Marks the entry as used last, and removes entries that were not used for the longest time. Counts in progress stay. */
+/**
+ * Marks the entry as most recently used and evicts the least recently used ones. Counts in progress are kept.
+ */
 function remember<Key, Count>(entries: Map<Key, Entry<Count>>, key: Key, entry: Entry<Count>): void {
 	entries.delete(key);
 	entries.set(key, entry);

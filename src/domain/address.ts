@@ -23,7 +23,10 @@ export type AddressVerdict = { public: true } | { public: false; reason: string 
  */
 type FindInside = (bytes: number[]) => number[][];
 
-/** Networks whose addresses are as public as the IPv4 address that they contain. */
+/**
+ * IPv6 networks whose addresses contain an IPv4 address, such as NAT64 and 6to4. Such an address is public if
+ * the embedded one is.
+ */
 const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInside])[] = [
 	[networkOf("::ffff:0:0/96"), findInLastBytes],
 	[networkOf("64:ff9b::/96"), findInLastBytes],
@@ -138,8 +141,9 @@ function findInIsatap(bytes: number[]): number[][] {
 	return isIsatap ? [bytes.slice(12)] : [];
 }
 
-// ipaddr.js also accepts octal, hexadecimal and short forms, zones, and ::1.2.3.4 as if it were mapped. It
-// never gets these forms, because the code that dials may read them differently.
+// ipaddr.js also accepts octal, hexadecimal and short forms, zones, and ::1.2.3.4 as if it were mapped. These
+// forms are refused before it sees them, because the code that opens the connection may interpret them
+// differently.
 function parseAddress(text: string): Address | undefined {
 	if (text.length > MAX_ADDRESS_LENGTH) return undefined;
 	// A fast path, because ipaddr.js takes 10 µs to parse an address, and 13 to 16 µs to refuse other text by

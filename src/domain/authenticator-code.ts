@@ -27,7 +27,7 @@ export function totpCodeAt(secret: Uint8Array, atMs: number): string {
 
 /** Returns the address that an app scans. It holds the secret. */
 export function totpUri(secret: Uint8Array, email: string, issuer: string): string {
-	// Not URLSearchParams: it writes a blank as a plus, and apps show the plus.
+	// URLSearchParams is not used, because it encodes a space as a plus, and authenticator apps show the plus.
 	const [name, account] = [encodeURIComponent(issuer), encodeURIComponent(email)];
 	return `otpauth://totp/${name}:${account}?secret=${base32(secret)}&digits=6&period=30&issuer=${name}`;
 }

@@ -39,7 +39,7 @@ export interface BackupContents {
 
 export type FoundContents = BackupContents | "no backup" | "damaged" | "later form";
 
-/** Reads bytes of the file. Resolves to fewer bytes if the file ends before. */
+/** Reads bytes of the file. Resolves to fewer bytes if the end of the file is reached first. */
 export type ReadAt = (at: number, bytes: number) => Promise<Buffer>;
 
 const DATABASE = "ringback.db.zst";

@@ -1,6 +1,6 @@
-// Which partner brought a sale. A report can carry click IDs and a coupon code. Each gives a credit with a word, and the best
-// one counts, so a shop also learns why nobody was credited. Only reports that the shop's server signed are judged here,
-// because anyone can call a pixel.
+// Decides which partner brought a sale. A report can carry click IDs and a coupon code. Each of them yields a
+// credit with a reason code, and the best credit wins, so a shop also learns why nobody was credited. Only
+// reports that the shop's server signed are judged here, because anyone can call a pixel.
 
 import { type Click, NO_SUB_IDS, type SubIds } from "./click-token.ts";
 import { DAY_MS, MINUTE_MS } from "./time.ts";

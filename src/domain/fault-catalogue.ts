@@ -16,7 +16,9 @@ export interface ExplainedFault {
  * Faults by the kind of call that can answer them. The operations of the OpenAPI document name their kinds.
  */
 export const FAULTS_BY_KIND = {
-	/** Every signed call: identifies and authenticates the caller. The order is that of the checks. */
+	/**
+	 * Faults of every signed call when the caller is identified and authenticated, in the order of the checks.
+	 */
 	caller: {
 		missing_api_key: {
 			status: 401,
@@ -72,7 +74,7 @@ export const FAULTS_BY_KIND = {
 			detail: "This nonce was used before. Sign every request, also a repeated one, with a new nonce.",
 		},
 	},
-	/** Every call with a body. */
+	/** Faults of every call with a body. */
 	body: {
 		body_too_large: {
 			status: 413,
@@ -91,7 +93,7 @@ export const FAULTS_BY_KIND = {
 			detail: "The body is not valid JSON in UTF-8. Sign and send the same valid bytes.",
 		},
 	},
-	/** Every call with fields in its body or query. */
+	/** Faults of every call that has fields in its body or query. */
 	fields: {
 		invalid_field: {
 			status: 422,
@@ -105,7 +107,7 @@ export const FAULTS_BY_KIND = {
 				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode}.",
 		},
 	},
-	/** Calls that report a sale or an amount. */
+	/** Faults of calls that report a sale or an amount. */
 	sale: {
 		amount_not_a_string: {
 			status: 422,
@@ -156,7 +158,7 @@ export const FAULTS_BY_KIND = {
 			field: "eventType",
 		},
 	},
-	/** Rejections and reversals. */
+	/** Faults of rejections and reversals. */
 	reason: {
 		missing_reason: {
 			status: 422,
@@ -182,7 +184,7 @@ export const FAULTS_BY_KIND = {
 			field: "cursor",
 		},
 	},
-	/** Approvals and rejections. */
+	/** Faults of approvals and rejections. */
 	"key's right": {
 		key_may_not_decide: {
 			status: 403,
@@ -222,7 +224,7 @@ export const FAULTS_BY_KIND = {
 				"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
 		},
 	},
-	/** No call matched: unknown path (404) or method (405). */
+	/** Faults of unknown paths (404) and methods (405). */
 	elsewhere: {
 		not_found: {
 			status: 404,
@@ -235,7 +237,7 @@ export const FAULTS_BY_KIND = {
 			detail: "{method:DELETE} is not possible here. Use {allow:GET, POST}.",
 		},
 	},
-	/** Every call: failures on our side. */
+	/** Failures on our side, which every call can answer with. */
 	own: {
 		internal: {
 			status: 500,

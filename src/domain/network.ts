@@ -55,7 +55,7 @@ export function parseSenderAddress(text: string): Result<string | null> {
 /** Characters that a sender name must not contain. Mail programs show the name instead of the address, so it must not look like one. */
 const NOT_IN_A_SENDER = /[<>@"\\]/;
 
-/** Returns null for an empty field, which means the network's name. */
+/** Returns null for an empty field. Null means that the network's name is used. */
 export function parseSenderName(text: string): Result<string | null> {
 	if (text.trim() === "") return succeed(null);
 	const name = parseName(text);

@@ -51,9 +51,9 @@ export const SERIOUS_AFTER_MS = 10 * MINUTE_MS;
 export interface WatchedTrouble {
 	/** Time at which the first attempt failed. */
 	openedAtMs: number;
-	/** Number of attempts that failed in a row since then. */
+	/** Number of consecutive failed attempts since the notice began. */
 	failedAttempts: number;
-	/** Number of deliveries that finally failed. */
+	/** Number of deliveries that failed permanently. */
 	failures: number;
 }
 

@@ -1,6 +1,9 @@
 // Slots decide which engine sends to which shop. Each programme belongs to a slot, and each slot is owned by one engine.
 
-/** Number of slots. Every engine of a large installation gets a fair share, and all of them can be read at once. */
+/**
+ * Number of slots: enough for each engine of a large installation to get a fair share, and few enough to read
+ * all slots in one query.
+ */
 export const SLOTS = 64;
 
 /**

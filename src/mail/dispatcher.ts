@@ -68,7 +68,10 @@ export interface MailDispatcherDeps {
 
 /** Time for which a mail belongs to the process that sends it. If that process dies, another one takes it afterwards. */
 const CLAIM_MS = 2 * MINUTE_MS;
-/** The same for mails with a topic. The server may have accepted one before the process died, and nobody gets two in 15 minutes. */
+/**
+ * Claim time of mails with a topic. It is longer, because the server may have accepted the mail before the
+ * process died, and nobody may get two within 15 minutes.
+ */
 const NEWS_CLAIM_MS = 15 * MINUTE_MS;
 /** Maximum number of mails in one round. The next round sends the rest. */
 const MAX_MAILS_A_ROUND = 100;
@@ -207,7 +210,10 @@ function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail): string {
 	return `This mail was written at ${minuteIn(writtenAtMs, null)} and could not be sent earlier.\n\n`;
 }
 
-/** Gives a mail up. Its address is private: staff see it on the System page and the programme's people on the notice, and it is not logged. */
+/**
+ * Gives up on a mail. Its address is private: staff see it on the System page and the programme's people on
+ * the notice, and it is not logged.
+ */
 async function giveUp(
 	{ store, clock, log }: SendingDeps,
 	{ id, topic, subject, created_at_ms: writtenAtMs, to_address: to }: QueuedMail,

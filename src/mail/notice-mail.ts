@@ -177,7 +177,7 @@ function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback" : `${count} callbacks`;
 }
 
-/** Formats a count that stops at a limit. */
+/** Formats a count that is capped, for example "1,000 or more". */
 function countUndelivered(count: number): string {
 	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
 }

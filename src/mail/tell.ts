@@ -51,7 +51,7 @@ interface News {
 /** Returns the news that has been due for the longest time. */
 type FindNews = (db: Db, nowMs: number) => Promise<News | undefined>;
 
-/** Maximum number of news per round, so that other work gets its turn. The next round continues. */
+/** Maximum number of news items per round, so that other work gets its turn. The next round continues. */
 const MAX_NEWS_A_ROUND = 50;
 /**
  * Delay while no mail of the previous news has been tried yet. That mail is still to come, and new events
@@ -85,7 +85,9 @@ export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<
 	});
 }
 
-/** Mails the due news, and wakes the dispatcher, which also retries earlier mails. */
+/**
+ * Writes mails for all news items that are due, and wakes the dispatcher, which also retries earlier mails.
+ */
 async function tell(deps: TellDeps, isStopping: () => boolean, find: FindNews): Promise<void> {
 	const { store, clock, mails } = deps;
 	try {
@@ -109,7 +111,10 @@ async function tellOne(trx: Db, mails: MailDispatcher, news: News, nowMs: number
 	}
 }
 
-/** Counted from when the first reader got the last mail, which went to all of them at one moment. */
+/**
+ * Returns the earliest time of the next mail. The interval counts from the sending of the last mail, which
+ * all readers got together.
+ */
 function nextMailAtMs(earlier: readonly MailState[], intervalMs: number, nowMs: number): number {
 	const writtenAtMs = earlier[0]?.created_at_ms ?? Number.NEGATIVE_INFINITY;
 	const last = earlier.filter((mail) => mail.created_at_ms === writtenAtMs);
@@ -197,7 +202,8 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 		async write(trx, nowMs) {
 			const notices = await findNoticesToMail(trx, programmeId);
 			if (notices.length === 0) return [];
-			// A programme may get its owner later, who is mailed then. Until then the page shows the notice.
+			// The programme may have no owner yet. Once it has one, the owner is mailed. Until then the page shows
+			// the notice.
 			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
 				await postponeNoticeMail(trx, programmeId, nowMs + MAIL_INTERVAL_MS);
 				return [];

@@ -1,4 +1,4 @@
-// The machine's clock. Like everything in this room it implements an interface of ports.ts, and only the
+// The machine's clock. Like everything in this directory it implements an interface of ports.ts, and only the
 // service imports it.
 
 import type { Clock } from "../ports.ts";

@@ -31,9 +31,9 @@ const MAX_REMEMBERED = 10_000;
  */
 const MAX_ADDRESSES = 64;
 /**
- * Two tries of 1 s and 2 s end before the attempt's 5 s, so the owner reads ETIMEOUT and not "timeout". After
- * an unreadable message the query is repeated, which can take up to 6 s; then the attempt's own deadline ends
- * it.
+ * Two tries of 1 s and 2 s end before the attempt's deadline of 5 s, so the shop's owner sees ETIMEOUT and
+ * not a plain timeout. After an unreadable reply the query is repeated, which can take up to 6 s; then the
+ * deadline applies.
  */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;

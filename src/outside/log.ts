@@ -52,7 +52,10 @@ export function createLog(
 	return { log, access: make("info"), droppedLines: lines.droppedLines };
 }
 
-/** Maximum number of different errors that are folded at a time. Beyond it, every occurrence is logged. */
+/**
+ * Maximum number of different errors whose repetitions are combined at a time. Beyond it, every occurrence is
+ * logged.
+ */
 const MAX_TROUBLES = 100;
 
 /**

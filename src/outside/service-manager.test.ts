@@ -35,8 +35,8 @@ test("systemd is told that the service is ready, and repeatedly that it is alive
 	await systemd.said(/^listens$/m);
 	const log = createLog();
 	tellServiceManager({ socket, watchdogMs: 300 }, log);
-	// Each message is a process of its own, so the second may overtake the first here. In service there is a
-	// minute between them.
+	// Each message is sent by a process of its own, so the second may overtake the first here. In production
+	// they are a minute apart.
 	const count = (state: string) => systemd.stdout.split("\n").filter((line) => line === state).length;
 	await until(() => count("READY=1") > 0 && count("WATCHDOG=1") >= 3);
 	equal(count("READY=1"), 1);

@@ -42,9 +42,9 @@ export interface ApplicationInput extends PartnerInput {
 }
 
 /**
- * Stores an application to a programme that takes them. The answer does not say who has an account. It does say that an
- * application from this email address is waiting. The first one stays until it is answered, because anybody may have typed
- * the address of the second.
+ * Stores an application to a programme that accepts applications. The answer does not say who has an account.
+ * It does say that an application from this email address is waiting. The first application is kept until it
+ * is answered, because a second one with the same address may come from somebody else.
  */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,

@@ -200,7 +200,7 @@ function readRate(text: string): Result<string | null> {
 
 const MAX_CODES = 200;
 
-/** Coupon codes as people write them, by the form in which they are compared. */
+/** Maps the normalized coupon code, which is used for comparisons, to the code as entered. */
 type CouponCodes = ReadonlyMap<string, string>;
 
 function readCodes(text: string): Result<CouponCodes> {

@@ -147,13 +147,16 @@ function sayHosts(hosts: readonly LandingHost[]): string {
 	return hosts.map(sayHost).sort().join(", ");
 }
 
-/** Returns whether a host is to allow its subdomains that does not allow them now. */
+/** Returns whether a host that does not allow subdomains now would allow them. */
 function opensSubdomains(stored: readonly LandingHost[], wanted: readonly LandingHost[]): boolean {
 	const open = new Set(stored.filter(({ withSubdomains }) => withSubdomains).map(({ host }) => host));
 	return wanted.some(({ host, withSubdomains }) => withSubdomains && !open.has(host));
 }
 
-/** Returns a setting in the audit log's words. The terms are too long for it, so it has their length. */
+/**
+ * Formats a setting for the audit log. The text of the terms is too long for the log, so only its length is
+ * given.
+ */
 function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms): string {
 	const value = terms[term];
 	if (term === "terms") return `${terms.terms.length} characters`;
@@ -204,7 +207,7 @@ function readProgrammeTerms(text: string): Result<string> {
 	return refuse("invalid_field", `The terms have at most ${MAX_TERMS_LENGTH} characters.`, "terms");
 }
 
-/** Returns text with the line breaks that are stored. Browsers send each line break as two characters. */
+/** Normalizes line breaks to LF, the stored form. Browsers send CR LF. */
 export function readProse(text: string): string {
 	return text.replaceAll("\r\n", "\n").trim();
 }

@@ -95,7 +95,8 @@ export function createCallers(
 			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
 		},
 		async verify({ apiKey, programme, secrets }, request) {
-			// A programme with a key has a secret, so the names that are read now are final.
+			// The first signing secret fixes the brand and so the header names. A programme with a key has a
+			// secret, so the names that are read now are final.
 			const { headers } = wire.names ?? (await wire.read());
 			if (!clock.isSure()) return UNSURE_OF_TIME;
 			const nowMs = clock.nowMs();

@@ -162,7 +162,10 @@ async function findOrMakeOwner(
 	return refuse("email_taken", staffCannotOwn(email), "email");
 }
 
-/** On the command line no link is made, because it would end the one that `user create` gave the owner. */
+/**
+ * On the command line no link is created, because it would invalidate the one that `user create` gave the
+ * owner.
+ */
 async function giveOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,

@@ -48,8 +48,9 @@ export function formGoesOn(clock: Clock, actor: Actor): () => boolean {
 }
 
 /**
- * Runs one transaction in which the actor still has the right to integrate. Resolves to the number of changed deliveries. If
- * there are any, it writes the entry that `note` returns into the audit log and tells the engine.
+ * Runs one transaction that checks whether the actor still has the right "integrate". Resolves to the number
+ * of changed deliveries. If there are any, it writes the entry that `note` returns into the audit log and
+ * notifies the engine.
  */
 async function change(
 	{ store, clock }: ResendDeps,
@@ -134,7 +135,7 @@ export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number):
 	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
-/** Sends all deliveries now that wait for their next attempt. */
+/** Immediately sends all deliveries that are waiting for their next attempt. */
 export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
 	const waiting = walkWaiting(deps.store, deps.clock, asked.programmeId);

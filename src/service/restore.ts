@@ -127,7 +127,10 @@ function refuseSchema({ schema }: Manifest): void {
 
 interface Target {
 	path: string;
-	/** The key file is beside the name in the settings, which may be a link to the database. */
+	/**
+	 * The key file is in the same folder as the database path of the settings. That path may be a symbolic link
+	 * to the database.
+	 */
 	keyPath: string;
 }
 

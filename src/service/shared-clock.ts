@@ -22,7 +22,10 @@ export interface SharedClock extends Clock {
  * them.
  */
 export const ASKED_EVERY_MS = 5 * SECOND_MS;
-/** Interval after a failed reading, so that a database that is back is read at once. */
+/**
+ * Delay before the next reading after a failed one. It is short, so that the clock is read soon after the
+ * database is back.
+ */
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
 /**

@@ -109,7 +109,10 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	};
 }
 
-/** Opens the parts. `role` is also the name that the database server shows for this client. */
+/**
+ * Opens store, clock, keys, transport and network. `role` is also the name that the database server shows for
+ * this client.
+ */
 export async function openParts(
 	config: Config,
 	options: OpenOptions,
@@ -132,7 +135,7 @@ export async function openParts(
 	opened.defer(() => store.close());
 	try {
 		await refuseDifferentEnds(config.database, store);
-		// The clock is opened before anything is stored or compared.
+		// The database's clock is read before any time is stored or compared.
 		const readTime = store.readTime && (options.readTime ?? store.readTime);
 		const clock = await openSharedClock(machineClock, readTime);
 		opened.defer(() => clock.stop());
@@ -199,7 +202,7 @@ function refuseMissingFile(database: DatabaseSetting): void {
 	);
 }
 
-/** Runs before anything is created or read, because it would happen in the wrong database. */
+/** Must run before anything is created or read. Otherwise that would happen in the wrong database. */
 async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
 	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
 	if (difference !== null) throw new StartError(difference);

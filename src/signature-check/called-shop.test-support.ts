@@ -61,7 +61,7 @@ export interface Signed {
 	secret: string | Uint8Array;
 }
 
-/** Returns the text of section 5. */
+/** Returns the text to be signed, as contract section 5 defines it. */
 export function textOf({ method, target, timestamp, nonce, body }: Signed): string {
 	return [method, target, timestamp, nonce, createHash("sha256").update(body).digest("hex")].join("\n");
 }
@@ -70,7 +70,10 @@ export function hmac(secret: string | Uint8Array, text: string): string {
 	return createHmac("sha256", secret).update(text).digest("hex");
 }
 
-/** Checks a pasted request. With `sent`, its unchanged parts are those of the callback that we sent. */
+/**
+ * Checks a pasted request. If `sent` is given, every part that the test does not change is taken from that
+ * callback.
+ */
 export function check(
 	{ site, programme }: CalledShop,
 	pasted: Partial<PastedRequest>,

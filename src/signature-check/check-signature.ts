@@ -43,7 +43,10 @@ export interface SignatureCheckDeps {
 	publicUrl: string;
 }
 
-/** `sent` is the callback as we sent it, if it is known. `pause` lets other work run between two mistakes. */
+/**
+ * `sent` is the callback as we sent it, if it is known. `pause` yields to other work between testing one
+ * mistake and the next.
+ */
 export async function checkSignature(
 	deps: SignatureCheckDeps,
 	programme: Programme,

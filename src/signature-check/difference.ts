@@ -25,7 +25,10 @@ const PARTS = [
 	["text", "text to sign"],
 ] as const;
 
-/** Number of characters that are shown before the difference, and of each text after it. */
+/**
+ * Number of characters shown before the difference; the next constant is the number shown of each text after
+ * it.
+ */
 const SHOWN_BEFORE = 16;
 const SHOWN_AFTER = 60;
 

@@ -23,7 +23,7 @@ interface Facts {
 	wrongKeys: readonly { key: string; detail: string }[];
 	/** Other targets that may have been signed, such as the programme's Postback URLs. */
 	targets: readonly string[];
-	/** Lets other work run between two mistakes. */
+	/** Yields to other work between testing one mistake and the next. */
 	pause(): Promise<void>;
 }
 
@@ -34,7 +34,10 @@ interface Mistake {
 	variants(request: SignedParts, secret: string, facts: Facts): readonly Variant[];
 }
 
-/** The first mistake has the right text and the right secret. So a variant that changes nothing explains nothing else. */
+/**
+ * The first entry covers a wrongly encoded signature over the right text with the right secret. It comes
+ * first, so that a later variant that happens to equal the right text is not reported as the mistake.
+ */
 export const MISTAKES: readonly Mistake[] = [
 	{
 		name: "The signature was not in hex",
@@ -126,7 +129,7 @@ export async function explain(request: ReadRequest, facts: Facts): Promise<Expla
 	return null;
 }
 
-/** Returns a signature in lower-case hex. It may be in base64, or have another service's prefix. */
+/** Converts a signature to lower-case hex. The input may be base64 or have another service's prefix. */
 function hexOf(signature: string): string {
 	const value = signature.replace(/^(?:sha256|v1)=/i, "");
 	return /^[\w+/-]{43}=?$/.test(value) ? Buffer.from(value, "base64").toString("hex") : value.toLowerCase();
@@ -171,7 +174,7 @@ function otherTexts({ method, target, timestamp, nonce, body }: SignedParts): st
 /** A longer body is not rewritten, because that would take milliseconds. Sales and callbacks have less than 2 KB. */
 const MAX_REWRITTEN_CHARACTERS = 8_192;
 
-/** Returns the same JSON as the usual programs write it. */
+/** Returns the same JSON as common libraries write it. */
 function rewriteJson(body: string): string[] {
 	if (body.length > MAX_REWRITTEN_CHARACTERS) return [];
 	try {

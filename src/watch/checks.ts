@@ -85,7 +85,7 @@ export const CHECKS: readonly Check[] = [
 	{
 		kind: "no_public_url",
 		area: "public-url",
-		// A person who tries the service on their own machine does not need it.
+		// No public address is needed by a person who tries the service on their own machine.
 		find: ({ settings, host }) =>
 			settings.publicUrl === null && (host === undefined || !isLoopbackHost(host))
 				? {
@@ -220,7 +220,7 @@ function findVersions(state: WatchedState): Found {
 	};
 }
 
-/** This state is normal for a moment during a restart. */
+/** Two processes that share the file are normal for a moment during a restart. */
 function findSharedFile(state: WatchedState): Found {
 	const running = alive(state);
 	if (!state.settings.isOnFile || running.length < 2) return null;

@@ -47,7 +47,10 @@ export interface Chores {
 
 /** How often a chore checks whether it may run again, while the clock is not sure of the time. */
 const SURE_LOOK_MS = 5 * SECOND_MS;
-/** How often a chore that succeeds writes that down. A chore is late after two minutes at the earliest. */
+/**
+ * Minimum time between two stored successes of a chore. It is well below two minutes, the shortest time after
+ * which a chore counts as late.
+ */
 const SAVED_EVERY_MS = 20 * SECOND_MS;
 /** Maximum length of a stored error. It is one line on a page. */
 const MAX_ERROR_LENGTH = 200;

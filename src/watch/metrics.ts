@@ -22,7 +22,7 @@ export interface Metrics {
 
 export interface WatchedService {
 	clock: Pick<Clock, "nowMs">;
-	/** `instance` is drawn when the process starts, and is in every line of its log. */
+	/** `instance` is a random id that is generated when the process starts. Every log line contains it. */
 	identity: { instance: string; role: string; version: string; schemaVersion: number };
 	connections: () => Connections;
 	/** Null in a process that has no callback engine. */

@@ -148,7 +148,7 @@ const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
 
 const MAX_LENGTH = 2_048;
 
-/** Each has its own public address, so that every dial can be assigned to its entry. */
+/** Each has its own public address, so that every connection attempt can be attributed to its entry. */
 const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])[] = [
 	["https://93.184.215.1/", "no port: 443", "93.184.215.1"],
 	["https://93.184.215.2:443/", "the usual port, written", "93.184.215.2"],

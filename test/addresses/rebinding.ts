@@ -27,7 +27,7 @@ type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
 /** Null if the look-up had no answer in time, which proves nothing about the address. */
 type Kind = "delivered" | "forbidden" | "unresolvable" | null;
 
-/** Represents the public internet: this half is allowed, and the shop listens there. */
+/** Represents the public internet: the half of the addresses that is allowed. The shop listens there. */
 const GOOD = "127.0.0.1";
 const ALLOWED_RANGE = "127.0.0.0/9";
 const BAD = ["127.128.0.1", "127.255.255.254", "::1"] as const;

@@ -153,7 +153,7 @@ const SAMPLE_LOOKS = `(() => {
 	const textAround = (link) => {
 		let block = link.parentElement;
 		while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
-		// A line of its own is a text of its own there: each link counts.
+		// In such blocks each line is a separate text, so every link in it is checked.
 		if (block.querySelector("br") !== null) return null;
 		const own = [...block.querySelectorAll("a, button, summary")].reduce((sum, each) => sum + lengthOf(each), 0);
 		return [read(block, TEXT), read(block, LINK), lengthOf(block) - own > own].join();

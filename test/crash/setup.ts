@@ -139,7 +139,10 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 	};
 }
 
-/** Copies a file that nobody has open, because opening the original would recover it in place of the service. */
+/**
+ * Copies a database file that no process has open. Opening the original would run SQLite's recovery, which
+ * the service itself must do.
+ */
 async function readCopy(path: string, folder: string): Promise<Ledger> {
 	const copyFolder = mkdtempSync(join(folder, "copy-"));
 	try {

@@ -17,8 +17,8 @@ import type { Engines } from "./setup.ts";
 const MAX_WAIT_MS = 10_000;
 
 /**
- * Starts them one after the other, so that each engine can be assigned to its service. Services that were killed in
- * the meantime are left out.
+ * Starts the services one after the other, so that each engine can be matched to its service. Services killed
+ * in the meantime are skipped.
  */
 export async function startOneByOne(round: RoundState): Promise<void> {
 	const { processes } = round.setup;

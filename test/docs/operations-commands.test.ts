@@ -118,7 +118,7 @@ test("the service accepts the settings that the guide shows", () => {
 		const config = readConfig(readSettings(blockToRun(name)));
 		ok(config.ok, config.ok ? "" : `${name}: ${config.problems.join("\n")}`);
 	}
-	// Names, for the check above: ("settings" ("postgres settings" ("pgbouncer settings"
+	// Names of settings, used by the check above.
 });
 
 test("the service works with the database role that the guide creates", async (t) => {

@@ -34,7 +34,7 @@ const ANY_CANONICAL = ANY_CURRENCY.chain(({ code, digits }) =>
 const ANY_RATE_UNITS = fc.bigInt({ min: 0n, max: MAX_RATE_UNITS });
 const ANY_RATE = ANY_RATE_UNITS.map((units) => writeDecimal({ units, decimals: 4 }));
 
-/** Half a percent of an odd number of hundreds of units lies exactly between two units. */
+/** Amounts of which half a percent ends in exactly half a minor unit, so that rounding has a tie. */
 const TIES = ANY_CURRENCY.chain(({ code, digits }) =>
 	fc.bigInt({ min: 0n, max: 10n ** 9n }).map((half) => ({
 		code,

@@ -21,7 +21,10 @@ const ANY_SECONDS_OFF = fc
 	.tuple(fc.integer({ min: 301, max: 10_000_000 }), fc.constantFrom(1, -1))
 	.map(([seconds, sign]) => seconds * sign);
 
-/** `signature` is the header whose case does not matter, drawn often enough to meet an equivalent request. */
+/**
+ * `signature` is the header whose case does not matter. It is drawn often, so that some changes produce an
+ * equivalent request.
+ */
 export function anyRequestChange<Part extends string, Name extends string>(
 	parts: readonly Part[],
 	names: readonly Name[],

@@ -7,7 +7,10 @@ import { type Credentials, signedRequest } from "../support/signed-request.ts";
 
 export type FloodOrder =
 	| { what: "flood"; url: string; flood: Flood }
-	/** Sends `count` sales with health checks between them and answers their durations. Fails at the first wrong answer. */
+	/**
+	 * Sends `count` sales with health checks in between and replies with their durations. Fails at the first
+	 * wrong answer.
+	 */
 	| { what: "sell"; url: string; shop: Credentials; orders: string; count: number }
 	/** Answers the number of answers by status. */
 	| { what: "report" };

@@ -1,4 +1,5 @@
-// The OpenAPI document is valid and complete, is made for its installation, and has correct examples.
+// The OpenAPI document is valid and complete, is generated for the installation that serves it, and has
+// correct examples.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";

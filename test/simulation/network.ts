@@ -11,7 +11,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Behaviour of a host from some time on. */
+/** Behaviour of a host from a given time onwards. */
 export interface Mood {
 	fromMs: number;
 	/** Percentage of requests that go wrong. */

@@ -77,8 +77,8 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
 }
 
 /**
- * Sends reports. Returns that they are unwanted if the service will never accept them. Lost reports are not
- * repeated; the number that was stored is then unknown.
+ * Sends reports. Returns "unwanted" if the service will never accept them. Lost reports are not sent again;
+ * the number that was stored is then unknown.
  */
 async function send(
 	{ url, apiKey, secret, brand }: Settings,

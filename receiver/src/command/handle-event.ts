@@ -18,7 +18,7 @@ export type Handled = {
 	readonly firstLine: string;
 	readonly tookMs: number;
 	readonly judgement: Judgement;
-	/** What is reported to the service. */
+	/** The result that is reported to the service, or null if nothing is reported. */
 	readonly told: Omit<ToldAnswer, "conversionId" | "event"> | null;
 };
 

@@ -67,7 +67,7 @@ export async function listen(given: Given, surroundings: Surroundings): Promise<
 	return followEvents(given, surroundings, read.settings, target?.url ?? null);
 }
 
-/** Returns no pause after a steady connection. */
+/** Returns the pause before the next connection, which is 0 if the last one was stable. */
 export function reconnectPauseMs(failures: number): number {
 	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
 }

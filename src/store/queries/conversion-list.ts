@@ -125,7 +125,7 @@ async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort):
 	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkOrderSearch(db, filter, term) : walk;
 }
 
-/** Returns another walk for a page that found too few rows in the order of its index, or null if there is none. */
+/** Returns another index scan for a page whose first scan found too few rows, or null if there is none. */
 async function openFallbackWalk(
 	db: Db,
 	filter: ConversionFilter,

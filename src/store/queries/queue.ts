@@ -23,7 +23,7 @@ export interface DeliveryInProgress {
 	/** Due time as it was read. A result is stored only if the queue still has the row with this time. */
 	dueAtMs: number;
 	run: number;
-	/** Number of counted attempts of this run, before this one. */
+	/** Number of earlier attempts in the current run that count towards the maximum of seven. */
 	counted: number;
 	/** Number of the last row in `attempts`, before this attempt. */
 	seq: number;

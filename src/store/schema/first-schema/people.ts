@@ -38,7 +38,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		)`,
 		// Allows one link of a purpose for a person. Serves replaceSignInLink and the lists of people.
 		"create unique index sign_in_links_by_person on sign_in_links (person_id, purpose) where person_id is not null",
-		// Allows one invitation of an address to a programme. Serves listProgrammeInvitations.
+		// Allows only one invitation per email address and programme. Serves listProgrammeInvitations.
 		"create unique index sign_in_links_by_programme on sign_in_links (programme_id, email) where email is not null",
 		// Serves findSignInLinksOf by the address of a person whose access ends.
 		"create index sign_in_links_by_email on sign_in_links (email) where email is not null",
