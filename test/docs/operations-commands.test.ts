@@ -114,11 +114,11 @@ for (const kind of DATABASE_KINDS) {
 }
 
 test("the service accepts the settings that the guide shows", () => {
-	for (const name of ["settings", "postgres settings", "pgbouncer settings"]) {
-		const config = readConfig(readSettings(blockToRun(name)));
-		ok(config.ok, config.ok ? "" : `${name}: ${config.problems.join("\n")}`);
+	const blocks = [blockToRun("settings"), blockToRun("postgres settings"), blockToRun("pgbouncer settings")];
+	for (const block of blocks) {
+		const config = readConfig(readSettings(block));
+		ok(config.ok, config.ok ? "" : `${block}: ${config.problems.join("\n")}`);
 	}
-	// Names of settings, used by the check above.
 });
 
 test("the service works with the database role that the guide creates", async (t) => {
