@@ -176,7 +176,7 @@ test("files that root restores belong to the folder's owner, and a link in their
 	const victim = setup.path("victim");
 	writeFileSync(victim, "root's own");
 	let swapped = 0;
-	// The database is in its draft by then, and is about to be looked at.
+	// At this stage the restored database is complete under its temporary name and about to be checked.
 	const swap = (stage: string): void => {
 		const [draft] = readdirSync(folder).filter((name) => name.startsWith("ringback.db.partial-"));
 		if (stage !== "checking the database's pages" || draft === undefined || swapped > 0) return;
@@ -187,7 +187,7 @@ test("files that root restores belong to the folder's owner, and a link in their
 	await rejects(setup.restore(to, { mayReplace: true, tell: swap }), /is broken: file is not a database/);
 	equal(swapped, 1);
 	deepEqual([statSync(victim).uid, readFileSync(victim, "utf8")], [0, "root's own"]);
-	equal(count(to, "queue"), 3, "what was there is there");
+	equal(count(to, "queue"), 3, "the existing database is unchanged");
 });
 
 test("a wrong passphrase restores nothing and writes nothing", async (t) => {
@@ -399,7 +399,7 @@ test("a full disk is reported in a sentence, and nothing is left on it", async (
 	const path = join(disk.folder, "one.backup");
 	for (const stage of ["copying the database", "packing"]) {
 		await rejects(
-			// Nothing is awaited in there.
+			// `fill` does its work synchronously, so its promise need not be awaited.
 			setup.backUp({ path, tell: (begun) => void (begun === stage ? disk.fill([]) : undefined) }),
 			/^Error: Nothing was written to .*: the disk is full\./,
 			stage,
@@ -421,7 +421,7 @@ test("a full disk is reported in a sentence, and nothing is left on it", async (
 	deepEqual(readdirSync(disk.folder).sort(), ["ballast", "one.backup"]);
 });
 
-/** All rows of all tables, as text. */
+/** Returns all rows of all tables as text. */
 function readTables(path: string): Record<string, string> {
 	using database = new DatabaseSync(path);
 	const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
@@ -435,7 +435,7 @@ function count(path: string, from: string): number {
 	return Number(database.prepare(`select count(*) as n from ${from}`).get()?.["n"]);
 }
 
-/** As on FAT: Linux says that it is not permitted. */
+/** Makes hard links fail as on a FAT file system, where Linux reports EPERM. */
 function withoutLinks(t: TestContext): void {
 	const linking = t.mock.method(fs, "linkSync", () => {
 		throw Object.assign(new Error("EPERM: operation not permitted, link"), { code: "EPERM" });
@@ -452,7 +452,7 @@ function failRenames(t: TestContext, isFailing: (from: string, to: string) => bo
 	applyMock(t, renaming.mock);
 }
 
-/** Those who imported a function by its name see another one only after this. */
+/** Updates the named imports of the mocked module, now and when the mock is removed. */
 function applyMock(t: TestContext, mock: { restore(): void }): void {
 	syncBuiltinESMExports();
 	t.after(() => {

@@ -1,4 +1,5 @@
-// `ringback backup` and its sisters as they are typed: broken off, asked for a passphrase on a terminal, and misused.
+// The commands `ringback backup`, `restore` and `verify` as a person types them: interrupted, with a
+// passphrase from a terminal, and used incorrectly.
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -79,7 +80,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		const others = ["monday.backup", "ringback-2020.backup", "ringback.db.key"];
 		for (const each of [...old, ...unfinished, ...others]) writeFileSync(join(folder, each), "");
 		utimesSync(join(folder, unfinished[0] ?? ""), 0, 0);
-		// Before the next one is whole, nothing is removed.
+		// No backup is removed before the next one is complete.
 		const refused = await home.runHere(["backup", folder, "--keep", "2", "--passphrase-file", "nothing"]);
 		equal(refused.code, 2);
 		equal(readdirSync(folder).length, 8);
@@ -154,7 +155,7 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 			const ended = await home.run(["restore", "one.backup", "--force", ...passphrase], {
 				NODE_OPTIONS: `--import=${signalItself(signal, call, home.databasePath)}`,
 			});
-			// A signal that can be heard comes too late to break anything off.
+			// Signals that the process can handle come too late to stop the restore, so it succeeds.
 			if (signal === "SIGKILL") equal(ended.signal, signal, ended.stderr);
 			else equal(ended.code, 0, ended.stderr);
 			using database = new DatabaseSync(home.databasePath);
@@ -171,7 +172,9 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 	}
 });
 
-/** A module that sends the signal to its process when that is about to move or replace the database. */
+/**
+ * Returns a module that sends the signal to its own process just before it moves or replaces the database.
+ */
 function signalItself(signal: NodeJS.Signals, call: "linkSync" | "renameSync", path: string): string {
 	const source = `
 		import fs from "node:fs";
@@ -244,7 +247,10 @@ function partials(home: Home): string[] {
 	return readdirSync(home.folder).filter((name) => name.includes(".partial-"));
 }
 
-/** Everything that the terminal shows. Lines are typed one after the other, each when it is asked for. */
+/**
+ * Runs the command on a terminal and returns everything shown there. Each line is typed when the prompt asks
+ * for it.
+ */
 async function typeAt(home: Home, words: string, lines: readonly string[]): Promise<string> {
 	const program = fileURLToPath(new URL("../../src/ringback.js", import.meta.url));
 	const options = loaderArguments().map((option) => `'${option}'`);

@@ -1,5 +1,6 @@
-// The whole way on real parts: a service that is reported to and sends is backed up, killed, restored elsewhere, started
-// with its callbacks held, looked at, and released. Nothing that was answered before the backup is lost.
+// The whole procedure with real components. A service that receives reports and sends callbacks is backed up
+// and killed. It is then restored elsewhere, started with its callbacks on hold, inspected and released.
+// Nothing that was answered before the backup is lost.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { createShopClient } from "../support/shop-client.ts";
 import { until } from "../support/until.ts";
 import { writePassphrase } from "./backup-setup.ts";
 
-/** What the shop's server was answered, and when it had the answer. */
+/** Answer that the shop's server received, and the time at which it arrived. */
 interface Answered {
 	conversionId: string;
 	event: string;
@@ -38,7 +39,7 @@ test("a backup under load that is restored, held and released has everything tha
 	const { createdAt, key } = readJson(made);
 	equal(key, "sealed");
 	const duringBackup = load.answered.filter(({ atMs }) => atMs >= Date.parse(String(createdAt))).length;
-	ok(duringBackup > 0, "the service took reports meanwhile");
+	ok(duringBackup > 0, "the service accepted reports during the backup");
 	const far = load.answered.length + AFTER;
 	await until(() => load.answered.length >= far);
 	service.running.kill("SIGKILL");
@@ -55,15 +56,15 @@ test("a backup under load that is restored, held and released has everything tha
 	const restored = readJson(await home.runHere(["restore", backup, ...words, "--json"], settings));
 	const owed = restored["owed"] as { waiting: number; programmes: { id: string; waiting: number }[] };
 	const inFile = count(elsewhere, "queue");
-	equal(owed.waiting, inFile, "all that is owed is listed");
+	equal(owed.waiting, inFile, "all pending callbacks are listed");
 	const before = load.answered.filter(({ atMs }) => atMs < Date.parse(String(createdAt)));
 	deepEqual(
 		before.filter((answer) => !isStored(elsewhere, answer)),
 		[],
-		"stored is what was answered before",
+		"everything that was answered before the backup is stored",
 	);
 
-	// As if a minute had passed since: whoever was killed is silent by then.
+	// The engine of the killed service counts as silent, as if a minute had passed.
 	using database = new DatabaseSync(elsewhere);
 	database.exec("update engines set renewed_at_ms = 0");
 	database.close();
@@ -83,14 +84,14 @@ test("a backup under load that is restored, held and released has everything tha
 	const listed = readJson(await home.runHere(["owed", "--json"], { ...settings, ...there }));
 	equal(listed["waiting"], inFile + 1);
 	ok(typeof listed["pausedSince"] === "string");
-	equal(shop.requests.length, sent, "nothing is sent while it is held");
+	equal(shop.requests.length, sent, "nothing is sent while callbacks are held");
 	match((await home.runHere(["release"], { ...settings, ...there })).stdout, /^Callbacks are sent again:/);
 	await until(() => count(elsewhere, "queue") === 0);
 	const arrived = new Set(shop.requests.map(nameOf));
 	deepEqual(
 		before.filter((answer) => !arrived.has(keyOf(answer))).map(keyOf),
 		[],
-		"every change reached the shop",
+		"every status change reached the shop",
 	);
 	ok(arrived.has(`${late.conversion.id} conversion.recorded`));
 	held.running.kill("SIGTERM");
@@ -101,7 +102,7 @@ test("a backup under load that is restored, held and released has everything tha
 
 async function open(t: TestContext) {
 	const home = openHome(t);
-	// Slow enough that something always waits.
+	// The shop answers slowly, so that some deliveries are always pending.
 	const shop = await startShop({ answer: () => ({ status: 204, delayMs: 30 }) });
 	t.after(() => shop.close());
 	const trustedCa = join(home.folder, "ca.pem");
@@ -121,7 +122,7 @@ async function open(t: TestContext) {
 	return { home, shop, account, settings, start };
 }
 
-/** Sales and approvals, one after the other from several senders, until it is ended or the service is gone. */
+/** Sends sales and approvals from several senders, until `end` is called or the service is gone. */
 function startLoad(url: string, account: ShopAccount) {
 	const client = createShopClient(url, account.apiKey, account.secret, Date.now);
 	const answered: Answered[] = [];
@@ -138,7 +139,7 @@ function startLoad(url: string, account: ShopAccount) {
 			if (n % 2 === 0) await post("/v1/approvals", { orderId }, orderId, "conversion.approved");
 		}
 	}
-	// A service that was killed answers nobody: that ends the load, too.
+	// A service that was killed does not answer, and that ends the load, too.
 	const senders = [1, 2, 3].map((sender) => send(sender).catch(() => undefined));
 	return {
 		answered,
@@ -162,7 +163,10 @@ function nameOf({ body }: ShopRequest): string {
 	return `${conversionId} ${event}`;
 }
 
-/** As it was answered, or further: it may have been approved in the moment before the copy. */
+/**
+ * Returns true if the conversion is stored with the answered status or as approved. It may have been approved
+ * just before the copy.
+ */
 function isStored(path: string, { conversionId, status, orderId }: Answered): boolean {
 	using database = new DatabaseSync(path);
 	const row = database

@@ -1,4 +1,5 @@
-// A shop whose calls are stored together, because both lines of the intake are kept busy while they arrive.
+// A shop whose calls are stored in one batch, because both workers of the intake are kept busy while the
+// calls arrive.
 
 import { equal } from "node:assert/strict";
 import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
@@ -54,8 +55,8 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		}
 
 		/**
-		 * Sends the requests one after the other while both lines are busy, so that they become one batch in this
-		 * order.
+		 * Sends the requests one after the other while both workers are busy, so that they become one batch in
+		 * this order.
 		 */
 		async function sendTogether(requests: readonly Request[]): Promise<Answered[]> {
 			const lines = await makeBusy();
@@ -64,7 +65,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			return Promise.all(sent.map((answer) => answer()));
 		}
 
-		/** Makes new calls wait until both lines are free. `before` runs in the transactions that follow. */
+		/** Makes new calls wait until both workers are free. `before` runs in the transactions that follow. */
 		async function makeBusy() {
 			const gate = Promise.withResolvers<void>();
 			watched.before = () => gate.promise;

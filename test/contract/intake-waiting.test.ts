@@ -144,7 +144,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 					"together, one call that waits in vain, and each of the others",
 				);
 
-				// For a while that shop's calls get batches of their own, on one line at most.
+				// For a while, calls of that shop are stored in separate batches, by at most one of the two workers.
 				const lines = await makeBusy();
 				const [again = nobody] = await oneByOne([approval(credentials, "held")]);
 				const [another = nobody] = await oneByOne([sale(other.credentials, "B-2")]);

@@ -1,5 +1,6 @@
-// Sending now what waits, on both databases: only what waits as it was seen is brought forward, what is due or almost is
-// left to its engine, and whoever is at the same rows at the same moment finds its books right.
+// The button that sends pending deliveries now, on both databases. It moves only deliveries that are pending
+// as the page showed them, and leaves those that are due or almost due to the engine. Transactions that
+// change the same rows at the same moment must still store correct results.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +36,7 @@ const LATER_MS = START_MS + 60_000;
 const asked = ({ id }: { id: number }) => ({ programmeId: id, actor: COMMAND_LINE });
 
 eachDatabase("sending now", (database) => {
-	test("is due at once, and has its attempts behind it", async () => {
+	test("makes a pending delivery due at once and keeps its number of attempts", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addWaiting(store, programme);
@@ -46,10 +47,10 @@ eachDatabase("sending now", (database) => {
 		deepEqual([delivery.state, delivery.run, delivery.attempts], ["pending", 1, 1]);
 		equal((await readAll(store, other)).queued?.due_at_ms, LATER_MS);
 		const taken = await takeOne(store, programme.id, NOW_MS);
-		deepEqual([taken.id, taken.counted], [id, 1], "the next of the seven");
+		deepEqual([taken.id, taken.counted], [id, 1], "the next attempt is the second of the seven");
 	});
 
-	test("is what waits: nothing that is due, was tried since, has ended, or is another shop's", async () => {
+	test("changes no delivery that is due, was tried since, has ended, or belongs to another shop", async () => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const due = await addDelivery(store, programme, NOW_MS);
@@ -81,12 +82,12 @@ eachDatabase("sending now", (database) => {
 		const rows = [inProgress, soon, later].map((id) => ({ id, seq: 0 }));
 		deepEqual(await bring(store, programme.id, rows), [later]);
 		equal((await readAll(store, soon)).queued?.due_at_ms, soonMs);
-		// Under the due time that it was read with: its engine stores how it went.
+		// The engine stores its result under the due time that it has read, so the row must still have it.
 		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inProgress]));
 		await demandNoLimbo(store, programme);
 	});
 
-	test("is nothing without a URL, and nothing of a URL that was removed", async () => {
+	test("changes nothing without a URL, and no delivery of a URL that was removed", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme, LATER_MS);
@@ -112,11 +113,15 @@ eachDatabase("sending now", (database) => {
 			});
 			deepEqual(await second, []);
 			const sent = await takeOne(store, programme.id, NOW_MS);
-			deepEqual(await settle(store, retried(sent, LATER_MS)), new Set([id]), "what was sent is stored");
+			deepEqual(
+				await settle(store, retried(sent, LATER_MS)),
+				new Set([id]),
+				"the result of the attempt is stored",
+			);
 		});
 	}
 
-	test("all that wait: every batch of them, and nothing that is due or was tried meanwhile", async () => {
+	test("moves all pending deliveries in batches, and none that is due or was tried meanwhile", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addPending(store, programme, 1_100);
@@ -160,7 +165,7 @@ eachDatabase("sending now", (database) => {
 		);
 	});
 
-	test("no more at once than a page waits for, and the rest when the button is pressed again", async () => {
+	test("moves no more at once than a page can wait for, and the rest when the button is pressed again", async () => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
@@ -191,14 +196,14 @@ eachDatabase("sending now", (database) => {
 		});
 	});
 
-	test("of a URL that was removed: no more than its page waits for, the soonest first", async () => {
+	test("after a URL is removed, moves no more than the page can wait for, and the soonest ones first", async () => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
 		await addPending(store, programme, 4_000);
 		const last = await addDelivery(store, programme, LATER_MS + 5_000);
 		const removed = await removePostbackUrl({ store, clock: slowClock() }, programme.public_id, actor);
-		deepEqual(expectValue(removed), { count: 1_000, isAll: false }, "counted as far as pages count");
+		deepEqual(expectValue(removed), { count: 1_000, isAll: false }, "pages count up to a thousand");
 		const later = store.db
 			.selectFrom("queue")
 			.select("id")
@@ -207,7 +212,7 @@ eachDatabase("sending now", (database) => {
 		deepEqual([left.length, left.at(-1)?.id], [1_501, last]);
 	});
 
-	test("ticked ones: what has ended starts a new run, what waits is sent now, what has changed since is left alone", async () => {
+	test("of the ticked deliveries, finished ones start a new run, pending ones become due, and changed ones stay as they are", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);
@@ -227,14 +232,18 @@ eachDatabase("sending now", (database) => {
 		];
 		const press = () => sendSeen({ store, clock: createClock(NOW_MS) }, asked(programme), selected);
 		deepEqual(expectValue(await press()), { resent: 1, sentNow: 1, leftAlone: 2 });
-		deepEqual(expectValue(await press()), { resent: 0, sentNow: 0, leftAlone: 4 }, "pressed twice");
+		deepEqual(
+			expectValue(await press()),
+			{ resent: 0, sentNow: 0, leftAlone: 4 },
+			"the second press changes nothing",
+		);
 		const { delivery, queued } = await readAll(store, ended);
 		deepEqual([delivery.state, delivery.run, queued?.due_at_ms], ["pending", 2, NOW_MS]);
 		equal((await readAll(store, waits)).queued?.due_at_ms, NOW_MS);
 		equal((await readAll(store, changed)).queued?.due_at_ms, LATER_MS);
 	});
 
-	test("nothing is sent for somebody who has been signed out since their request came", async () => {
+	test("sends nothing for a person who was signed out after their request came", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);
@@ -268,7 +277,7 @@ function bring(
 	return store.transact((trx) => bringForward(trx, receiverId, waiting, nowMs));
 }
 
-/** Each batch takes a second. */
+/** Returns a clock that moves by a second after each batch. */
 function slowClock(): Clock {
 	const clock = createClock(NOW_MS);
 	return {
@@ -279,7 +288,7 @@ function slowClock(): Clock {
 	};
 }
 
-/** All that is pending. */
+/** Marks all pending deliveries of the programme as failed. */
 async function failAll({ db }: Store, { id }: Programme): Promise<void> {
 	const ended = { state: "failed", failed_at_ms: START_MS, finished_at_ms: START_MS } as const;
 	const pending = db.updateTable("deliveries").where("receiver_id", "=", id).where("state", "=", "pending");
@@ -292,7 +301,7 @@ async function clear({ db }: Store, { id }: Programme): Promise<void> {
 	await db.deleteFrom("deliveries").where("receiver_id", "=", id).execute();
 }
 
-/** Tried once, and to be tried again a minute later. */
+/** Adds a delivery that was tried once and is due again a minute later. */
 async function addWaiting(store: Store, programme: Parameters<typeof addDelivery>[1]): Promise<number> {
 	const id = await addDelivery(store, programme);
 	await settle(store, retried(await takeOne(store, programme.id, START_MS), LATER_MS));

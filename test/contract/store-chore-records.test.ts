@@ -1,5 +1,6 @@
 import { NO_ENGINE } from "../../src/domain/process.ts";
-// What one process knows of its chores, every other learns: a web process tells staff of a worker's.
+// Every process reads the records of all chores, so that a web process can warn staff about a chore of a
+// worker.
 
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -35,7 +36,7 @@ eachDatabase("records of chores", (database) => {
 		await database.store.db.deleteFrom("chores").execute();
 	});
 
-	/** One that looks every few seconds how the chores of all processes go. */
+	/** Opens a process that checks every few seconds how the chores of all processes are doing. */
 	function openProcess(store: Store) {
 		const log = createLog();
 		const processes = () => [{ ...WORKER, seen_at_ms: clock.nowMs() }];
@@ -63,11 +64,16 @@ eachDatabase("records of chores", (database) => {
 			if (isFailing) throw new Error("no room");
 		});
 		await untilTold(web, ["Conversions that passed their approval window are not being approved"]);
-		ok(clock.nowMs() - START_MS >= 2 * MINUTE_MS, "not before its time");
+		ok(clock.nowMs() - START_MS >= 2 * MINUTE_MS, "the warning comes after two minutes");
 		const [row] = await database.store.db.selectFrom("chores").selectAll().execute();
 		deepEqual([row?.name, row?.error, row?.last_success_ms], ["approvals", "no room.", null]);
 		const hasLogged = (lines: number) =>
-			untilOnClock(clock, "it is in the log", () => web.log.lines.length === lines, WATCH_INTERVAL_MS / 4);
+			untilOnClock(
+				clock,
+				"the web process has logged the change",
+				() => web.log.lines.length === lines,
+				WATCH_INTERVAL_MS / 4,
+			);
 		await hasLogged(1);
 		isFailing = false;
 		await untilTold(web, []);

@@ -27,7 +27,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await findDeliveries(store.db, stranger.id, [delivery.public_id]), []);
 	});
 
-	test("failures since a time are the oldest first, only failed ones, only the programme's", async () => {
+	test("failures since a time are listed with the oldest first, only failed ones and only those of the programme", async () => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
@@ -96,7 +96,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await list(6_000, 7_000), []);
 	});
 
-	test("pressed many times at once, it starts one run", async () => {
+	test("eight simultaneous resends of one delivery start one run", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
@@ -110,7 +110,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual([delivery.run, queued?.run], [2, 2]);
 	});
 
-	test("of many at once, those are sent again that are as they were found, each behind its own attempts", async () => {
+	test("of many deliveries at once, only unchanged ones are resent, and each keeps its number of attempts", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const found = [
@@ -124,7 +124,11 @@ eachDatabase("deliveries", (database) => {
 		const stale = { ...third, run: third.run + 1 };
 		const again = (deliveries: readonly Delivery[]) =>
 			store.transact((trx) => requeue(trx, programme.id, deliveries, START_MS + 100));
-		deepEqual(await again([first, second, stale]), [first], "one is pending, one had another run");
+		deepEqual(
+			await again([first, second, stale]),
+			[first],
+			"the second is pending, and the third was read with another run",
+		);
 		deepEqual(await again([]), []);
 		const runs = await Promise.all(
 			found.map(async ({ id }) => {
@@ -139,7 +143,7 @@ eachDatabase("deliveries", (database) => {
 		]);
 	});
 
-	test("one that is not in the state that it was found in is left alone", async () => {
+	test("a delivery that has changed its state since it was read is not resent", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
@@ -149,7 +153,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual([delivery.state, delivery.run, queued], ["failed", 1, null]);
 	});
 
-	test("without a Postback URL nothing is sent again", async () => {
+	test("without a Postback URL nothing is resent", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
@@ -159,7 +163,7 @@ eachDatabase("deliveries", (database) => {
 	});
 });
 
-/** A delivery that failed with its second attempt. */
+/** Adds a delivery that failed with its second attempt. */
 async function finish(store: Store, programme: Programme): Promise<Delivery> {
 	const id = await addDelivery(store, programme);
 	await settle(store, retried(await takeOne(store, programme.id, START_MS), START_MS + 1));

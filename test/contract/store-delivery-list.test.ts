@@ -50,13 +50,14 @@ eachDatabase("the list of deliveries", (database) => {
 		]);
 	});
 
-	test("each state is found, in the order that suits it", async () => {
+	test("deliveries of each state are listed, in the order of that state", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, ...Array.from({ length: 6 }, (_, n) => START_MS + n));
 		const [a, b, c, d, e] = await takeDue(store, programme.id, 5, START_MS + 10);
 		if (!a || !b || !c || !d || !e) throw new Error("not everything was due");
-		// Failed in another order than made; e is due again after the sixth.
+		// The deliveries fail in a different order than they were created. Delivery e becomes due after the sixth
+		// one.
 		await settle(store, failed(b, START_MS + 70), failed(a, START_MS + 80), failed(c, START_MS + 70));
 		await settle(store, delivered(d), retried(e, START_MS + 100));
 		const [first, second, third, fourth, fifth, sixth] = ids;
@@ -65,9 +66,9 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(
 			await of("failed"),
 			[[first, third], [second]],
-			"the last failure first, among equal times the later made",
+			"the last failure comes first, and of equal times the higher id",
 		);
-		deepEqual(await of("pending", 1), [[sixth], [fifth]], "what is due next first");
+		deepEqual(await of("pending", 1), [[sixth], [fifth]], "the next due one comes first");
 		deepEqual(await of("delivered"), [[fourth]]);
 		deepEqual(await of("cancelled"), [[]]);
 		const left = await takeDue(store, programme.id, 2, START_MS + 100);
@@ -101,7 +102,7 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await found({ search: readOrderSearch(`${orderId}x`) }), []);
 	});
 
-	test("what is tried and not delivered has its newest attempt; the status received last stays beside it", async () => {
+	test("a delivery that was tried but not delivered shows its newest attempt and the last received status", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
@@ -134,7 +135,7 @@ eachDatabase("the list of deliveries", (database) => {
 		);
 	});
 
-	test("a filter that leaves nothing stops after a bounded number of rows, and goes on from there", async () => {
+	test("a filter that matches nothing stops after a bounded number of rows, and the next page continues there", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [first] = await addDeliveries(store, programme, START_MS);
@@ -152,7 +153,7 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual([next.rows.map((row) => row.id), next.next], [[first], null]);
 	});
 
-	test("the progress differs after an attempt, a resend and a call, and else stays the same", async () => {
+	test("the progress value changes after a new delivery, an attempt and a call, and otherwise stays the same", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const seen = new Set<string>();
@@ -173,7 +174,7 @@ eachDatabase("the list of deliveries", (database) => {
 });
 
 eachDatabase("a delivery with its attempts", (database) => {
-	test("attempts come the newest first, with the URL they went to; another programme sees nothing", async () => {
+	test("attempts are listed with the newest first and with their URL, and another programme sees nothing", async () => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const id = await addDelivery(store, programme);
@@ -212,7 +213,7 @@ eachDatabase("the inbound log", (database) => {
 		await addCall(store, programme, { outcome: "RECORDED", order_id: "A" });
 		await addCall(store, programme, { outcome: "bad_signature", http_status: 401 });
 		await addCall(store, programme, { kind: "pixel", outcome: "PARKED", order_id: "B" });
-		// A pixel is always answered 200: the word says what became of it.
+		// A pixel call is always answered with status 200, so only the outcome shows that it was refused.
 		await addCall(store, programme, { kind: "pixel", outcome: "malformed_amount", order_id: "A" });
 		await addCall(store, await addProgramme(store), { order_id: "A" });
 		const list = async (filter: Partial<InboundFilter>) =>
@@ -230,7 +231,7 @@ eachDatabase("the inbound log", (database) => {
 });
 
 eachDatabase("the health of callbacks", (database) => {
-	test("attempts are counted by the hour, once each, also when two engines count at the same time", async () => {
+	test("attempts are counted by the hour, once each, even if two engines count at the same time", async () => {
 		const { store, rival } = database;
 		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
 		const count = { programmeId: programme.id, hourMs: START_MS, delivered: 2, failed: 1 };
@@ -247,7 +248,7 @@ eachDatabase("the health of callbacks", (database) => {
 		deepEqual(await listCallbackHours(store.db, programme.id, 0), []);
 	});
 
-	test("the strip tells the last 24 hours, the chart 14 days with the empty ones", async () => {
+	test("the summary covers the last 24 hours, and the chart 14 days including empty ones", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const at = (hoursAgo: number, good: number, bad: number) => ({
@@ -270,7 +271,7 @@ eachDatabase("the health of callbacks", (database) => {
 		equal((await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
 	});
 
-	test("what is cancelled is no attempt", async () => {
+	test("a cancelled delivery is not counted as an attempt", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addDeliveries(store, programme, START_MS, START_MS, START_MS);

@@ -1,5 +1,6 @@
-// What a listener is told, on both databases: every move that announces an event, once, in the order of each
-// conversion, also when transactions end in another order than they began.
+// The feed of events that listeners read, on both databases. Every status change that announces an event
+// comes once, and those of a conversion come in order, even if transactions commit in another order than they
+// began.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -17,7 +18,7 @@ import { startListening } from "../support/listener.ts";
 import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 eachDatabase("the feed of events", (database) => {
-	test("has each announced event once, as it was at that moment, and nothing of parked ones or other shops", async () => {
+	test("has each announced event once, as it was at that moment, and nothing of parked conversions or other shops", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const stranger = await addProgramme(store);
@@ -44,11 +45,11 @@ eachDatabase("the feed of events", (database) => {
 		for (const [index, { position }] of listener.events.entries()) {
 			const late = await startListening(store, programme, { from: position });
 			await late.catchUp();
-			deepEqual(late.told, all.slice(index + 1), "each position goes on behind its event");
+			deepEqual(late.told, all.slice(index + 1), "each position continues after its event");
 		}
 	});
 
-	test("what was before the start is not told, and a start has been reached", async () => {
+	test("a listener gets no event from before its start, and the start position counts as reached", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
@@ -63,8 +64,8 @@ eachDatabase("the feed of events", (database) => {
 		equal(await hasReached(store, { id: 0, at: start.at + 1 }), false);
 	});
 
-	test("what is under way is waited for, whoever wrote and ended before it", async (t) => {
-		// SQLite has one writer at a time: there they end in the order of their numbers.
+	test("events wait for transactions that are still open, even if later transactions have already committed", async (t) => {
+		// SQLite has one writer at a time, so transactions commit in the order of their numbers.
 		if (database.kind === "SQLite") return;
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
@@ -77,7 +78,8 @@ eachDatabase("the feed of events", (database) => {
 		await failed.rollBack();
 		await listener.look();
 		deepEqual(listener.told, []);
-		// Somebody who only begins to listen now is told of it too: it has not happened yet.
+		// A listener that starts now also gets the event of the open transaction, because it is not committed
+		// yet.
 		const late = await startListening(store, programme);
 		await slow.commit();
 		await addMove(rival.db, recorded, "approve", "APPROVED");
@@ -88,7 +90,7 @@ eachDatabase("the feed of events", (database) => {
 		deepEqual(late.told, listener.told);
 	});
 
-	test("a conversion's moves come in their order, also when an earlier transaction made the later one", async (t) => {
+	test("the events of a conversion come in order, even if a transaction that began earlier stores the later one", async (t) => {
 		if (database.kind === "SQLite") return;
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
@@ -107,14 +109,15 @@ eachDatabase("the feed of events", (database) => {
 		deepEqual(listener.told, ["recorded A RECORDED null", "approved A APPROVED null"]);
 	});
 
-	test("a dump restored into a cluster that has begun few transactions: nothing is missed or told again", async () => {
+	test("after a dump is restored into a cluster with lower transaction numbers, no event is missed or repeated", async () => {
 		if (database.kind === "SQLite") return;
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const listener = await startListening(store, programme);
 		await record(store.db, programme, "before");
 		await record(store.db, programme, "before, too");
-		// As it looks to a cluster that is this far behind the one it was dumped in.
+		// Transaction numbers look like this in a cluster whose own numbers are this much lower than those of the
+		// dump.
 		for (const behind of [1_000_000_000_000, 5_000]) {
 			await sql`update moves set transaction = transaction + ${behind}`.execute(store.db);
 			listener.position.at += behind;
@@ -128,7 +131,7 @@ eachDatabase("the feed of events", (database) => {
 		);
 	});
 
-	test("many writers at once: a listener beside them hears every move once, each conversion's in order", async () => {
+	test("while many processes write, a listener gets every event once, and those of a conversion in order", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		const listener = await startListening(store, programme);
@@ -165,7 +168,7 @@ eachDatabase("the feed of events", (database) => {
 		}
 	});
 
-	test("a burst is told in bounded batches, and what the window approves is told like the rest", async () => {
+	test("a burst of events comes in batches of limited size, including approvals at the end of the window", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await sql

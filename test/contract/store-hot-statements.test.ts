@@ -1,4 +1,5 @@
-// Hot statements on PostgreSQL: sent under a name, so that a connection plans each once; unless that is switched off.
+// Hot statements on PostgreSQL have a name, so that a connection plans each of them once. This can be turned
+// off.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -32,7 +33,7 @@ describe("hot statements (PostgreSQL)", () => {
 		const what = preparesStatements ? "is planned once for a connection" : "can be sent without its name";
 		test(`${what}, however often it runs, and other statements have no name`, async () => {
 			const url = database?.location ?? "";
-			// A connection of its own, which has no statements yet.
+			// A new connection, which has no prepared statements yet.
 			const opened = openPostgresAt(url, { preparesStatements });
 			try {
 				await opened.transact(async (trx) => {

@@ -1,4 +1,4 @@
-// The checks of an integration on both databases: what ticks each, and that nothing unticks it.
+// The checks of an integration on both databases: what ticks each of them, and that nothing unticks it.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -30,11 +30,11 @@ const REPORT: Report = {
 	occurredAtMs: null,
 	isTest: false,
 };
-/** More than any check of an integration ever looked at. */
+/** More rows than any check of an integration reads. */
 const MANY = 1_050;
 
 eachDatabase("the checks of an integration", (database) => {
-	test("a pixel is ticked when the shop's server names the same order, whichever comes first", async () => {
+	test("the pixel is ticked when the shop's server reports the same order, before or after it", async () => {
 		const { store } = database;
 		for (const sources of [["pixel", "postback"] as const, ["postback", "pixel"] as const]) {
 			const programme = await addProgramme(store);
@@ -47,7 +47,7 @@ eachDatabase("the checks of an integration", (database) => {
 		}
 	});
 
-	test("a pixel of a programme that does not park is ticked at once; one that names a test is not", async () => {
+	test("a pixel is ticked at once if the programme does not park, but not for the order of a test", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await setProgramme(store.db, programme.id, { parks_pixels: 0 });
@@ -58,7 +58,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await ticks(store, programme)).pixel, true);
 	});
 
-	test("a callback is ticked by the first 2xx, also when two engines have one at the same moment", async () => {
+	test("the callback is ticked by the first 2xx, even if two engines get one at the same moment", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);
@@ -73,7 +73,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await ticks(store, programme)).callback, true);
 	});
 
-	test("what was ticked stays so, and the last test is found, however much comes after", async () => {
+	test("a ticked check stays ticked, and the last test is found after more than a thousand further calls", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		equal(await findNewestTest(store.db, programme.id), undefined);
@@ -103,7 +103,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await findNewestTest(store.db, programme.id))?.order_id, "test-2");
 	});
 
-	test("from the second time on nothing is asked or written", async () => {
+	test("from the second time on, checks that are ticked cause no query and no write", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const queries: string[] = [];
@@ -133,7 +133,7 @@ eachDatabase("the checks of an integration", (database) => {
 		}
 	});
 
-	test("every key in use is listed, behind however many were revoked after it; there is a limit to them", async () => {
+	test("every active key is listed, even after many newer ones were revoked, and their number is limited", async () => {
 		const { store } = database;
 		const deps = { ...DEPS, store, sealingKey: new Uint8Array(32).fill(7) };
 		const programme = await addProgramme(store);
@@ -155,11 +155,11 @@ eachDatabase("the checks of an integration", (database) => {
 		equal(await issue(), "too_many_keys");
 		equal((await listApiKeys(store.db, programme.id, 0)).length, MAX_USABLE_KEYS);
 		await revokeKey(deps, programme.public_id, first, COMMAND_LINE);
-		ok((await issue()).startsWith("key_"), "one less, one more");
+		ok((await issue()).startsWith("key_"), "a revoked key makes room for a new one");
 	});
 });
 
-/** With the programme as a request finds it. */
+/** Reports an order, with the programme's row read first, as a request does. */
 async function record(store: Store, { id }: Pick<Programme, "id">, change: Partial<Report>): Promise<void> {
 	const programme = (await findProgrammesById(store.db, [id])).get(id);
 	if (programme === undefined) throw new Error("the programme is gone");

@@ -8,7 +8,7 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
 
-/** More than the connection pool has, so that some must wait. */
+/** Number of competing requests. It exceeds the size of the connection pool, so that some must wait. */
 const RIVALS = 16;
 
 eachDatabase("keys", (database) => {

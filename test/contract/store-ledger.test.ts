@@ -1,5 +1,5 @@
-// The ledger on both databases: a database as services leave it has nothing to be said about, and each rule finds the row
-// that breaks it, and names it.
+// The ledger on both databases. A database in its normal state breaks no rule, and each rule finds and names
+// a row that breaks it.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,6 @@
-// Making moves on both databases: a set of any size in the same number of statements, each row once, and nothing for
-// what somebody else changed in the meantime.
+// Status changes of conversions on both databases. A set of any size takes the same number of statements,
+// each change is stored once, and conversions that another process has changed in the meantime stay as they
+// are.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +26,7 @@ const deps = { clock: createClock(), random: createRandom() };
 
 type Kind = keyof typeof KINDS;
 
-/** Every kind of step there is: where it starts, where it ends, and what it announces. */
+/** Every kind of step, with its first status, its last status, and the event that it announces. */
 const KINDS = {
 	record: { from: null, to: "RECORDED", announces: "conversion.recorded" },
 	park: { from: null, to: "PARKED", announces: null },
@@ -93,7 +94,7 @@ eachDatabase("making moves", (database) => {
 		return (await events.executeTakeFirst())?.name ?? null;
 	}
 
-	test("every kind of step in one set: status, history and event of each", async () => {
+	test("one set with every kind of step stores the status, the history and the event of each", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const { conversions, owed } = await transact(await stepsOf(programme, 1));
@@ -125,12 +126,12 @@ eachDatabase("making moves", (database) => {
 		};
 		const few = await statementsFor(await stepsOf(programme, 1));
 		equal(await statementsFor(await stepsOf(programme, 20)), few);
-		// On SQLite the hot writes are runs of prepared statements, without a way to the database.
+		// On SQLite the hot writes use prepared statements of their own, which the recorder does not see.
 		equal(few, database.kind === "PostgreSQL" ? 7 : 0);
 	});
 
 	for (const kind of ALL_KINDS) {
-		test(`${kind}: what somebody else changed since it was read stays as it is, and its neighbours are written`, async () => {
+		test(`${kind}: a conversion that another process has changed since it was read stays, and the others of the set are written`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const [first, last] = [
@@ -151,16 +152,16 @@ eachDatabase("making moves", (database) => {
 		});
 	}
 
-	test("a decision that was made on amounts of before a credit is not stored", async () => {
+	test("a decision that was based on the amounts before a credit is not stored", async () => {
 		const { store } = database;
 		const credit = await makeStep(store, await addProgramme(store), "credit");
 		const { known } = credit;
-		if (known === null) throw new Error("a credit is of a known conversion");
+		if (known === null) throw new Error("a credit needs an existing conversion");
 		equal((await transact([credit])).conversions[0]?.commission, "50.00");
 		deepEqual((await transact([{ move: "approve", known, change: {} }])).conversions, [undefined]);
 	});
 
-	test("two processes that move the same rows in opposite orders do not lock each other out", async () => {
+	test("two processes that move the same rows in opposite orders do not deadlock", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		for (let round = 0; round < 5; round++) {
@@ -171,7 +172,7 @@ eachDatabase("making moves", (database) => {
 		}
 	});
 
-	test("a step that the table of moves does not know, or one too many, stores nothing", async () => {
+	test("a set with an illegal step, or with too many steps, stores nothing", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const rejected = await addConversion(store, programme.id, { status: "REJECTED" });
@@ -200,7 +201,7 @@ eachDatabase("making moves", (database) => {
 		deepEqual(await store.writes.insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
 	});
 
-	test("of a set, orders that are there already or come twice are left out, and the others keep their order", async () => {
+	test("orders of a set that exist or occur twice are left out, and the others keep their order", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await addConversion(store, id, { order_id: "b" });
@@ -233,7 +234,7 @@ eachDatabase("making moves", (database) => {
 });
 
 eachDatabase("windows that have ended", (database) => {
-	test("they are listed the oldest first, and only those of the status asked for", async () => {
+	test("are listed with the oldest first, and only those of the requested status", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const ended = [];

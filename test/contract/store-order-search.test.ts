@@ -1,5 +1,5 @@
-// The lists people page through, on both databases: orders are found by any part of their id, in any case; every way to
-// sort and filter gives exactly the rows it names, once each, in order.
+// The lists that people page through, on both databases. Any part of an order id finds the order, in upper or
+// lower case. Every sort order and filter gives exactly the matching rows, once each and in order.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -22,7 +22,10 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 
-/** Event types change with every hundred, so that an odd order comes once with each. */
+/**
+ * Number of conversions. The event type changes after every hundred, so each odd order id occurs once with
+ * each event type.
+ */
 const ROWS = 700;
 const ODD = [
 	"Z/é-1",
@@ -162,7 +165,7 @@ eachDatabase("search and order of conversions", (database) => {
 						const key = keys[by];
 						const sorted = found.toSorted((one, next) => sign * (key(one) - key(next) || one.id - next.id));
 						const what = JSON.stringify({ ...filter, text, by, direction });
-						// Three pages: each begins where the one before ended.
+						// There are three pages, and each begins after the last row of the previous one.
 						const limit = Math.max(7, Math.ceil(sorted.length / 3));
 						deepEqual(await pages(asked, { by, direction }, limit), idsOf(sorted), what);
 						deepEqual(await exported(asked, { by, direction }, limit), idsOf(sorted), what);
@@ -238,14 +241,14 @@ eachDatabase("search and order of conversions", (database) => {
 					found.push(...batch.map((row) => row.id));
 				}
 			}
-			// The other tests list all programmes.
+			// The rows are removed, because other tests list all programmes.
 			await store.db.deleteFrom("conversions").where("programme_id", "=", id).execute();
 			const left = ids.filter((one) => one !== ids[3]);
 			deepEqual(found, what === "a page" ? left.slice(0, 10) : left);
 		});
 	}
 
-	/** In the index itself: what is not there yet is in `order_tail`. */
+	/** Returns the matching rows of the index itself. New orders are in `order_tail` until they are indexed. */
 	async function indexed(part: string): Promise<number[]> {
 		const all = database.store.db.selectFrom("order_search").select("rowid");
 		const rows = await all.where("order_id", "like", `%${part}%`).orderBy("rowid", "desc").execute();
@@ -275,7 +278,7 @@ eachDatabase("search and order of conversions", (database) => {
 		await remove(lost.slice(0, 1));
 		deepEqual(await exported({ search }), [first]);
 		deepEqual(await indexed("fresh"), [first]);
-		// SQLite gives the numbers of these again, which had been indexed.
+		// SQLite reuses the ids of these removed rows, which had been indexed.
 		await remove(later);
 		deepEqual(await exported({ search: readOrderSearch("after-") }), []);
 		const again = await record(["again-1", "again-2"]);

@@ -1,4 +1,5 @@
-// Owing an event on both databases: with its status change or not at all, and at most once per conversion.
+// Events that are owed to a shop, on both databases. An event is stored with its status change or not at all,
+// and at most once per conversion.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -46,7 +47,7 @@ eachDatabase("the outbox", (database) => {
 		equal((await store.transact((trx) => store.writes.insertOwedEvents(trx, [], START_MS))).size, 0);
 	});
 
-	test("what an engine is told of is what it would read: it may send it without reading", async () => {
+	test("the deliveries that are passed to the engine equal those that it would read, so it can send them without reading", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
@@ -55,7 +56,7 @@ eachDatabase("the outbox", (database) => {
 		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.id, 5, START_MS));
 	});
 
-	test("a second event of the same name is refused with everything around it", async () => {
+	test("a second event of the same name is refused, and its whole transaction is rolled back", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const conversion = await addConversion(store, programme.id);
@@ -74,10 +75,11 @@ eachDatabase("the outbox", (database) => {
 		deepEqual((await counts())[0], (before[0] ?? 0) + 1);
 	});
 
-	test("1,201 events at once are stored in one go, each with its own conversion's body", async () => {
+	test("1,201 events are stored at once, each with the body of its own conversion", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
-		// Conversions that nobody needs to read: the outbox only takes their ids, here out of order.
+		// The conversions need not exist, because the outbox uses only their ids. The ids are out of order on
+		// purpose.
 		const conversionIds = Array.from({ length: 1_201 }, (_, n) => 1_000_000 + ((n * 7) % 1_201));
 		const owed = conversionIds.map((id) => newOwedEvent(programme, id));
 		const made = await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, START_MS));
@@ -97,7 +99,7 @@ eachDatabase("the outbox", (database) => {
 		}
 	});
 
-	test("a programme without a URL or without a secret now is owed nothing", async () => {
+	test("no event is stored for a programme that has no URL or no active secret", async () => {
 		const { store } = database;
 		const [ready, noUrl, noSecret] = [
 			await addProgramme(store),
@@ -105,7 +107,7 @@ eachDatabase("the outbox", (database) => {
 			await addProgramme(store),
 		];
 		await store.transact((trx) => removeUrl(trx, noUrl.id, START_MS));
-		// Only prepared: nothing may be signed with it yet.
+		// The secret is only prepared, so nothing may be signed with it yet.
 		await store.db
 			.updateTable("signing_secrets")
 			.set({ activated_at_ms: null })

@@ -1,4 +1,4 @@
-// What is owed, and callbacks that are held on purpose, on both databases.
+// Pending callbacks of all programmes, and callbacks that staff hold, on both databases.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// One pass over the store, on both databases: all of it or nothing, nothing without the engine's row, and what a batch of
-// results means for notices.
+// One pass of an engine over the store, on both databases. It stores everything or nothing, stores nothing
+// without the engine's row, and opens and ends notices according to its results.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -21,12 +21,13 @@ eachDatabase("a pass", (database) => {
 		return { store, programme, engineId, pass: createPass(store, createRandom()) };
 	};
 
-	test("an engine whose row is gone stores nothing, takes nothing and gives nothing up, whatever it has", async () => {
+	test("an engine whose row is gone stores no result, takes no slots and gives none up", async () => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
 		const late = failed(await takeOne(store, programme.id, START_MS));
 		const owned = await takeAll(store, engineId);
-		// Its slots without it: what only somebody who forgot the fence could write.
+		// The slots stay with the removed engine. In production that state is possible only if code forgets the
+		// fence.
 		await store.db.deleteFrom("engines").where("id", "=", engineId).execute();
 		const before = await readAll(store, id);
 		for (const change of [
@@ -40,7 +41,7 @@ eachDatabase("a pass", (database) => {
 		}
 		deepEqual(await readAll(store, id), before);
 		equal(await slotOwner(store, programme.id), engineId);
-		deepEqual(await noticesOf(store, programme.id), [], "nobody is told of a failure that was not one");
+		deepEqual(await noticesOf(store, programme.id), [], "a result that was not stored opens no notice");
 		deepEqual(await hoursOf(store, programme.id), []);
 	});
 
@@ -63,12 +64,12 @@ eachDatabase("a pass", (database) => {
 		const output = await createPass(counted.store, createRandom()).run(input);
 		equal(counted.count, 1);
 		deepEqual(output?.settled, new Set([settled]));
-		equal(output?.slots?.owned.length, SLOTS, "alone it takes them all");
+		equal(output?.slots?.owned.length, SLOTS, "a single engine takes all slots");
 		equal(output?.slots?.share, SLOTS);
 		deepEqual(
 			output?.firstDue.map((row) => ({ ...row })),
 			[{ programmeId: other.id, id: next, dueAtMs: START_MS + 60_000 }],
-			"of the slots that it had when it began",
+			"only slots that it owned at the start of the pass",
 		);
 		deepEqual([output?.read.deliveries.length, output?.read.deliveries[0]?.id], [1, due]);
 		deepEqual(output?.read.nextDue, [{ programmeId: programme.id, dueAtMs: START_MS + 900 }]);
@@ -79,7 +80,7 @@ eachDatabase("a pass", (database) => {
 		deepEqual(await hoursOf(store, programme.id), [[1, 0]]);
 	});
 
-	test("one that fails at its end has stored nothing and given nothing up; again, as the last one, it ends its engine", async () => {
+	test("a pass that fails at its end has stored nothing, and if it is repeated as the last pass it removes its engine", async () => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
 		const result = delivered(await takeOne(store, programme.id, START_MS));
@@ -101,13 +102,13 @@ eachDatabase("a pass", (database) => {
 		deepEqual(
 			[output?.settled, output?.slots?.owned],
 			[new Set(settlements), []],
-			"it takes none of them again",
+			"the last pass takes no slots",
 		);
 		equal(await slotOwner(store, programme.id), null);
 		deepEqual(await store.db.selectFrom("engines").select("id").execute(), []);
 	});
 
-	test("reading alone makes a transaction on SQLite, whose connection others use, and none on PostgreSQL", async () => {
+	test("a pass that only reads uses a transaction on SQLite, where the connection is shared, and none on PostgreSQL", async () => {
 		const { store, programme, engineId } = await start();
 		const id = await addDelivery(store, programme);
 		const counted = countTransactions(store);
@@ -118,7 +119,7 @@ eachDatabase("a pass", (database) => {
 		equal(counted.count, database.kind === "SQLite" ? 1 : 0);
 	});
 
-	test("a second engine takes what the first gives up, to its share; on SQLite it waits until the first is gone", async () => {
+	test("a second engine takes its share of the slots once the first gives them up, and on SQLite once the first is gone", async () => {
 		const { store, rival, kind } = database;
 		await freeAllSlots(store);
 		const [first, second] = [await addEngine(store, START_MS), await addEngine(store, START_MS)];
@@ -137,14 +138,14 @@ eachDatabase("a pass", (database) => {
 		equal(await renew(rival, second), SLOTS);
 	});
 
-	test("a success ends a notice of which no word came: the pass that stored it had failed", async () => {
+	test("a success ends a notice that the process does not know of, because the pass that stored it seemed to fail", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);
 		await addDelivery(store, programme);
 		const engineId = await addEngine(store, START_MS);
 		const [lost, arrived] = await takeDue(store, programme.id, 2, START_MS);
-		if (lost === undefined || arrived === undefined) throw new Error("two are due");
+		if (lost === undefined || arrived === undefined) throw new Error("two deliveries must be due");
 		const retry = retried(lost, START_MS + 60_000);
 		const stored = createPass(store, createRandom());
 		await stored.run(passInput(engineId, START_MS, { settlements: [retry] }));
@@ -155,7 +156,7 @@ eachDatabase("a pass", (database) => {
 	});
 
 	for (const by of ["the same process", "another process, which has read the target since"] as const) {
-		test(`a success ends the notice that a failure before it opened: ${by}`, async () => {
+		test(`a success ends the notice that an earlier failure opened: ${by}`, async () => {
 			const { store } = database;
 			const programme = await addProgramme(store);
 			await addDelivery(store, programme);
@@ -173,7 +174,7 @@ eachDatabase("a pass", (database) => {
 				["callbacks_failing", START_MS],
 				["callbacks_working_again", null],
 			]);
-			// Told once: from here on nothing is known to fail.
+			// The recovery is announced once. From here on, no failure is known.
 			await addDelivery(store, programme);
 			const again = delivered(await takeOne(store, programme.id, START_MS));
 			equal((await next.run(input({ settlements: [again] })))?.hasNotice, false);

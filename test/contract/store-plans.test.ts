@@ -1,5 +1,6 @@
-// Every query that runs all day, or that a page or a chore makes, is answered along an index on both databases: one
-// table of (query, indexes), over tables that are large enough for the planner to have a choice.
+// Every frequent query, and every query of a page or a chore, must use an index on both databases. The tests
+// are a table of queries with their indexes, over tables that are large enough for the planner to have a
+// choice.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -91,7 +92,7 @@ import { fillTables, LARGE, LARGE_TABLES, PROGRAMMES, ROWS, SMALL } from "../sup
 import { plansOf, type QueryPlan, RememberingDatabase, recordQueries } from "../support/query-plan.ts";
 import { delivered, newConversion, newSecret, retried } from "../support/rows.ts";
 
-/** No query of `run` walks a large table, and together they use the indexes. */
+/** Queries that must not scan a large table, and the indexes that they must use together. */
 type Read = readonly [
 	what: string,
 	indexes: readonly string[],
@@ -189,7 +190,10 @@ const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Fil
 	["one of a programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
 ];
 
-/** Of a programme with half of all rows PostgreSQL may choose another index. */
+/**
+ * Lists for a small and a large programme. For one with half of all rows, PostgreSQL may choose another
+ * index.
+ */
 function ofBoth(
 	what: string,
 	index: string,
@@ -234,7 +238,7 @@ const READS: readonly Read[] = [
 				await setUrl(db, LARGE, "https://shop.example/postback", START_MS);
 				await insertSecret(db, newSecret(LARGE));
 				const failed = await failedWithin(db, LARGE, { fromMs: START_MS - ROWS, untilMs: START_MS }, count);
-				// Here everything is in the queue, whatever its state.
+				// The test data has a queue row for every delivery, even for failed ones.
 				const ids = failed.map(({ id }) => id);
 				await db.deleteFrom("queue").where("id", "in", ids).execute();
 				equal((await requeue(db, LARGE, failed, START_MS))?.length, failed.length);
@@ -314,7 +318,7 @@ const READS: readonly Read[] = [
 			index === "" ? [] : [index],
 			(db) => listConversions(db, { programmeId: LARGE, limit: 50, ...filter }),
 		],
-		// A handful of rows may be read by any index and sorted.
+		// A programme with a few rows may be read with any index and sorted.
 		[
 			`conversions of a small programme: ${what}`,
 			[],
@@ -509,7 +513,9 @@ const READS: readonly Read[] = [
 	],
 ];
 
-/** What the hot writes of a set touch. On SQLite all of them are looked at below. */
+/**
+ * Indexes that the hot writes of a set of moves must use. On SQLite, checkSqliteWrites checks all of them.
+ */
 const MOVES: readonly (readonly [
 	what: string,
 	indexes: readonly string[],
@@ -540,7 +546,10 @@ const MOVES: readonly (readonly [
 ];
 type MovesOf = (known: Conversion) => Step;
 
-/** Of what the engine reads and writes, in a transaction that is rolled back. SQLite has none, ever. */
+/**
+ * States of the planner's statistics for the tables that the engine uses. They are changed in a transaction
+ * that is rolled back. SQLite never has statistics.
+ */
 const STATISTICS: readonly (readonly [which: string, prepare: (trx: Db) => Promise<void>])[] = [
 	["fresh", async () => undefined],
 	[
@@ -557,9 +566,9 @@ eachDatabase("plans", (database) => {
 	before(() => fillTables(database.store));
 
 	for (const [what, indexes, run] of READS) {
-		const along =
-			indexes.length === 0 ? "no table is read from end to end" : `along ${indexes.join(" and ")}`;
-		test(`${what}: ${along}`, () =>
+		const expected =
+			indexes.length === 0 ? "no table is read from end to end" : `uses ${indexes.join(" and ")}`;
+		test(`${what}: ${expected}`, () =>
 			rolledBack(database.store, async (trx) => {
 				const plans = await plansOf(database.kind, trx, (db) => run(db, database.store));
 				checkPlans(plans, indexes);
@@ -568,7 +577,7 @@ eachDatabase("plans", (database) => {
 
 	for (const [what, indexes, status, stepOf] of MOVES) {
 		for (const count of [1, 64]) {
-			test(`${what}, ${count} at once: along ${indexes.join(" and ")}`, async () => {
+			test(`${what}, ${count} at once: uses ${indexes.join(" and ")}`, async () => {
 				const { kind, store } = database;
 				if (kind === "SQLite") return checkSqliteWrites(database);
 				await rolledBack(store, async (trx) => {
@@ -593,7 +602,7 @@ eachDatabase("plans", (database) => {
 		}
 	}
 
-	test("a later page begins where the one before ended, and does not read up to there", async () => {
+	test("a later page begins after the last row of the previous one, and does not read the rows before it", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };
 		for (const filter of [{}, { status: "APPROVED" }] as const) {
@@ -606,7 +615,7 @@ eachDatabase("plans", (database) => {
 		}
 	});
 
-	test("a part of an order id is looked for in the index of trigrams, the newest first", async () => {
+	test("a part of an order id is searched in the trigram index, the newest first", async () => {
 		const { kind, store } = database;
 		const plans = await plansOf(kind, store.db, (db) =>
 			collectMatches(db, { search: readOrderSearch("der 30123") }),
@@ -616,7 +625,7 @@ eachDatabase("plans", (database) => {
 		if (kind === "PostgreSQL") return match(lines, /Bitmap Index Scan on conversions_by_part/);
 		match(lines, /MERGE \(UNION ALL\)[\s\S]*order_search VIRTUAL TABLE INDEX \d+:L/);
 		match(lines, /SEARCH conversions USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/);
-		// Only the few that were found are sorted again.
+		// Only the few rows that were found may be sorted again.
 		doesNotMatch(lines, /(?:VIRTUAL TABLE INDEX|SEARCH conversions)[^\n]*\nUSE TEMP B-TREE/);
 	});
 
@@ -640,9 +649,9 @@ eachDatabase("plans", (database) => {
 				await prepare(trx);
 				const readFirstDue = (db: Db) => store.queue.readFirstDue(db, ALL_SLOTS);
 				const plans = await plansOf(kind, trx, readFirstDue);
-				equal(plans.length, 2, "with its parameters, and for whatever may come");
+				equal(plans.length, 2, "one plan for these parameters, and one for any");
 				for (const plan of plans) checkPlans([plan], ["queue_by_due"]);
-				// Only a plan that was run shows how one programme leads to the next.
+				// Only an executed plan shows how the query steps from one programme to the next.
 				const { db, queries } = recordQueries(trx);
 				equal((await readFirstDue(db)).length, PROGRAMMES);
 				const [query] = queries;
@@ -651,14 +660,14 @@ eachDatabase("plans", (database) => {
 				const reads = rows
 					.map((row) => row["QUERY PLAN"])
 					.filter((line) => / on (?:queue|\w+_by_due)/.test(line));
-				equal(reads.length, 3, "the first programme, the one behind each, and the first row of each");
+				equal(reads.length, 3, "the first programme, the next after each, and the first row of each");
 				for (const line of reads)
 					match(line, /Index Only Scan using queue_by_due .* rows=(?:1|1\.00|0\.99) /);
 			});
 		});
 	}
 
-	test("due rows come in the order of their due time from a long queue, too", async () => {
+	test("due rows of a long queue come in the order of their due time", async () => {
 		const { store } = database;
 		await rolledBack(store, async (trx) => {
 			const { deliveries } = await store.queue.readDue(trx, REQUESTS, START_MS);
@@ -675,7 +684,7 @@ eachDatabase("plans", (database) => {
 	});
 });
 
-/** Every statement of a pass once. */
+/** Runs every statement of a pass once. */
 async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[]): Promise<void> {
 	const { queue } = store;
 	await queue.register(db, 5, 1, START_MS);
@@ -689,7 +698,7 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 		db,
 		requests.map(({ programmeId }) => programmeId),
 	);
-	// Each has an attempt already.
+	// The deliveries are settled as if they had one attempt already.
 	const endings: readonly ((delivery: DueDelivery) => Settlement)[] = [
 		delivered,
 		(delivery) => retried(delivery, START_MS + 60_000),
@@ -697,7 +706,7 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 	];
 	const settlements = endings.map((end, n) => {
 		const delivery = deliveries[n];
-		if (delivery === undefined) throw new Error("too little is due");
+		if (delivery === undefined) throw new Error("too few deliveries are due");
 		return end({ ...delivery, seq: 1 });
 	});
 	equal((await queue.settle(db, settlements)).size, settlements.length);
@@ -711,15 +720,15 @@ function checkPlans(plans: readonly QueryPlan[], indexes: readonly string[]): vo
 	const walks = plans.flatMap((plan) => plan.walks).filter((walk) => LARGE_TABLES.includes(walk));
 	deepEqual(walks, [], lines);
 	const used = plans.flatMap((plan) => plan.indexes);
-	for (const index of indexes) ok(used.includes(index), `not along ${index}:\n${lines}`);
+	for (const index of indexes) ok(used.includes(index), `does not use ${index}:\n${lines}`);
 }
 
-/** For what makes transactions of its own, inside one that is rolled back. */
+/** Returns a store whose transactions run inside `db`, which is a transaction that is rolled back. */
 function within(store: Store, db: Db): Store {
 	return { ...store, db, transact: (work) => work(db), lookAlongIndexes: (look) => look(db) };
 }
 
-/** For what is looked at with an order to the planner: see `Store.lookAlongIndexes`. */
+/** Does the same as `within`, and also makes the planner use indexes, as `Store.lookAlongIndexes` does. */
 function alongIndexes(store: Store, db: Db): Store {
 	return {
 		...within(store, db),
@@ -730,7 +739,10 @@ function alongIndexes(store: Store, db: Db): Store {
 	};
 }
 
-/** The queue's statements do not go through Kysely: all of them are looked at, whatever they are for. */
+/**
+ * Checks all statements of the SQLite queue. They do not go through Kysely, so the recorder does not see
+ * them.
+ */
 async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {
@@ -750,7 +762,7 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 	}
 }
 
-/** Nor do the hot writes'. */
+/** Checks all statements of the hot writes on SQLite, which do not go through Kysely either. */
 async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<void> {
 	const database = new RememberingDatabase(location);
 	try {

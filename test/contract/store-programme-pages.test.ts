@@ -1,5 +1,6 @@
-// What the pages of programmes, people and notices read, on both databases: the right rows, along an index,
-// and nobody left without an owner or without staff however two people press at once.
+// Queries of the pages about programmes, people and notices, on both databases. They return the right rows
+// with an index. Two people who act at once never leave a programme without an owner or the network without
+// staff.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -131,7 +132,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 	test("the network's totals are by currency, status and day of the period, without tests and with callbacks", async () => {
 		const { store } = database;
 		const [one, other] = [await addProgramme(store), await addProgramme(store)];
-		// Behind everything that other tests have recorded.
+		// The time is after everything that other tests have recorded.
 		const nowMs = START_MS + 1_000 * DAY_MS;
 		const today = Math.floor(nowMs / DAY_MS);
 		const at = (daysAgo: number) => ({ created_at_ms: nowMs - daysAgo * DAY_MS });

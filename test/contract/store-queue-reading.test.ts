@@ -1,5 +1,5 @@
-// Reading the queue on both databases: what is due of a programme, in its order and page by page, and when each
-// programme of an engine's slots is next due.
+// Reading the queue on both databases: the due rows of a programme in order and page by page, and the next
+// due time of each programme in an engine's slots.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ eachDatabase("reading what is due", (database) => {
 	const read = (requests: readonly ReadRequest[], nowMs: number) =>
 		database.store.queue.readDue(database.store.db, requests, nowMs);
 
-	test("what is due comes in the order of its due time, up to the limit of each programme", async () => {
+	test("due rows come in the order of their due time, up to the limit of each programme", async () => {
 		const { store } = database;
 		const [first, second] = [await addProgramme(store), await addProgramme(store)];
 		const [, a = 0, b = 0] = await addDeliveries(store, first, START_MS - 1, START_MS - 3, START_MS - 2);
@@ -34,7 +34,7 @@ eachDatabase("reading what is due", (database) => {
 		deepEqual(idsOf(second.id), others);
 	});
 
-	test("many due rows come in order, too, from the front or behind one of them", async () => {
+	test("many due rows come in order, from the front or after a given row", async () => {
 		const { store } = database;
 		const { id: programmeId, ...programme } = await addProgramme(store);
 		const due = Array.from({ length: 40 }, (_, n) => START_MS - ((n * 17) % 20));
@@ -56,7 +56,7 @@ eachDatabase("reading what is due", (database) => {
 		);
 	});
 
-	test("a due delivery brings what is needed to send it, and reading it changes nothing", async () => {
+	test("a due delivery has everything that is needed to send it, and reading it changes nothing", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
@@ -84,7 +84,7 @@ eachDatabase("reading what is due", (database) => {
 		deepEqual(await readAll(store, id), before);
 	});
 
-	test("a target says whether callbacks are failing, and none is read where none is asked for", async () => {
+	test("a target says whether callbacks are failing, and an empty request reads no targets", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		deepEqual(await store.queue.readTargets(store.db, []), []);
@@ -97,11 +97,11 @@ eachDatabase("reading what is due", (database) => {
 		]);
 	});
 
-	test("no requests at all read nothing", async () => {
+	test("an empty list of requests reads nothing", async () => {
 		deepEqual(await read([], START_MS), { deliveries: [], nextDue: [] });
 	});
 
-	test("a programme that gave less than was asked for says when its next row falls due", async () => {
+	test("a programme with fewer due rows than requested returns the due time of its next row", async () => {
 		const { store } = database;
 		const [later, empty, dueToo] = [
 			await addProgramme(store),
@@ -133,14 +133,14 @@ eachDatabase("reading the first due rows", (database) => {
 		return rows.map((row) => ({ ...row })).sort((a, b) => a.programmeId - b.programmeId);
 	};
 
-	test("of an empty queue there is nothing to remember", async () => {
+	test("an empty queue has no first rows", async () => {
 		deepEqual(await read(ALL_SLOTS), []);
 	});
 
-	test("it has the first row of each programme, due or not, of the slots that are asked for and no other", async () => {
+	test("returns the first row of each programme in the requested slots, due or not", async () => {
 		const { store } = database;
 		const programmes = [];
-		// Numbers a slot apart, and programmes between them that are owed nothing.
+		// The ids span more than one round of the slots, and programmes in between have no deliveries.
 		for (let n = 0; n < SLOTS + 3; n++) programmes.push(await addProgramme(store));
 		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
 		if (first === undefined || second === undefined || later === undefined) throw new Error("too few");

@@ -1,4 +1,4 @@
-// Settling on both databases: what each settlement stores, and that it is stored once.
+// Results of attempts on both databases: what each result stores, and that it is stored once.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ const ENDINGS: Readonly<Record<string, (delivery: DueDelivery) => Settlement>> =
 };
 
 eachDatabase("settling", (database) => {
-	test("a delivered one leaves the queue with its attempt on record", async () => {
+	test("a delivered delivery leaves the queue, and its attempt is stored", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
@@ -62,7 +62,7 @@ eachDatabase("settling", (database) => {
 		]);
 	});
 
-	test("a retry goes back with its new due time, counted, and is due then", async () => {
+	test("a retry stays in the queue with its new due time and a counted attempt", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
@@ -77,7 +77,7 @@ eachDatabase("settling", (database) => {
 		deepEqual([again.counted, again.seq], [1, 1]);
 	});
 
-	test("what the shop answered is stored with its attempt, and the last status received stays", async () => {
+	test("the shop's answer is stored with its attempt, and the last received status stays", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
@@ -97,7 +97,7 @@ eachDatabase("settling", (database) => {
 		const timeout = { result: "timeout", httpStatus: null, detail: "TIMEOUT (exchange)" } as const;
 		equal(await settleWith(START_MS, timeout), null);
 		equal(await settleWith(START_MS + 10, { httpStatus: 503, answer: '{"body":"a"}' }), 503);
-		equal(await settleWith(START_MS + 20, timeout), 503, "no answer takes nothing away");
+		equal(await settleWith(START_MS + 20, timeout), 503, "a timeout keeps the last received status");
 		equal(await settleWith(START_MS + 30, { httpStatus: 502, answer: '{"body":"b"}' }), 502);
 		const last = await takeOne(store, programme.id, START_MS + 40);
 		await settle(store, { ...failed(last), attempt: { ...ATTEMPT, ...timeout } } as Settlement);
@@ -109,7 +109,7 @@ eachDatabase("settling", (database) => {
 		);
 	});
 
-	test("error text and answer come back as they were, whatever characters they have", async () => {
+	test("error texts and answers are stored unchanged, with any characters", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const detail = `{"quoted", \\back\\, 'single', NULL, ünï😀,\n\ttab}`;
@@ -134,7 +134,7 @@ eachDatabase("settling", (database) => {
 		}
 	});
 
-	test("one batch may settle in every way there is", async () => {
+	test("one batch may contain every kind of result", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const endings = Object.values(ENDINGS);
@@ -161,7 +161,7 @@ eachDatabase("settling", (database) => {
 		});
 	}
 
-	test("in a batch those that are not in the queue as they were read drop out, and the others are stored", async () => {
+	test("results for rows that have changed since they were read are dropped, and the others of the batch are stored", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [moved = 0, good = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);

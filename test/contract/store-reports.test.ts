@@ -1,5 +1,5 @@
-// Reports of one order in every order of arrival, on both databases: the shop's signed postback counts, whatever a pixel
-// left before it and whenever a pixel comes after it; several at once do it once.
+// Reports of one order, in every order of arrival, on both databases. The shop's signed sale report wins over
+// any pixel call before or after it. Several simultaneous reports count once.
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ import { addProgramme, findConversion } from "../support/rows.ts";
 
 const APPROVAL_DAYS = 300;
 const PARKED_DAYS = 30;
-/** Of a programme as `addProgramme` makes it, but for the windows. */
+/** Terms of the programme that `addProgramme` creates, with other windows. */
 const TERMS: Omit<Terms, "parksPixels"> = {
 	currency: "EUR",
 	currencyDigits: 2,
@@ -69,7 +69,7 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "approve", "reverse", "server", "pixel"],
 ];
 
-/** Null for waiting. */
+/** Returns the act of a step, or null for the step that only waits. */
 function actOf(step: Step, nowMs: number, namesTime: boolean): Act | null {
 	if (step === "wait") return null;
 	if (step === "approve") return { kind: "approve" };
@@ -122,7 +122,10 @@ eachDatabase("reports of one order", (database) => {
 		}
 	}
 
-	/** Every answer, and what is stored and owed in the end, is what the model says. */
+	/**
+	 * Carries out the steps and checks each answer, the stored conversion and the owed events against the
+	 * model.
+	 */
 	async function live(steps: readonly Step[], parksPixels: boolean, namesTime: boolean): Promise<void> {
 		const programme = await openProgramme(parksPixels);
 		const terms = { ...TERMS, parksPixels };
@@ -169,7 +172,7 @@ eachDatabase("reports of one order", (database) => {
 		deepEqual(
 			(await eventsOf(before.id)).map(({ name }) => name),
 			[...(expected.replaced?.events.keys() ?? [])],
-			"what was announced of it stays",
+			"its announced events stay",
 		);
 	}
 
@@ -189,7 +192,7 @@ eachDatabase("reports of one order", (database) => {
 		return results[0];
 	}
 
-	test("the window of a confirmed order counts from the confirmation, parked or not", async () => {
+	test("the approval window of a confirmed order starts at the confirmation, parked or not", async () => {
 		for (const parksPixels of [true, false]) {
 			const programme = await openProgramme(parksPixels);
 			await report(programme, PIXEL);
@@ -212,7 +215,7 @@ eachDatabase("reports of one order", (database) => {
 		["RECORDED", false, "CONFIRMED"],
 		["REJECTED", false, "RECORDED"],
 	] as const) {
-		test(`of many postbacks at once for an order that is ${state} one counts, and its event is owed once`, async () => {
+		test(`of many simultaneous sale reports for an order that is ${state}, one counts and one event is owed`, async () => {
 			const programme = await openProgramme(parksPixels);
 			if (state !== "new") await report(programme, PIXEL);
 			if (state === "EXPIRED") await waitPastIt();
@@ -235,7 +238,7 @@ eachDatabase("reports of one order", (database) => {
 		});
 	}
 
-	test("an expired order is recorded as a conversion of its own, where today's sales are; the expired one stays", async () => {
+	test("a sale report for an expired order creates a new conversion with today's date, and the expired one stays", async () => {
 		const { db } = database.store;
 		const programme = await openProgramme(true);
 		const parked = await report(programme, PIXEL);
@@ -264,13 +267,13 @@ eachDatabase("reports of one order", (database) => {
 			(await listConversions(db, { programmeId: programme.id, limit: 10, ...query })).rows.map(
 				({ order_id }) => order_id,
 			);
-		deepEqual(await listed({}), ["A-1", "A-2", name], "the newest first");
+		deepEqual(await listed({}), ["A-1", "A-2", name], "the newest comes first");
 		deepEqual(await listed({ fromMs: clock.nowMs() }), ["A-1"]);
 		deepEqual(await listed({ beforeMs: clock.nowMs() }), ["A-2", name]);
 		ok(between.conversion.id < conversion.id);
 	});
 
-	test("a postback for an expired order that retention removes at the same moment is recorded, once", async () => {
+	test("a sale report for an expired order that retention removes at the same moment is recorded once", async () => {
 		const { store, rival } = database;
 		const programme = await openProgramme(true);
 		for (let round = 0; round < 10; round++) {
@@ -289,7 +292,7 @@ eachDatabase("reports of one order", (database) => {
 		}
 	});
 
-	test("the window approves nothing that only a pixel has reported", async () => {
+	test("the window does not approve a conversion that only a pixel has reported", async () => {
 		const { store } = database;
 		const programme = await openProgramme(false);
 		const { conversion } = await report(programme, PIXEL);
@@ -298,7 +301,11 @@ eachDatabase("reports of one order", (database) => {
 		await waitPastIt();
 		await approveDue(deps(), never);
 		equal((await row())?.status, "RECORDED");
-		equal((await decide(programme, { move: "approve", decidedBy: "shop" }))?.ok, true, "a person may");
+		equal(
+			(await decide(programme, { move: "approve", decidedBy: "shop" }))?.ok,
+			true,
+			"a person may approve it",
+		);
 	});
 
 	test("events and searches find a pixel's rejected order and the server's sale of it, each under its own ID", async () => {
@@ -325,7 +332,7 @@ eachDatabase("reports of one order", (database) => {
 		);
 	});
 
-	test("whoever reads the events later sees the pixel's amount in what was announced before the confirmation", async () => {
+	test("a later reader of the events sees the pixel's amount in events before the confirmation", async () => {
 		const { store } = database;
 		const programme = await openProgramme(false);
 		const start = await startOfFeed(store);

@@ -22,7 +22,7 @@ import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newSecret } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 
-/** More than the connection pool has, so that some must wait. */
+/** Number of competing requests. It exceeds the size of the connection pool, so that some must wait. */
 const RIVALS = 16;
 const random = createRandom();
 

@@ -1,5 +1,6 @@
-// Engines and the slots that they own, on both databases: who is there, by the database's clock alone; who is ended for
-// its silence; and that of any number who take, give and end at once no two ever own the same slot.
+// Engines and the slots that they own, on both databases. The database's clock decides which engines are
+// alive and which are removed as silent. However many engines take and give up slots at once, no two ever own
+// the same slot.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
@@ -35,7 +36,7 @@ eachDatabase("engines and their slots", (database) => {
 		return engineId;
 	}
 
-	/** In the way of a pass: the fence first. */
+	/** Takes slots as a pass does, which checks the fence first. */
 	const take = (engineId: number, count: number, store = database.store): Promise<number[]> =>
 		store.transact(async (trx) => {
 			ok(await store.queue.beginPass(trx, engineId, null));
@@ -145,7 +146,7 @@ eachDatabase("engines and their slots", (database) => {
 		deepEqual(await take(other, 9), owned.slice(0, 2));
 	});
 
-	// One writer at a time: on SQLite nobody comes between.
+	// The following tests need two writers at once, and SQLite has only one.
 	if (database.kind === "SQLite") return;
 
 	test("a silent engine is not removed during its pass, and nobody waits for it", async () => {
@@ -183,7 +184,11 @@ eachDatabase("engines and their slots", (database) => {
 		await store.transact(async (trx) => {
 			await store.queue.giveUpSlots(trx, mine, owned);
 			equal((await store.queue.takeSlots(trx, mine, 2)).length, 2);
-			deepEqual((await take(other, SLOTS, rival)).length, 4, "those that were free before");
+			deepEqual(
+				(await take(other, SLOTS, rival)).length,
+				4,
+				"only the slots that were free before are taken",
+			);
 		});
 		equal((await take(other, SLOTS, rival)).length, 58);
 	});
@@ -211,7 +216,7 @@ eachDatabase("engines and their slots", (database) => {
 			deepEqual(ended.sort(ascending), silent.toSorted(ascending));
 			const taken = found.flatMap((one) => one.taken);
 			equal(new Set(taken).size, taken.length, "a slot was taken twice");
-			// What each was told is what stands there.
+			// The stored owners must match what each engine was told it had taken.
 			for (const one of found) deepEqual(await ownedBy(store, one.engineId), one.taken.toSorted(ascending));
 			await store.db.updateTable("slots").set({ engine_id: null }).execute();
 		}
@@ -231,7 +236,8 @@ eachDatabase("engines and their slots", (database) => {
 						owner.set(slot, engineId);
 					}
 					deepEqual(await ownedBy(process, engineId), taken);
-					// Before they are given up: from that commit on they may be another's.
+					// The test forgets them before they are given up, because another engine may take them right after
+					// the commit.
 					for (const slot of taken) owner.delete(slot);
 					await give(engineId, taken, process);
 				}

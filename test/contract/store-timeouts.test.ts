@@ -1,5 +1,5 @@
-// What nobody waits for any more ends at the PostgreSQL server, too; and how many connections we have there, and by
-// which name.
+// Statements and transactions whose caller has stopped waiting also end at the PostgreSQL server. The number
+// of our connections there is limited, and each has a name.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,10 +31,10 @@ describe("on the PostgreSQL server's side", () => {
 		});
 	});
 
-	// The limits in the URL go before ours: nobody wants to wait for ten seconds here.
+	// Limits in the URL override ours, so that the tests need not wait for ten seconds.
 	const blocked = [
 		["waits for a lock", "lock_timeout=200", "select * from guarded", "55P03"],
-		["works on and on", "statement_timeout=200", "select pg_sleep(60)", "57014"],
+		["runs too long", "statement_timeout=200", "select pg_sleep(60)", "57014"],
 	] as const;
 	for (const [what, limit, statement, code] of blocked) {
 		test(`a statement that ${what} is ended by the server, and the caller may retry`, async () => {
@@ -57,7 +57,7 @@ describe("on the PostgreSQL server's side", () => {
 			const silent = store.transact((trx) => sql`select pg_sleep(60)`.execute(trx));
 			ok(isDatabaseUnavailable(await silent.catch(asIs)));
 			await sql`select 1`.execute(store.db);
-			// Neither the ROLLBACK nor the next query has waited behind the silent one, which is at it still.
+			// The ROLLBACK and the next query did not wait for the silent statement, which is still running.
 			const { rows } = await sql`select pg_terminate_backend(pid) as ended from pg_stat_activity
 				where application_name = 'ringback-timeouts' and query like '%pg_sleep(60)%' and state = 'active'`.execute(
 				onlooker.db,

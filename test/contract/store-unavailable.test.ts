@@ -1,5 +1,5 @@
-// A database that goes away is told from one that refuses: only then does trying again help, and only then does
-// the API answer 503 instead of 500.
+// A database that is unavailable is distinguished from one that refuses a statement. Only in the first case
+// does a retry help, and only then does the API answer 503 instead of 500.
 
 import { equal, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -27,7 +27,7 @@ test("a connection that breaks between two queries of a transaction counts as un
 			const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
 			const pid = rows[0]?.pid ?? 0;
 			await sql`select pg_terminate_backend(${pid}, 5000)`.execute(rival.db);
-			// The word of it has arrived here before this turn of the event loop ends.
+			// After this turn of the event loop the client has noticed that its connection is closed.
 			await new Promise((resolve) => setImmediate(resolve));
 			await sql`select 1`.execute(trx);
 		});
@@ -68,7 +68,7 @@ async function onPostgres(check: (database: TestDatabase) => Promise<void>): Pro
 	}
 }
 
-/** What a transaction fails with. */
+/** Returns the error that the transaction fails with. */
 function failIn(database: TestDatabase, work: (trx: Db) => Promise<unknown>): Promise<unknown> {
 	return database.open().transact(work).catch(asIs);
 }

@@ -1,5 +1,5 @@
-// Notifications on both databases: which engine gets which, and that a lost one ends in a recheck. And closing a store, which
-// never takes for ever.
+// Notifications on both databases: which engine gets which, and that a lost one leads to a recheck. Closing a
+// store always comes to an end, too.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -40,12 +40,12 @@ eachDatabase("the word that something is due", (database) => {
 		const hasChanged = () => store.queue.hasChangedElsewhere();
 		try {
 			const write = (one: Store) => one.transact((trx) => insertProgramme(trx, newProgramme()));
-			equal(hasChanged(), false, "nothing was missed before the first look");
+			equal(hasChanged(), false, "nothing has changed before the first check");
 			await write(store);
 			await other.db.selectFrom("programmes").select("id").execute();
 			equal(hasChanged(), false);
 			await write(other);
-			// On PostgreSQL there is NOTIFY, and nothing to ask.
+			// PostgreSQL uses NOTIFY, so there is nothing to poll.
 			deepEqual([hasChanged(), hasChanged()], [kind === "SQLite", false]);
 			await write(other);
 			await write(store);
@@ -57,7 +57,10 @@ eachDatabase("the word that something is due", (database) => {
 
 	if (database.kind === "SQLite") return;
 
-	/** Two processes that listen; the second announces, and sends to these programmes itself. */
+	/**
+	 * Opens two processes that listen. The second one announces, and its engine sends to the programmes in
+	 * `held`.
+	 */
 	async function listenTwice(t: TestContext, held: readonly number[] = []) {
 		const stores = [openPostgresAt(database.location), openPostgresAt(database.location)] as const;
 		const [there, here] = [listen(stores[0]), listen(stores[1], held)];
@@ -78,7 +81,7 @@ eachDatabase("the word that something is due", (database) => {
 		equal(await there.next(), "recheck");
 		announcing.announceDue({ programmeIds: [], dueAtMs: START_MS });
 		announcing.announceChange(5);
-		equal(await there.next(), "change 5", "nothing is due, and nobody is told");
+		equal(await there.next(), "change 5", "an empty list of due programmes is not announced");
 	});
 
 	test("thousands of due programmes are announced in portions, each once, with a due time that is not too late", async (t) => {
@@ -91,9 +94,9 @@ eachDatabase("the word that something is due", (database) => {
 		const told = new Map<number, number>();
 		while (told.size < ids.length) {
 			const word = await there.next();
-			if (typeof word === "string") throw new Error(`${word} instead of what is due`);
+			if (typeof word === "string") throw new Error(`${word} came instead of due programmes`);
 			for (const id of word.programmeIds) {
-				equal(told.has(id), false, `${id} was told twice`);
+				equal(told.has(id), false, `${id} was announced twice`);
 				told.set(id, word.dueAtMs);
 			}
 		}
@@ -107,7 +110,8 @@ eachDatabase("the word that something is due", (database) => {
 		announcing.announceDue({ programmeIds: [301, 302], dueAtMs: START_MS });
 		announcing.announceDue({ programmeIds: [302, 402, 301], dueAtMs: START_MS });
 		deepEqual(await there.next(), { programmeIds: [402], dueAtMs: START_MS });
-		// A change is told to all: a request may be on its way from wherever the slot was before.
+		// A change is announced to all processes, because the previous owner of the slot may still be sending a
+		// request.
 		announcing.announceChange(302);
 		equal(await there.next(), "change 302");
 	});
@@ -152,7 +156,7 @@ eachDatabase("the word that something is due", (database) => {
 
 	test("a notification that failed is replaced by a recheck as soon as the database is back", async (t) => {
 		const clock = createClock();
-		// Before the server's own: a function of this name of ours.
+		// The search path makes PostgreSQL find our function of the same name before its own pg_notify.
 		const url = `${database.location}?options=${encodeURIComponent("-c search_path=public,pg_catalog")}`;
 		const store = openPostgresAt(url, {}, { clock });
 		const there = listen(database.rival);
@@ -169,12 +173,12 @@ eachDatabase("the word that something is due", (database) => {
 		await until(() => clock.waitingTimers > 0);
 		await sql`drop function public.pg_notify(text, text)`.execute(database.store.db);
 		await clock.moveBy(1_000);
-		while ((await there.next()) !== "recheck"); // What the tests before it have said may still come.
+		while ((await there.next()) !== "recheck"); // Notifications of earlier tests may still arrive.
 	});
 
 	test("a commit without an answer causes a recheck here and elsewhere, and a transaction that was rolled back does not", async (t) => {
 		const { there, here, announcing: store } = await listenTwice(t);
-		// The server ends the connection when it comes to the commit.
+		// The server ends the connection during the commit.
 		await sql`create function end_it() returns trigger language plpgsql
 			as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'`.execute(database.store.db);
 		await sql`create constraint trigger ended after insert on programmes deferrable initially deferred
@@ -191,7 +195,11 @@ eachDatabase("the word that something is due", (database) => {
 		store.announceChange(1);
 		deepEqual([await there.next(), await here.next(), await here.next()], Array(3).fill("change 1"));
 		await rejects(sell(() => undefined));
-		deepEqual(here.waiting, ["recheck"], "at once: the way by the database may be cut");
+		deepEqual(
+			here.waiting,
+			["recheck"],
+			"the own process rechecks at once, because the database may be unreachable",
+		);
 		equal(await there.next(), "recheck");
 		await sql`drop function end_it cascade`.execute(database.store.db);
 	});
@@ -206,7 +214,7 @@ for (const kind of DATABASE_KINDS) {
 	});
 }
 
-// On PostgreSQL the pool sees to it: whoever waits for a connection is refused when the wait times out.
+// PostgreSQL needs no such test, because its pool rejects a query whose wait for a connection times out.
 test("queries that wait when a SQLite store closes come to an end", async () => {
 	const database = await createTestDatabase("SQLite");
 	const store = database.open();
@@ -222,7 +230,10 @@ test("queries that wait when a SQLite store closes come to an end", async () => 
 
 type Word = Owed | "recheck" | `change ${number}`;
 
-/** What a listener has heard, one call after the other; it sends to these programmes itself. */
+/**
+ * Collects the notifications that a listener receives, in order. Its engine sends to the programmes in `held`
+ * itself.
+ */
 function listen(store: Store, held: readonly number[] | "all" = "all") {
 	const waiting: Word[] = [];
 	const stop = store.onDue({

@@ -1,5 +1,6 @@
-// The ends of windows on PostgreSQL: as fast whatever its statistics say, and shared by the workers that are there. With
-// statistics from a time when a status was rare, a plan may be good for a handful of rows and take minutes for many.
+// The ends of windows on PostgreSQL. Ending them is fast whatever the planner's statistics say, and several
+// workers share the work. With statistics from a time when a status was rare, a plan may suit a few rows and
+// take minutes for many.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,12 +17,15 @@ import { createMigratedDatabase } from "../support/test-database.ts";
 
 const FINISHED_ROWS = 5_000;
 const OPEN_ROWS = 15_000;
-/** What a batch holds. */
+/** Number of conversions in a batch. */
 const BATCH_ROWS = 500;
-/** W11 asks for 100 ms with a million open conversions. A machine that runs tests is busy; a bad plan took minutes. */
+/**
+ * Maximum duration of a batch. Workload W11 allows 100 ms with a million open conversions. The limit here is
+ * larger because machines that run tests are busy, and a bad plan took minutes.
+ */
 const BATCH_LIMIT_MS = 3_000;
 
-/** One after the other, over the same rows. */
+/** States of the statistics, which are tested one after the other over the same rows. */
 const STATISTICS = [
 	["wrong", null],
 	["missing", sql`delete from pg_statistic where starelid = 'conversions'::regclass`],
@@ -40,12 +44,12 @@ describe("windows that end, on PostgreSQL", () => {
 	before(async () => {
 		database = await createMigratedDatabase("PostgreSQL");
 		store = database.open();
-		// Only the test analyses.
+		// Only the test may update the statistics.
 		await sql`alter table conversions set (autovacuum_enabled = false)`.execute(store.db);
 	});
 	after(() => database.remove());
 
-	/** When it was analysed only a handful was open. */
+	/** Fills the table. Its statistics are from a time when only five conversions were open. */
 	async function fill(status: Status): Promise<void> {
 		const { db } = store;
 		await sql`truncate conversions, moves, events, deliveries, queue`.execute(db);
@@ -58,17 +62,20 @@ describe("windows that end, on PostgreSQL", () => {
 
 	for (const [status, ended, endWindows] of WINDOWS) {
 		for (const [statistics, prepare] of STATISTICS) {
-			test(`a batch of ${status} ones is ended in time with statistics that are ${statistics}`, async () => {
+			test(`a batch of ${status} conversions ends in time with ${statistics} statistics`, async () => {
 				await (prepare === null ? fill(status) : prepare.execute(store.db));
 				const plans = await store.transact((trx) =>
 					plansOf("PostgreSQL", trx, (db) => endOneBatch(endWindows, within(store, db))),
 				);
 				const ofConversions = plans.filter(({ lines }) => /\bon conversions\b/.test(lines.join("\n")));
-				ok(ofConversions.length >= 3, "whether any has ended, which have, and their change");
+				ok(
+					ofConversions.length >= 3,
+					"one query finds whether any window has ended, one reads them, and one changes them",
+				);
 				for (const { walks, lines } of ofConversions) {
 					const text = lines.join("\n");
 					equal(walks.includes("conversions"), false, text);
-					// Sorting means that every open row is read for the sake of five hundred.
+					// A sort would mean that every open row is read to find five hundred.
 					equal(/\bSort\b/.test(text), false, text);
 				}
 				const startedAt = performance.now();
@@ -78,13 +85,13 @@ describe("windows that end, on PostgreSQL", () => {
 			});
 		}
 
-		test(`three workers share the ${status} ones: each does a good part, and nothing is done twice`, async () => {
+		test(`three workers share the ${status} conversions, and no conversion is moved twice`, async () => {
 			await sql`truncate moves`.execute(store.db);
 			const cutoff = sql<number>`(select id from conversions where status = ${status} order by id offset 9000 limit 1)`;
 			await sql`delete from conversions where id >= ${cutoff}`.execute(store.db);
 			const workers = [store, database.open(), database.open()];
 			const done = await Promise.all(workers.map((worker) => endWindows(depsOf(worker), () => false)));
-			// Whoever finds what is left in another's hands is done; the last few may wait for the next look.
+			// A worker ends when others have locked all remaining rows, so a few may be left for the next run.
 			const rest = await endWindows(depsOf(store), () => false);
 			equal(
 				done.reduce((sum, count) => sum + count, rest),
@@ -106,7 +113,7 @@ function depsOf(store: Store) {
 	return { store, clock: createClock(), random: createRandom() };
 }
 
-/** All of it in the one transaction of `db`. */
+/** Returns a store that does everything in the one transaction `db`. */
 function within(store: Store, db: Db): Store {
 	return {
 		...store,
@@ -124,7 +131,7 @@ async function endOneBatch(endWindows: typeof approveDue, store: Store): Promise
 	return endWindows(depsOf(store), () => asked++ > 0);
 }
 
-/** Many at once, each with an order of its own. */
+/** Inserts many conversions in one statement, each with its own order id. */
 async function copyConversions(db: Db, programmeId: number, status: Status, rows: number): Promise<void> {
 	const isOpen = status === "RECORDED" || status === "PARKED";
 	const {

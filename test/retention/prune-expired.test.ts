@@ -1,5 +1,5 @@
-// What pixels reported and nobody confirmed does not stay for ever: it goes with its history, and takes nothing with
-// it that a listener, a list or a later postback relies on.
+// Conversions that pixels reported and nobody confirmed are removed with their history after some time.
+// Nothing is removed that a listener, a list or a later sale report relies on.
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -20,7 +20,7 @@ import { addProgramme, newConversion } from "../support/rows.ts";
 
 const CUTOFF_MS = START_MS;
 const OLD_MS = CUTOFF_MS - 1;
-/** What a batch holds. */
+/** Number of rows in a batch. */
 const BATCH_ROWS = 500;
 const never = () => false;
 
@@ -31,7 +31,7 @@ const MOVE_TO = { RECORDED: "record", PARKED: "park", EXPIRED: "expire" } as con
 const clock = createClock();
 const deps = { clock, random: createRandom() };
 
-/** As the server's postback does. */
+/** Records the order again in place of the expired conversion, as the shop's sale report does. */
 async function renew(store: Store, trx: Db, known: Conversion): Promise<void> {
 	const { status: _, created_at_ms: __, updated_at_ms: ___, ...sale } = newConversion(known.programme_id);
 	const named = { ...sale, order_id: known.order_id, event_type: known.event_type };
@@ -48,7 +48,10 @@ eachDatabase("retention of expired conversions", (database) => {
 		programme = await addProgramme(database.store);
 	});
 
-	/** Parked and expired by pixels, or reported by the server, each with its history. */
+	/**
+	 * Adds conversions with their history. RECORDED ones come from the shop's server, and the others from
+	 * pixels.
+	 */
 	async function addAll(added: readonly [orderId: string, status: Added, endedAtMs?: number][]) {
 		return database.store.transact(async (trx) => {
 			const rows: Conversion[] = [];
@@ -203,7 +206,7 @@ eachDatabase("retention of expired conversions", (database) => {
 
 	test("an export continues after a row that was removed meanwhile, and writes no line twice", async () => {
 		const { store } = database;
-		// A page of the export is a thousand rows: its last is the sixth from the oldest.
+		// A page of the export has a thousand rows. The removed conversion is the last row of the first page.
 		await addAll(Array.from({ length: 5 }, (_, n) => [`oldest ${n}`, "RECORDED"]));
 		await add("removed", "EXPIRED");
 		await addAll(Array.from({ length: 999 }, (_, n) => [`sale ${n}`, "RECORDED"]));

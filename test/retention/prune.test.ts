@@ -339,7 +339,7 @@ eachDatabase("retention", (database) => {
 	});
 });
 
-/** Which deliveries still have what. */
+/** Returns the ids of the deliveries that still have a delivery row, an event, attempts or a queue row. */
 async function remaining({ db }: Store) {
 	const numbers = (rows: readonly { id: number }[]) => [...new Set(rows.map(({ id }) => id))];
 	return {

@@ -31,7 +31,7 @@ test("after retention the file shrinks in steps that a stop can end, and all sto
 		);
 	for (let made = 0; made < OLD_CALLS; made += 500) await calls(500, START_MS - 1);
 	await calls(100, START_MS);
-	// What is stored is in the log first.
+	// New rows are in the write-ahead log first, and the checkpoint moves them to the file.
 	await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
 	const size = () => statSync(database.location).size;
 	const grownTo = size();
