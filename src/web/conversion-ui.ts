@@ -1,4 +1,5 @@
-// What several pages show of conversions and callbacks: words, cells, the banner of trouble, charts.
+// Parts that several pages use to show conversions and callbacks: words, cells, the banner for failing
+// callbacks, and charts.
 
 import { type AttemptOutcome, explainAttempt } from "../callbacks/attempt-cause.ts";
 import { explainFailure } from "../callbacks/failure-cause.ts";
@@ -38,7 +39,7 @@ export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 	import: "import",
 };
 
-/** Recorded or decided on the word of a pixel alone, which anyone can call. */
+/** Tells whether only a pixel has reported the conversion. Anyone can call a pixel. */
 export function isUnconfirmed(conversion: Conversion): boolean {
 	const { status } = conversion;
 	return isByPixelAlone(knownOrderOf(conversion)) && status !== "PARKED" && status !== "EXPIRED";
@@ -50,12 +51,12 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 	window: "automatically",
 };
 
-/** PAYMENT_FAILED → Payment failed. */
+/** Returns the word as pages show it, such as "Payment failed" for PAYMENT_FAILED. */
 export function titleCase(word: Reason | EventType): string {
 	return ui.capitalise(word.toLowerCase().replaceAll("_", " "));
 }
 
-// How a conversion is shown in a list: its order, its status and what comes of it, who decided and why.
+// Cells of a conversion in a list: the order, the status, the next step, or who decided and why.
 
 const STATUS_TONES: Readonly<Partial<Record<Status, ui.Tone>>> = {
 	RECORDED: "info",
@@ -68,13 +69,16 @@ export function statusBadge(status: Status): Html {
 	return ui.badge(STATUS_TONES[status] ?? "plain", STATUS_WORDS[status]);
 }
 
-/** `back`: the list that it stands in, where that is not its programme's. */
+/**
+ * `back` is the address of the list that shows the cell, or undefined for the unfiltered list of the
+ * programme.
+ */
 export function orderCell(conversion: Conversion, programmeId: string, back: string | undefined): Html {
 	const { event_type: eventType, source, test } = conversion;
-	// A test that was sent from Integration came from nowhere else: one word says both.
+	// A test from the Integration page has the source "test", which the mark "Test" already says.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
 	const href = withQuery(conversionPath(programmeId, conversion.public_id), { back });
-	// Long ids are cut with an ellipsis where there is no room; the whole one is in its title.
+	// Long ids are cut with an ellipsis if there is no room. The title has the whole id.
 	return html`<a class="order-id mono" href="${href}" title="${showOrderId(conversion.order_id)}">${showOrderId(conversion.order_id)}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
@@ -85,7 +89,7 @@ export function statusCell(conversion: Conversion): Html {
 	return html`${statusBadge(conversion.status)}${next === null ? null : html`<span class="secondary nowrap">${next}</span>`}`;
 }
 
-/** What happens by itself, or who decided and why. */
+/** Describes what will happen automatically, or who decided and why. */
 function nextStep(conversion: Conversion): Html | null {
 	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
 	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
@@ -95,13 +99,14 @@ function nextStep(conversion: Conversion): Html | null {
 	return html`${why}${DECIDER_WORDS[decidedBy]}`;
 }
 
-/** Above boxes to tick, one that ticks them all. It needs scripts, and shows only with them. */
+/**
+ * A box above the boxes of the rows, which selects all of them. It needs scripts, and is hidden without them.
+ */
 export function selectAll(name: string): Html {
 	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
 }
 
-// A delivery's state in a few words, the same wherever a delivery shows: in lists, on its own page, beside a test
-// and on the page of its conversion.
+// The state of a delivery in a few words. All pages that show deliveries use the same words.
 
 export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
 	pending: "Pending",
@@ -130,7 +135,7 @@ function stateBadge({ state, attempts }: DeliveryProgress): Html {
 	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
 }
 
-/** With what a person did: sent it again, or set it aside after it failed. */
+/** Shows the state, and whether a person sent the callback again or set it aside after it failed. */
 export function stateCell(delivery: DeliveryProgress): Html {
 	const isSetAside = delivery.setAside === 1 && delivery.test === 0;
 	const done = [delivery.run > 1 ? "resent by hand" : [], isSetAside ? "set aside" : []].flat().join(", ");
@@ -143,7 +148,9 @@ export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number)
 	return ui.timeTag(dueAtMs);
 }
 
-/** The last HTTP status received, and what happened since where a later attempt got none. */
+/**
+ * Shows the last HTTP status received. If a later attempt got no answer, it also shows what happened then.
+ */
 export function lastAnswer({
 	lastHttpStatus,
 	lastAttempt,
@@ -157,7 +164,7 @@ export function lastAnswer({
 	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
 }
 
-/** The columns of every list of callbacks; a list takes those that it has room for. */
+/** Returns the columns for lists of callbacks. Each list chooses those that it has room for. */
 export function deliveryColumns(programmeId: string, nowMs: number, back?: string) {
 	return {
 		event: {
@@ -181,16 +188,20 @@ export function deliveryColumns(programmeId: string, nowMs: number, back?: strin
 	} as const satisfies Readonly<Record<string, ui.Column<ListedDelivery>>>;
 }
 
-// Callbacks that fail, in words: the banner on every page of a programme, and the pieces that other pages share with it.
+// Messages about failing callbacks: the banner on every page of a programme, and parts that other pages share
+// with it.
 
-/** Where it stands, also while there is none: pages that are live push it. */
+/**
+ * Id of the element that contains the banner. The element is there even without a banner, because live pages
+ * update it.
+ */
 export const TROUBLE_TARGET = "trouble-live";
 
-/** Null while callbacks work, and while a failure is only watched. */
+/** Returns null while callbacks work, or while a failure is not serious yet. */
 export function troubleBanner(
 	trouble: PresentTrouble | null,
 	programmeId: string,
-	/** Whoever may not put it right is told what is wrong, and not what to do. */
+	/** True if the reader may fix the problem. Only then the banner says what to do. */
 	mayIntegrate: boolean,
 ): Html | null {
 	if (trouble === null || !trouble.isSerious) return null;
@@ -202,7 +213,7 @@ export function troubleBanner(
 </div></section>`;
 }
 
-/** When, which order, why: with a link to the very callback. */
+/** Says when the last callback failed, for which order and why, with a link to the callback. */
 export function lastFailure(notice: ShownNotice, programmeId: string): Html {
 	const { cause } = explainFailure(notice);
 	const when = notice.last_failed_at_ms === null ? null : html` ${ui.timeTag(notice.last_failed_at_ms)}`;
@@ -226,25 +237,28 @@ export function countUndelivered(number: number): string {
 	return ui.countUpTo(number, MAX_COUNTED_UNDELIVERED);
 }
 
-/** What a form did that works in batches, such as "being sent again", and how many are left for the next time. */
+/**
+ * Describes what a form did that works in batches, such as "being sent again", and how many callbacks are
+ * left.
+ */
 export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number) {
 	if (count === 0 && isAll) return ["info", none] as const;
 	const rest = isAll || left <= 0 ? "" : ` ${callbacksAre(left)} left: press the button again.`;
 	return ["good", `${callbacksAre(count)} ${done}.${rest}`] as const;
 }
 
-/** "1 callback is", "2 callbacks are". */
+/** Returns "1 callback is", "2 callbacks are" and so on. */
 export function callbacksAre(callbacks: number, noun = "callback"): string {
 	return `${ui.countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
 }
 
-// A chart with the table it is drawn from. Without scripts, and for those who cannot see it, the table is the chart.
+// A chart with a table of its values. The table serves readers without scripts and screen readers.
 
 export interface ChartSeries {
 	label: string;
 	/** A variable of the style sheet (--chart-good and so on), which has a colour for each theme. */
 	colour: "good" | "bad" | "warn" | "info" | "plain";
-	/** One for each label on the axis. */
+	/** One value for each day. */
 	values: readonly number[];
 }
 
@@ -254,7 +268,7 @@ interface ChartView {
 	/** Days as YYYY-MM-DD. */
 	days: readonly string[];
 	series: readonly ChartSeries[];
-	/** What stands in its place while every value is zero. */
+	/** Content to show instead of the chart if every value is zero. */
 	empty: Content;
 }
 

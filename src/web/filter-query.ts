@@ -1,5 +1,5 @@
-// A list's filters and pages as they stand in its address. What is not understood there is told at its field, and
-// nothing is listed: the whole list would be taken for the answer.
+// Filters and pages of a list in the address of the page. An invalid filter is reported at its field, and
+// nothing is listed, because an unfiltered list could be mistaken for the filtered one.
 
 import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
@@ -10,15 +10,18 @@ import { withQuery } from "./paths.ts";
 import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
 
 export interface ReadFilters<Query> {
-	/** What is understood. */
+	/** Valid filters. */
 	query: Query;
-	/** By field: what is wrong with it, and what to do. */
+	/** Messages about invalid filters, by field. */
 	problems: Readonly<Record<string, string>>;
-	/** By field, as it stands in the address. */
+	/** Texts of the address by field, valid or not. */
 	typed: Readonly<Record<string, string>>;
 }
 
-/** Every field of the schema is optional, and its error is the sentence at the field. An empty one is left out. */
+/**
+ * Reads the filters. Every field of the schema is optional, and its error message is shown at the field.
+ * Empty fields are ignored.
+ */
 function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilters<Query> {
 	const typed = Object.fromEntries(
 		[...new URLSearchParams(search)].filter(([, value]) => value.trim() !== ""),
@@ -34,18 +37,18 @@ function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilte
 
 /** A list of which an address shows one page. */
 export interface PagedList {
-	/** Which list it is, and whose: see domain/cursor. */
+	/** Name of the list with its owner, which binds the cursor to this list. See domain/cursor. */
 	name: string;
 	path: string;
-	/** As it stands in the address, with the cursor. */
+	/** Query of the address, with the cursor. */
 	query: Readonly<Record<string, string | undefined>>;
-	/** Which part of the query the cursor is. */
+	/** Name of the cursor in the query. */
 	cursorName: string;
-	/** Where on the page the list is: "#deliveries". */
+	/** Fragment of the address if the list is one section of the page, such as "#deliveries". */
 	hash?: string;
 }
 
-/** Undefined for the first page, which is also what a cursor shows that no list of ours wrote. */
+/** Returns undefined for the first page, and for a cursor that this list did not write. */
 export function cursorOf(seal: CursorSeal, { name, query, cursorName }: PagedList): Cursor | undefined {
 	return readCursor(seal, name, query[cursorName]);
 }
@@ -66,10 +69,10 @@ export function pagesOf(
 	};
 }
 
-/** A filter as a list declares it, once: what the address may say, and the field in which people say it. */
+/** A filter of a list: the values that are valid in the address, and the field of the form. */
 export interface Filter<Value> {
 	schema: z.ZodType<Value>;
-	/** `zone`: whose days the address speaks of, if it says so. */
+	/** Returns the field of the form. `zone` is the time zone in the address, if there is one. */
 	field(own: {
 		name: string;
 		id: string;
@@ -89,7 +92,7 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 	const schema = z.object(Object.fromEntries(schemas)) as unknown as z.ZodType<QueryOf<Filters>>;
 	return {
 		read: (search: string) => readFilters(schema, search),
-		/** `prefix`: before the ids, where other forms of the page have fields of these names. */
+		/** Returns the fields of the form. `prefix` makes their ids unique on a page with other forms. */
 		fields(
 			{ typed, problems }: ReadFilters<unknown>,
 			names: readonly (keyof Filters & string)[],
@@ -108,7 +111,7 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 	};
 }
 
-/** `any`: what the field says while the filter is not set. */
+/** A filter with a list of values. `any` is the label if no value is chosen. */
 export function choice<const Value extends string>(
 	label: string,
 	any: string,
@@ -122,18 +125,18 @@ export function choice<const Value extends string>(
 	};
 }
 
-/** Brought along in the address alone, such as where a page went on. */
+/** A filter without a field, which is only in the address, such as a cursor. */
 export const UNSEEN: Filter<string> = { schema: z.string(), field: () => null };
 
-/** Judged by the intake's own rule: what cannot be there cannot be looked for. */
+/** A whole order id. An id that the API would refuse is refused here as well, because it cannot exist. */
 export const WHOLE_ORDER: Filter<string> = {
 	schema: z.string().superRefine(refineOrderId),
 	field: (own) => textField({ ...own, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
 };
 
 /**
- * Any part of an order id, or a conversion id. White space at its ends is not part of it: people paste it along, and no
- * order id begins or ends with it. The field has the width that is left.
+ * Any part of an order id, or a conversion id. White space at the ends is removed, because people paste it by
+ * accident and no order id starts or ends with it. The field fills the remaining width.
  */
 export const PART_OF_ORDER: Filter<string> = {
 	schema: z
@@ -157,7 +160,7 @@ function refineOrderId(text: string, context: z.RefinementCtx): void {
 	if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
 }
 
-/** In place of the rows where a filter is not understood: the whole list would be taken for the answer. */
+/** Message instead of the rows if a filter is invalid. */
 export function notUnderstood(text: Content, action?: Content): Html {
 	return emptyState({ title: "This filter is not understood", text, action });
 }
@@ -165,11 +168,14 @@ export function notUnderstood(text: Content, action?: Content): Html {
 export interface Pages {
 	newestHref: string | null;
 	olderHref: string | null;
-	/** What this page shows, in words. */
+	/** Description of the rows on this page, such as "50 shown". */
 	shown: string;
 }
 
-/** The links of a list that does not fit onto one page. One that is read from its beginning has its own words. */
+/**
+ * Links to the first and the next page, or null if the list fits on one page. The two labels can be changed
+ * for lists that do not start with the newest row.
+ */
 export function pager(
 	{ newestHref, olderHref, shown }: Pages,
 	[newest, older]: readonly [string, string] = ["Newest", "Older"],
@@ -184,7 +190,7 @@ export function pager(
 	}</span></nav>`;
 }
 
-/** One field that finds something by its name or id. */
+/** A form with one field, which searches by name or id. */
 export function searchBar(bar: {
 	action: string;
 	label: string;
@@ -210,13 +216,16 @@ export function searchBar(bar: {
 
 export const MAX_SEARCH_LENGTH = 100;
 
-/** A GET form: filters are part of the address, so that they can be shared and gone back to. */
+/** A GET form, so that the filters are part of the address, which can be shared and bookmarked. */
 export function filterBar(bar: {
 	action: string;
 	label: string;
-	/** Always there: the search. */
+	/** Search field, which is always visible. */
 	search?: Content;
-	/** Beside a search, folded away on narrow screens: they would fill one before the first row. */
+	/**
+	 * Other fields. Next to a search field they are folded on narrow screens, because they would fill the
+	 * screen.
+	 */
 	fields: Content;
 	clearHref?: string;
 	send?: string;

@@ -1,5 +1,5 @@
-// Numbers as the reader of a page writes them: grouped, and with the decimal sign of their language. They stand in every
-// piece of a page, and only the request knows whose page it is: so the language goes along with the request.
+// Formats numbers in the language of the reader, with its grouping and decimal sign. Every part of a page
+// needs them, and only the request knows its reader, so an AsyncLocalStorage carries the language.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -10,12 +10,18 @@ interface Writing {
 
 const ENGLISH = "en-GB";
 const present = new AsyncLocalStorage<Writing>();
-/** Making one takes longer than many a page. Browsers send what they like, so that not all are kept. */
+/**
+ * Cache of formats by language, because creating one can take longer than rendering a page. Its size is
+ * limited, because browsers may send any text as a language.
+ */
 const writings = new Map<string, Writing>();
 const MAX_WRITINGS = 100;
 const english = writingOf(ENGLISH);
 
-/** `languages`: the one a reader chose, or what their browser sends as Accept-Language. */
+/**
+ * Runs `make` in a language. `languages` is the language that the reader chose, or the Accept-Language of
+ * their browser.
+ */
 export function inLanguage<Made>(languages: string | undefined, make: () => Made): Made {
 	return present.run(languages === undefined ? english : writingOf(languages), make);
 }
@@ -36,34 +42,34 @@ function formatOf(language: string): Intl.NumberFormat {
 	try {
 		return new Intl.NumberFormat([language, ENGLISH], { numberingSystem: "latn" });
 	} catch {
-		// Not a language: browsers send what they like.
+		// The text is not a language.
 		return new Intl.NumberFormat(ENGLISH);
 	}
 }
 
-/** In sentences: "5,000", "99.9". */
+/** Formats a number, such as "5,000" or "99.9". */
 export function count(value: number): string {
 	return (present.getStore() ?? english).whole.format(value);
 }
 
-/** "1 row", "40,000 rows". */
+/** Returns a number with its noun, such as "1 row" or "40,000 rows". */
 export function countOf(value: number, noun: string, plural = `${noun}s`): string {
 	return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** Of what is counted so far and no further: "100+". */
+/** Formats a number that was counted only up to `most`, such as "100+". */
 export function countUpTo(value: number, most: number): string {
 	return value < most ? count(value) : `${count(most)}+`;
 }
 
-/** Digits and a point as they are stored: never through a number, which would round them. */
+/** Formats a stored decimal. It is not converted to a number, which would round it. */
 export function decimal(value: string): string {
 	const { whole, decimalSign } = present.getStore() ?? english;
 	const [before = "", ...after] = value.split(".");
 	return [whole.format(BigInt(before)), ...after].join(decimalSign);
 }
 
-/** Spreadsheets expect semicolons between columns where decimals have a comma. */
+/** Tells whether decimals have a comma. Spreadsheets then expect semicolons between columns. */
 export function hasDecimalComma(): boolean {
 	return (present.getStore() ?? english).decimalSign === ",";
 }

@@ -106,5 +106,5 @@ async function importHistory(page: Page): Promise<void> {
 
 async function uploadHistoryAgain(page: Page): Promise<void> {
 	await uploadHistory(page);
-	await page.getByText("Nothing to do").waitFor();
+	await page.getByText("There is nothing to do").waitFor();
 }

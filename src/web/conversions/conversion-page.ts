@@ -1,4 +1,4 @@
-// A conversion's own page: what it is, what happened to it, what the shop was told, and what can be done now.
+// The page of a conversion: its facts, its history, the callbacks that were sent, and the buttons to decide.
 
 import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
@@ -45,7 +45,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	if (conversion === undefined) return answerError(c, "not_found");
 	const moves = await listMoves(store.db, conversion.id);
 	const deliveries = await listDeliveriesOfConversion(store.db, conversion.id);
-	// The list that it was opened from.
+	// The address of the list from which the page was opened.
 	const back = ownPath(c.req.query("back")) ?? undefined;
 	const { event, state, attempts, answer, next, when } = deliveryColumns(programmeId, clock.nowMs());
 	const title = `Order ${showOrderId(orderIdOf(conversion))}`;
@@ -88,7 +88,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	});
 }
 
-/** For staff, of any programme. */
+/** Changes the partner of a conversion. This is for staff, in any programme. */
 export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { db } = deps.store;
 	const [conversion] = await findManyByPublicId(db, [c.req.param("conversionId") ?? ""]);
@@ -105,7 +105,10 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	return leadTo(c, conversionPath(programme.public_id, id), text);
 }
 
-/** Why the shop was told nothing: because there was nothing to tell, or for want of what is needed to tell it. */
+/**
+ * Explains why no callback was sent. Either there was nothing to announce, or the Postback URL or the signing
+ * secret was missing.
+ */
 function explainSilence({ status, source }: Conversion, moves: readonly HistoryMove[], href: string): Html {
 	const reasons: readonly (readonly [isIt: boolean, text: string])[] = [
 		[
@@ -143,7 +146,7 @@ function actionsOf(c: WebContext, { public_id: id, status }: Conversion, list: s
 	})}</div>`;
 }
 
-/** The contract says nothing about differing amounts: the server's counts, and we show both. */
+/** The contract has no rule for differing amounts. The server's amount counts, and the page shows both. */
 function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currency }: Conversion): Content {
 	if (pixelValue === null || pixelValue === basket_value) return null;
 	return ui.message(
@@ -171,7 +174,10 @@ function factsOf(conversion: Conversion): readonly Fact[] {
 	];
 }
 
-/** Whether anybody but a browser stands behind it: what to look at before approving by hand. */
+/**
+ * Says whether the shop's server has confirmed the sale, which people should check before they approve it by
+ * hand.
+ */
 function confirmation(conversion: Conversion): readonly Fact[] {
 	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
 	const term = "Confirmed by the shop's server";
@@ -197,7 +203,7 @@ function outlook(conversion: Conversion): readonly Fact[] {
 	return [["Decided", by], ...(reason === null ? [] : [["Reason", titleCase(reason)] as const])];
 }
 
-/** When, what, by whom, why. */
+/** Shows when the status changed, to which status, by whom and why. */
 function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
 	const { imported_decision_at_ms: decidedAtMs } = conversion;
 	// The time of an import is not the time of the decision.
@@ -232,7 +238,9 @@ function sentenceFor(move: HistoryMove): string {
 	}
 }
 
-/** A shop's people see their colleagues' names; who it was in the review team is the network's own business. */
+/**
+ * Names the person who decided. A shop sees the names of its own people, but not those of the review team.
+ */
 function whoDecided(move: HistoryMove, reader: Standing): string {
 	if (move.person_email !== null && (reader === "staff" || move.person_kind === "shop")) {
 		return ` · ${move.person_email}`;

@@ -1,5 +1,5 @@
-// The list of conversions, a programme's and that of all of them, and a conversion's own page: what is found, what each
-// says, and what decisions do. What it looks like is seen in test/browser.
+// Tests the list of conversions, of one programme and of all of them, and the page of a conversion. The tests
+// in test/browser check how these pages look.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ function formOf(fields: Record<string, string>, conversions: readonly Conversion
 	return form;
 }
 
-test("filters, search and order are part of the address, and say which conversions are listed and exported", async (t) => {
+test("filters, search and sorting in the address select the conversions that are listed and exported", async (t) => {
 	const { owner, base, add } = await openShop(t);
 	match((await owner.open(base)).text, /No conversions yet[\s\S]*\/integration"/);
 	const rows: readonly (readonly [string, Partial<Conversion>])[] = [
@@ -74,7 +74,7 @@ test("filters, search and order are part of the address, and say which conversio
 	match(sorted, new RegExp(`href="${base}/export\\.csv\\?status=RECORDED&amp;sort=basket-desc"`));
 });
 
-test("a page goes on where the one before ended, however the list is sorted", async (t) => {
+test("the next page continues after the previous one in every sort order", async (t) => {
 	const { site, owner, base, add } = await openShop(t);
 	for (let index = 0; index < 60; index++)
 		await add({ order_id: `A-${index}`, basket_value: `${(index * 7) % 60}.00` });
@@ -91,7 +91,7 @@ test("a page goes on where the one before ended, however the list is sorted", as
 	}
 });
 
-test("spaces that a page would draw as plain ones are written out wherever an order id is shown", async (t) => {
+test("unusual spaces in an order id are shown as code points", async (t) => {
 	const { owner, base, add } = await openShop(t);
 	const noBreak = await add({ order_id: "A\u00a01" });
 	const double = await add({ order_id: "A  1" });
@@ -104,13 +104,13 @@ test("spaces that a page would draw as plain ones are written out wherever an or
 	] as const) {
 		const { text } = await owner.open(`${base}/${public_id}`);
 		ok(text.includes(`Order ${shown}`) && text.includes(`<code>${shown}</code>`), text);
-		ok(text.includes(`data-copy="${copied}"`), "what is copied is the order id itself");
+		ok(text.includes(`data-copy="${copied}"`), "the copy button copies the order id unchanged");
 	}
 });
 
-test("days are those of the zone that comes with them, and of UTC where none does", async (t) => {
+test("days are in the time zone that the address names, or in UTC if it names none", async (t) => {
 	const { owner, base, add } = await openShop(t);
-	// In Berlin the clocks are put back on 25 October: that day has 25 hours.
+	// In Berlin the clocks are put back on 25 October, so that day has 25 hours.
 	await add({ order_id: "first of 25", created_at_ms: Date.UTC(2026, 9, 24, 22, 30) });
 	await add({ order_id: "last of 25", created_at_ms: Date.UTC(2026, 9, 25, 22, 30) });
 	await add({ order_id: "first of 26", created_at_ms: Date.UTC(2026, 9, 25, 23, 30) });
@@ -126,7 +126,7 @@ test("days are those of the zone that comes with them, and of UTC where none doe
 	match(text, /export\.csv\?from=2026-10-25&amp;to=2026-10-25&amp;zone=Europe%2FBerlin/);
 });
 
-test("a filter that is not understood is told at its field, and nothing is listed, exported or decided", async (t) => {
+test("an invalid filter is reported at its field, and nothing is listed, exported or decided", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const secret = await add({ order_id: "SECRET-ORDER" });
 	const staff = await site.signIn(await site.addStaff());
@@ -159,7 +159,7 @@ test("a filter that is not understood is told at its field, and nothing is liste
 	equal((await read(secret)).status, "RECORDED");
 });
 
-test("a row and the line above it say what there is, in which status, and what it comes to without tests", async (t) => {
+test("rows show status and amounts, and the line above adds them up without tests", async (t) => {
 	const { site, owner, base, add } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	await add({ order_id: "waiting", basket_value: "234.50", commission: "98.76", network_fee: "30.86" });
@@ -197,7 +197,7 @@ test("a row and the line above it say what there is, in which status, and what i
 	match(plain((await staff.open("/conversions")).text), /3 conversions ?Basket 300 JPY.*Basket 239\.50 EUR/);
 });
 
-test("staff see the conversions of all programmes or of one, and nobody else does", async (t) => {
+test("only staff can list the conversions of all programmes", async (t) => {
 	const { site, owner, programme, add } = await openShop(t, MARKUP);
 	const other = await site.addProgramme("Other");
 	await add({ order_id: "old", created_at_ms: START_MS - 40 * DAY_MS });
@@ -224,7 +224,7 @@ for (const [decision, reason, from, to] of [
 	["reject", "FRAUD", "RECORDED", "REJECTED"],
 	["reverse", "RETURN", "APPROVED", "REVERSED"],
 ] as const) {
-	test(`an owner can ${decision} one from the list and from its page, is asked first where it cannot be undone; twice changes nothing`, async (t) => {
+	test(`an owner can ${decision} a conversion once, from the list and from its page, with a question first if it cannot be undone`, async (t) => {
 		const { owner, base, add, read, audit } = await openShop(t);
 		const one = await add({ order_id: "one", status: from });
 		const two = await add({ order_id: "two", status: from });
@@ -243,7 +243,7 @@ for (const [decision, reason, from, to] of [
 					answer.text,
 					new RegExp(`<h1>Re\\w+ order ${conversion.order_id}\\?</h1>[\\s\\S]*This cannot be undone`),
 				);
-				ok(answer.text.includes(`href="${back.replaceAll("&", "&amp;")}"`), "the way back");
+				ok(answer.text.includes(`href="${back.replaceAll("&", "&amp;")}"`), "the link back to the list");
 				const hidden = [...answer.text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
 				const asked = Object.fromEntries(hidden.map(([, name, value]) => [name, value]));
 				answer = await owner.submit(`${base}/decide`, asked);
@@ -267,7 +267,7 @@ for (const [decision, reason, from, to] of [
 	});
 }
 
-test("several ticked are one question with the money and what is left out, then done and back on the list", async (t) => {
+test("several selected conversions are decided after one question, which shows the sums and what is left out", async (t) => {
 	const { site, owner, base, add, read, audit } = await openShop(t);
 	const two = [
 		await add({ order_id: "one", basket_value: "700.00", commission: "52.50" }),
@@ -301,10 +301,10 @@ test("several ticked are one question with the money and what is left out, then 
 	for (const conversion of two) equal((await read(conversion)).status, "REJECTED");
 	equal((await read(foreign)).status, "RECORDED");
 	equal((await audit()).length, 3);
-	deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), [], "without a job");
+	deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), [], "no job was created");
 });
 
-test("all that match are frozen at that moment, previewed and decided in batches", async (t) => {
+test("deciding all that match stores the matches of that moment, previews them and decides them in batches", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const rows: Conversion[] = [];
 	for (let index = 0; index < 120; index++)
@@ -329,12 +329,12 @@ test("all that match are frozen at that moment, previewed and decided in batches
 	await workOff(site);
 	const done = (await owner.open(job)).text;
 	match(plain(done), /120 conversions decided/);
-	match(done, new RegExp(`href="${base}\\?orderId=bulk"`), "the way back");
+	match(done, new RegExp(`href="${base}\\?orderId=bulk"`), "the link back to the list");
 	for (const conversion of rows) equal((await read(conversion)).status, "REJECTED");
 	for (const conversion of others) equal((await read(conversion)).status, "RECORDED");
 });
 
-test("staff reject in the review team's name, one, several of any programmes or all of one; and neither approve nor reverse", async (t) => {
+test("staff can only reject, in the name of the review team, one conversion, several of any programmes or all of one", async (t) => {
 	const { site, base, add, read, audit } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const one = await add({ order_id: "one" });
@@ -369,7 +369,7 @@ test("staff reject in the review team's name, one, several of any programmes or 
 	}
 });
 
-test("a decision that is refused says what to do in plain words, leads back and changes nothing", async (t) => {
+test("a refused decision explains what to do, leads back to the list and changes nothing", async (t) => {
 	const { site, owner, base, add, read, audit } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	const rejected = await add({ order_id: "rejected", status: "REJECTED" });
@@ -399,14 +399,14 @@ test("a decision that is refused says what to do in plain words, leads back and 
 	for (const conversion of [one, foreign]) equal((await read(conversion)).status, "RECORDED");
 	deepEqual(await audit(), []);
 	const elsewhere = { decision: "approve", conversion: one.public_id, back: "https://evil.example/" };
-	equal((await owner.submit(`${base}/decide`, elsewhere)).location, base, "only paths of our own");
+	equal((await owner.submit(`${base}/decide`, elsewhere)).location, base, "only our own paths are accepted");
 	doesNotMatch((await owner.open(`${base}/${one.public_id}?back=//evil.example`)).text, /evil/);
 	const unknown = await owner.open(`${base}/cnv_00000000000000000000000000`);
 	const theirs = await owner.open(`${base}/${foreign.public_id}`);
 	deepEqual([theirs.status, theirs.text], [404, unknown.text]);
 });
 
-test("a conversion's page tells the whole story: a pixel that parked, expired or stood alone, and what the server said then", async (t) => {
+test("the page of a conversion shows what the pixel and the server reported, and what was decided", async (t) => {
 	const { site, programme, owner, base } = await openShop(t);
 	const say = async (
 		orderId: string,
@@ -455,11 +455,11 @@ test("a conversion's page tells the whole story: a pixel that parked, expired or
 		plain(text),
 		/Waits for the shop&#39;s server to confirm it.*Confirmed by.*by the review team: Self referral/,
 	);
-	doesNotMatch(text, /rita@|name="decision"/, "who it was, and what can be done no more");
+	doesNotMatch(text, /rita@|name="decision"/, "neither the name of the reviewer nor a button to decide");
 	match((await staff.open(parked)).text, /rita@network\.example/);
 });
 
-test("the page of an imported conversion says where it was decided, when, and that nobody was told", async (t) => {
+test("the page of an imported conversion says where and when it was decided, and that no callback was sent", async (t) => {
 	const { site, programme, base, owner } = await openShop(t);
 	const header = "programme,order_id,status,sold_at,decided_at,amount,reason";
 	const line = `${programme.public_id},OLD-1,rejected,2025-02-01,2025-02-09,20,FRAUD`;
@@ -470,7 +470,7 @@ test("the page of an imported conversion says where it was decided, when, and th
 	match(text, /Imports send no callbacks/);
 });
 
-test("why nothing was sent for a conversion is said on its page", async (t) => {
+test("the page of a conversion explains why no callback was sent", async (t) => {
 	const { site, owner, base, add } = await openShop(t, MARKUP);
 	for (const [status, moves, sentence] of [
 		["PARKED", ["park"], /Parked and expired conversions send no callbacks/],

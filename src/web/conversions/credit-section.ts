@@ -1,5 +1,5 @@
-// Who brought a sale: on a conversion's own page, with the reason in plain words. Staff may change it until somebody has
-// decided about the money.
+// The section of a conversion's page that names the partner who brought the sale, and why. Staff may change
+// the partner until the conversion is decided.
 
 import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
@@ -16,7 +16,7 @@ import { type Content, type Html, html } from "../ui.ts";
 export const ASSIGN_FORM = declareForm({
 	partner: { label: "Partner's name or ID", hint: "Leave empty for nobody." },
 	reason: {
-		// The bar above, which decides, has a field of this name.
+		// The form with the decisions already has a field with the id "reason".
 		id: "assign-reason",
 		label: "Reason for the change",
 		isRequired: true,
@@ -25,7 +25,7 @@ export const ASSIGN_FORM = declareForm({
 	},
 });
 
-/** Nothing where the programme credits nobody. */
+/** Returns null if the programme credits no partners and the conversion has no credit. */
 export async function creditSection(
 	c: WebContext,
 	{ store: { db } }: PageDeps,
@@ -63,7 +63,10 @@ function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
 	return isStaff ? html`<a href="${earningsPath(id)}">${name}</a>` : name;
 }
 
-/** No credit is made before the shop's server has spoken, nor for what was there before. */
+/**
+ * Explains why the conversion has no credit. Credits are given only when the shop's server has reported the
+ * sale, and not for older sales.
+ */
 function whyNotYet(conversion: Conversion): string {
 	if (isByPixelAlone(knownOrderOf(conversion)))
 		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
@@ -86,7 +89,7 @@ const REASONS = {
 	NOT_CREDITING: "The programme does not credit partners.",
 } as const satisfies Partial<Record<CreditWord | typeof NOT_CREDITING, string>>;
 
-/** The reasons by the word that the API answers. */
+/** The same sentences by the word that the API returns. */
 export const CREDIT_SENTENCES: ReadonlyMap<string, string> = new Map(Object.entries(REASONS));
 
 type Why = (
@@ -96,7 +99,7 @@ type Why = (
 	isStaff: boolean,
 ) => Content;
 
-/** The row of the table in domain/credit, in plain words. */
+/** The reason for each outcome in domain/credit, with details of the conversion. */
 const WHY: Readonly<Record<CreditWord, Why>> = {
 	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>

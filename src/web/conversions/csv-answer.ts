@@ -77,7 +77,7 @@ export function streamText(
 			},
 			cancel: end,
 		},
-		// Nothing is made before it is asked for.
+		// Without a buffer, nothing is made before the client asks for it.
 		{ highWaterMark: 0 },
 	);
 }

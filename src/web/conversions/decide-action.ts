@@ -1,6 +1,7 @@
-// Deciding on the pages: the bar with the reason and the buttons, the same on every list and on a conversion's own page,
-// and what it does. One conversion is approved at once; what cannot be undone, and several together, after a question. All
-// that the filters of a programme's list find become a job, which shows first what it would do.
+// Decisions on pages. Lists and the page of a conversion share the bar with the reason and the buttons. A
+// single conversion is approved at once. Other decisions, and decisions about several conversions, need a
+// confirmation. Deciding everything that matches the filters of a programme's list creates a job, which shows
+// a preview first.
 
 import * as z from "zod";
 import {
@@ -34,12 +35,14 @@ export function deciderOf(c: WebContext): Decider {
 	return { ...actor, side: sideOf(actor.kind) };
 }
 
-/** Which buttons a reader gets; with a status, those that can do something to a conversion that has it. */
+/**
+ * Returns the decisions that the reader may make. With a status, only those that are possible in this status.
+ */
 export function movesFor(standing: Standing, status?: Status): readonly DecisionMove[] {
 	if (!grants(standing, "decide")) return [];
 	const side = sideOf(standing === "staff" ? "staff" : "shop");
 	return DECISION_MOVES.filter((move) => {
-		// With any reason, because whether one is given is not the question yet.
+		// Any reason will do, because this only asks whether the side may make the decision.
 		const mayDecide = judgeDecision(side, move, "OTHER").ok;
 		return mayDecide && (status === undefined || judgeMove(status, move).kind === "apply");
 	});
@@ -72,15 +75,18 @@ const FORM = z.object({
 	decision: z.string().catch(""),
 	reason: z.string().catch(""),
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
-	/** Everything that the filters of the list find, ticked or not. */
+	/** "yes" to decide everything that matches the filters of the list, selected or not. */
 	all: z.literal("yes").optional().catch(undefined),
-	/** The page that it was sent from: a list with its filters, or a conversion's own. */
+	/** Address of the page with the form, which is a list with its filters or the page of a conversion. */
 	back: z.string().optional().catch(undefined),
-	/** Said by the page that asked. */
+	/** "yes" if the form comes from the confirmation page. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
 
-/** For a programme's people and staff below the programme; for staff below all conversions, whatever programmes they are of. */
+/**
+ * Handles the form of a programme's list, and of the list of all programmes. The latter is for staff, and may
+ * contain conversions of several programmes.
+ */
 export async function decide(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
 	const programme: Programme | undefined = c.get("programme");
@@ -113,7 +119,7 @@ interface Asked {
 	reason: string;
 }
 
-/** Null for a filter that is not understood: it lists nothing, and nothing is what it finds. */
+/** Creates the job. Returns null if a filter is invalid, because such a list shows no conversions. */
 async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
 	const search = back.replace(/^[^?]*/, "");
 	const { query, problems, filter } = await readList(deps.store.db, programme, search);
@@ -127,7 +133,7 @@ async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, as
 	);
 }
 
-/** Asked on a page of its own, because it cannot be undone, and with scripts off as well. */
+/** Shows the confirmation as a page of its own, so that it works without scripts. */
 function showQuestion(
 	c: WebContext,
 	{ move, reason }: Asked,

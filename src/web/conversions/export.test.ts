@@ -21,7 +21,7 @@ function countQueries(onQuery: () => void): KyselyPlugin {
 
 const CLOCK = { after: () => () => undefined };
 
-test("the export holds every column, defuses formulas, and marks its encoding", async (t) => {
+test("the export has every column, defuses formulas and marks its encoding", async (t) => {
 	const { owner, base, add } = await openShop(t);
 	await add({
 		order_id: '=HYPERLINK("https://evil.example")',
@@ -51,7 +51,7 @@ test("the export holds every column, defuses formulas, and marks its encoding", 
 	equal(lines.length, 4);
 });
 
-test("for whoever writes dates as in Europe it has semicolons, decimal commas and times that they read; and it can come back", async (t) => {
+test("with a European language the export has semicolons, decimal commas and readable times, and can be uploaded again", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({
 		order_id: "A;1",
@@ -76,14 +76,14 @@ test("for whoever writes dates as in Europe it has semicolons, decimal commas an
 	equal((await read(one)).status, "APPROVED");
 });
 
-test("the export's first bytes are the byte order mark", async (t) => {
+test("the export starts with the byte order mark", async (t) => {
 	const { site, programme } = await openShop(t);
 	const stream = streamText(exportConversions(site.store.db, { programmeId: programme.id }), CLOCK);
 	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
 	deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
 });
 
-test("days are looked for once in an export, however many pages it has", async (t) => {
+test("the range of days is searched once for an export, however many pages it has", async (t) => {
 	const { site, programme } = await openShop(t);
 	const rows = 8_000;
 	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
@@ -100,11 +100,13 @@ test("days are looked for once in an export, however many pages it has", async (
 	const range = { programmeId: programme.id, fromMs: 1_001 * 60_000, beforeMs: 7_001 * 60_000 };
 	let lines = 0;
 	for await (const text of exportConversions(db, range)) lines += text.split("\r\n").length - 1;
-	equal(lines - 1, 6_000, "and a header");
-	// Two borders by halving, a first and a last id for each, and three statements for each of six pages.
+	equal(lines - 1, 6_000, "the rows without the header");
+	// Each end of the range takes a binary search with a first and a last id. Each of the six pages takes three
+	// statements.
 	ok(queries <= 2 * (Math.ceil(Math.log2(rows)) + 1 + 2) + 6 * 3, `${queries} queries`);
 
-	// More than are counted for a list one by one: it has the overview's count and sums.
+	// The list has too many conversions to count them one by one, so it shows the count and the sums of the
+	// overview.
 	const owner = await site.signIn(await site.addOwner(programme));
 	const list = async (query: string) => {
 		const { text } = await owner.open(`/programmes/${programme.public_id}/conversions${query}`);
@@ -115,7 +117,7 @@ test("days are looked for once in an export, however many pages it has", async (
 	match((await list("?eventType=SALE")) ?? "", /^More than 5,000 conversions/);
 });
 
-test("20,000 rows are streamed: the first bytes come before the rest is read, memory stays flat, each row comes once", async (t) => {
+test("an export of 20,000 rows is read page by page as the client reads it, in small parts, with each row once", async (t) => {
 	const { site, programme } = await openShop(t);
 	const rows = 20_000;
 	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
@@ -131,7 +133,7 @@ test("20,000 rows are streamed: the first bytes come before the rest is read, me
 		exportConversions(site.store.db.withPlugin(counter), { programmeId: programme.id }),
 		CLOCK,
 	);
-	equal(queries, 0, "nothing is read before somebody asks");
+	equal(queries, 0, "nothing is read before the client reads");
 	const reader = stream.getReader();
 	const first = await reader.read();
 	match(new TextDecoder().decode(first.value), /orderId,/);
@@ -140,7 +142,7 @@ test("20,000 rows are streamed: the first bytes come before the rest is read, me
 	ok(queries <= 3, `${queries} queries for the first page`);
 	const afterFirstPage = queries;
 	await new Promise((resolve) => setImmediate(resolve));
-	equal(queries, afterFirstPage, "nobody reads ahead of a reader that waits");
+	equal(queries, afterFirstPage, "no page is read ahead of the client");
 	const seen = new Set<string>();
 	let mostBytes = 0;
 	for (;;) {
@@ -154,7 +156,7 @@ test("20,000 rows are streamed: the first bytes come before the rest is read, me
 	ok(mostBytes < 300_000, `a piece of ${mostBytes} bytes`);
 });
 
-test("a reader that goes away ends the reading", async (t) => {
+test("the export stops reading when the client disconnects", async (t) => {
 	const { site, programme, add } = await openShop(t);
 	await add();
 	const lines = exportConversions(site.store.db, { programmeId: programme.id });
@@ -170,7 +172,7 @@ test("a reader that goes away ends the reading", async (t) => {
 	equal(isOver, true);
 });
 
-test("a reader that takes nothing for two minutes is cut off, and not with the look of a whole file", async (t) => {
+test("a client that reads nothing for two minutes is cut off with an error, so that the file does not look complete", async (t) => {
 	const { site, programme, add } = await openShop(t);
 	await add();
 	const waits: { delayMs: number; run(): void; isCancelled: boolean }[] = [];
@@ -203,7 +205,7 @@ test("a reader that takes nothing for two minutes is cut off, and not with the l
 	equal((await lines.next()).done, true);
 });
 
-test("a person has two files at a time and the third is told so; all together have sixteen", async (t) => {
+test("a person can download two files at a time, and all people together sixteen", async (t) => {
 	const { site, programme, owner, base, add } = await openShop(t);
 	await add();
 	const app = createApp(site.deps);
@@ -218,7 +220,7 @@ test("a person has two files at a time and the third is told so; all together ha
 	const third = await start(owner.cookies);
 	equal(third.status, 429);
 	match(await third.text(), /Too many files at once[\s\S]*Wait until one has finished/);
-	match(await first.text(), /order/, "one that is read to its end gives its place back");
+	match(await first.text(), /order/, "a file that is read to its end frees its place");
 	await second.body?.cancel();
 	const others = [owner];
 	while (others.length < CLASSES.exports.atOnce / CLASSES.exports.atOncePerClient) {

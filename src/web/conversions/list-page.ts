@@ -1,6 +1,6 @@
-// The page "Conversions", the same for everybody: a programme's own sales for its people and staff, below /programmes;
-// and for staff those of all programmes, below /conversions. Filters above, what they find in all, a row each with a box
-// to tick, a bar that stays in sight with the buttons that decide, and pages.
+// The page "Conversions". Below /programmes it lists the sales of one programme, for its people and for
+// staff. Below /conversions it lists the sales of all programmes, for staff only. It has filters, totals,
+// rows with a box to select them, and a bar with the buttons to decide.
 
 import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
@@ -32,15 +32,15 @@ import {
 	type Totals,
 } from "./list-query.ts";
 
-/** Two screens: enough to decide about, quick to read. */
+/** Number of rows on a page, about two screens. */
 const PAGE_ROWS = 50;
 
-/** The list as a file: the same filters and order, every row. */
+/** Sends the list as a file, with the same filters and order, and with every row. */
 export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
 	const filters = await readList(store.db, programme, new URL(c.req.url).search);
-	// The page that says which filter is not understood: a file of everything would be taken for the answer.
+	// The page says which filter is invalid. An unfiltered file could be mistaken for the filtered one.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
 	const namesPartners = programme.credits_partners === 1;
@@ -96,7 +96,10 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	});
 }
 
-/** The heading of a column: sorts by it, the largest or latest first, and pressed again the other way round. */
+/**
+ * Returns the link in a column's heading. It sorts by the column, the largest or latest first, and the next
+ * time the other way round.
+ */
 function sortLink(
 	{ path, filters: { query } }: ConversionList,
 	by: "recorded" | "sale" | "basket",
@@ -114,7 +117,7 @@ async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): 
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
 	const page = await listConversions(deps.store.reader, { ...filter, sort: sortOf(query), ...request });
 	const shown = page.isPartial
-		? `${page.rows.length} found so far. Go on to look further.`
+		? `${page.rows.length} found so far. Open the next page to search further.`
 		: `${page.rows.length} on this page`;
 	const words = query.sort === undefined ? (["Newest", "Older"] as const) : (["First", "Next"] as const);
 	const pages = pager(pagesOf(deps, list, page, shown), words);
@@ -144,7 +147,7 @@ async function renderRows(
 		stacks: true,
 	});
 	if (moves.length === 0) return html`${table}${pages}`;
-	// A job is of one programme: it is made on that programme's own page.
+	// A job belongs to one programme, so it is created on that programme's list.
 	const hasMore = own !== null && (totals.count > rows.length || !totals.isAll);
 	return ui.postForm({
 		action: `${list.path}/decide`,
@@ -311,12 +314,17 @@ function nothingFound(
 				: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;
 	return ui.emptyState({
 		title: isPartial ? "None found so far" : isFiltered ? "No conversion matches" : "No conversions yet",
-		text: isPartial ? "Many orders had to be looked at. Look further, or narrow the filters." : text,
+		text: isPartial
+			? "Many orders had to be searched. Open the next page to search further, or narrow the filters."
+			: text,
 		...(isPartial ? {} : { action: ui.linkButton(look) }),
 	});
 }
 
-/** Also without scripts: what is ticked besides does not matter then. */
+/**
+ * A box to decide everything that matches. It also works without scripts, and then the boxes of the rows do
+ * not count.
+ */
 function allBox({ isAll, count }: Totals): Html {
 	const all = isAll ? `all ${ui.count(count)}` : "all";
 	return html`<label class="check"><input type="checkbox" name="all" value="yes"><span>Select ${all} that match the filters</span></label>`;

@@ -1,5 +1,5 @@
-// The filters of the page "Conversions" as they stand in its address, what the store is asked for, and what it all comes
-// to.
+// Reads the filters of the page "Conversions" from its address, converts them for the database, and computes
+// the totals of the matching conversions.
 
 import * as z from "zod";
 import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
@@ -33,7 +33,10 @@ import { ALL_CONVERSIONS_PATH, conversionsPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
-/** The ways to sort, as the address names them, and the words for them. The newest recorded first has no name. */
+/**
+ * Sort orders by their names in the address, with their words on the page. The default is the newest first
+ * and has no name.
+ */
 export const SORTS = {
 	"recorded-asc": { by: "recorded", direction: "asc", words: "the oldest first" },
 	"sale-desc": { by: "sale", direction: "desc", words: "the latest sale first" },
@@ -45,7 +48,7 @@ export const SORTS = {
 type SortName = keyof typeof SORTS;
 export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
-/** The rule of From and To, and of every chart and total: said on each of these pages. */
+/** Explains the filters From and To, charts and totals. All these pages show it. */
 export const BY_DAY = "The day is the one on which a conversion was recorded here or imported.";
 
 export function day(label: string): Filter<string> {
@@ -54,16 +57,17 @@ export function day(label: string): Filter<string> {
 		field: ({ zone = "", ...own }) =>
 			ui.textField({
 				...own,
-				// A browser shows no day that is none, and complains about it.
+				// Browsers do not show an invalid day, and warn about it.
 				value: own.error === undefined ? own.value : "",
-				// Whose day it is, for whoever has no scripts or came by somebody else's link: the script hides one's own.
+				// The time zone is for readers without scripts or with somebody else's link. The script hides it if
+				// it is the reader's own.
 				label: html`${label}<span class="zone-mark"> (${isTimeZone(zone) ? zone : "UTC"})</span>`,
 				type: "date",
 			}),
 	};
 }
 
-/** Whose days they are. One that is not known here is UTC, as the fields then say. */
+/** Time zone of the days. An unknown one counts as UTC, and the fields then show UTC. */
 export const ZONE: Filter<string | undefined> = {
 	schema: z.string().refine(isTimeZone).optional().catch(undefined),
 	field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
@@ -74,7 +78,7 @@ const FILTERS = declareFilters({
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
-	/** Which day is meant: that of the recording unless told. */
+	/** Time to which From and To apply. By default this is the time of recording. */
 	dates: choice("Dates", "Recorded or imported", ["sale"], () => "Sold"),
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	partner: {
@@ -82,30 +86,37 @@ const FILTERS = declareFilters({
 		field: (own) =>
 			ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
 	},
-	/** Hidden until they are asked for. */
+	/** Tests are hidden by default. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
 	zone: ZONE,
-	/** Chosen at the head of a column; stays when a filter is changed. */
+	/** Sort order, which is chosen in the heading of a column and stays when a filter is changed. */
 	sort: {
 		schema: z.enum(SORT_NAMES).optional().catch(undefined),
 		field: ({ name, value }) =>
 			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
 	},
-	/** Where the page before ended. One that no list of ours wrote begins at the beginning. */
+	/** Position of the page in the list. With an invalid cursor, the list starts at the beginning. */
 	cursor: UNSEEN,
 });
 
 type ListQuery = ReturnType<typeof FILTERS.read>["query"];
 
 export interface ReadList extends ReadFilters<ListQuery> {
-	/** What the store is asked for, once nothing is wrong. */
+	/** Filter for the database. It is used only if there are no problems. */
 	filter: ConversionFilter;
 }
 
-/** Each is a stretch of an index that the list walks side by side with the others. */
+/**
+ * Maximum number of partnerships that a filter may match. The list reads a separate range of an index for
+ * each of them.
+ */
 const MAX_PARTNERSHIPS = 100;
 
-/** Of a programme, or for staff of all: over these there is an index for when they were recorded, and for nothing else. */
+/**
+ * Reads the filters of a programme's list, or of the list of all programmes if it is null. The latter cannot
+ * be filtered by the time of the sale, because the only index over all programmes is by the time of
+ * recording.
+ */
 export async function readList(db: Db, programme: Programme | null, search: string): Promise<ReadList> {
 	const read = FILTERS.read(search);
 	const { partner, dates } = read.query;
@@ -136,18 +147,21 @@ export async function readList(db: Db, programme: Programme | null, search: stri
 	};
 }
 
-/** The filters for an address: a time zone only with the days that it is for. */
+/** Returns the filters for an address. The time zone is included only if there are days. */
 export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
 	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
 }
 
-/** Sales of a partner are listed by the time of the sale, whoever's programme it is. */
+/**
+ * Returns the sort order that is used. The sales of a partner are always sorted by the time of the sale. The
+ * list of all programmes is otherwise sorted by the time of recording.
+ */
 function judgeSort({ partner, sort }: ListQuery, programme: Programme | null): SortName | undefined {
 	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
 	return programme === null && sort !== "recorded-asc" ? undefined : sort;
 }
 
-/** Of a programme, or for staff of all. */
+/** Returns the address of the programme's list, or of the list of all programmes. */
 export function listPath(programme: Programme | null | undefined): string {
 	return programme == null ? ALL_CONVERSIONS_PATH : conversionsPath(programme.public_id);
 }
@@ -156,12 +170,12 @@ export function sortOf({ sort }: ListQuery): ConversionSort {
 	return sort === undefined ? NEWEST_FIRST : SORTS[sort];
 }
 
-/** The last day is included. */
+/** Converts the filters for the database. The last day is included. */
 function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
 	const { from, to, zone = "UTC", test } = query;
 	const fromMs = from === undefined ? undefined : dayStartMs(from, zone);
 	const beforeMs = to === undefined ? undefined : dayEndMs(to, zone);
-	// Whoever looks for an order finds it, test or not.
+	// A search for an order also finds tests.
 	const showsTests = test === "all" || (test === undefined && query.orderId !== undefined);
 	return {
 		programmeId,
@@ -173,18 +187,18 @@ function toConversionFilter(programmeId: number | undefined, query: ListQuery): 
 	};
 }
 
-// What the conversions that a filter finds come to, added up from the rows if they are not too many. Otherwise the
-// overview's count is taken where the filter asks for no more than it knows.
+// Totals of the conversions that match a filter. They are added up from the rows if there are not too many.
+// Otherwise the counts of the overview are used, if they can answer the filter.
 
 export interface Totals extends Sums {
-	/** How many, tests included; more than that where not all are counted. */
+	/** Number of conversions with tests. If `isAll` is false, there are more. */
 	count: number;
 	isAll: boolean;
 }
 
 interface Sums {
 	tests: number;
-	/** By currency, without tests, on which no money hangs. Empty where there are too many to be added up. */
+	/** Sums by currency without tests. Empty if there are too many conversions to add them up. */
 	sums: readonly CurrencySum[];
 }
 
@@ -192,16 +206,16 @@ interface CurrencySum {
 	currency: string;
 	basket: string;
 	commission: string;
-	/** The commission of each status that some have: only what is approved is owed. */
+	/** Commission by status, because only the commission of approved conversions is owed. */
 	commissions: readonly (readonly [status: Status, commission: string])[];
 }
 
 export async function readTotals(
 	{ store, tallies }: Pick<PageDeps, "store" | "tallies">,
 	filter: ConversionFilter,
-	/** Null where the list is of all programmes. */
+	/** Null for the list of all programmes. */
 	programme: Programme | null,
-	/** A page of them, and whether it is all. */
+	/** Rows of the page, and whether they are all that match. */
 	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
 	if (shown.isAll) return sumOf(shown.rows);
@@ -216,7 +230,10 @@ function sumOf(rows: readonly Conversion[]): Totals {
 	return { count: rows.length, isAll: true, ...sumUp(rows) };
 }
 
-/** Null where there are few enough to be counted now, or the tally does not know. */
+/**
+ * Returns null if the overview's counts cannot answer the filter, or if there are few enough conversions to
+ * add them up.
+ */
 async function readTally(
 	tallies: PageDeps["tallies"],
 	{ programmeId: _, status, isTest, ...others }: ConversionFilter,
@@ -259,16 +276,14 @@ export function sumUp(rows: readonly Conversion[]): Sums {
 	return { tests: rows.length - live.length, sums };
 }
 
-/** Every currency on record is one that was known when it came in. */
+/** Returns the number of decimals. Stored currencies were valid when they were stored. */
 export function digitsOf(currency: string): number {
 	const digits = currencyDigits(currency);
 	return digits.ok ? digits.value : 0;
 }
 
-// The fields in which people filter.
-
 export interface ConversionList extends PagedList {
-	/** Whose conversions are listed; null for those of all programmes. */
+	/** Programme whose conversions are listed, or null for all programmes. */
 	programme: Programme | null;
 	filters: ReadList;
 }
@@ -277,7 +292,7 @@ export function filterForm({ filters, path, programme }: ConversionList): Html {
 	const { typed } = filters;
 	const namesPartners = programme?.credits_partners !== 0 || typed["partner"] !== undefined;
 	const rare = [...(namesPartners ? (["partner"] as const) : []), "dates", "eventType", "test"] as const;
-	// The days' time zone is no filter by itself.
+	// The cursor, the time zone and the sort order are not filters.
 	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
 	const isRareSet = rare.some((name) => typed[name] !== undefined);
 	return filterBar({

@@ -1,4 +1,4 @@
-// A shop with its owner at the browser, and conversions to decide about.
+// Opens a shop with a signed-in owner, and adds conversions to decide.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -54,14 +54,14 @@ export async function openShop(t: TestContext, name = "Shop", options: SiteOptio
 	};
 }
 
-/** What a page says after a form was taken: the redirect is followed. */
+/** Returns the page to which a form redirects. */
 export async function follow(browser: Browser, location: string | null): Promise<string> {
 	const page = await browser.open(location ?? "/");
 	equal(page.status, 200);
 	return page.text;
 }
 
-/** What somebody reads. */
+/** Returns the text of a page without its markup. */
 export function plain(text: string): string {
 	return text
 		.replace(/<[^>]+>/g, " ")
@@ -75,7 +75,7 @@ export function uploadForm(text: string | Uint8Array<ArrayBuffer>, name = "decis
 	return form;
 }
 
-/** What the background task does after it was woken. */
+/** Works on jobs as the background task does. */
 export function workOff({ deps }: TestSite): Promise<void> {
 	return workOffJobs(deps, () => false);
 }

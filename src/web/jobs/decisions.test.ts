@@ -7,7 +7,7 @@ import { START_MS } from "../test-site.test-support.ts";
 
 const HEADER = "orderId,eventType,decision,reason\n";
 
-test("a file is checked, previewed, applied once however often the button is pressed, and its result downloaded", async (t) => {
+test("a file is checked, previewed and applied once, even if the button is pressed twice, and its result can be downloaded", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one", basket_value: "700.00" });
 	const two = await add({ order_id: "two" });
@@ -57,7 +57,7 @@ test("a file is checked, previewed, applied once however often the button is pre
 	match((await owner.open(`${base}/bulk`)).text, /decisions\.csv.*Done/s);
 });
 
-test("staff see a shop's job and can neither apply nor stop it; their own may only reject", async (t) => {
+test("staff can see a shop's job but not apply, stop or discard it, and their own jobs may only reject", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const one = await add({ order_id: "one" });
 	await owner.open(`${base}/bulk`);
@@ -74,14 +74,14 @@ test("staff see a shop's job and can neither apply nor stop it; their own may on
 	await workOff(site);
 	equal((await read(one)).status, "RECORDED");
 	const id = location?.split("/").at(-1);
-	equal((await staff.open(`/import/jobs/${id}`)).status, 404, "nor is it an import");
+	equal((await staff.open(`/import/jobs/${id}`)).status, 404, "it is not an import");
 	await staff.open(`${base}/bulk`);
 	const own = await staff.submitForm(`${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
 	await workOff(site);
 	match((await staff.open(own.location ?? "")).text, /Only the shop&#39;s owners can approve/);
 });
 
-test("what is no file of decisions is refused on the form itself, leaves no timer behind, and nothing is stored", async (t) => {
+test("an invalid file is refused on the form, stores nothing and leaves no timer", async (t) => {
 	const clock = createClock(START_MS);
 	const { site, owner, base } = await openShop(t, "Shop", { change: { clock } });
 	await owner.open(`${base}/bulk`);

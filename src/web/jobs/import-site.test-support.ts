@@ -1,4 +1,4 @@
-// A network whose staff import files, in process.
+// Opens a site with a signed-in member of staff who imports files.
 
 import { equal, match } from "node:assert/strict";
 import type { TestContext } from "node:test";

@@ -4,7 +4,7 @@ import { DAY_MS } from "../../domain/time.ts";
 import { IMPORT_FILES, maxFileBytes } from "../receive-file.ts";
 import { HISTORY, openNetwork, PROGRAMMES, send, upload, workOff } from "./import-site.test-support.ts";
 
-test("a network moves here by three files, each looked at before it comes in, and no callback is sent", async (t) => {
+test("a network imports programmes, people and conversions after a preview of each, and no callback is sent", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const start = await staff.open("/import");
 	equal(start.location, "/import/programmes");
@@ -68,7 +68,7 @@ test("a network moves here by three files, each looked at before it comes in, an
 	await workOff(site);
 	const done = await staff.open(history);
 	match(done.text, /2 conversions imported\. 2 lines left out: see below\./);
-	match(done.text, /begun by sam@/);
+	match(done.text, /started by sam@/);
 	match((await staff.open(`${history}/result.csv`)).text, /\r\n2,imported,,Garden Shop,A-1,/);
 	for (const table of ["events", "deliveries", "queue", "mail_queue"] as const) {
 		deepEqual(await site.store.db.selectFrom(table).selectAll().execute(), [], table);
@@ -77,7 +77,7 @@ test("a network moves here by three files, each looked at before it comes in, an
 	equal(listed.match(/>Done</g)?.length, 3);
 	const audit = (await staff.open("/system/audit")).text;
 	match(audit, /Import finished.*conversions\.csv.*Import started.*File uploaded for import/s);
-	// Corrected, the file of what was left out can come back as it is.
+	// The file of lines that need fixing can be corrected and uploaded as it is.
 	const corrected = toFix.text.replace(",pending,", ",approved,").replace("'=Nowhere", "Garden Shop");
 	const again = await send(staff, "conversions", corrected);
 	await workOff(site);
@@ -88,10 +88,10 @@ test("a network moves here by three files, each looked at before it comes in, an
 	const later = await site.signIn({ email: "sam@network.example" });
 	match((await later.open(history)).text, /The lines are removed three days after the end/);
 	equal((await later.open(`${history}/result.csv`)).status, 404);
-	equal((await later.open(again.location ?? "")).status, 404, "left for days");
+	equal((await later.open(again.location ?? "")).status, 404, "it was not applied within three days");
 });
 
-test("with mail, whoever imports people says whether they are invited", async (t) => {
+test("with mail, the person who imports people chooses whether they are invited", async (t) => {
 	const { site, staff } = await openNetwork(t, { hasMail: true });
 	await site.addProgramme("Garden Shop");
 	await site.addProgramme("Book Club");
@@ -111,7 +111,7 @@ test("with mail, whoever imports people says whether they are invited", async (t
 	deepEqual(site.mailbox, []);
 	match(await invite("loud@garden.example", { invite: "on" }), /Their invitations are on their way/);
 	const again = await invite("loud@garden.example", { invite: "on" }, "Book Club");
-	match(again, /1 person came in without a mail; the result file says who and why/);
+	match(again, /1 person added without a mail\. The result file says who and why/);
 	doesNotMatch(again, /on their way/);
 	deepEqual(
 		site.mailbox.map(({ to }) => to),
@@ -119,7 +119,7 @@ test("with mail, whoever imports people says whether they are invited", async (t
 	);
 });
 
-test("what is no such file is refused on the form itself, and nothing is stored", async (t) => {
+test("an invalid file is refused on the form, and nothing is stored", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const wrong =
 		/there is no column “Mail” or “job”, and the column email is missing, and the column role is missing/;
@@ -137,7 +137,7 @@ test("what is no such file is refused on the form itself, and nothing is stored"
 	deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), []);
 });
 
-test("no file at all is asked for; a name that is none is bounded, and shown as text", async (t) => {
+test("a form without a file is refused, and a file name with markup is cut and escaped", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	await staff.open("/import/people");
 	const none = await staff.submitForm("/import/people", new FormData());

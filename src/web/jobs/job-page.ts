@@ -1,6 +1,6 @@
-// A job: being checked, the preview, being applied, the result; or stopped on the way. What it would do and did: counts,
-// money, programmes, and the lines that need fixing; what of it cannot be undone, what keeps it from getting on, and what
-// to do next. Any of the staff may go on with what another has uploaded, and any of a shop's owners.
+// The page of a job: the progress, the preview, the result, or why it stopped. It shows the counts, the
+// amounts, the lines that need fixing, and what to do next. Any member of staff can continue an import of
+// another, and any owner of a shop can continue the decisions of another owner.
 
 import type { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time.ts";
@@ -25,7 +25,7 @@ import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 
-/** Its page's title, and its state in a list. */
+/** Title of the page, and state in a list. */
 const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 	storing: ["plain", "Checking the file"],
 	uploaded: ["info", "Checking the file"],
@@ -41,12 +41,12 @@ export function stateOf(job: Job): readonly [ui.Tone, string] {
 	return hasWork(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
 }
 
-/** By somebody, or because it was left for days. */
+/** Tells whether the remaining lines of a stopped job were removed, by a person or after three days. */
 function isRestDiscarded({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
 }
 
-/** What its button does, and what was done then. */
+/** Returns the verb on the button, and the word for what was done. */
 function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
 	return name === "decisions" ? ["Decide", "decided"] : ["Import", "imported"];
 }
@@ -64,12 +64,12 @@ function backPath(c: WebContext, { kind, list_query: query }: Job): string {
 	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
 }
 
-/** Where it came from, in words. */
+/** Describes where the job came from. */
 export function originOf({ file_name: fileName }: Pick<Job, "file_name">): string {
 	return fileName === null ? "All that matched the filters" : fileName || "A file";
 }
 
-/** A shop is not told who it was in the review team. */
+/** Names the person. Shops do not learn who it was in the review team. */
 export function whoOf({ decided_by: decidedBy }: Job, email: string | null): Content {
 	if (decidedBy === "review") return "the review team";
 	return email === null ? "–" : ui.emailText(email);
@@ -80,13 +80,15 @@ interface JobView {
 	kind: JobKind;
 	summary: JobSummary;
 	href: string;
-	/** Why this reader may not apply it; null when they may. */
+	/** Reason why this reader may not apply the job, or null. */
 	notYours: string | null;
-	/** Whether mails can be sent. */
 	isMailOn: boolean;
 }
 
-/** While there is more to come it moves on by itself: htmx asks again every second; without scripts the browser reloads. */
+/**
+ * Shows the job. While it has work to do, htmx asks again every second. Without scripts the browser reloads
+ * the page.
+ */
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
@@ -121,7 +123,7 @@ function hintOf({ job, kind }: JobView): Content {
 	const begun =
 		job.applied_at_ms === null
 			? null
-			: html` · begun by ${whoOf(job, job.appliedByEmail)}, ${ui.timeTag(job.applied_at_ms)}`;
+			: html` · started by ${whoOf(job, job.appliedByEmail)}, ${ui.timeTag(job.applied_at_ms)}`;
 	return html`<span class="break">${file}</span> · ${made}${begun}`;
 }
 
@@ -131,8 +133,8 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "line")} ${isChecked ? "checked" : "done"}`;
 	return html`${failureMessage(job)}${ui.section({
 		id: "progress",
-		title: isChecked ? "Checking every line" : "Working through every line",
-		hint: "You can leave this page: the work goes on, and the result stays here.",
+		title: isChecked ? "Checking every line" : "Applying every line",
+		hint: "You can leave this page. The work continues, and the result appears here.",
 		body: ui.padded(
 			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
 			html`<p class="soft" role="status">${text}</p>`,
@@ -142,7 +144,7 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 	})}`;
 }
 
-/** The preview, the result, or where it was stopped. */
+/** Shows the preview, the result, or where the job was stopped. */
 function renderOutcome(view: JobView): Html {
 	const { job, kind, summary } = view;
 	const { counts, rows } = summary;
@@ -155,7 +157,7 @@ function renderOutcome(view: JobView): Html {
 		},
 		{ label: "No change needed", value: count(counts.already) },
 		{ label: "Needs fixing", value: count(counts.refused) },
-		...(left > 0 ? [{ label: "Not looked at yet", value: count(left) }] : []),
+		...(left > 0 ? [{ label: "Not processed yet", value: count(left) }] : []),
 	]);
 	const told =
 		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
@@ -166,15 +168,15 @@ function whatNext(view: JobView): Content {
 	const { job, kind, summary, notYours } = view;
 	if (job.state === "done") return nextKind(kind);
 	if (notYours !== null || job.lines !== "kept") return notYours === null ? null : message("info", notYours);
-	if (job.state !== "previewed") return applyForm(view, "Go on", "Discard the rest");
+	if (job.state !== "previewed") return applyForm(view, "Continue", "Discard the rest");
 	const { change, refused } = summary.counts;
 	if (change === 0) {
 		const advice =
 			refused === 0 ? "" : " or needs fixing. Correct the lines below, and upload the file again";
 		const discard = ui.buttonForm({ action: `${view.href}/discard`, label: "Discard" });
-		return [message("warn", `Nothing to do: every line is done already${advice}.`), discard];
+		return [message("warn", `There is nothing to do. Every line is done already${advice}.`), discard];
 	}
-	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Go on with the others now and those later, or correct the file and upload it again.`;
+	const leftOut = `${countOf(refused, "line")} will be left out, because ${refused === 1 ? "it needs" : "they need"} fixing. Continue with the others now and fix those later, or correct the file and upload it again.`;
 	const [verb] = verbOf(kind);
 	return [
 		refused === 0 ? null : message("warn", leftOut),
@@ -190,11 +192,14 @@ function nextKind({ name }: JobKind): Content {
 	return html`<div class="row">${ui.linkButton({ label: `Next: their ${next}`, tone: "primary", href })}</div>`;
 }
 
-/** Whoever goes on with it may be another than who began: whether people are mailed is asked again. */
+/**
+ * The form to start or continue a job. It asks each time whether people are mailed, because another person
+ * may continue the job.
+ */
 function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
 	const invites = isMailOn
-		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent: when a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour; the people after that are added without a mail, and the result says who they are.</p>`
-		: html`<p class="small soft">No mail is sent: this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
+		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent. When a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour. The people after that are added without a mail, and the result says who they are.</p>`
+		: html`<p class="small soft">No mail is sent, because this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
 	return ui.postForm({
 		action: `${href}/apply`,
 		body: [
@@ -210,7 +215,7 @@ function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html
 		`${countOf(counts.change, ...kind.noun)} ${done}.`,
 		job.invites === 1 && counts.change > remarks ? "Their invitations are on their way." : "",
 		remarks > 0
-			? `${countOf(remarks, ...kind.noun)} came in without a mail; the result file says who and why.`
+			? `${countOf(remarks, ...kind.noun)} added without a mail. The result file says who and why.`
 			: "",
 		counts.refused > 0 ? `${countOf(counts.refused, "line")} left out: see below.` : "",
 	];
@@ -220,15 +225,17 @@ function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html
 
 function stoppedMessage(job: Job): Html {
 	const rest = isRestDiscarded(job)
-		? " Its other lines were removed: upload the file again for the rest."
+		? " Its other lines were removed. Upload the file again for the rest."
 		: "";
 	return message(
 		"warn",
-		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. What was done until then stays.${rest}`,
+		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. The changes made until then stay.${rest}`,
 	);
 }
 
-/** Whoever has somebody's password can upload in their name, too. */
+/**
+ * Warns if the access of the person ended, because a thief of their password could have uploaded the file.
+ */
 function accessMessage(job: ListedJob): Content {
 	if (job.access_ended_at_ms === null) return null;
 	return message(
@@ -239,16 +246,16 @@ function accessMessage(job: ListedJob): Content {
 
 const WHY: Readonly<Record<BatchFailure["cause"], readonly [cause: string, advice: string]>> = {
 	database: [
-		"the database was out of reach, too busy, or out of room",
-		"check the database and its free room on the System page",
+		"the database was unreachable, too busy or full",
+		"check the database and its free space on the System page",
 	],
 	unexpected: [
 		"an unexpected error",
-		"look into the service’s log at that time, for “a chore failed”. The other lines can do without these: take these out of the file, and upload it again",
+		"look for “a chore failed” in the service’s log at that time. To apply the other lines, remove these from the file and upload it again",
 	],
 };
 
-/** While it is tried again, and once somebody has stopped it. */
+/** Shows the last failure while the batch is tried again, and after the job was stopped. */
 function failureMessage(job: Job): Content {
 	const failure = readFailure(job.failure);
 	if (failure === null) return null;
@@ -317,7 +324,7 @@ function problemsSection({ job, href, summary: { problems, counts } }: JobView):
 					cell: ({ line }) => html`<span class="nowrap">Line ${count(line)}</span>`,
 				},
 				{
-					title: "What to put right",
+					title: "What to fix",
 					cell: ({ detail }) => html`<span class="break">${showOrderId(detail)}</span>`,
 				},
 			],
@@ -334,11 +341,11 @@ function filesNote({ job, href }: JobView): Html {
 	const until =
 		job.state === "previewed"
 			? "It is discarded if you do not apply it within three days."
-			: "The lines are removed three days after the end; the counts stay.";
+			: "The lines are removed three days after the end. The counts stay.";
 	return html`<div class="row">${job.lines === "kept" ? file : null}<span class="small soft">${until}</span></div>`;
 }
 
-// What its buttons do.
+// The actions of the buttons.
 
 export const applyJobPage = change(async (c, deps, job) => {
 	const { invite } = await readTextFields(c, ["invite"]);
@@ -365,7 +372,7 @@ function change(
 		if (notYours !== null) return leadTo(c, jobPath(c, job), notYours, "bad");
 		const done = await work(c, deps, job);
 		if (!done.ok) {
-			// On the job's own page, unless somebody has discarded it meanwhile.
+			// The message is shown on the page of the job, if nobody has discarded the job meanwhile.
 			const isThere = (await jobOf(c, deps)) !== undefined;
 			return leadTo(c, isThere ? jobPath(c, job) : uploadPath(c, job.kind), done.fault.detail, "bad");
 		}
@@ -378,7 +385,7 @@ function change(
 	};
 }
 
-/** Once every line was looked at, and while the lines are there. */
+/** Sends the result. It is available when every line was checked, until the lines are removed. */
 export function showResultFile(isOfProblems: boolean): Answer {
 	return async (c, deps) => {
 		const job = await jobOf(c, deps);

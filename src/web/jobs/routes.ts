@@ -1,4 +1,4 @@
-// Many lines at once: decisions of a programme, and for staff what comes from other software.
+// Routes of jobs: the decisions of a programme, and imports by staff from other software.
 
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";

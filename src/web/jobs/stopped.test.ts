@@ -13,7 +13,7 @@ import { HISTORY, openNetwork, send, upload, workOff } from "./import-site.test-
 
 const lines = Array.from({ length: 600 }, (_, at) => `Garden Shop;A-${at};approved;2026-02-01;1;`);
 
-test("a new password stops the imports of whoever has it; they or others go on, or discard the rest", async (t) => {
+test("a new password stops the person's imports, which they or others can continue or discard", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const other = await site.signIn(await site.addStaff("ute@network.example"));
 	await site.addProgramme("Garden Shop");
@@ -32,13 +32,13 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	await workOff(site);
 
 	const stopped =
-		/Stopped after 500 of 600 lines\. What was done until then stays\..*sam@.* got a new password or lost their access.*Go on<.*Discard the rest/s;
+		/Stopped after 500 of 600 lines\. The changes made until then stay\..*sam@.* got a new password or lost their access.*Continue<.*Discard the rest/s;
 	match((await other.open(first)).text, stopped);
 	match(
 		(await other.open(waiting)).text,
 		/sam@.* got a new password or lost their access.*If you do not recognise the file, discard it/s,
 	);
-	match((await staff.open(first)).text, stopped, "who changed it stays signed in");
+	match((await staff.open(first)).text, stopped, "the person who changed it stays signed in");
 	await staff.submit(`${first}/apply`, {});
 	await workOff(site);
 	match((await other.open(first)).text, /<h1>Done</);
@@ -48,8 +48,8 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	equal((await other.submit(`${second}/discard`, {})).location, second);
 	await workOff(site);
 	const discarded = (await other.open(second)).text;
-	match(discarded, /Stopped, rest discarded.*Its other lines were removed: upload the file again/s);
-	doesNotMatch(discarded, /Go on<|discard the rest/i);
+	match(discarded, /Stopped, rest discarded.*Its other lines were removed\. Upload the file again/s);
+	doesNotMatch(discarded, /Continue<|discard the rest/i);
 	equal((await other.submit(`${second}/discard`, {})).location, second);
 	match((await other.open("/import/conversions")).text, />Stopped, rest discarded</);
 	match(
@@ -58,7 +58,7 @@ test("a new password stops the imports of whoever has it; they or others go on, 
 	);
 });
 
-test("a batch that fails is named on the page, with its lines and what to do, until one comes through", async (t) => {
+test("a failed batch is shown on the page with its lines and advice, until it succeeds", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	await site.addProgramme("Garden Shop");
 	const job = await upload(staff, "conversions", [HISTORY, ...lines]);
@@ -79,11 +79,11 @@ test("a batch that fails is named on the page, with its lines and what to do, un
 	const text = await failWith(new Error("insert into conversions: secret"));
 	match(text, /Lines 2 to 501 could not be stored.*an unexpected error\. None of them was stored/s);
 	match(text, /None of them was stored, and they are tried again every 30 seconds\./);
-	match(text, /look into the service’s log.*a chore failed.*take these out of the file/s);
+	match(text, /look for “a chore failed” in the service’s log.*remove these from the file/s);
 	doesNotMatch(text, /insert into|secret/);
 	match((await staff.open("/import/conversions")).text, />Trying again</);
 	const full = Object.assign(new Error("disk"), { code: "ERR_SQLITE_ERROR", errcode: 13 });
-	match(await failWith(full), /the database was out of reach, too busy, or out of room.*System page/s);
+	match(await failWith(full), /the database was unreachable, too busy or full.*System page/s);
 	await staff.submit(`${job}/stop`, {});
 	match(
 		(await staff.open(job)).text,
@@ -96,7 +96,7 @@ test("a batch that fails is named on the page, with its lines and what to do, un
 	doesNotMatch(done, /could not be stored/);
 });
 
-test("a file that there is no room for is refused on the form, with what to do", async (t) => {
+test("a file that exceeds the limits on waiting files is refused on the form with advice", async (t) => {
 	const { site, staff } = await openNetwork(t);
 	const { db } = site.store;
 	const waiting = await upload(staff, "conversions", [HISTORY, ...lines]);
@@ -119,7 +119,7 @@ test("a file that there is no room for is refused on the form, with what to do",
 	deepEqual(listed.slice(0, 3), [waiting, "/import/jobs/imp_99", "/import/jobs/imp_98"]);
 });
 
-test("a button that is pressed while somebody else discards the file leads to a page that says so", async (t) => {
+test("pressing a button while another person discards the file leads to a page that says so", async (t) => {
 	const database = await createMigratedSqlite();
 	t.after(database.remove);
 	const store = database.open();
