@@ -123,7 +123,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		match(await setup.open("?result=refused"), /200 pixel calls were not taken/);
 		match(
 			await setup.open("?order=flood-7"),
-			/No call has mentioned this order.*are listed without an order/s,
+			/No call has mentioned this order.*is listed without an order/s,
 		);
 		await setup.load("orderId=later-1&basketValue=1", "5.6.7.8");
 		equal((await setup.rows()).at(-1)?.outcome, "PARKED", "a minute later the block is heard again");

@@ -89,7 +89,7 @@ test("a discarded secret is refused at once and cannot be activated any more", a
 	await shop.browser.submit(`${shop.keys}/secret/discard`, { secretId: prepared.secretId });
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "1")).status, 401);
 	await shop.browser.submit(`${shop.keys}/secret/activate`, { secretId: prepared.secretId });
-	assert.match((await shop.browser.open(shop.keys)).text, /not prepared any more/);
+	assert.match((await shop.browser.open(shop.keys)).text, /no longer prepared/);
 	assert.equal((await report(shop.site, { key, secret }, "2")).status, 201);
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.discarded"]);
 });
