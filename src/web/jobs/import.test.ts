@@ -41,7 +41,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 		"dev@garden.example,Ada,Garden Shop,developer",
 	]);
 	await workOff(site);
-	match((await staff.open(people)).text, /No mail is sent: this service has no mail server/);
+	match((await staff.open(people)).text, /No mail is sent, because this service has no mail server/);
 	await staff.submit(`${people}/apply`, {});
 	await workOff(site);
 	match((await staff.open(people)).text, /1 person imported.*Next: their conversions/s);

@@ -32,7 +32,7 @@ test("a new password stops the person's imports, which they or others can contin
 	await workOff(site);
 
 	const stopped =
-		/Stopped after 500 of 600 lines\. The changes made until then stay\..*sam@.* got a new password or lost their access.*Continue<.*Discard the rest/s;
+		/Stopped after 500 of 600 lines\. The changes made until then stay\..*sam@.* got a new password or lost their access.*\/apply".*Continue<\/button>.*Discard the rest/s;
 	match((await other.open(first)).text, stopped);
 	match(
 		(await other.open(waiting)).text,
@@ -49,7 +49,7 @@ test("a new password stops the person's imports, which they or others can contin
 	await workOff(site);
 	const discarded = (await other.open(second)).text;
 	match(discarded, /Stopped, rest discarded.*Its other lines were removed\. Upload the file again/s);
-	doesNotMatch(discarded, /Continue<|discard the rest/i);
+	doesNotMatch(discarded, /\/apply"|discard the rest/i);
 	equal((await other.submit(`${second}/discard`, {})).location, second);
 	match((await other.open("/import/conversions")).text, />Stopped, rest discarded</);
 	match(
