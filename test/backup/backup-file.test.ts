@@ -86,7 +86,7 @@ test("a restored database has every row, its key, and the settings of a new file
 	equal(readFileSync(`${to}.key`, "utf8"), readFileSync(`${setup.databasePath}.key`, "utf8"));
 	deepEqual(readTables(to), before);
 	using restored = new DatabaseSync(to);
-	equal(restored.prepare("pragma auto_vacuum").get()?.["auto_vacuum"], 2, "it can still give room back");
+	equal(restored.prepare("pragma auto_vacuum").get()?.["auto_vacuum"], 2, "the file can still shrink");
 });
 
 test("a backup without the key contains no part of it, and restoring says whether a key here opens the secrets", async (t) => {
@@ -258,7 +258,11 @@ test("a file that is no backup is recognized, and a SQLite file is checked as on
 	const verified = await setup.verify(setup.databasePath);
 	ok(verified.kind === "sqlite");
 	deepEqual([verified.database.damage, verified.database.ledger?.broken], [[], []]);
-	deepEqual(verified.database.secrets, { total: 1, unopened: 0 }, "by the key beside it");
+	deepEqual(
+		verified.database.secrets,
+		{ total: 1, unopened: 0 },
+		"the key beside the database opens all secrets",
+	);
 	deepEqual(setup.files(), ["text"]);
 });
 

@@ -38,9 +38,9 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 			const running = home.start(["backup", "one.backup", ...passphrase]);
 			await until(() => !running.isRunning || partials(home).length > 0);
 			running.kill(signal);
-			equal((await running.ended()).signal, signal, "it was still at work");
+			equal((await running.ended()).signal, signal, "the backup was still running");
 			equal(existsSync(join(home.folder, "one.backup")), false);
-			if (signal === "SIGTERM") deepEqual(partials(home), [], "it has taken away what it had begun");
+			if (signal === "SIGTERM") deepEqual(partials(home), [], "the unfinished file was removed");
 			const next = await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase]);
 			equal(next.code, 0, next.stderr);
 			match(next.stdout, /^.*one\.backup has everything that was stored by \d{4}-/m);

@@ -132,8 +132,8 @@ describe("partner links while PostgreSQL is away", () => {
 		ok(statements <= 4 + (10 * FLOOD) / CODES_A_READ, `${statements} statements`);
 		equal(most, 1);
 		const before = statements;
-		equal(links.find("nobody-24999"), null, "known to be nobody's");
-		ok(links.find("known"), "from memory");
+		equal(links.find("nobody-24999"), null, "the code is known not to exist");
+		ok(links.find("known"), "the link is still cached");
 		equal(statements, before);
 		// The codes arrive at once. Those beyond the limit of one read are refused, not queued.
 		const flood = await Promise.allSettled(

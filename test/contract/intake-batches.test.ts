@@ -128,7 +128,7 @@ eachDatabase("calls stored together", (database) => {
 		try {
 			const answers = await sendTogether(requests);
 			deepEqual(answers.map(word), ["RECORDED", "RECORDED", "internal", "RECORDED", "RECORDED"]);
-			equal(watched.transactions, 1 + requests.length, "together, then each alone");
+			equal(watched.transactions, 1 + requests.length, "once together, and then each alone");
 		} finally {
 			await removePoison(database.store);
 		}

@@ -72,11 +72,15 @@ eachDatabase("calls that wait to be stored", (database) => {
 		const gate = Promise.withResolvers<void>();
 		await lines.setFree(() => gate.promise);
 		await settle();
-		equal(watched.transactions, 1, "the second is not at work beside the first");
+		equal(watched.transactions, 1, "the second bulk call waits for the first");
 		gate.resolve();
 		for (const answer of others) equal(word(await answer()), "RECORDED");
 		for (const answer of [first, second]) equal((await answer?.())?.status, 200);
-		equal(watched.transactions, 2, "and not in its batch, as the calls of others are");
+		equal(
+			watched.transactions,
+			2,
+			"the second bulk call is not in the batch of the first, but calls of others are",
+		);
 	});
 
 	test("a call that waits too long gets a 503, and nothing of it is stored", async () => {
@@ -104,7 +108,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		const waiting = await oneByOne(["A-1", "A-2"].map((orderId) => sale(credentials, orderId)));
 		stopping.abort();
 		await settle();
-		equal(await isAnswered(waiting[0]), false, "they have a moment to get their turn");
+		equal(await isAnswered(waiting[0]), false, "waiting calls still have a moment before they are refused");
 		await clock.moveBy(MAX_WAIT_WHILE_STOPPING_MS);
 		const atWork = await lines.setFree();
 		deepEqual(atWork.map(word), ["RECORDED", "RECORDED"]);
@@ -141,7 +145,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 				equal(
 					watched.transactions,
 					1 + 1 + 2,
-					"together, one call that waits in vain, and each of the others",
+					"once together, once for the call that waits in vain, and once for each of the others",
 				);
 
 				// For a while, calls of that shop are stored in separate batches, by at most one of the two workers.

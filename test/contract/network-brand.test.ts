@@ -74,7 +74,7 @@ eachDatabase("the brand", (database) => {
 			deepEqual(expectValue(await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand })), ["brand"]);
 			equal((await network.wire.read()).headers.signature, `X-${brand}-Signature`);
 		}
-		equal(network.wire.names, null, "nothing may be signed by what can still change");
+		equal(network.wire.names, null, "nothing may be signed with a brand that can still change");
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", true]);
 	});
 
@@ -103,7 +103,7 @@ eachDatabase("the brand", (database) => {
 		equal(brand, chosen.ok ? "Raced" : "Given");
 		for (const { wire } of [mine, theirs]) {
 			await wire.read();
-			equal(wire.names?.brand, brand, "from now on it stays");
+			equal(wire.names?.brand, brand, "the brand is fixed from now on");
 		}
 		const late = await changeNetwork({ ...deps, network: mine }, COMMAND_LINE, {
 			brand: "Late",

@@ -192,7 +192,9 @@ eachDatabase("a NUL character", (database) => {
 	});
 });
 
-/** Sends each form as a browser would, in both encodings; a file has such a name, too. */
+/**
+ * Sends each form as a browser would, in both encodings. The name of an uploaded file also contains a NUL.
+ */
 async function sendOddForms(browser: Browser, path: string): Promise<{ status: number; text: string }[]> {
 	const typed = Object.fromEntries(FIELD_NAMES.map((name) => [name, `a${NUL}b`]));
 	const twice = new URLSearchParams([

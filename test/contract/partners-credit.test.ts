@@ -262,7 +262,7 @@ eachDatabase("credits", (database) => {
 		);
 	});
 
-	test("a sale that nobody brought has a word that says why, no commission and no fee", async () => {
+	test("a sale that no partner brought has a code that says why, and no commission or fee", async () => {
 		const other = await makeShop(site.deps);
 		await savePartnerTerms(site.deps, actor, other.programme.id, TERMS);
 		const foreign = await clickId(await linkOf(await partnerOf("foreign", null, other.programme)));
@@ -294,7 +294,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ clickId: old })).json.credit, "CLICK_TOO_OLD");
 	});
 
-	test("a coupon code beats a click, ignores case, and an unknown one takes nothing away", async () => {
+	test("a coupon code takes precedence over a click and ignores case, and an unknown code leaves the credit to the click", async () => {
 		const [byCode, byClick] = [await partnerOf("coupons"), await partnerOf("clicks")];
 		ok((await addCode(byCode, "Summer10")).ok);
 		const taken = await addCode(byClick, "SUMMER10");
@@ -307,10 +307,14 @@ eachDatabase("credits", (database) => {
 		ok((await changeState(site.deps, actor, addressOf(byCode), "ended")).ok);
 		equal((await report({ couponCode: "SUMMER10" })).json.credit, "UNKNOWN_CODE");
 		ok((await addCode(byClick, "2024")).ok);
-		equal((await report({ couponCode: 2024 })).credit?.partnership_id, byClick.id, "a number is its text");
+		equal(
+			(await report({ couponCode: 2024 })).credit?.partnership_id,
+			byClick.id,
+			"a number counts as its text",
+		);
 	});
 
-	test("a pixel call credits nobody in whatever order it comes, and the shop's server does", async () => {
+	test("a pixel call credits nobody in any order of arrival, and the shop's server does", async () => {
 		const partnership = await partnerOf("pixels");
 		const id = await clickId(await linkOf(partnership));
 		const pixel = (orderId: string) =>
@@ -335,7 +339,8 @@ eachDatabase("credits", (database) => {
 			.executeTakeFirstOrThrow();
 		equal(parked.commission, "0.00");
 		equal((await findCredits(database.store.db, [parked.id])).size, 0);
-		// The conversion is recorded as in a programme that does not park, where the server's report would replace the assignment.
+		// The status becomes that of a programme that does not park pixel calls. Staff still may not assign a
+		// partner, because the shop's own report would replace the assignment.
 		const { public_id } = await database.store.db
 			.updateTable("conversions")
 			.set({ status: "RECORDED" })
@@ -382,7 +387,10 @@ eachDatabase("credits", (database) => {
 		return [word, partnership_id, commission];
 	}
 
-	/** Signals that an order may be reported with, the best first, and the expected word. */
+	/**
+	 * Returns the click IDs and codes that an order may be reported with, the best first, each with the
+	 * expected credit.
+	 */
 	async function rankedReports(name: string) {
 		const [one, other] = [await partnerOf(name), await partnerOf(`${name}-too`, "3.0000")];
 		ok((await addCode(other, name)).ok);
@@ -523,7 +531,8 @@ eachDatabase("credits", (database) => {
 				ok(recorded.ok);
 				return queries.filter(({ sql }) => sql.includes("from credits")).length;
 			});
-		for (const one of [programme, plain]) equal(await readsOf(one, "nobodys"), 0, "the first of its order");
+		for (const one of [programme, plain])
+			equal(await readsOf(one, "nobodys"), 0, "the first report of an order reads no credit");
 		for (const one of [programme, plain]) equal(await readsOf(one), 0);
 		equal(await readsOf(plain, "nobodys"), 0);
 		// On SQLite hot statements bypass the recorder.
@@ -596,7 +605,7 @@ eachDatabase("credits", (database) => {
 		);
 		equal((await click(code, "", { ...BROWSER, "sec-purpose": "prefetch" })).status, 503);
 		equal((await click(code, "", { ...BROWSER, "sec-fetch-dest": "image" })).status, 204);
-		equal((await click(code.toUpperCase())).status, 302, "a link that is printed or spoken has no case");
+		equal((await click(code.toUpperCase())).status, 302, "a code works in upper and lower case");
 		for (const unknown of ["nobody", "UPPER", "%00", "a/b"]) {
 			const answer = await click(unknown);
 			equal(answer.status, 404);
@@ -635,7 +644,11 @@ eachDatabase("credits", (database) => {
 			(
 				await sumPartnershipClicks(database.store.db, { partnershipIds: [partnership.id], fromMs, beforeMs })
 			).get(partnership.id);
-		equal(await inHours(0, Number.MAX_SAFE_INTEGER), 3_000_000_001, "what was ever counted is no hour");
+		equal(
+			await inHours(0, Number.MAX_SAFE_INTEGER),
+			3_000_000_001,
+			"the total of a link is not added to the hourly counts",
+		);
 		equal(await inHours((hour - 2) * HOUR_MS, hour * HOUR_MS), 2_999_999_999);
 	});
 
@@ -654,14 +667,14 @@ eachDatabase("credits", (database) => {
 		const applied = [];
 		for (const email of [given.email, "other@blog.example", given.email])
 			applied.push((await apply(site.deps, shown.public_id, { ...given, email })).ok);
-		deepEqual(applied, [true, true, false], "the first of an address stands");
+		deepEqual(applied, [true, true, false], "a second application from an address is refused");
 		const [second, first, ...others] = await listApplications(db, open.id);
 		ok(first && second);
 		deepEqual(others, []);
 		equal(
 			(await acceptApplication(site.deps, actor, programme.id, first.public_id)).ok,
 			false,
-			"of another programme",
+			"an application to another programme cannot be accepted",
 		);
 		await savePartnerTerms(site.deps, actor, shown.id, { ...TERMS, terms: "Changed since." });
 		const both = [1, 2].map(() => acceptApplication(site.deps, actor, open.id, first.public_id));

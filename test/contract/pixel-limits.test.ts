@@ -59,7 +59,7 @@ async function openPixels(store: Store) {
 			statements = 0;
 			return counted;
 		},
-		/** Stops as the service does: delayed answers end, then the counts are written. */
+		/** Stops as the service does. Delayed answers end first, and then the counts are written. */
 		async stop(answers: readonly Promise<Response>[]) {
 			stopping.abort();
 			await Promise.all(answers);
@@ -126,7 +126,11 @@ eachDatabase("a flood of pixel calls", (database) => {
 			/No call has mentioned this order.*is listed without an order/s,
 		);
 		await setup.load("orderId=later-1&basketValue=1", "5.6.7.8");
-		equal((await setup.rows()).at(-1)?.outcome, "PARKED", "a minute later the block is heard again");
+		equal(
+			(await setup.rows()).at(-1)?.outcome,
+			"PARKED",
+			"a minute later, calls of the block are accepted again",
+		);
 		equal(setup.clock.waitingTimers, 0);
 	});
 
@@ -156,7 +160,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		await setup.load("orderId=mine&basketValue=1,50", "9.8.7.6");
 		const last = (await setup.rows()).at(-1);
 		deepEqual([last?.outcome, last?.order_id], ["malformed_amount", "mine"]);
-		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block never has all of a programme's");
+		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block cannot use up the programme's limit");
 	});
 
 	test("with long queries leaves rows of a limited size that say they were cut", async () => {

@@ -138,7 +138,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		equal(refused.json.code, "move_not_allowed");
 		await running.clock.moveBy(30 * DAY_MS + WINDOW_NOTICED_MS);
 		await running.until(
-			"it has expired",
+			"the conversion has expired",
 			async () => (await conversionOf(programme, "P-1")).status === "EXPIRED",
 		);
 		deepEqual(await programme.deliveries(), []);

@@ -38,7 +38,7 @@ eachService("section 4, endpoints", (running) => {
 		programme.answer = () => ({ status: 204 });
 		await programme.saveUrl(other.url("/corrected?v=2"));
 		await programme.settled();
-		equal(programme.received.length, 1, "saving does not send earlier than the plan");
+		equal(programme.received.length, 1, "saving a URL does not bring the retry forward");
 		await running.clock.moveTo(dueAtMs);
 		await programme.settled();
 		deepEqual(
@@ -79,14 +79,14 @@ eachService("section 4, endpoints", (running) => {
 			},
 		});
 		await programme.record("A-1");
-		await running.until("it is on its way", () => programme.received.length === 1);
+		await running.until("the request has arrived", () => programme.received.length === 1);
 		await programme.removeUrl();
 		await programme.saveUrl(running.shop.url());
 		letGo();
 		await programme.settled();
 		await running.clock.moveBy(2 * DAY_MS);
 		await running.until(
-			"the engine has come to it",
+			"the engine has processed the delivery",
 			async () => (await programme.deliveries())[0]?.state !== "pending",
 		);
 		equal((await programme.deliveries())[0]?.state, "cancelled");
@@ -173,13 +173,13 @@ eachService("section 4, endpoints", (running) => {
 			await renew(0);
 			await running.clock.moveBy(5_000);
 		}
-		equal(programme.received.length, 1, "while it is there nobody else sends it");
+		equal(programme.received.length, 1, "no other engine sends it while the owner is alive");
 		await renew(HOUR_MS);
 		await programme.settled();
 		const [seq] = (await programme.deliveries()).map(({ attempts }) => attempts);
-		equal(seq, 2, "sent again as the same attempt");
+		equal(seq, 2, "the delivery is sent again as the same attempt");
 		const [first, second] = programme.received.map(({ body }) => [body.conversionId, body.event]);
-		deepEqual(second, first, "the pair by which a receiver knows a repeat");
+		deepEqual(second, first, "a receiver recognises the repeat by this pair");
 		const results = (await programme.attempts()).map(({ result, http_status }) => [result, http_status]);
 		deepEqual(results, [
 			["answered", 503],

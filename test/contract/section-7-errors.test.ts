@@ -39,7 +39,7 @@ eachService(
 			equal(await programme.nextDueAtMs(), attempt.started_at_ms + (attempt.took_ms ?? 0) + MINUTE_MS);
 			const [delivery] = await programme.deliveries();
 			deepEqual([delivery?.state, delivery?.last_verdict], ["pending", "retry"]);
-			deepEqual(await programme.notices(), [], "nobody is told of one failed attempt");
+			deepEqual(await programme.notices(), [], "one failed attempt opens no notice");
 			await programme.retryNow();
 			equal((await programme.attempts()).length, 2);
 		};
@@ -142,7 +142,7 @@ eachService(
 			const startedAtMs = performance.now();
 			await Promise.all([silent, late, trickling, slow].map((programme) => programme.record("A-1")));
 			await slow.settled();
-			equal((await slow.deliveries())[0]?.state, "delivered", "two seconds are in time");
+			equal((await slow.deliveries())[0]?.state, "delivered", "an answer after two seconds is in time");
 			for (const programme of [silent, late, trickling]) {
 				await programme.settled();
 				const [attempt] = await programme.attempts();

@@ -30,7 +30,7 @@ eachService("section 8, limits", (running) => {
 			await running.clock.moveTo(dueAtMs);
 			await programme.settled(0);
 			equal(arrived(), index + 2);
-			equal((await attempts()).at(-1)?.started_at_ms, dueAtMs, "and not one later");
+			equal((await attempts()).at(-1)?.started_at_ms, dueAtMs, "the attempt starts exactly when it is due");
 		}
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["failed", 7, 503]);
@@ -165,13 +165,13 @@ eachService("section 8, limits", (running) => {
 			const last = attempts.at(-1);
 			ok((last?.started_at_ms ?? 0) >= pressedAtMs);
 			if (seen === 6) break;
-			equal(await press(seen), false, "a page that is out of date");
+			equal(await press(seen), false, "an outdated page sends nothing");
 			const endedMs = (last?.started_at_ms ?? 0) + (last?.took_ms ?? 0);
 			equal(await programme.nextDueAtMs(), endedMs + (DELAYS_MS[seen] ?? 0));
 		}
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.run, delivery?.attempts], ["failed", 1, 7]);
-		equal(await press(6), false, "what has ended since is not sent again");
+		equal(await press(6), false, "a delivery that has ended is not sent");
 	});
 
 	test("contract 8 seven attempts: resending all that failed since a time sends those and no others", async () => {

@@ -86,11 +86,11 @@ test("the first answer counts for the middle of its round trip, and later ones c
 	world.ahead.serverMs = 3_000;
 	const clock = await world.open({ thereMs: 30, backMs: 10 });
 	const error = () => clock.nowMs() - world.serverMs();
-	equal(error(), 10, "half of the forty");
+	equal(error(), 10, "the error is half the difference between the ways there and back");
 	await world.ask({ thereMs: 500, backMs: 700 });
 	equal(error(), 10, "a slow answer changes nothing");
 	await world.ask({ thereMs: 2, backMs: 2 });
-	equal(error(), 2, "a quick one proves that it was too much, by so much");
+	equal(error(), 2, "a quick answer proves that the clock was ahead, and corrects it");
 	await world.ask({ thereMs: 4_000, backMs: 9_000 });
 	equal(error(), 2);
 	await world.ask();
@@ -126,7 +126,7 @@ test("a database that is away is asked every second, time continues without it, 
 		deepEqual(world.delays(), [ASKED_AGAIN_AFTER_MS]);
 	}
 	world.pass(HOUR_MS);
-	equal(clock.nowMs(), world.serverMs(), "also an hour later");
+	equal(clock.nowMs(), world.serverMs(), "the clock is still right an hour later");
 	equal(clock.isSure(), true);
 	world.ahead.serverMs = 4_900;
 	await world.ask();
@@ -175,7 +175,7 @@ test("a process is sure of the time while its machine's clock is within a minute
 		equal(clock.nowMs(), world.serverMs(), "the machine's clock is only compared");
 	}
 	world.ahead.serverMs = 61_000;
-	equal(clock.isSure(), true, "not known yet");
+	equal(clock.isSure(), true, "the process has not asked again yet");
 	await world.ask();
 	equal(clock.isSure(), false);
 	world.ahead.serverMs = 59_000;
@@ -229,7 +229,7 @@ test("a service uses PostgreSQL's time, and accepts no signed call while it does
 	const metrics = await (await fetch(`${service.metricsUrl}/metrics`)).text();
 	match(metrics, /^ringback_clock_offset_seconds (?:[56]\.\d+|7(?:\.0\d*)?)$/m);
 	const { programme, credentials } = await makeShop(service);
-	ok(programme.created_at_ms <= Date.now(), "by the database's clock");
+	ok(programme.created_at_ms <= Date.now(), "the time is that of the database's clock");
 	const { brand } = await service.network.wire.read();
 	const sale = { orderId: "A-1", basketValue: "10.00", currency: "EUR" };
 	const call = { body: sale, nowMs: Date.now(), nonce: "sent-again-later", brand };
@@ -262,7 +262,7 @@ test("a service uses PostgreSQL's time, and accepts no signed call while it does
 	const pixel = await fetch(`${service.url}/pixel/${programme.public_id}.gif?orderId=P-1&basketValue=1`);
 	equal(pixel.status, 200);
 	await pixel.bytes();
-	equal(await count("conversions"), 1, "a pixel call goes on");
+	equal(await count("conversions"), 1, "pixel calls are still accepted");
 
 	machineAheadMs = 0;
 	equal(await ready(), 200);

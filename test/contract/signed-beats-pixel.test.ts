@@ -79,10 +79,14 @@ eachService("a signed report beats an unsigned one", (running) => {
 			);
 		}
 		await programme.settled();
-		equal((await programme.deliveries()).length, 8, "each was recorded and decided, and two recorded anew");
+		equal(
+			(await programme.deliveries()).length,
+			8,
+			"each was recorded and decided, and two were recorded again",
+		);
 		await programme.reject("REJECTED", "FRAUD");
 		await programme.settled();
-		equal((await programme.deliveries()).length, 9, "and its own rejection is told, too");
+		equal((await programme.deliveries()).length, 9, "the rejection of the new conversion is announced, too");
 	});
 
 	test("the event that was owed before the confirmation keeps its body, even if it is retried afterwards", async () => {

@@ -70,7 +70,7 @@ for (const [way, what] of Object.entries(WAYS)) {
 		const thawedAtMs = performance.now();
 		while ((await shop.post("/v1/conversions", sale("after"))).status !== 201) await wait(ROUND_MS);
 		const tookMs = performance.now() - thawedAtMs;
-		ok(tookMs < ANSWERED_WITHIN_MS + stalls.longestMs, `taken again after ${tookMs} ms`);
+		ok(tookMs < ANSWERED_WITHIN_MS + stalls.longestMs, `calls were accepted again after ${tookMs} ms`);
 		equal((await staff.open("/programmes")).status, 200);
 		equal((await fetch(`${url}/readyz`)).status, 200);
 		// None of the other calls had reached its commit.
@@ -94,7 +94,7 @@ test("a PostgreSQL that answers but stores nothing makes the process unready unt
 		equal(await isReady(), ready, `after ${order + 1}`);
 	}
 	await sql`drop trigger full_disk on conversions`.execute(db);
-	equal(await isReady(), false, "nobody knows yet");
+	equal(await isReady(), false, "no call has been stored yet");
 	equal(await report("after"), 201);
 	equal(await isReady(), true);
 });

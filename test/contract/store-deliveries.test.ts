@@ -52,7 +52,7 @@ eachDatabase("deliveries", (database) => {
 		const count = async () => (await listFailedProgrammes(store.db, span, programme.public_id))[0]?.failed;
 		equal(Number(await count()), 3);
 		await setAside(store.db, [{ id: ids[1] ?? 0 }]);
-		deepEqual(await since(START_MS), [ids[0], ids[2]], "what was set aside is done with");
+		deepEqual(await since(START_MS), [ids[0], ids[2]], "a failure that was set aside is not listed");
 		equal(Number(await count()), 2);
 		const upTo20 = await failedWithin(
 			store.db,
@@ -63,7 +63,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(
 			upTo20.map(({ id }) => id),
 			ids.slice(0, 1),
-			"what fails later belongs to another round",
+			"a failure after the period is not listed",
 		);
 	});
 

@@ -62,7 +62,7 @@ eachDatabase("the ledger", (database) => {
 			await empty(store);
 			const programme = await addProgramme(store);
 			const { deliveryId: d, conversionId: c } = await addOwedConversion(store, programme);
-			deepEqual((await checkLedger(store)).broken, [], "it was sound");
+			deepEqual((await checkLedger(store)).broken, [], "the ledger balances before the change");
 			for (const statement of statements) await run(store, statement, { d, c, p: programme.id });
 			const { broken } = await checkLedger(store);
 			const found = broken.find((rule) => problem.test(rule.problem));

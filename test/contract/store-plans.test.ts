@@ -273,22 +273,22 @@ const READS: readonly Read[] = [
 		],
 	),
 	[
-		"approvals that come on top of what is owed",
+		"count of conversions whose window has ended",
 		["conversions_by_window"],
 		(db) => countEndedWindows(db, START_MS),
 	],
 	[
-		"trouble that is to be told",
+		"watched notices that become visible",
 		["notices_watched"],
 		async (db) => {
 			await forgetWatched(db, START_MS);
 			await tellWatched(db, START_MS, START_MS);
 		},
 	],
-	["a trouble that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
-	["the next job to do", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
+	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
+	["the next job", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
-	["what it is to be mailed", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],
+	["the notices of that mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listDeliveries(db, { programmeId, limit: 25, ...filter })),
 	),
@@ -297,14 +297,14 @@ const READS: readonly Read[] = [
 	),
 	["the checks of the integration", [], (db) => readIntegrationChecks(db, SMALL)],
 	[
-		"the health strip",
+		"the health summary of callbacks",
 		["queue_by_due", "deliveries_by_receiver", "notices_open", "local_answers_by_programme"],
 		(db) => readCallbackHealth(db, { id: SMALL, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
 	[
-		"what an open page asks again and again",
+		"the progress value that an open page polls",
 		["deliveries_by_receiver", "inbound_calls_by_programme"],
 		(db) => newestProgress(db, SMALL),
 	],
@@ -344,7 +344,7 @@ const READS: readonly Read[] = [
 		],
 	),
 	[
-		"what partners earned in a few days",
+		"earnings of partners in a few days",
 		["credits_by_sale"],
 		(db) =>
 			sumByPartnership(db, START_MS, {
@@ -354,7 +354,7 @@ const READS: readonly Read[] = [
 			}),
 	],
 	[
-		"the sum of what a filter finds",
+		"the sum over a filter",
 		["conversions_by_bucket"],
 		(db) => collectMatches(db, { programmeId: LARGE, status: "REJECTED" }),
 	],
@@ -372,7 +372,7 @@ const READS: readonly Read[] = [
 	),
 	["what became of the clicks on links", [], (db) => sumClicks(db, [7, 8], START_MS)],
 	[
-		"clicks that partners brought",
+		"clicks of partners",
 		["partner_links_by_partnership"],
 		(db) => sumPartnershipClicks(db, { partnershipIds: [7, 8], fromMs: START_MS, beforeMs: START_MS }),
 	],
@@ -419,9 +419,13 @@ const READS: readonly Read[] = [
 		["conversions_by_programme"],
 		(db) => tallySlice(db, { programmeId: SMALL, afterId: ROWS / 2, limit: 2_000 }),
 	],
-	["what listeners told last", ["local_answers_by_programme"], (db) => listNewestAnswers(db, SMALL, 20)],
 	[
-		"what listeners told of a conversion",
+		"the newest answers of listeners",
+		["local_answers_by_programme"],
+		(db) => listNewestAnswers(db, SMALL, 20),
+	],
+	[
+		"the answers of listeners about a conversion",
 		["local_answers_by_conversion"],
 		(db) => listAnswersOf(db, "cnv00000007", 20),
 	],
@@ -431,18 +435,18 @@ const READS: readonly Read[] = [
 		(db) => findAnnounced(db, SMALL, ["cnv00000007", "cnv00000009"]),
 	],
 	[
-		"what listeners told long ago",
+		"old answers of listeners",
 		[],
 		(db, store) => pruneLog("local_answers", within(store, db), createClock(), 0, never),
 	],
 	["a slice of the network's totals", [], (db) => tallySlice(db, { afterId: ROWS / 2, limit: 2_000 })],
 	[
-		"how callbacks of the network went on a day",
+		"callbacks of the network on one day",
 		["callback_hours_by_hour"],
 		(db) => sumCallbacks(db, START_MS - DAY_MS, START_MS),
 	],
 	[
-		"what a page of the audit log is about",
+		"the subjects of a page of the audit log",
 		[],
 		(db) => {
 			const subjects = ["cnv_00000001", "cnv_2", "dlv_1", "dlv_2", "job_1", "a@shop.example"];
@@ -452,7 +456,7 @@ const READS: readonly Read[] = [
 			);
 		},
 	],
-	["whether anything came in", [], (db) => hasConversions(db, SMALL)],
+	["whether a programme has conversions", [], (db) => hasConversions(db, SMALL)],
 	["the first page of programmes", ["notices_open"], (db) => listProgrammes(db, { limit: 50 })],
 	[
 		"a later page of programmes",
@@ -460,7 +464,7 @@ const READS: readonly Read[] = [
 		(db) => listProgrammes(db, { after: { at: 100, id: 100 }, limit: 50 }),
 	],
 	[
-		"somebody's programmes and what waits there",
+		"a person's programmes with their undecided conversions",
 		["programme_people_by_person", "conversions_by_bucket"],
 		(db) => listProgrammes(db, { personId: 7, limit: 50 }),
 	],
@@ -490,24 +494,28 @@ const READS: readonly Read[] = [
 		(db) => listFailingShops(db, 10, START_MS),
 	],
 	[
-		"who did what in a programme",
+		"audit entries of a programme",
 		["audit_entries_by_programme"],
 		(db) => listAudit(db, { programmeId: SMALL }, { limit: 50 }),
 	],
-	["what somebody did", ["audit_entries_by_person"], (db) => listAudit(db, { personId: 7 }, { limit: 50 })],
 	[
-		"everything of a kind that was done",
+		"audit entries of a person",
+		["audit_entries_by_person"],
+		(db) => listAudit(db, { personId: 7 }, { limit: 50 }),
+	],
+	[
+		"audit entries of one action",
 		["audit_entries_by_action"],
 		(db) => listAudit(db, { action: "network.changed" }, { limit: 50 }),
 	],
 	[
-		"what was done in a period",
+		"audit entries of a period",
 		["audit_entries_by_time"],
 		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
 	],
 	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
 	[
-		"expired conversions that are due to go",
+		"expired conversions that retention removes",
 		["conversions_by_window", "moves_by_conversion"],
 		(db, store) => pruneExpired(within(store, db), createClock(), START_MS, never),
 	],
@@ -529,13 +537,13 @@ const MOVES: readonly (readonly [
 		(known) => ({ move: "confirm", known, change: {}, programId: "" }),
 	],
 	[
-		"recorded conversions that are credited anew",
+		"recorded conversions whose credit changes",
 		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
 		(known) => creditStep({ public_id: "" }, known, NOBODY, { commission: "1.0000", fee: "1.0000" }),
 	],
 	[
-		"expired conversions that make way",
+		"expired conversions that a new sale replaces",
 		["conversions_pkey"],
 		"EXPIRED",
 		(known) => {

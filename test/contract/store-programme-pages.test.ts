@@ -63,7 +63,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		equal((await next(first.lastId, rows)).groups[0]?.count, rows - 10);
 	});
 
-	test("waiting callbacks are counted up to a thousand, without tests", async () => {
+	test("conversions that wait for a decision are counted up to a thousand, without tests", async () => {
 		const { store } = database;
 		const { id, public_id } = await addProgramme(store);
 		equal(await hasConversions(store.db, id), false);

@@ -363,7 +363,7 @@ eachDatabase("reports of one order", (database) => {
 		deepEqual(
 			bodies,
 			owed.map((body) => ({ ...body, sentAt })),
-			"as the callbacks have it",
+			"the events equal the bodies of the callbacks",
 		);
 		const tests = await startListening(store, programme, { from: start, testOnly: true, nowMs });
 		await tests.catchUp();

@@ -65,7 +65,11 @@ eachDatabase("engines and their slots", (database) => {
 		const row = { id: engineId, most_in_flight: 512 };
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }]);
 		equal(await begin(engineId, null), true);
-		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 3 }], "not asked to");
+		deepEqual(
+			await readEngines(database.store),
+			[{ ...row, renewed_at_ms: START_MS + 3 }],
+			"a pass that is no renewal changes no time",
+		);
 		equal(await begin(engineId, START_MS + 77), true);
 		deepEqual(await readEngines(database.store), [{ ...row, renewed_at_ms: START_MS + 77 }]);
 	});
@@ -80,7 +84,7 @@ eachDatabase("engines and their slots", (database) => {
 		equal(await begin(gone, START_MS + 1), false);
 		const [left, ...more] = await readEngines(store);
 		deepEqual([left?.id, more], [other, []]);
-		deepEqual(await ownedBy(store, gone), [], "its slots are free with it");
+		deepEqual(await ownedBy(store, gone), [], "its slots are free, too");
 		deepEqual(await ownedBy(store, other), theirs);
 	});
 
@@ -122,13 +126,17 @@ eachDatabase("engines and their slots", (database) => {
 			nextSilentInMs: SILENT_MS - 3_000,
 		});
 		const silentMs = START_MS + 2_000 + SILENT_MS;
-		equal((await look(mine, silentMs + 4)).nextSilentInMs, -4, "it is to be ended at once");
+		equal((await look(mine, silentMs + 4)).nextSilentInMs, -4, "the engine must be removed at once");
 		await begin(other, START_MS + 5_000, null);
-		equal((await look(mine, START_MS + 5_000)).engines, 1, "one that gives its slots up has no share");
+		equal(
+			(await look(mine, START_MS + 5_000)).engines,
+			1,
+			"an engine that gives its slots up does not count",
+		);
 		await begin(other, START_MS + 2_000);
 		await removeSilentEngines(silentMs + 4);
 		const alone = await register(START_MS + HOUR_MS);
-		deepEqual(await look(alone, START_MS + HOUR_MS), none, "its own silence is nothing to wait for");
+		deepEqual(await look(alone, START_MS + HOUR_MS), none, "an engine does not wait for its own silence");
 	});
 
 	test("an engine takes as many slots as are free, and only their owner can give them up", async () => {
@@ -232,7 +240,11 @@ eachDatabase("engines and their slots", (database) => {
 				for (let round = 0; round < 12; round++) {
 					const taken = await take(engineId, 1 + ((n + round) % 16), process);
 					for (const slot of taken) {
-						equal(owner.get(slot), undefined, `slot ${slot} of ${owner.get(slot)} went to ${engineId}, too`);
+						equal(
+							owner.get(slot),
+							undefined,
+							`slot ${slot} of ${owner.get(slot)} was also given to ${engineId}`,
+						);
 						owner.set(slot, engineId);
 					}
 					deepEqual(await ownedBy(process, engineId), taken);

@@ -18,7 +18,8 @@ eachDatabase("the word that something is due", (database) => {
 	test("an engine is notified by its own process, with the deliveries to send, until it stops listening", async () => {
 		const { store } = database;
 		const heard = listen(store);
-		if (database.kind === "PostgreSQL") equal(await heard.next(), "recheck", "nobody listened before");
+		if (database.kind === "PostgreSQL")
+			equal(await heard.next(), "recheck", "the first listening connection causes a recheck");
 		const owed: Owed = {
 			programmeIds: [7, 8],
 			dueAtMs: START_MS,
@@ -143,8 +144,12 @@ eachDatabase("the word that something is due", (database) => {
 			await until(() => clock.waitingTimers > 0 && log.text().includes("a database connection broke"));
 			await sql`select pg_notify('ringback_due', 'change:5')`.execute(database.store.db);
 			await clock.moveBy(1_000);
-			equal(await heard.next(), "recheck", "while it is away, at each try to have it back");
-			equal(await heard.next(), "recheck", "what was told meanwhile was heard by nobody");
+			equal(await heard.next(), "recheck", "each attempt to reconnect causes a recheck");
+			equal(
+				await heard.next(),
+				"recheck",
+				"the new connection causes a recheck, because notifications were lost",
+			);
 			database.rival.announceChange(6);
 			equal(await heard.next(), "change 6");
 			deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);

@@ -79,7 +79,7 @@ test("the mail server counts as failing if it is unreachable or refuses two read
 	await send("two");
 	match(failure()?.reason ?? "", /550 no such mailbox/);
 	await send("three");
-	equal(failure(), null, "another one was taken");
+	equal(failure(), null, "the server has accepted another mail");
 	await server.goAway();
 	await rejects(send("three"));
 	match(failure()?.reason ?? "", /ECONNREFUSED/);
@@ -91,7 +91,7 @@ const REPLIES: readonly [what: string, said: string][] = [
 	["x".repeat(500), `${"x".repeat(400)}…`],
 ];
 for (const [reply, said] of REPLIES) {
-	test(`a reply is told on one line, short and storable: ${JSON.stringify(reply.slice(0, 20))}`, () => {
+	test(`a reply of the server is shortened to one line that can be stored: ${JSON.stringify(reply.slice(0, 20))}`, () => {
 		equal(sayMailReply(reply).replace(/ +/g, " "), said.replace(/ +/g, " "));
 	});
 }

@@ -25,7 +25,7 @@ for (const kind of DATABASE_KINDS) {
 			const soldAtMs = setup.clock.nowMs();
 			await setup.sell(failing);
 			await setup.until(() => setup.mail.mails.length === 2);
-			deepEqual(readers(setup), owners, "each has a mail of their own");
+			deepEqual(readers(setup), owners, "each owner gets a separate mail");
 			const [mail] = setup.mail.mails;
 			ok(mail !== undefined && mail.atMs - soldAtMs < LATENESS_MS);
 			equal(subject(mail), '1 callback failed permanently: "Failing"');
@@ -34,8 +34,11 @@ for (const kind of DATABASE_KINDS) {
 			match(mail.text, /HTTP 404\. .* We take it as a deliberate refusal and do not retry\./);
 			const [delivery] = await setup.store.db.selectFrom("deliveries").select("public_id").execute();
 			const page = `https://ringback.example/programmes/${failing.programmeId}`;
-			ok(mail.text.includes(`${page}/deliveries/${delivery?.public_id}`), "the very callback");
-			ok(mail.text.includes(`${page}/overview#failed`), "and the list to resend from");
+			ok(
+				mail.text.includes(`${page}/deliveries/${delivery?.public_id}`),
+				"the mail links to the failed callback",
+			);
+			ok(mail.text.includes(`${page}/overview#failed`), "the mail links to the list of failed callbacks");
 			match(mail.text, /order "1" \(conversion\.recorded\)/);
 			const [notice, ...more] = await setup.notices(failing);
 			deepEqual(more, []);
@@ -51,7 +54,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.sell(shop);
 			await setup.until(async () => (await setup.notices(shop)).length === 1);
 			await setup.clock.moveTo(soldAtMs + 9 * MINUTE_MS);
-			equal((await setup.notices(shop))[0]?.told_at_ms, null, "only watched");
+			equal((await setup.notices(shop))[0]?.told_at_ms, null, "the failure is only watched yet");
 			await setup.untilLater(() => setup.mail.mails.length === 1);
 			const [mail] = setup.mail.mails;
 			ok(mail !== undefined && mail.atMs >= soldAtMs + 10 * MINUTE_MS);
@@ -61,7 +64,7 @@ for (const kind of DATABASE_KINDS) {
 			match(mail.text, /HTTP 500\. Your server had an error\./);
 			match(mail.text, /Waiting: 1 callback; the next attempt is at 2026-01-15 12:\d\d UTC\./);
 			await setup.clock.moveBy(QUIET_OVER_MS);
-			equal(setup.mail.mails.length, 1, "one mail, while nothing new is to be told");
+			equal(setup.mail.mails.length, 1, "no further mail comes without news");
 
 			setup.shop.answer = () => ({ status: 204 });
 			await setup.sell(shop);
@@ -91,12 +94,8 @@ for (const kind of DATABASE_KINDS) {
 				/^a mail (could not|was given up)/.test(message),
 			);
 			ok(complaints.length >= 1);
-			doesNotMatch(
-				JSON.stringify(complaints),
-				/one@shop/,
-				"whose address it is, staff see on the page alone",
-			);
-			equal(setup.service().mailer?.failure, null, "the server works");
+			doesNotMatch(JSON.stringify(complaints), /one@shop/, "the log does not contain the address");
+			equal(setup.service().mailer?.failure, null, "the mail server counts as working");
 		});
 
 		test("a mail that waits at a stop is sent after the start, and a due notice once the interval has passed", async (t) => {
@@ -131,7 +130,7 @@ for (const kind of DATABASE_KINDS) {
 			setup.mail.holds = false;
 			for (const answer of setup.mail.held) answer();
 			await stopped;
-			equal(setup.mail.mails.length, 1, "the second was not begun");
+			equal(setup.mail.mails.length, 1, "the second mail was not started");
 			await setup.start();
 			await setup.untilLater(() => setup.mail.mails.length === 2);
 			deepEqual(setup.mail.mails.map((mail) => subject(mail)).toSorted(), [
@@ -163,7 +162,7 @@ for (const kind of DATABASE_KINDS) {
 			match(digest.text, /5 callbacks to your shop failed permanently \(6 since 2026-01-15 12:00 UTC\)/);
 			await setup.until(async () => (await setup.notices(shop))[0]?.mail_due_at_ms === null);
 			await setup.clock.moveBy(QUIET_OVER_MS);
-			equal(setup.mail.mails.length, 2, "nothing new, nothing told");
+			equal(setup.mail.mails.length, 2, "no further mail comes without news");
 		});
 
 		test("the interval between mails is separate for each programme", async (t) => {
@@ -219,8 +218,8 @@ for (const kind of DATABASE_KINDS) {
 			await setup.sell(shop, 2);
 			await setup.untilLater(() => complaints() >= 3);
 			const [waiting, ...others] = await setup.unsent();
-			doesNotMatch(waiting?.sealed_text ?? "", /callback|ringback/, "what waits is sealed");
-			deepEqual(others, [], "what happens meanwhile waits for the digest");
+			doesNotMatch(waiting?.sealed_text ?? "", /callback|ringback/, "the text of a waiting mail is sealed");
+			deepEqual(others, [], "later failures wait for the digest");
 			await setup.mail.comeBack();
 			await setup.untilLater(() => setup.mail.mails.length === 1);
 			await setup.clock.moveBy(5 * MINUTE_MS);
@@ -231,14 +230,17 @@ for (const kind of DATABASE_KINDS) {
 				['1 callback failed permanently: "Shop"', '2 callbacks failed permanently: "Shop"'],
 			);
 			const [first, digest] = setup.mail.mails.map(({ atMs }) => atMs);
-			ok((digest ?? 0) - (first ?? 0) >= MAIL_INTERVAL_MS, "counted from when the first was taken");
+			ok(
+				(digest ?? 0) - (first ?? 0) >= MAIL_INTERVAL_MS,
+				"the interval starts when the server accepts the first mail",
+			);
 		});
 
 		for (const [trouble, missed] of [
 			["breaking", "one@shop.example"],
 			["deferred", "two@shop.example"],
 		] as const) {
-			test(`who cannot be mailed now (${trouble}) gets the mail later, in their own zone; nobody gets it twice`, async (t) => {
+			test(`an owner who cannot be mailed now (${trouble}) gets the mail later in their time zone, and nobody gets it twice`, async (t) => {
 				const setup = await startSetup(t, kind);
 				const owners = ["one@shop.example", "two@shop.example"];
 				const shop = await setup.addShop({ owners });

@@ -12,7 +12,7 @@ import { type Setup, startSetup } from "./notice-setup.ts";
 
 for (const kind of DATABASE_KINDS) {
 	describe(`callbacks that are held (${kind})`, { concurrency: 2 }, () => {
-		test("wait while conversions and decisions are taken and windows end, and all go when they are released", async (t) => {
+		test("wait while conversions and decisions are accepted and windows end, and are all sent after the release", async (t) => {
 			const setup = await startSetup(t, kind, { hasMetrics: true });
 			setup.shop.answer = () => ({ status: 204 });
 			const shop = await setup.addShop({ approvalDays: 0 });
@@ -47,7 +47,7 @@ for (const kind of DATABASE_KINDS) {
 
 		// test/contract/store-owed.test.ts covers both databases.
 		if (kind !== "SQLite") return;
-		test("do not make trouble that was watched before look ten minutes old", async (t) => {
+		test("do not let the time of the hold count for a failure that was only watched before", async (t) => {
 			const setup = await startSetup(t, kind);
 			setup.shop.answer = () => ({ status: 503 });
 			const shop = await setup.addShop();
@@ -56,14 +56,14 @@ for (const kind of DATABASE_KINDS) {
 			await hold(setup);
 			await setup.clock.moveBy(12 * MINUTE_MS);
 			const [watched] = await setup.notices(shop);
-			equal(watched?.told_at_ms, null, "nobody is told while it is held");
+			equal(watched?.told_at_ms, null, "the notice stays hidden during the hold");
 			// It is sent and fails again. If the pause had counted, the second failure would be mailed at once.
 			await release(setup);
 			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 2);
 			deepEqual([(await setup.notices(shop))[0]?.told_at_ms, setup.mail.mails.length], [null, 0]);
 			setup.shop.answer = () => ({ status: 204 });
 			await setup.untilLater(async () => (await pending(setup)).length === 0);
-			deepEqual(await setup.notices(shop), [], "it never became serious");
+			deepEqual(await setup.notices(shop), [], "the success removed the watched notice");
 			equal(setup.mail.mails.length, 0);
 		});
 	});

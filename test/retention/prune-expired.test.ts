@@ -141,7 +141,7 @@ eachDatabase("retention of expired conversions", (database) => {
 		const next = await add("next", "RECORDED");
 		notEqual(next.id, newest.id);
 		await listener.catchUp();
-		deepEqual(listener.told, ["recorded next RECORDED null"], "whoever listens misses nothing");
+		deepEqual(listener.told, ["recorded next RECORDED null"], "a listener misses nothing");
 		equal(await prune(), 1);
 		deepEqual(await remaining(), { orders: ["sale", "next"], moves: 2 });
 	});

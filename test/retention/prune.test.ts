@@ -1,5 +1,5 @@
-// Retention on both databases: finished and old rows are removed with everything that belongs to them, in batches.
-// Pending and young rows and notices that nobody was told about stay.
+// Retention on both databases. Finished and old rows are removed in batches, with everything that belongs to them. Pending
+// and recent rows, and notices that are open or not mailed yet, stay.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -109,7 +109,7 @@ eachDatabase("retention", (database) => {
 		equal(
 			await pruneDeliveries(database.store, realClock, CUTOFF_MS, never),
 			3,
-			"also those after rows that stay",
+			"rows after others that stay are removed, too",
 		);
 		const stay = [...pending, ...finishedLately, ...young];
 		deepEqual(await remaining(database.store), {
@@ -121,7 +121,7 @@ eachDatabase("retention", (database) => {
 		equal(
 			await pruneDeliveries(database.store, realClock, CUTOFF_MS, never),
 			0,
-			"a second round finds nothing",
+			"a second run finds nothing",
 		);
 	});
 
@@ -165,7 +165,11 @@ eachDatabase("retention", (database) => {
 				return store.transact(work);
 			},
 		};
-		equal(await pruneDeliveries(interrupted, realClock, CUTOFF_MS, never), 2, "only what went is counted");
+		equal(
+			await pruneDeliveries(interrupted, realClock, CUTOFF_MS, never),
+			2,
+			"only removed deliveries are counted",
+		);
 		deepEqual(await remaining(store), {
 			deliveries: [resent],
 			events: [resent],
@@ -221,7 +225,8 @@ eachDatabase("retention", (database) => {
 	test("notices are removed if they have ended, were mailed and are old", async () => {
 		const { store } = database;
 		const add = async (name: string, change: Partial<Insertable<NoticesTable>>) => {
-			// Only one trouble of a programme can be open.
+			// A programme can have only one open notice about failing callbacks, so each notice needs its own
+			// programme.
 			const { id } = await addProgramme(store);
 			const notice = newNotice(id, { public_id: `${name} ${newId("ntc")}`, opened_at_ms: OLD_MS, ...change });
 			await store.db.insertInto("notices").values(notice).execute();
@@ -256,7 +261,11 @@ eachDatabase("retention", (database) => {
 		);
 		await addClicks(store.db, counts);
 		let asked = 0;
-		equal(await pruneClicks(store, realClock, CUTOFF_MS, () => asked++ > 0), 20 * 2 * 2, "a batch of links");
+		equal(
+			await pruneClicks(store, realClock, CUTOFF_MS, () => asked++ > 0),
+			20 * 2 * 2,
+			"one batch of links",
+		);
 		equal(await pruneClicks(store, realClock, CUTOFF_MS, never), 5 * 2 * 2);
 		const left = await store.db.selectFrom("click_hours").select("hour").distinct().orderBy("hour").execute();
 		deepEqual(

@@ -40,7 +40,10 @@ const ATTEMPTS = "4 at most seven attempts, each at its time";
 const OWN_RESULTS = "5 one engine owns a slot and stores its own results";
 const VERDICT = "the verdict follows from the answer";
 
-/** Expects all attempts of the delivery in the order of their numbers. Returns how each of its runs ended. */
+/**
+ * Audits one delivery. Expects all its attempts in the order of their numbers, and returns how each run
+ * ended.
+ */
 export function auditDelivery(
 	name: string,
 	delivery: StoredDelivery,

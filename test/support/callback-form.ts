@@ -14,7 +14,10 @@ export interface ReceivedCallback {
 	/** The service's clock and the programme's secret at the time of arrival. */
 	serviceNowMs: number;
 	secret: string;
-	/** HTTP status of the answer, or null if the answer came late, never, or as raw bytes of the test. */
+	/**
+	 * HTTP status of the answer. Null if the answer came late, never came, or consisted of raw bytes written by
+	 * the test.
+	 */
 	answered: number | null;
 }
 

@@ -1,6 +1,6 @@
-// A child process that is controlled over a pipe. It opens its resources, reports that it is ready, and answers
-// orders until its parent ends it or disappears. This file has both sides; the child's file exports the types of the
-// messages.
+// A child process that is controlled over a pipe. It opens its resources, reports that it is ready, and
+// carries out the parent's commands (`Order`) until the parent ends it or disappears. This file has both
+// sides. The child's file exports the types of the messages.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,10 @@ import { basename } from "node:path";
 
 export interface ForkedProcess<Opened, Order, Answer> {
 	readonly opened: Opened;
-	/** Sends an order. Several may be in flight; each rejects if the process ends before it answers. */
+	/**
+	 * Sends a command. Several may be in flight, and each promise rejects if the process ends before it
+	 * replies.
+	 */
 	ask(order: Order): Promise<Answer>;
 	/** Resolves when the process has ended, even if it ended earlier. */
 	close(): Promise<void>;
@@ -77,7 +80,7 @@ export async function forkProcess<Opened, Order, Answer>(
 	}
 }
 
-/** The child's side. The process ends with its parent, or when an order fails. */
+/** Runs the child's side. The process ends with its parent, or when a command fails. */
 export function serveParent<Opened, Order, Answer>(
 	opened: Opened,
 	obey: (order: Order) => Answer | Promise<Answer>,

@@ -29,7 +29,7 @@ export function noteNotRun(reason: string): void {
 	if (file !== undefined) appendFileSync(file, `${reason}\n`);
 }
 
-/** The same for a single test. */
+/** Skips a single test, and records `reason` as `noteNotRun` does. */
 export function skipHere(t: Pick<TestContext, "skip">, reason: string): void {
 	noteNotRun(reason);
 	t.skip(reason);

@@ -95,7 +95,7 @@ export async function prepareService(options: ServiceOptions = {}) {
 		},
 		/** Stops the service once. Further callers wait for the same stop. */
 		stop,
-		/** Dependencies of a command: nothing is delivered, and no port is opened. */
+		/** Opens the dependencies of a command, which delivers nothing and opens no port. */
 		openWorkplace: () => openWorkplace(configOf(first), outside),
 		/** Stops the service and removes the database. Fails if a connection to it is still open. */
 		async close() {

@@ -42,7 +42,7 @@ export async function findConversion(
 	return found.find(({ event_type }) => event_type === eventType);
 }
 
-/** Adds a partnership, active by default. */
+/** Returns a signing secret for the programme, active by default. */
 export function newSecret(programmeId: number, change: Partial<NewSecret> = {}): NewSecret {
 	return {
 		public_id: newId("sec"),
