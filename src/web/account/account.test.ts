@@ -11,7 +11,7 @@ import {
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0";
 
-test("a wrong current password or a short new one changes nothing, and is said at its field", async (t) => {
+test("a wrong current password or a short new one changes nothing, and the error is at its field", async (t) => {
 	const { site, person: staff, browser } = await openAsStaff(t);
 	const wrong = await browser.submit("/account/password", {
 		currentPassword: "x",
@@ -29,7 +29,7 @@ test("a wrong current password or a short new one changes nothing, and is said a
 	assert.doesNotMatch(await auditText(site), /password\.changed/);
 });
 
-test("sessions are listed with browser and address; the token is never on the page", async (t) => {
+test("sessions are listed with browser and address, and without their tokens", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser({ address: "192.0.2.77", headers: { "user-agent": FIREFOX } });
@@ -43,7 +43,7 @@ test("sessions are listed with browser and address; the token is never on the pa
 	assert.equal(page.text.includes(token), false);
 });
 
-test("a revoked session is out at once, and nobody can revoke another person's", async (t) => {
+test("a revoked session ends at once, and nobody can revoke another person's session", async (t) => {
 	const site = await openTestSite(t);
 	const [staff, other] = [await site.addStaff(), await site.addStaff()];
 	const [here, lost, stranger] = [
@@ -64,7 +64,7 @@ test("a revoked session is out at once, and nobody can revoke another person's",
 	assert.match(await auditText(site), /"sessions\.revoked"/);
 });
 
-test("ending all others leaves this session, and everybody else's", async (t) => {
+test("ending all other sessions leaves this one and the sessions of other people", async (t) => {
 	const site = await openTestSite(t);
 	const [staff, other] = [await site.addStaff(), await site.addStaff()];
 	const [here, one, two, stranger] = [
@@ -80,7 +80,7 @@ test("ending all others leaves this session, and everybody else's", async (t) =>
 	assert.doesNotMatch(
 		(await here.open("/account")).text,
 		/Sign out everywhere else/,
-		"nothing is left to end",
+		"no other session is left",
 	);
 });
 

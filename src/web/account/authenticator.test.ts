@@ -4,7 +4,7 @@ import type { Person } from "../../store/queries/people.ts";
 import { type Browser, openTestSite, PASSWORD, type TestSite } from "../test-site.test-support.ts";
 import { beginAuthenticator, CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.ts";
 
-test("setting up needs the password, and shows key and codes in that answer alone", async (t) => {
+test("setting up needs the password, and only its answer shows the key and the backup codes", async (t) => {
 	const { site, browser, secret, backupCodes } = await begin(t);
 	const wrong = await browser.submit("/account/authenticator", { currentPassword: "x" });
 	assert.equal(wrong.status, 422);
@@ -14,7 +14,7 @@ test("setting up needs the password, and shows key and codes in that answer alon
 	for (const text of [secret, ...backupCodes]) assert.equal(later.includes(text), false);
 });
 
-test("a backup code opens one sign-in, and only one", async (t) => {
+test("a backup code works for one sign-in only", async (t) => {
 	const { site, staff, backupCodes } = await turnOn(t);
 	const code = backupCodes[3] ?? "";
 	const [first, second] = [await openSecondStep(site, staff), await openSecondStep(site, staff)];
@@ -28,7 +28,7 @@ test("a backup code opens one sign-in, and only one", async (t) => {
 	assert.equal((await auditText(site)).includes(code), false);
 });
 
-test("without the first step there is no second", async (t) => {
+test("a code is refused without the password step", async (t) => {
 	const { site, nextCode: code } = await turnOn(t);
 	const browser = site.browser();
 	const answer = await browser.submit("/sign-in/code", { code });
@@ -37,7 +37,7 @@ test("without the first step there is no second", async (t) => {
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
-test("after a wrong code the set-up is still there: the picture, the key and the backup codes", async (t) => {
+test("after a wrong code the page still shows the QR code, the key and the backup codes", async (t) => {
 	const { site, browser, secret, backupCodes, hidden } = await begin(t);
 	const wrong = await browser.submit("/account/authenticator/confirm", { ...hidden, code: "000000" });
 	assert.equal(wrong.status, 401);
@@ -49,7 +49,7 @@ test("after a wrong code the set-up is still there: the picture, the key and the
 	assert.equal(`${site.log.text()}${await site.storedText()}`.includes(secret), false);
 });
 
-test("an authenticator that is on cannot be set up anew, and is turned off with password and code", async (t) => {
+test("an active authenticator cannot be set up again, and is turned off with the password and a code", async (t) => {
 	const { site, staff, browser, nextCode: code, usedCode } = await turnOn(t);
 	const page = await browser.open("/account");
 	assert.match(page.text, /id="authenticator-code"/);
@@ -97,7 +97,7 @@ test("an authenticator that is on cannot be set up anew, and is turned off with 
 	assert.equal(twice.status, 409);
 });
 
-test("a code that has just opened a sign-in does not turn the authenticator off; a backup code does, once", async (t) => {
+test("a code that was used to sign in does not turn the authenticator off, but a backup code does", async (t) => {
 	const { site, staff, nextCode: code, backupCodes } = await turnOn(t);
 	const browser = site.browser();
 	await enterPassword(browser, staff);
@@ -107,7 +107,7 @@ test("a code that has just opened a sign-in does not turn the authenticator off;
 	const [backup = ""] = backupCodes;
 	const wrong = await browser.submit("/account/authenticator/off", { currentPassword: "x", code: backup });
 	assert.equal(wrong.status, 422);
-	// As people type it. A mistyped password has not used it up.
+	// People may type the code like this. The request with the wrong password did not use it up.
 	const typed = backup.replace("-", " ").toLowerCase();
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code: typed });
 	assert.equal(off.status, 303, off.text);
@@ -119,14 +119,14 @@ async function begin(t: TestContext) {
 	assert.match(setup.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
 	const hidden = /name="uri" value="([^"]+)"><input type="hidden" name="backupCodes" value="([^"]+)"/;
 	const [, uri = "", backupCodes = ""] = hidden.exec(setup.text) ?? [];
-	/** What the page's form sends along. */
+	/** The hidden fields of the page's form. */
 	return { site, staff, browser, ...setup, hidden: { uri: uri.replaceAll("&amp;", "&"), backupCodes } };
 }
 
 async function turnOn(t: TestContext) {
 	const { site, staff, browser } = await openForStaff(t);
 	const on = await turnAuthenticatorOn(browser);
-	// A code is taken half a minute before and after its own time.
+	// A code is accepted half a minute before and after its own time.
 	return { site, staff, browser, ...on, nextCode: codeAt(on.secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 }
 
@@ -136,7 +136,7 @@ async function openForStaff(t: TestContext) {
 	return { site, staff, browser: await site.signIn(staff) };
 }
 
-/** With the right password, at the page that asks for a code. */
+/** Opens a browser that has entered the right password, and is now asked for a code. */
 async function openSecondStep(site: TestSite, person: Person): Promise<Browser> {
 	const browser = site.browser();
 	await enterPassword(browser, person);

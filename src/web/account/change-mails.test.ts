@@ -1,4 +1,4 @@
-// What people hear by mail of their account and their programme, done by the pages themselves.
+// Tests the mails about changes that people make on the pages of their account and their programme.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,29 +17,29 @@ import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.t
 
 const ADDRESS = "203.0.113.9";
 
-test("a changed password, the authenticator on, a backup code and the authenticator off are each told to the person", async (t) => {
+test("a person gets a mail when the password changes, a backup code is used, or the authenticator is turned on or off", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	await site.addStaff();
 	const browser = await signInFrom(site, staff);
 	await browser.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
-	await isTold(site, staff, "Your account: password changed");
+	await expectMail(site, staff, "Your account: password changed");
 
 	const { secret, backupCodes } = await turnAuthenticatorOn(browser, NEW_PASSWORD);
 	const [backupCode = ""] = backupCodes;
-	await isTold(site, staff, "Your account: authenticator turned on");
+	await expectMail(site, staff, "Your account: authenticator turned on");
 
 	const other = site.browser({ address: ADDRESS });
 	await other.submit("/sign-in", { email: staff.email, password: NEW_PASSWORD });
 	assert.equal((await other.submit("/sign-in/code", { code: backupCode })).status, 303);
-	await isTold(site, staff, "Your account: backup code used");
+	await expectMail(site, staff, "Your account: backup code used");
 
 	const code = codeAt(secret, site.deps.clock.nowMs() + CODE_STEP_MS);
 	await other.submit("/account/authenticator/off", { currentPassword: NEW_PASSWORD, code });
-	await isTold(site, staff, "Your account: authenticator turned off");
+	await expectMail(site, staff, "Your account: authenticator turned off");
 });
 
-test("a new password by the mailed link is told to the person, when it is used and not before", async (t) => {
+test("a password that was reset by a link is reported by mail when the link is used, not when it is requested", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	const browser = site.browser({ address: ADDRESS });
@@ -53,10 +53,10 @@ test("a new password by the mailed link is told to the person, when it is used a
 		newPassword: NEW_PASSWORD,
 		token: path.replace(/.*[=/]/, ""),
 	});
-	await isTold(site, staff, "Your account: new password chosen");
+	await expectMail(site, staff, "Your account: new password chosen");
 });
 
-test("owners hear of people who are invited, join and are removed; the invited have a mail of their own", async (t) => {
+test("owners get a mail when people are invited, join or are removed, and the invited person gets their own", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Garden & Tools");
 	const owner = await site.addOwner(programme, "olga@shop.example", "Olga Owner");
@@ -67,22 +67,30 @@ test("owners hear of people who are invited, join and are removed; the invited h
 	assert.match(site.mailbox[0]?.subject ?? "", /You're invited to manage "Garden & Tools"/);
 	site.mailbox.length = 0;
 	await site.tellChanges();
-	assert.deepEqual(site.mailbox, [], "nobody is mailed about the invitation that they sent, or got");
+	assert.deepEqual(
+		site.mailbox,
+		[],
+		"neither the sender nor the recipient of an invitation gets a mail about it",
+	);
 
 	const guest = site.browser();
 	await guest.submit(link, { name: "New Person", password: PASSWORD });
-	const told = await tellLater(site);
-	assert.deepEqual(recipients(told), ["olga@shop.example"], "who joined knows it");
+	const told = await mailLater(site);
+	assert.deepEqual(recipients(told), ["olga@shop.example"], "the person who joined gets no mail");
 	assert.match(told[0]?.text ?? "", /new@shop\.example joined the programme/);
-	// In one mail with other changes, her own invitation is left out as well.
+	// If other changes are in the same mail, her own invitation is left out as well.
 	const changes = [
 		{ personId: null, programmeId: programme.id, action: "person.invited", subject: "olga@shop.example" },
 		{ personId: owner.id, programmeId: programme.id, action: "key.issued", detail: "rbk_…1a2b Server" },
 	] as const;
 	await noteAudits(site.store.db, changes, site.deps.clock.nowMs());
-	const [one, two] = (await tellLater(site)).toSorted((a, b) => (a.to < b.to ? -1 : 1));
+	const [one, two] = (await mailLater(site)).toSorted((a, b) => (a.to < b.to ? -1 : 1));
 	assert.match(one?.text ?? "", /olga@shop\.example was invited.*rbk_…1a2b/s);
-	assert.match(two?.text ?? "", /rbk_…1a2b.* Done by "Olga Owner"/, "a key may be a thief's");
+	assert.match(
+		two?.text ?? "",
+		/rbk_…1a2b.* Done by "Olga Owner"/,
+		"the owner is informed even of her own key, because a thief may have issued it",
+	);
 	assert.doesNotMatch(two?.text ?? "", /was invited/);
 
 	const joined = await site.store.db
@@ -91,7 +99,7 @@ test("owners hear of people who are invited, join and are removed; the invited h
 		.where("email", "=", "new@shop.example")
 		.executeTakeFirstOrThrow();
 	await browser.submit(`${path}/${joined.public_id}/remove`, {});
-	const removed = await tellLater(site);
+	const removed = await mailLater(site);
 	assert.deepEqual(recipients(removed), ["new@shop.example", "olga@shop.example"]);
 	const textTo = (address: string) => removed.find(({ to }) => to === address)?.text ?? "";
 	assert.match(textTo("olga@shop.example"), /The access of new@shop\.example was ended/);
@@ -105,7 +113,7 @@ test("owners hear of people who are invited, join and are removed; the invited h
 		detail: "Blog",
 	} as const;
 	await noteAudits(site.store.db, [ofPartner], site.deps.clock.nowMs());
-	assert.match((await tellLater(site))[0]?.text ?? "", /Your access for the partner "Blog" was ended/);
+	assert.match((await mailLater(site))[0]?.text ?? "", /Your access for the partner "Blog" was ended/);
 });
 
 async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
@@ -114,9 +122,9 @@ async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
 	return browser;
 }
 
-/** By one mail, to them alone, that says from where it was done. */
-async function isTold(site: TestSite, { email }: Person, subject: string): Promise<void> {
-	const [mail, ...others] = await tellLater(site);
+/** Checks that one mail was sent, to this person alone, and that it names the IP address of the change. */
+async function expectMail(site: TestSite, { email }: Person, subject: string): Promise<void> {
+	const [mail, ...others] = await mailLater(site);
 	assert.deepEqual([mail?.to, mail?.subject, others], [email, subject, []]);
 	assert.match(mail?.text ?? "", /2026-03-\d\d \d\d:\d\d UTC: /);
 	assert.match(mail?.text ?? "", /From the IP address 203\.0\.113\.9\./);
@@ -124,8 +132,8 @@ async function isTold(site: TestSite, { email }: Person, subject: string): Promi
 	assert.match(mail?.text ?? "", /sent by the affiliate network at https:\/\/ringback\.example$/m);
 }
 
-/** When more may be told again. */
-async function tellLater(site: TestSite): Promise<Mail[]> {
+/** Waits until mails about changes may be sent again, and returns those that are sent. */
+async function mailLater(site: TestSite): Promise<Mail[]> {
 	site.mailbox.length = 0;
 	site.moveClock(15 * MINUTE_MS);
 	await site.tellChanges();

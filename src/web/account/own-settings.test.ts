@@ -1,4 +1,4 @@
-// What people change about themselves: name, how times are written, which mails they get, and their address.
+// Tests the settings that people change for themselves: name, time zone, language, mails and email address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,14 +22,14 @@ import {
 
 const SETTINGS = { name: "Olga", zone: "Europe/Berlin", locale: "de-DE" };
 
-test("name, time zone and language of dates are saved, and every page says how its times are to be written", async (t) => {
+test("name, time zone and language are saved, and every page carries the time zone and language for its times", async (t) => {
 	const site = await openTestSite(t);
 	const owner = await site.addOwner(await site.addProgramme());
 	const browser = await site.signIn(owner);
 	assert.doesNotMatch(
 		(await browser.open("/account")).text,
 		/<html[^>]* data-(zone|locale)/,
-		"the browser's own",
+		"by default the browser decides",
 	);
 	const saved = await browser.submit("/account/settings", SETTINGS);
 	assert.deepEqual([saved.status, saved.location], [303, "/account"]);
@@ -49,7 +49,7 @@ test("name, time zone and language of dates are saved, and every page says how i
 	]);
 });
 
-test("amounts and counts are written in the account's language, or in the browser's", async (t) => {
+test("amounts and counts are in the language of the account, or else of the browser", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
 	await addConversion(site.store, programme.id, { basket_value: "1234567.50" });
 	const path = `/programmes/${programme.public_id}/conversions`;
@@ -63,10 +63,10 @@ test("amounts and counts are written in the account's language, or in the browse
 	await browser.submit("/account/settings", SETTINGS);
 	assert.equal(await basket("en-US"), "1.234.567,50");
 	const file = await browser.open(`${path}/export.csv`);
-	assert.match(file.text, /;"1234567,50";/, "the file that its spreadsheet takes");
+	assert.match(file.text, /;"1234567,50";/, "the file is for a spreadsheet in this language");
 });
 
-test("the chart of callbacks has the days of the account's zone", async (t) => {
+test("the chart of callbacks has the days of the account's time zone", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
 	const count = { programmeId: programme.id, hourMs: START_MS, delivered: 3, failed: 0 };
 	await addCallbackCounts(site.store.db, [count]);
@@ -83,7 +83,7 @@ test("the chart of callbacks has the days of the account's zone", async (t) => {
 	assert.deepEqual(await lastDay(), ["2026-03-02", "Pacific/Auckland"]);
 });
 
-test("what is no zone, language or name is said at its field, with what was typed, and changes nothing", async (t) => {
+test("an invalid time zone, language or name is reported at its field and changes nothing", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	for (const [field, value] of [
 		["zone", "Mars/Olympus"],
@@ -98,11 +98,11 @@ test("what is no zone, language or name is said at its field, with what was type
 	assert.doesNotMatch(
 		(await browser.open("/account")).text,
 		/name="callbacks_/,
-		"staff have a box of their own",
+		"staff have another box for these mails",
 	);
 });
 
-test("who wants no mail about failing callbacks gets none; where nobody does, the page says so", async (t) => {
+test("people can switch off mails about failing callbacks, and the page says if nobody gets them", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme();
 	const [owner, developer] = [await site.addOwner(programme), await site.addPerson(programme, "developer")];
@@ -126,10 +126,10 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 		.select("id")
 		.where("mail_due_at_ms", "is not", null)
 		.execute();
-	assert.deepEqual(waiting, [], "nothing is tried again and again");
+	assert.deepEqual(waiting, [], "no mail is left to be tried again");
 	const { text } = await browser.open(`/programmes/${programme.public_id}/overview`);
 	assert.match(text, /all owners and developers have switched these mails off/);
-	// What may be the only sign of a thief is not to be switched off.
+	// Mails about security cannot be switched off, because they may be the only sign of an intruder.
 	await browser.submit(`/programmes/${programme.public_id}/integration/keys`, {});
 	await site.tellChanges();
 	assert.deepEqual(
@@ -138,7 +138,7 @@ test("who wants no mail about failing callbacks gets none; where nobody does, th
 	);
 });
 
-test("an address changes when the link in a mail to it is opened, and the old one is told twice", async (t) => {
+test("an address changes when the link in a mail to it is opened, and the old address gets two mails", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme());
 	const browser = await site.signIn(owner);
@@ -164,14 +164,14 @@ test("an address changes when the link in a mail to it is opened, and the old on
 	assert.match((await browser.open("/account")).text, new RegExp(`Your email address is now ${email}`));
 	const [left] = site.mailbox.splice(0);
 	assert.deepEqual([left?.to, left?.subject], [owner.email, "Your email address was changed"]);
-	assert.equal((await site.browser().open(link)).status, 410, "once");
+	assert.equal((await site.browser().open(link)).status, 410, "the link works once");
 	await site.signIn({ email });
 	const old = site.browser();
 	assert.equal((await old.submit("/sign-in", { email: owner.email, password: PASSWORD })).status, 401);
 	assert.deepEqual(await detailsOf(site, "address.changed"), [`${owner.email} → ${email}`]);
 });
 
-test("an address that somebody has is asked for like any other, gets no mail, and cannot be taken", async (t) => {
+test("a request for an address that is in use gets the usual answer, sends no mail and changes nothing", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme();
 	const [owner, other] = [await site.addOwner(programme), await site.addOwner(programme)];
@@ -186,7 +186,7 @@ test("an address that somebody has is asked for like any other, gets no mail, an
 	const free = newEmail("shop");
 	assert.deepEqual(await ask(free), [303, "/account", true]);
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
-	// Somebody else joins with it before the link is opened.
+	// Another person joins with this address before the link is opened.
 	await site.addOwner(programme, free);
 	assert.equal((await browser.open(link)).status, 410);
 	assert.equal((await browser.submit(link, {})).status, 410);

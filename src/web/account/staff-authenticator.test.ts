@@ -1,4 +1,4 @@
-// Where the network asks its staff to have an authenticator: until it is on, there is nothing else to be had.
+// Tests installations that require an authenticator for staff. Until it is on, staff can open no other page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { CODE_STEP_MS, codeAt, turnAuthenticatorOn } from "./totp.test-support.t
 const REQUIRED = { change: { staffAuthenticator: "required" } } as const;
 const SET_UP = "/account/authenticator";
 
-test("for a new phone it is removed, and nothing opens before the new one is on", async (t) => {
+test("an authenticator that is moved to a new phone is removed, and no page opens until the new one is on", async (t) => {
 	const { site, browser } = await openAsStaff(t, REQUIRED);
 	const { secret } = await turnAuthenticatorOn(browser);
 	const page = await browser.open("/account");
@@ -30,7 +30,7 @@ test("for a new phone it is removed, and nothing opens before the new one is on"
 	assert.equal((await browser.open("/programmes")).status, 200);
 });
 
-test("the list of staff shows who has one, and only that", async (t) => {
+test("the list of staff shows who has an authenticator, and the list of a programme does not", async (t) => {
 	const site = await openTestSite(t);
 	const [first, second] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(first);

@@ -1,21 +1,21 @@
-// An authenticator: what the app shows, and how a person turns it on. The codes are written from RFC 6238, so that they
-// check the library and do not repeat it.
+// Plays the authenticator app, and turns an authenticator on as a person does. The codes are computed from
+// RFC 6238 and not with the library, so that they check the library.
 
 import { equal, notEqual } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type Browser, PASSWORD } from "../test-site.test-support.ts";
 
-/** A code is another one after this. */
+/** Time after which the code changes. */
 export const CODE_STEP_MS = 30_000;
 
 export interface AuthenticatorSetup {
 	secret: string;
 	backupCodes: string[];
-	/** What was shown. */
+	/** Page that was shown. */
 	text: string;
 }
 
-/** In a browser that is signed in: everything up to the first code. */
+/** Starts the set-up in a signed-in browser, without entering the first code. */
 export async function beginAuthenticator(
 	browser: Browser,
 	currentPassword = PASSWORD,
@@ -39,7 +39,7 @@ export async function turnAuthenticatorOn(
 	return { ...setup, usedCode };
 }
 
-/** `secret` is base 32, as the app is given it. */
+/** Returns the code that the app shows at a time. `secret` is in base 32, as the page shows it. */
 export function codeAt(secret: string, atMs: number): string {
 	const counter = Buffer.alloc(8);
 	counter.writeBigUInt64BE(BigInt(Math.floor(atMs / CODE_STEP_MS)));

@@ -1,4 +1,5 @@
-// Taking somebody's access away, as the pages show it: what whoever does it is told, and what others can do then.
+// Tests how the pages end a person's access: the message to the person who ends it, and what others can do
+// afterwards.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +13,7 @@ import {
 	type TestSite,
 } from "../test-site.test-support.ts";
 
-test("an owner's invitation ends with that owner's access, stays on the list, and another owner sends it again", async (t) => {
+test("an owner's invitations end with the owner's access, stay on the list, and can be sent again by another owner", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [mine, elsewhere] = [await site.addProgramme("Mine"), await site.addProgramme("Elsewhere")];
 	const [one, leaver] = [await site.addOwner(mine), await site.addOwner(mine, undefined, "Olaf")];
@@ -29,7 +30,7 @@ test("an owner's invitation ends with that owner's access, stays on the list, an
 	await browser.submit(`${path}/${leaver.public_id}/remove`, {});
 	const page = await browser.open(path);
 	const said = /Olaf&#39;s access ended: 1 session and 1 link were ended\./;
-	assert.match(page.text, said, "the link elsewhere is not told to an owner");
+	assert.match(page.text, said, "an owner does not learn of the link in another programme");
 	assert.match(page.text, /x@<wbr>shop.*Withdrawn<\/span>/s);
 	assert.equal(await statusOf(site, link), 410);
 	await browser.submit(`${path}/${waitingIn(page.text)}/link`, {});
@@ -48,7 +49,7 @@ test("an owner's invitation ends with that owner's access, stays on the list, an
 	);
 });
 
-test("an owner learns nothing from a new password of somebody they invited: the list stays as it was", async (t) => {
+test("an owner does not see that an invited person chose a new password, and the list stays the same", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
 	const known = await site.addOwner(theirs);
@@ -62,12 +63,12 @@ test("an owner learns nothing from a new password of somebody they invited: the 
 	assert.equal(await statusOf(site, link), 410);
 	assert.equal(rowsOf(await browser.open(path)), before);
 	const boss = await site.signIn(await site.addStaff());
-	assert.match((await boss.open(path)).text, /Withdrawn<\/span>/, "staff know who has an account");
+	assert.match((await boss.open(path)).text, /Withdrawn<\/span>/, "staff may see who has an account");
 	await browser.submit(`${path}/${waitingIn((await browser.open(path)).text)}/link`, {});
-	assert.equal(await statusOf(site, lastMailed(site)), 200, "and it can be sent again");
+	assert.equal(await statusOf(site, lastMailed(site)), 200, "the invitation can be sent again");
 });
 
-test("somebody who never joined and is removed, or deactivated, cannot join any more", async (t) => {
+test("an invited person who is removed or deactivated before joining can no longer join", async (t) => {
 	const site = await openTestSite(t);
 	const mine = await site.addProgramme("Mine");
 	await site.addOwner(mine);
@@ -91,7 +92,7 @@ test("somebody who never joined and is removed, or deactivated, cannot join any 
 	for (const link of links) assert.equal(await statusOf(site, link), 410);
 });
 
-test("a link that somebody asks for by mail does not end the one that staff have handed over", async (t) => {
+test("a link requested by mail does not end the link that staff have handed over", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [boss, forgetful] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(boss);
@@ -121,9 +122,9 @@ async function statusOf(site: TestSite, path: string): Promise<number> {
 	return (await site.browser().open(path)).status;
 }
 
-/** The public id of the invitation that waits. */
+/** Returns the public id of the open invitation. */
 function waitingIn(text: string): string {
-	return /people\/(lnk_\w+)\/link/.exec(text)?.[1] ?? assert.fail("nobody waits");
+	return /people\/(lnk_\w+)\/link/.exec(text)?.[1] ?? assert.fail("there is no open invitation");
 }
 
 function rowsOf({ text }: Awaited<ReturnType<Browser["open"]>>): string {

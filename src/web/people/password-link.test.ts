@@ -1,4 +1,5 @@
-// Links with which somebody who has joined chooses a new password: made by staff, for others, and by nobody else.
+// Tests links with which a person who has joined chooses a new password. Only staff can create them, and only
+// for others.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +15,7 @@ import {
 } from "../test-site.test-support.ts";
 
 for (const hasMail of [false, true]) {
-	test(`staff make an owner a link ${hasMail ? "with" : "without"} mail: it is shown once, works once and ends every session`, async (t) => {
+	test(`staff can create a password link for an owner ${hasMail ? "with" : "without"} mail, which is shown once, works once and ends every session`, async (t) => {
 		const { site, programme, owner, browser: elsewhere } = await openAsOwner(t, { hasMail });
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
@@ -29,13 +30,16 @@ for (const hasMail of [false, true]) {
 		const listed = await browser.open(path);
 		assert.match(listed.text, /Joined.*password link valid until/s);
 		assert.ok(!listed.text.includes(token), "it is shown once");
-		assert.ok(!`${await site.storedText()}${site.log.text()}`.includes(token), "it is kept nowhere");
+		assert.ok(!`${await site.storedText()}${site.log.text()}`.includes(token), "it is not stored or logged");
 		if (hasMail) await site.tellChanges();
 		assert.deepEqual(
 			site.mailbox.map(({ to, subject }) => [to, subject]),
 			hasMail ? [[owner.email, "Your account: password link created"]] : [],
 		);
-		assert.ok(!JSON.stringify(site.mailbox).includes(token), "the mailbox may be what was lost");
+		assert.ok(
+			!JSON.stringify(site.mailbox).includes(token),
+			"it is not mailed, because somebody else may have access to the mailbox",
+		);
 
 		const reader = site.browser();
 		const form = await reader.open(welcome);
@@ -45,11 +49,11 @@ for (const hasMail of [false, true]) {
 		const used = await reader.submit(welcome, { password: NEW_PASSWORD, name: "Mallory" });
 		assert.equal(used.status, 303);
 		assert.equal((await reader.open("/account")).status, 200);
-		assert.equal((await elsewhere.open("/account")).status, 303, "signed out everywhere else");
+		assert.equal((await elsewhere.open("/account")).status, 303, "all other sessions have ended");
 		assert.equal((await trySignIn(site, owner, PASSWORD)).status, 401);
 		assert.equal((await trySignIn(site, owner, NEW_PASSWORD)).status, 303);
 		assert.equal((await site.browser().open(welcome)).status, 410);
-		assert.match((await browser.open(path)).text, /Olga Owner</, "and keeps the name");
+		assert.match((await browser.open(path)).text, /Olga Owner</, "the name is unchanged");
 		assert.deepEqual(await auditOf(site), [
 			["password.link_made", staff.id, programme.id, owner.email],
 			["password.reset", owner.id, null, owner.email],
@@ -57,7 +61,7 @@ for (const hasMail of [false, true]) {
 	});
 }
 
-test("staff make one for another of the staff, and nobody one for themselves", async (t) => {
+test("staff can create a password link for a colleague, but not for themselves", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [staff, colleague] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(staff);
@@ -78,7 +82,7 @@ test("staff make one for another of the staff, and nobody one for themselves", a
 	assert.deepEqual(await auditOf(site), [["password.link_made", staff.id, null, colleague.email]]);
 });
 
-test("owners make none, neither for each other nor for anybody of theirs elsewhere", async (t) => {
+test("owners cannot create password links for anybody", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
 	const owner = await site.addOwner(mine);
@@ -108,10 +112,10 @@ test("owners make none, neither for each other nor for anybody of theirs elsewhe
 	assert.deepEqual([site.mailbox, await auditOf(site)], [[], []]);
 	const boss = await site.signIn(staff);
 	const elsewhere = await boss.submit(`${path}/${stranger.public_id}/link`, {});
-	assert.equal(elsewhere.status, 404, "staff, too, where the person has nothing to do with the programme");
+	assert.equal(elsewhere.status, 404, "staff cannot do it either for a person outside the programme");
 });
 
-test("a link ends after a day, and with the next one", async (t) => {
+test("a password link ends after a day, or when the next one is created", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);

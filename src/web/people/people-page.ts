@@ -150,12 +150,12 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 	return `${name === "" ? email : name}'s access ended${said === null ? "" : `: ${said}`}.`;
 }
 
-/** Shows the invitations as rows of the list. Staff see every link. */
+/** Explains on the form how an invited person gets the link. Only staff see the link itself. */
 export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
 			? "They get a link by mail and have access once they accept."
-			: "This service cannot send mail: once you have invited them, ask the network's staff to hand the link over.";
+			: "This service cannot send mail. Once you have invited them, ask the network's staff to hand the link over.";
 	}
 	return canMail
 		? "They get a link to choose a password. You can copy it, too."
@@ -344,7 +344,7 @@ function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html 
 
 interface PersonAction extends ui.Button {
 	action: string;
-	/** Whether a page of its own asks first (end-access-page.ts). */
+	/** True if a confirmation page comes first (end-access-page.ts). */
 	asksFirst?: true;
 }
 
@@ -356,9 +356,12 @@ const LEAVE: PersonAction = {
 	asksFirst: true,
 };
 
-/** The kind is undefined for the people of a programme. */
-function endAction({ id, publicId, email }: ListedPerson, of: "staff" | Partner | undefined): PersonAction {
-	const [verb, label] = of === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
+/** Returns the button that ends a person's access. `group` is undefined for the people of a programme. */
+function endAction(
+	{ id, publicId, email }: ListedPerson,
+	group: "staff" | Partner | undefined,
+): PersonAction {
+	const [verb, label] = group === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
 	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
 	if (id === null) {
 		// The address has no role yet, so only the invitation ends.
@@ -370,8 +373,8 @@ function endAction({ id, publicId, email }: ListedPerson, of: "staff" | Partner 
 		};
 	}
 	const look = { ...end, label, ariaLabel: `${label} ${email}` };
-	if (of === undefined || of === "staff") return { ...look, asksFirst: true };
-	const confirm = `Remove ${email}? They no longer sign in for ${of.name}, and are signed out everywhere.`;
+	if (group === undefined || group === "staff") return { ...look, asksFirst: true };
+	const confirm = `Remove ${email}? They no longer sign in for ${group.name}, and are signed out everywhere.`;
 	return { ...look, confirm };
 }
 

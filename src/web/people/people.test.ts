@@ -9,7 +9,7 @@ import {
 	PASSWORD,
 } from "../test-site.test-support.ts";
 
-test("an owner is not shown the link of somebody they invite: its holder becomes that person, here and elsewhere", async (t) => {
+test("an owner does not see the link of an invited person, because it gives access to all of that person's programmes", async (t) => {
 	for (const hasMail of [false, true]) {
 		const { site, browser: staff } = await openAsStaff(t, { hasMail });
 		const victim = await site.addProgramme("Victim");
@@ -18,7 +18,8 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 		const mine = await site.addProgramme("Mine");
 		const browser = await site.signIn(await site.addOwner(mine));
 		const path = `/programmes/${mine.public_id}/people`;
-		// Not yet anybody's: whoever took this link would be that person wherever they are invited later.
+		// This address has no account yet. Anyone with its link would become that person in every programme that
+		// invites them later.
 		assert.doesNotMatch(
 			(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).text,
 			LINK,
@@ -34,13 +35,13 @@ test("an owner is not shown the link of somebody they invite: its holder becomes
 		const renewed = await browser.submit(`${path}/${id}/link`, {});
 		assert.equal(renewed.status, 200);
 		assert.doesNotMatch(renewed.text, LINK);
-		// Staff may hand it over.
+		// Staff see the link and may hand it over.
 		const again = /people\/(lnk_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
 		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, LINK);
 	}
 });
 
-test("an invitation whose address is this machine's says that nobody else can open it", async (t) => {
+test("an invitation link with a loopback address comes with a warning that it opens on this machine only", async (t) => {
 	for (const publicUrl of ["https://ringback.example", "http://127.0.0.1:8080"]) {
 		const { browser } = await openAsStaff(t, { publicUrl });
 		const { text } = await browser.submit("/people/invite", { email: newEmail("network") });
@@ -49,7 +50,7 @@ test("an invitation whose address is this machine's says that nobody else can op
 });
 
 for (const hasMail of [true, false]) {
-	test(`an owner who invites ${hasMail ? "by mail" : "without mail"} sees the same for everybody, whoever has an account, and changes nothing for them`, async (t) => {
+	test(`an owner who invites ${hasMail ? "by mail" : "without mail"} cannot tell who has an account, and changes no account`, async (t) => {
 		const site = await openTestSite(t, { hasMail });
 		const mine = await site.addProgramme("Mine");
 		const elsewhere = await site.addProgramme("Elsewhere");
@@ -87,7 +88,7 @@ for (const hasMail of [true, false]) {
 		}
 		for (const pages of seen) assert.deepEqual(pages, seen[0]);
 		assert.deepEqual(await site.store.db.selectFrom("people").selectAll().execute(), peopleBefore);
-		// The same work for every address: the time of the answer must not tell who is staff.
+		// Every address causes the same work, because the time of the answer must not reveal who is staff.
 		for (const email of addresses) {
 			const rows = await site.store.db
 				.selectFrom("mail_queue")
@@ -105,7 +106,7 @@ for (const hasMail of [true, false]) {
 	});
 }
 
-test("somebody with an account accepts with a button, once, and is let in by their password alone", async (t) => {
+test("a person with an account accepts an invitation once with a button, and must still sign in with the password", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const mine = await site.addProgramme("Mine");
 	const colleague = await site.addOwner(await site.addProgramme("Elsewhere"));
@@ -113,7 +114,7 @@ test("somebody with an account accepts with a button, once, and is let in by the
 	const path = `/programmes/${mine.public_id}/people`;
 	await browser.submit(`${path}/invite`, { email: colleague.email, role: "owner" });
 	const theirs = await site.signIn(colleague);
-	assert.equal((await theirs.open(path)).status, 404, "nothing is theirs before they accept");
+	assert.equal((await theirs.open(path)).status, 404, "they have no access before they accept");
 	const link = LINK.exec(site.mailbox.at(-1)?.text ?? "")?.[1] ?? "";
 	const reader = site.browser();
 	const page = await reader.open(link);
@@ -125,7 +126,7 @@ test("somebody with an account accepts with a button, once, and is let in by the
 	assert.equal((await theirs.open(path)).status, 404, "opening it changes nothing");
 	const accepted = await reader.submit(link, { name: "Mallory", password: "another horse battery" });
 	assert.match(accepted.location ?? "", /^\/sign-in\?next=/);
-	assert.equal((await reader.open("/programmes")).status, 303, "the link lets nobody in");
+	assert.equal((await reader.open("/programmes")).status, 303, "the link does not sign anybody in");
 	assert.match((await theirs.open(path)).text, /Olga Owner<.*Joined/s);
 	assert.equal((await site.browser().open(link)).status, 410);
 	await site.signIn(colleague);
@@ -140,7 +141,7 @@ test("somebody with an account accepts with a button, once, and is let in by the
 	);
 });
 
-test("an owner's link ends after seven days, stays on the list, and can be withdrawn", async (t) => {
+test("an owner's invitation ends after seven days, stays on the list, and can be renewed or withdrawn", async (t) => {
 	const { site, programme: mine, owner, browser: inviter } = await openAsOwner(t, { hasMail: true }, "Mine");
 	const path = `/programmes/${mine.public_id}/people`;
 	const invited = await inviter.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" });
@@ -161,7 +162,7 @@ test("an owner's link ends after seven days, stays on the list, and can be withd
 	assert.equal((await outsider.submit(`${path}/${renewed}/link`, {})).status, 404);
 });
 
-test("whoever looks after the programme already is not invited again", async (t) => {
+test("a person who is already in the programme cannot be invited again", async (t) => {
 	const { site, programme: mine, owner, browser } = await openAsOwner(t, { hasMail: true }, "Mine");
 	const path = `/programmes/${mine.public_id}/people`;
 	const refused = await browser.submit(`${path}/invite`, { email: owner.email, role: "owner" });
@@ -170,7 +171,7 @@ test("whoever looks after the programme already is not invited again", async (t)
 	assert.deepEqual(site.mailbox, []);
 });
 
-test("one address gets five invitations an hour, renewals among them, and a person sends fifty", async (t) => {
+test("an address gets at most five invitations an hour including renewals, and a person can send at most fifty", async (t) => {
 	const { site, programme: mine, browser } = await openAsOwner(t, { hasMail: true }, "Mine");
 	const path = `/programmes/${mine.public_id}/people`;
 	const email = newEmail("shop");
@@ -188,7 +189,7 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 		/Several mails were sent to this address within an hour.*try again in 47 minutes/,
 	);
 	assert.equal(site.mailbox.length, 5);
-	// The refused one has used up nothing of the fifty.
+	// The refused invitation does not count towards the fifty.
 	for (let sent = 5; sent < 50; sent += 1) assert.equal((await invite(newEmail("shop"))).status, 200);
 	assert.match(
 		(await invite(newEmail("shop"))).text,
@@ -198,13 +199,13 @@ test("one address gets five invitations an hour, renewals among them, and a pers
 	assert.equal(
 		(await boss.submit("/people/invite", { email: newEmail("network") })).status,
 		200,
-		"others go on",
+		"others can still invite",
 	);
 	site.moveClock(47 * 60_000);
 	assert.equal((await invite(email)).status, 200);
 });
 
-test("somebody who was deactivated can be asked back", async (t) => {
+test("a deactivated person can be invited again", async (t) => {
 	const site = await openTestSite(t);
 	const [boss, leaver] = [await site.addStaff(), await site.addStaff()];
 	const browser = await site.signIn(boss);
@@ -215,7 +216,7 @@ test("somebody who was deactivated can be asked back", async (t) => {
 	assert.equal((await (await site.signIn(leaver)).open("/people")).status, 200);
 });
 
-test("nobody deactivates themselves, and an owner is none of the staff", async (t) => {
+test("staff cannot deactivate themselves, and cannot deactivate an owner on the page of staff", async (t) => {
 	const site = await openTestSite(t);
 	const boss = await site.addStaff();
 	const owner = await site.addOwner(await site.addProgramme());
@@ -228,7 +229,7 @@ test("nobody deactivates themselves, and an owner is none of the staff", async (
 	assert.equal((await browser.open("/people")).status, 200);
 });
 
-test("an address that has an account of another kind is refused at the field", async (t) => {
+test("an address that has an account of the other kind is refused at the field", async (t) => {
 	const site = await openTestSite(t);
 	const programme = await site.addProgramme();
 	const owner = await site.addOwner(programme);
@@ -237,7 +238,7 @@ test("an address that has an account of another kind is refused at the field", a
 	const asStaff = await browser.submit("/people/invite", { email: owner.email });
 	assert.equal(asStaff.status, 409);
 	assert.match(asStaff.text, /id="email-error"/);
-	assert.ok(asStaff.text.includes(`${owner.email} `), "as it was typed");
+	assert.ok(asStaff.text.includes(`${owner.email} `), "the typed address is still in the field");
 	const path = `/programmes/${programme.public_id}/people`;
 	const asOwner = await browser.submit(`${path}/invite`, { email: staff.email, role: "owner" });
 	assert.equal(asOwner.status, 409);

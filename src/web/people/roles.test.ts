@@ -1,4 +1,4 @@
-// What people are in a programme, as the People page has it: invited as, changed, shown; and what ends with a role.
+// Tests roles on the People page: inviting with a role, changing it, and what ends with it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ import {
 } from "../test-site.test-support.ts";
 
 for (const by of ["owner", "staff"] as const) {
-	test(`${by} invite somebody as developer: the mail and its page say the role, and they get no more than it`, async (t) => {
+	test(`an invitation as developer by ${by} names the role, and the invited person gets only the rights of this role`, async (t) => {
 		const { site, programme, path, browser } = await openShop(t, by);
 		const email = newEmail("shop");
 		const unnamed = await browser.submit(`${path}/invite`, { email });
@@ -57,7 +57,7 @@ for (const by of ["owner", "staff"] as const) {
 	});
 }
 
-test("a role is changed on the list, told to the person and to the owners, and on record", async (t) => {
+test("a role that is changed on the list is mailed to the person and to the owners, and is in the audit log", async (t) => {
 	const { site, programme, path, browser, owner } = await openShop(t, "owner");
 	const person = await site.addPerson(programme, "viewer");
 	const saved = await browser.submit(`${path}/${person.public_id}/role`, { role: "developer" });
@@ -79,11 +79,11 @@ test("a role is changed on the list, told to the person and to the owners, and o
 	assert.deepEqual(await changesOf(site), [[owner.id, person.email, "viewer → developer"]]);
 	const king = await browser.submit(`${path}/${person.public_id}/role`, { role: "king" });
 	assert.equal(king.status, 422);
-	assert.doesNotMatch(king.text, /id="role-error"/, "the field of that name is the invitation's");
+	assert.doesNotMatch(king.text, /id="role-error"/, "the field with this id belongs to the invitation form");
 	assert.match(king.text, /Choose a role: owner, developer or viewer/);
 });
 
-test("the last owner stays one, whoever asks, and is offered nothing else", async (t) => {
+test("the last owner cannot be removed or get another role, not even by staff", async (t) => {
 	const { site, programme, path, browser, owner } = await openShop(t, "owner");
 	const other = await site.addPerson(programme, "developer");
 	const staff = await site.signIn(await site.addStaff());
@@ -102,7 +102,11 @@ test("the last owner stays one, whoever asks, and is offered nothing else", asyn
 	assert.equal(await roleOf(site, programme, owner.email), "owner");
 	await browser.submit(`${path}/${other.public_id}/role`, { role: "owner" });
 	const lowered = await browser.submit(`${path}/${owner.public_id}/role`, { role: "viewer" });
-	assert.deepEqual([lowered.status, lowered.location], [303, path], "now they may, and stay signed in");
+	assert.deepEqual(
+		[lowered.status, lowered.location],
+		[303, path],
+		"with a second owner it is allowed, and they stay signed in",
+	);
 	assert.equal((await browser.open(path)).status, 200);
 	assert.equal(
 		(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).status,
@@ -111,12 +115,12 @@ test("the last owner stays one, whoever asks, and is offered nothing else", asyn
 });
 
 for (const role of ["developer", "viewer", "owner"] as const) {
-	test(`a ${role} leaves by themselves, is signed out, and the owners are told; nobody can put another out so`, async (t) => {
+	test(`a ${role} can leave the programme, is signed out, and the owners get a mail`, async (t) => {
 		const { site, programme, path, owner } = await openShop(t, "owner");
 		const person = await site.addPerson(programme, role);
 		const browser = await site.signIn(person);
 		const { text } = await browser.open(path);
-		assert.equal(text.match(/people\/leave"/g)?.length, 1, "in one's own row");
+		assert.equal(text.match(/people\/leave"/g)?.length, 1, "only in their own row");
 		assert.match((await browser.open(`${path}/leave`)).text, /<h1>Leave Garden &amp; Tools\?<\/h1>/);
 		const left = await browser.submit(`${path}/leave`, { personId: owner.public_id });
 		assert.deepEqual([left.status, left.location], [303, "/sign-in"]);
@@ -133,7 +137,7 @@ for (const role of ["developer", "viewer", "owner"] as const) {
 	});
 }
 
-test("the last owner and staff are not offered to leave, and cannot", async (t) => {
+test("the last owner and staff cannot leave, and the page does not offer it", async (t) => {
 	const { site, programme, path, browser, owner } = await openShop(t, "owner");
 	const staff = await site.signIn(await site.addStaff());
 	for (const who of [browser, staff]) {
@@ -144,7 +148,7 @@ test("the last owner and staff are not offered to leave, and cannot", async (t) 
 	assert.equal(await roleOf(site, programme, owner.email), "owner");
 });
 
-test("whoever may no longer invite loses the invitations they sent there, and nothing else", async (t) => {
+test("a person who may no longer invite loses the invitations sent for this programme, and nothing else", async (t) => {
 	const { site, programme, path, browser } = await openShop(t, "owner");
 	const elsewhere = await site.addProgramme("Elsewhere");
 	const lowered = await site.addOwner(programme, newEmail("shop"), "Lara");
@@ -219,17 +223,17 @@ for (const role of ["developer", "viewer"] as const) {
 			["decide", false],
 		];
 		assert.deepEqual(await keysOf(lowered), isDeveloper ? [report, report, report] : revoked);
-		assert.deepEqual(await keysOf(owner), [["decide", true]], "the other owner's stay");
+		assert.deepEqual(await keysOf(owner), [["decide", true]], "the keys of the other owner are unchanged");
 		const prepared = await listSecretsPreparedBy(store.db, lowered.id, programme.id);
 		assert.equal(prepared.length, isDeveloper ? 1 : 0);
 		assert.equal((await site.audit("key.lowered")).length, isDeveloper ? 2 : 0);
 		assert.equal((await site.audit("key.revoked")).length, isDeveloper ? 0 : 3);
 		assert.equal((await site.audit("secret.discarded")).length, isDeveloper ? 0 : 1);
-		assert.ok(announced.includes(programme.id), "at once, also for calls that know the key already");
+		assert.ok(announced.includes(programme.id), "the change is announced, so that cached keys are reloaded");
 	});
 }
 
-test("an invitation that waits keeps its role, also with a new link", async (t) => {
+test("the role of an open invitation cannot be changed, and a new link has the same role", async (t) => {
 	const { site, path, browser } = await openShop(t, "owner");
 	const first = await inviteBy(site, browser, path, newEmail("shop"), "developer");
 	const page = (await browser.open(path)).text;
@@ -246,7 +250,7 @@ interface Shop {
 	programme: Programme;
 	path: string;
 	owner: Person;
-	/** The owner's, or somebody's of the staff; the People page is open. */
+	/** Browser of the owner, or of a member of staff. */
 	browser: Browser;
 }
 

@@ -4,7 +4,7 @@ import { MAIL_OFF } from "../../../test/support/app-deps.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { NEW_PASSWORD, openTestSite, type TestSite } from "../test-site.test-support.ts";
 
-test("a link that is an hour old, or was never given out, changes nothing", async (t) => {
+test("a reset link that is an hour old or was never issued changes nothing", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	const path = await askForLink(site, staff.email);
@@ -35,7 +35,7 @@ test("the answer is the same for every address, and only people with an account 
 	);
 });
 
-test("a mail server that hangs keeps nobody waiting, and its failure does not reach the page", async (t) => {
+test("a mail server that does not answer does not delay the page, and its failure is not shown", async (t) => {
 	let sent = 0;
 	const site = await openTestSite(t, {
 		change: {
@@ -56,7 +56,7 @@ test("a mail server that hangs keeps nobody waiting, and its failure does not re
 	assert.equal(sent, 1);
 });
 
-test("an address gets five links an hour, whoever asks and whether or not it has an account", async (t) => {
+test("an address gets at most five reset links an hour, whoever asks and whether or not it has an account", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "nobody@shop.example"]) {
@@ -77,14 +77,18 @@ test("an address gets five links an hour, whoever asks and whether or not it has
 	await askForLink(site, staff.email);
 });
 
-test("without mail the page says whom to ask and what the operator types, and no link is made", async (t) => {
+test("without mail the page names the staff and the operator's command, and no link is created", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser();
 	const page = await browser.open("/forgot-password");
 	assert.match(page.text, /cannot send mail\. Ask the network's staff/);
 	assert.match(page.text, /<code>npx --no-install ringback user link --email you@example\.com<\/code>/);
-	assert.doesNotMatch(page.text, new RegExp(process.cwd()), "strangers read it, too");
+	assert.doesNotMatch(
+		page.text,
+		new RegExp(process.cwd()),
+		"the page is public and must not show a path of the server",
+	);
 	assert.match((await browser.submit("/forgot-password", { email: staff.email })).text, /cannot send mail/);
 	assert.match(await site.storedText(), /^sign_in_links: \[\]$/m);
 });

@@ -15,7 +15,7 @@ import {
 const DEVICE_COOKIE = "__Host-ringback.device";
 const WRONG = "wrong horse battery";
 
-test("nobody is led to the sign-in, and from there back to the page they asked for", async (t) => {
+test("a visitor who is not signed in is led to the sign-in page, and then to the page they asked for", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser();
@@ -30,7 +30,7 @@ test("nobody is led to the sign-in, and from there back to the page they asked f
 	assert.equal((await browser.open("/")).location, "/programmes");
 });
 
-test("after signing in nobody is sent to another site, however the link is spelled", async (t) => {
+test("signing in never redirects to another site, however the address is written", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	for (const next of [
@@ -52,7 +52,7 @@ test("after signing in nobody is sent to another site, however the link is spell
 	}
 });
 
-test("a wrong password, an unknown e-mail and an invited person without a password get the same answer", async (t) => {
+test("a wrong password, an unknown email and an invited person without a password get the same answer", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	await site.store.db
@@ -77,7 +77,7 @@ test("a wrong password, an unknown e-mail and an invited person without a passwo
 	assert.match(answers[0]?.text ?? "", /Email and password do not match/);
 });
 
-test("an unknown e-mail takes about as long as a wrong password: one hash", async (t) => {
+test("an unknown email takes as long as a wrong password, which is one hash", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "a@b.example"]) {
@@ -88,7 +88,7 @@ test("an unknown e-mail takes about as long as a wrong password: one hash", asyn
 	}
 });
 
-test("the right password makes up for wrong ones from there, and is not counted", async (t) => {
+test("the right password clears the wrong ones from the same address, and does not count itself", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const address = "198.51.100.7";
@@ -100,11 +100,11 @@ test("the right password makes up for wrong ones from there, and is not counted"
 	assert.equal(
 		(await guessAt(elsewhere, staff.email)).status,
 		401,
-		"56 wrong ones from everywhere, and no more",
+		"only the 56 wrong passwords count towards the limit for all addresses",
 	);
 });
 
-test("signing in makes a new session, whatever the browser brought along", async (t) => {
+test("signing in creates a new session and never uses one that the browser already has", async (t) => {
 	const { site, person: staff, browser: attacker } = await openAsStaff(t);
 	const planted = attacker.cookies.get(SESSION_COOKIE) ?? "";
 	await attacker.submit("/sign-out", {});
@@ -118,7 +118,7 @@ test("signing in makes a new session, whatever the browser brought along", async
 	assert.equal((await victim.open("/account")).status, 200);
 });
 
-test("a session that has expired, or whose cookie was tampered with, is nobody's", async (t) => {
+test("an expired session or a changed cookie gives no access", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const cookie = browser.cookies.get(SESSION_COOKIE) ?? "";
 	browser.cookies.set(
@@ -135,7 +135,7 @@ test("a session that has expired, or whose cookie was tampered with, is nobody's
 	assert.equal((await browser.open("/account")).status, 303);
 });
 
-test("cookies are for us alone: not for scripts, other sites or plain HTTP", async (t) => {
+test("cookies are not readable by scripts, not sent from other sites and not sent over plain HTTP", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser();
@@ -152,13 +152,13 @@ test("cookies are for us alone: not for scripts, other sites or plain HTTP", asy
 	}
 });
 
-test("over plain HTTP, as on the first start, people can sign in too", async (t) => {
+test("people can sign in over plain HTTP, as on the first start", async (t) => {
 	const { browser } = await openAsStaff(t, { publicUrl: "http://127.0.0.1:8080" });
 	assert.deepEqual([...browser.cookies.keys()].toSorted(), ["ringback.device", "ringback.session"]);
 	assert.equal((await browser.open("/account")).status, 200);
 });
 
-test("a sign-in goes to the audit log; neither it nor the log or the database holds a password or a token", async (t) => {
+test("a sign-in is in the audit log, and no log or table contains a password or a token", async (t) => {
 	const { site, person: staff, browser } = await openAsStaff(t);
 	const stranger = site.browser();
 	await stranger.submit("/sign-in", { email: staff.email, password: WRONG });
@@ -177,7 +177,10 @@ test("a sign-in goes to the audit log; neither it nor the log or the database ho
 	for (const secret of [PASSWORD, WRONG, token]) assert.equal(stored.includes(secret), false);
 });
 
-/** As wrong passwords would, without the time that hashing takes; no faster than twenty a minute from one network. */
+/**
+ * Counts wrong passwords without the time that hashing takes. It moves the clock, because one network may try
+ * only twenty a minute.
+ */
 async function countWrongPasswords(
 	{ deps, moveClock }: TestSite,
 	email: string,

@@ -7,21 +7,21 @@ import { openTestSite, PASSWORD, type Shown, type TestSite } from "../test-site.
 
 const FIRST = { email: "first@network.example", name: "Fay First", password: PASSWORD };
 
-test("each start gives out a new link, and the one before stops working", async (t) => {
+test("each start creates a new link, and the previous one stops working", async (t) => {
 	const site = await openTestSite(t);
 	const [first, second] = [await firstPath(site), await firstPath(site)];
 	await assertDead(site, first);
 	assert.equal((await site.browser().open(second)).status, 200);
 });
 
-test("an earlier link of the first start makes no second staff account", async (t) => {
+test("an earlier link of the first start creates no second staff account", async (t) => {
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
 	await site.addStaff();
 	await assertDead(site, path);
 });
 
-test("what is wrong is said at its field, what was typed stays, and the link still works", async (t) => {
+test("errors are at their fields, typed values stay, and the link still works", async (t) => {
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
 	const cases = [
@@ -39,7 +39,7 @@ test("what is wrong is said at its field, what was typed stays, and the link sti
 		assert.match(answer.text, expected);
 		const typed = { ...FIRST, ...change };
 		assert.ok(answer.text.includes(typed.email.replaceAll('"', "&quot;")));
-		assert.equal(answer.text.includes(typed.password), false, "no password comes back");
+		assert.equal(answer.text.includes(typed.password), false, "the page never contains the password");
 	}
 	assert.equal((await browser.submit(path, FIRST)).status, 303);
 });
@@ -51,11 +51,11 @@ test("the first start does not take over an owner's account", async (t) => {
 	const browser = site.browser();
 	const answer = await browser.submit(path, { ...FIRST, email: owner.email });
 	assert.equal(answer.status, 409);
-	assert.equal((await browser.open(path)).status, 200, "the link is still good");
+	assert.equal((await browser.open(path)).status, 200, "the link still works");
 	await site.signIn(owner);
 });
 
-test("an invited owner chooses a password and lands on the overview of their programme", async (t) => {
+test("an invited owner chooses a password and arrives at the overview of the programme", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Shoes & Co");
 	const path = await invite(site, "owner@shop.example", programme);
@@ -66,7 +66,7 @@ test("an invited owner chooses a password and lands on the overview of their pro
 	const browser = site.browser();
 	const page = await browser.open(path);
 	assert.match(page.text, /owner@shop\.example/);
-	assert.doesNotMatch(page.text, /name="email"/, "the address is not to be chosen");
+	assert.doesNotMatch(page.text, /name="email"/, "the address cannot be changed");
 	const answer = await browser.submit(path, {
 		email: "other@shop.example",
 		name: "Olga",
@@ -79,7 +79,7 @@ test("an invited owner chooses a password and lands on the overview of their pro
 	await assertDead(site, path);
 });
 
-test("somebody who can sign in already gets the programme without a link, and a mail that says so", async (t) => {
+test("a person who can already sign in gets the programme without a link, and a mail about it", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const owner = await site.addOwner(await site.addProgramme("One"));
 	const two = await site.addProgramme("Two");
@@ -96,7 +96,7 @@ test("somebody who can sign in already gets the programme without a link, and a 
 	assert.equal((await browser.open("/account")).status, 200);
 });
 
-test("tokens are in the link alone: not in the database, the log or the audit log", async (t) => {
+test("tokens are only in the link, and not in the database, the log or the audit log", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const paths = [await firstPath(site), await invite(site, "a@shop.example", await site.addProgramme())];
 	const browser = site.browser();
@@ -110,7 +110,7 @@ test("tokens are in the link alone: not in the database, the log or the audit lo
 	}
 });
 
-test("a page that fails on a one-time link logs its route and not its token", async (t) => {
+test("an error on a one-time link is logged with the route and without the token", async (t) => {
 	const site = await openTestSite(t);
 	const path = await firstPath(site);
 	await site.store.db.schema.dropTable("sign_in_links").execute();
