@@ -189,7 +189,7 @@ function inviteToLook(
 	say: (line: string) => void,
 ): void {
 	const path = config.database.kind === "sqlite" ? config.database.path : "";
-	say("\nThat was the whole way. It stays up until Ctrl-C; look at:");
+	say("\nThe demo is complete, and its service runs until you press Ctrl-C. Open:");
 	say(`  ${clickUrl}   a partner's link: it leads to the shop's page; press Buy, and the sale is credited`);
 	say(`  ${ownerLink}   the shop owner's pages: approve the sale under Conversions`);
 	say(`  ${partnerLink}   in a private window, the partner's pages: earnings and links`);
