@@ -99,8 +99,8 @@ function openParser(
  * Some name the separator on the first line.
  */
 function delimiterOf(text: string): string {
-	const said = SEPARATOR_LINE.exec(text)?.[1];
-	if (said !== undefined) return said;
+	const named = SEPARATOR_LINE.exec(text)?.[1];
+	if (named !== undefined) return named;
 	const [firstLine = ""] = /^[^\r\n]*/.exec(text) ?? [];
 	const counts = [",", ";", "\t"].map((sign) => ({ sign, count: firstLine.split(sign).length }));
 	return counts.reduce((most, next) => (next.count > most.count ? next : most)).sign;

@@ -93,7 +93,7 @@ function judgeAsked({ side }: Decider, { conversionIds, move, reason }: AskedOnP
 	if (conversionIds.length <= MAX_TICKED) return judgeDecision(side, move, reason);
 	return refuse(
 		"too_many_rows",
-		`At most ${MAX_TICKED} conversions can be decided at once. Tick fewer; or choose all that match the filters, or upload a file, on the programme's own list.`,
+		`At most ${MAX_TICKED} conversions can be decided at once. Select fewer, or choose all that match the filters or upload a file on the programme's own list.`,
 	);
 }
 

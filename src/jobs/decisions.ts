@@ -37,14 +37,14 @@ export const DECISIONS: JobKind = {
 		{
 			name: "conversionId",
 			means:
-				"As every export has it: the line decides exactly this conversion, and an orderId or eventType beside it must match.",
+				"The ID from an export. The line decides exactly this conversion, and an orderId or eventType on the same line must match.",
 			aliases: "conversion",
 			isOptional: true,
 		},
 		{
 			name: "orderId",
 			means:
-				"Where there is no conversionId: the order, compared character by character with nothing trimmed.",
+				"The order, if there is no conversionId. It is compared character by character, and nothing is trimmed.",
 			// The names are English, German, French, Spanish, Italian and Dutch.
 			aliases: `order, order number, order no, Bestellnummer, Bestellung, Auftragsnummer, commande, numéro de commande,
 				n° de commande, pedido, número de pedido, n.º de pedido, ordine, numero ordine, numero d'ordine, bestelling,
@@ -52,7 +52,7 @@ export const DECISIONS: JobKind = {
 			isOptional: true,
 			keepsSpace: true,
 		},
-		{ name: "eventType", means: "Beside an orderId. Left out, it is SALE.", isOptional: true },
+		{ name: "eventType", means: "The event type of the order. By default it is SALE.", isOptional: true },
 		{
 			name: "decision",
 			means: "approve, reject or reverse. Lines without one are skipped.",
@@ -60,7 +60,7 @@ export const DECISIONS: JobKind = {
 		},
 		{
 			name: "reason",
-			means: "Needed to reject or reverse: such as OUT_OF_STOCK, or in words such as Out of stock.",
+			means: "Needed to reject or reverse, such as OUT_OF_STOCK or Out of stock.",
 			aliases: "Grund, Begründung, raison, motif, motivo, razón, reden",
 			isOptional: true,
 		},
@@ -231,8 +231,8 @@ async function findOwn(
 ): Promise<ReadonlyMap<string, Conversion>> {
 	const ids = rows.map(({ cells }) => cellOf(cells, "conversionId")).filter((id) => CONVERSION_ID.test(id));
 	const found = await findManyByPublicId(db, [...new Set(ids)]);
-	const own = found.filter(({ programme_id }) => programme_id === decidingOf(scope).programmeId);
-	return new Map(own.map((conversion) => [conversion.public_id, conversion]));
+	const inProgramme = found.filter(({ programme_id }) => programme_id === decidingOf(scope).programmeId);
+	return new Map(inProgramme.map((conversion) => [conversion.public_id, conversion]));
 }
 
 /** Checks that the line names a conversion or an order. */

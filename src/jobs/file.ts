@@ -46,8 +46,8 @@ export async function readRows(
 			count += 1;
 			batch.push({ line, cells: pickCells(cells, positions) });
 			if (batch.length < BATCH_ROWS) continue;
-			const taken = await take(batch);
-			if (!taken.ok) return taken;
+			const accepted = await take(batch);
+			if (!accepted.ok) return accepted;
 			batch = [];
 		}
 		if (positions === undefined) throw new FileRefusedError(`The file is empty. ${adviceOn(kind)}`);
@@ -59,8 +59,8 @@ export async function readRows(
 		if (error instanceof FileRefusedError) return { ok: false, fault: error.fault };
 		throw error;
 	}
-	const taken = await take(batch);
-	return taken.ok ? succeed(count) : taken;
+	const accepted = await take(batch);
+	return accepted.ok ? succeed(count) : accepted;
 }
 
 function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobColumn, number> {

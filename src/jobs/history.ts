@@ -60,7 +60,7 @@ const HISTORY_COLUMNS: readonly JobColumn[] = [
 	},
 	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
 	{ name: "amount", means: "129.90 or 129,90, without a separator for thousands." },
-	{ name: "currency", means: "For checking only: it must be the programme's.", isOptional: true },
+	{ name: "currency", means: "For checking only. It must be the programme's currency.", isOptional: true },
 	{
 		name: "commission",
 		means: "An amount, not a percentage. Left out, it follows from the programme's rate.",
@@ -253,7 +253,7 @@ function readStatus(text: string): Result<DecidedStatus> {
 	if (status !== undefined) return succeed(status);
 	// For an open conversion the shop waits for a decision, and its callbacks would start in the middle.
 	const detail =
-		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks: decide it in the old software first, or let the shop report it with POST /v1/conversions.";
+		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks. Decide it in the old software first, or let the shop report it with POST /v1/conversions.";
 	return refuse("invalid_field", detail, "status");
 }
 
@@ -283,9 +283,9 @@ function readMoney(
 	cells: Cells,
 	{ currency, commission_rate, fee_rate }: Programme,
 ): Result<Pick<History, "basket" | "commission" | "fee" | "says">> {
-	const said = cellOf(cells, "currency").toUpperCase();
-	if (said !== "" && said !== currency) {
-		const detail = `The programme is in ${currency}, and the line in ${said}. Convert the amounts, or correct the currency.`;
+	const lineCurrency = cellOf(cells, "currency").toUpperCase();
+	if (lineCurrency !== "" && lineCurrency !== currency) {
+		const detail = `The programme is in ${currency}, and the line in ${lineCurrency}. Convert the amounts, or correct the currency.`;
 		return refuse("wrong_currency", detail, "currency");
 	}
 	const read = (column: string) => {

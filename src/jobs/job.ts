@@ -75,7 +75,7 @@ export async function startJob(
 	if (present !== null) return present;
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
-	const begun = {
+	const applying = {
 		state: "applying",
 		applied_by: personId,
 		claim_until_ms: 0,
@@ -84,9 +84,9 @@ export async function startJob(
 		access_ended_at_ms: null,
 		invites: invites ? 1 : 0,
 	} as const;
-	const anew = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
+	const fromTheStart = { done_rows: 0, done_batches: 0, summary: null, applied_at_ms: nowMs };
 	return transactOnJob<"started" | "already">(store, actor, job.programme_id, async (trx) => {
-		const change = job.state === "stopped" ? begun : { ...begun, ...anew };
+		const change = job.state === "stopped" ? applying : { ...applying, ...fromTheStart };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
 			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));
 			return (
@@ -112,7 +112,7 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job.lines === "kept") return null;
 	return refuse(
 		"job_not_ready",
-		"The lines of this file were removed: they are kept for three days, or until they are discarded. Upload it again.",
+		"The lines of this file were removed, because they were discarded or three days have passed. Upload it again.",
 	);
 }
 

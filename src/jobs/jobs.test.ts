@@ -199,7 +199,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		ok(await moveJob(deps.store.db, stopped.id, ["stopped"], { lines: "going" }));
 		equal(
 			await start(stopped),
-			"The lines of this file were removed: they are kept for three days, or until they are discarded. Upload it again.",
+			"The lines of this file were removed, because they were discarded or three days have passed. Upload it again.",
 		);
 	});
 
@@ -251,9 +251,9 @@ eachDatabase("a file that is uploaded", (database) => {
 		const { deps, staff, programme } = await open();
 		const log = createLog();
 		const chore = startJobChore({ ...deps, log });
-		const told = await upload(deps, staff, "conversions", history(programme, 3));
+		const announced = await upload(deps, staff, "conversions", history(programme, 3));
 		chore.runSoon();
-		await until(async () => (await reload(deps, told)).state === "previewed");
+		await until(async () => (await reload(deps, announced)).state === "previewed");
 		const found = await upload(deps, staff, "conversions", history(programme, 3));
 		await until(async () => {
 			await deps.clock.moveBy(10_000);

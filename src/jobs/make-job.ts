@@ -75,16 +75,16 @@ export async function decideMatching(
 	const decision = judgeDecision(deciding.side, move, reason);
 	if (!decision.ok) return decision;
 	return makeJob(deps, { kind: DECISIONS, actor, deciding, file: null, listQuery }, async (take) => {
-		const own = { ...filter, programmeId: deciding.programmeId };
+		const inProgramme = { ...filter, programmeId: deciding.programmeId };
 		let line = 0;
-		for await (const batch of readAllConversions(deps.store.db, own, BATCH_ROWS)) {
+		for await (const batch of readAllConversions(deps.store.db, inProgramme, BATCH_ROWS)) {
 			const rows = batch.map(({ public_id: conversionId, order_id: orderId, event_type: eventType }) => {
 				line += 1;
 				const says = { decision: move, reason: move === "approve" ? "" : reason };
 				return { line, cells: { conversionId, orderId, eventType, ...says } };
 			});
-			const taken = await take(rows);
-			if (!taken.ok) return taken;
+			const accepted = await take(rows);
+			if (!accepted.ok) return accepted;
 			await deps.clock.yieldLoop();
 		}
 		return succeed(line);
@@ -235,7 +235,7 @@ async function judgeRoom(trx: Db, programmeId: number | null, fileBytes: number)
 		return succeed(true);
 	const megabytes = Math.ceil(bytes / MEGABYTE);
 	const waiting = `${files === 1 ? "1 file waits" : `${files} files wait`} to be applied or discarded, ${megabytes} MB in all`;
-	const shell = programmeId === null ? "; or import it from a shell, with ringback import" : "";
+	const shell = programmeId === null ? ", or import it from a shell with ringback import" : "";
 	const detail = `There is no room for this file: ${waiting}. The limit is ${MAX_WAITING_FILES} files and ${MAX_WAITING_MEGABYTES} MB in total. Apply or discard some of those listed below, then upload it again${shell}.`;
 	return refuse("too_many_uploads", detail, "file");
 }

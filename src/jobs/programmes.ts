@@ -58,12 +58,13 @@ export const PROGRAMMES_IMPORT: JobKind = {
 			means: "The person who manages it. They get an account, or keep the one they have.",
 		},
 		{ name: "currency", means: "Three letters, such as EUR. It cannot be changed later." },
-		{ name: "commission", means: "The affiliate's share of the amount in percent: 7.5 or 7,5." },
+		{ name: "commission", means: "The affiliate's share of the amount in percent, such as 7.5 or 7,5." },
 		{ name: "fee", means: "The network's own share in percent." },
 		{ name: "approval_days", means: "Days until a conversion is approved automatically." },
 		{
 			name: "parks_pixels",
-			means: "yes: what the pixel reports waits for the shop's server. Left out, it is yes.",
+			means:
+				"yes if a sale that the pixel reports waits for the shop's server to confirm it. By default it is yes.",
 			isOptional: true,
 		},
 	],

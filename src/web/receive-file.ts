@@ -40,7 +40,8 @@ export const PICTURES: FileBounds = {
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
 	admissionClass: "importUploads",
-	advice: "Split it into parts, or import it from a shell: ringback import takes 10 million lines.",
+	advice:
+		"Split it into parts, or import it from a shell. The command ringback import takes 10 million lines.",
 };
 
 /** Maximum size of the form without the file, which is mainly the headers of its parts. */

@@ -55,7 +55,7 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 		body: [
 			ui.pageHeader({
 				title,
-				hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion: stays out of totals</span>` : null}</span>`,
+				hint: html`<span class="row">${statusBadge(conversion.status)}${conversion.test === 1 ? html`<span class="test-mark">Test conversion, not in any total</span>` : null}</span>`,
 				actions: ui.linkButton({ label: "Back to the list", href: back ?? conversionsPath(programmeId) }),
 			}),
 			mismatchMessage(conversion),

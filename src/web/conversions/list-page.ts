@@ -82,7 +82,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 			title: "Conversions",
 			hint:
 				programme === null
-					? `Sales of all programmes. Reject what should not be paid: the shop gets a callback with the reason. ${BY_DAY}`
+					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. ${BY_DAY}`
 					: `All reported sales and their status. ${BY_DAY}`,
 			actions: actions || null,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
@@ -308,7 +308,7 @@ function nothingFound(
 	const { from = "", to = from } = query;
 	const text =
 		from > to
-			? "From is later than To: choose days in their order."
+			? "From is later than To. Choose an earlier From or a later To."
 			: isFiltered
 				? "Check the order ID, or remove a filter. Calls that were refused are in the inbound log on Integration."
 				: html`They appear here as soon as a shop's server reports them.${start} Tests are hidden.`;

@@ -241,7 +241,7 @@ async function readTally(
 ): Promise<Totals | null> {
 	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
 	const { count: tally } = await tallies.look(id);
-	const found = [...(tally?.totals ?? [])].filter(([of]) => status === undefined || of === status);
+	const found = [...(tally?.totals ?? [])].filter(([counted]) => status === undefined || counted === status);
 	const totals = found.map(([, total]) => total);
 	const count = totals.reduce((sum, total) => sum + total.count, 0);
 	if (count <= MAX_COLLECTED) return null;
@@ -252,7 +252,7 @@ async function readTally(
 		);
 	const commissions = found
 		.filter(([, total]) => total.count > 0)
-		.map(([of, total]) => [of, formatMinor(total.commissionMinor, digitsOf(currency))] as const);
+		.map(([counted, total]) => [counted, formatMinor(total.commissionMinor, digitsOf(currency))] as const);
 	const sums = [{ currency, basket: add("basketMinor"), commission: add("commissionMinor"), commissions }];
 	return { count, isAll: true, tests: 0, sums };
 }
@@ -260,16 +260,16 @@ async function readTally(
 export function sumUp(rows: readonly Conversion[]): Sums {
 	const live = rows.filter(({ test }) => test === 0);
 	const byCurrency = Map.groupBy(live, ({ currency }) => currency);
-	const sums = [...byCurrency].map(([currency, own]) => {
-		const add = (name: "basket_value" | "commission", of = own) =>
+	const sums = [...byCurrency].map(([currency, sameCurrency]) => {
+		const add = (name: "basket_value" | "commission", added = sameCurrency) =>
 			formatMinor(
-				of.reduce((sum, row) => sum + minorUnits(row[name]), 0n),
+				added.reduce((sum, row) => sum + minorUnits(row[name]), 0n),
 				digitsOf(currency),
 			);
-		const byStatus = Map.groupBy(own, ({ status }) => status);
+		const byStatus = Map.groupBy(sameCurrency, ({ status }) => status);
 		const commissions = STATUSES.flatMap((status) => {
-			const of = byStatus.get(status);
-			return of === undefined ? [] : [[status, add("commission", of)] as const];
+			const sameStatus = byStatus.get(status);
+			return sameStatus === undefined ? [] : [[status, add("commission", sameStatus)] as const];
 		});
 		return { currency, basket: add("basket_value"), commission: add("commission"), commissions };
 	});

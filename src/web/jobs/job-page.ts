@@ -119,12 +119,12 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 
 function hintOf({ job, kind }: JobView): Content {
 	const file = `${originOf(job)} · ${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
-	const made = html`${job.file_name === null ? "chosen" : "uploaded"} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
-	const begun =
+	const created = html`${job.file_name === null ? "chosen" : "uploaded"} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
+	const started =
 		job.applied_at_ms === null
 			? null
 			: html` · started by ${whoOf(job, job.appliedByEmail)}, ${ui.timeTag(job.applied_at_ms)}`;
-	return html`<span class="break">${file}</span> · ${made}${begun}`;
+	return html`<span class="break">${file}</span> · ${created}${started}`;
 }
 
 function renderProgress({ job, href, notYours }: JobView): Html {
@@ -159,9 +159,9 @@ function renderOutcome(view: JobView): Html {
 		{ label: "Needs fixing", value: count(counts.refused) },
 		...(left > 0 ? [{ label: "Not processed yet", value: count(left) }] : []),
 	]);
-	const told =
+	const outcome =
 		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
-	return html`${told}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
+	return html`${outcome}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
 }
 
 function whatNext(view: JobView): Content {
