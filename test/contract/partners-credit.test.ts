@@ -1,5 +1,6 @@
-// From a click on a partner link to the credited sale, through the app and on both databases: who is credited and why, the
-// amounts at the partner's rate, and what an unsigned call can never do.
+// From a click on a partner link to the credited sale, through the app and on both databases. The tests check
+// who is credited and why, the amounts at the partner's rate, and that an unsigned call never credits
+// anybody.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";

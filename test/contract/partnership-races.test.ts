@@ -1,5 +1,6 @@
-// Two people change the same partnership at the same moment. The owner's request reads the partnership, staff commit their
-// change, and then the owner's transaction writes: it must judge and keep what the staff have just stored.
+// Two people change the same partnership at the same moment. The owner's request reads the partnership, staff
+// commit their change, and then the owner's transaction writes. It must check and keep what staff have just
+// stored.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";

@@ -1,5 +1,5 @@
-// A stranger floods the pixel, on both databases: what is left behind, what others notice, and what the
-// shop's people can read about it.
+// A stranger floods the pixel with calls, on both databases. The tests check which rows remain, that other
+// callers are not affected, and what the shop's people can read about the flood.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** What the contract says in each clause, in short. */
+/** Short summary of each clause of the contract, by its label. */
 const CLAUSES: Readonly<Record<string, string>> = {
 	"1 one POST per change": "one signed POST is sent per status change",
 	"1 optional": "the callback is optional, the integration works without it",

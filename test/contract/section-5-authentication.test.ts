@@ -1,5 +1,5 @@
-// Contract section 5: every delivery is signed with the programme's secret, each time anew, and the shop's
-// own requests use the same scheme. callback-form.ts verifies each request of every suite.
+// Contract section 5. Every attempt is signed with the programme's secret and a new nonce, and the shop's own
+// requests use the same scheme. callback-form.ts verifies each request of every suite.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";

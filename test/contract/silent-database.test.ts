@@ -73,7 +73,7 @@ for (const [way, what] of Object.entries(WAYS)) {
 		ok(tookMs < ANSWERED_WITHIN_MS + stalls.longestMs, `calls were accepted again after ${tookMs} ms`);
 		equal((await staff.open("/programmes")).status, 200);
 		equal((await fetch(`${url}/readyz`)).status, 200);
-		// None of the other calls had reached its commit.
+		// No other call had reached its commit before the connection was frozen.
 		deepEqual(await storedOrders(), ["after", "before"]);
 	});
 }

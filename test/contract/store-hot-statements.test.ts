@@ -25,13 +25,15 @@ describe("hot statements (PostgreSQL)", () => {
 	});
 	after(() => database?.remove());
 	const inTransaction = (work: (trx: Db) => Promise<void>) => {
-		if (store === undefined) throw new Error("opened before the first test");
+		if (store === undefined) throw new Error("the store is opened before the first test");
 		return store.transact(work);
 	};
 
 	for (const preparesStatements of [true, false]) {
-		const what = preparesStatements ? "is planned once for a connection" : "can be sent without its name";
-		test(`${what}, however often it runs, and other statements have no name`, async () => {
+		const what = preparesStatements
+			? "that runs often is planned once for a connection"
+			: "can be sent without its name";
+		test(`a hot statement ${what}, and other statements have no name`, async () => {
 			const url = database?.location ?? "";
 			// A new connection, which has no prepared statements yet.
 			const opened = openPostgresAt(url, { preparesStatements });

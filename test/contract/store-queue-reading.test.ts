@@ -143,7 +143,8 @@ eachDatabase("reading the first due rows", (database) => {
 		// The ids span more than one round of the slots, and programmes in between have no deliveries.
 		for (let n = 0; n < SLOTS + 3; n++) programmes.push(await addProgramme(store));
 		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
-		if (first === undefined || second === undefined || later === undefined) throw new Error("too few");
+		if (first === undefined || second === undefined || later === undefined)
+			throw new Error("too few programmes");
 		equal(slotOf(first.id), slotOf(later.id), "they share a slot");
 		const [, soonest = 0] = await addDeliveries(store, first, START_MS, START_MS - 5, START_MS - 5, START_MS);
 		const [inOrder = 0] = await addDeliveries(store, second, START_MS + 60_000, START_MS + 60_000);

@@ -174,7 +174,7 @@ for (const kind of DATABASE_KINDS) {
 			expectValue(await issueKey(setup.service(), shop.programmeId, COMMAND_LINE));
 			await setup.clock.moveBy(MINUTE_MS);
 			equal(setup.mail.mails.length, 0);
-			// It is mailed once there is a mail server, if it is not too old by then.
+			// The change is mailed as soon as there is a mail server, if it is not too old by then.
 			await setup.stop();
 			await setup.start();
 			await mails(setup, 2);

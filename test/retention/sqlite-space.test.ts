@@ -1,4 +1,4 @@
-// A SQLite file grows with what is stored and shrinks with what is removed.
+// A SQLite file that grew with stored rows shrinks again after retention has removed them.
 
 import { equal, ok } from "node:assert/strict";
 import { statSync } from "node:fs";

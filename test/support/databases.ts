@@ -47,6 +47,6 @@ export function eachDatabase(title: string, define: (database: SuiteDatabase) =>
 }
 
 function made<Value>(value: Value | undefined): Value {
-	if (value === undefined) throw new Error("the database is there from the first test on, not before");
+	if (value === undefined) throw new Error("the database exists only from the first test on");
 	return value;
 }

@@ -1,4 +1,4 @@
-// For programs that start other processes and may be interrupted by hand.
+// Clean exit for programs that start other processes and may be interrupted with Ctrl-C.
 
 /** Exits on a signal instead of being killed by it, so that exit handlers stop the child processes. */
 export function endInOrder(): void {

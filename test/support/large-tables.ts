@@ -25,7 +25,8 @@ const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
 
 /**
- * By table: the inserted columns as expressions over the row number `i`, and the number of rows if it is not ROWS.
+ * Each entry has a table, its columns, their values as expressions over the row number `i`, and the number of
+ * rows if it is not ROWS.
  */
 const FILLINGS: readonly (readonly [table: string, columns: string, values: string, rows?: number])[] = [
 	[

@@ -149,6 +149,6 @@ class RunningServiceOf implements RunningService {
 }
 
 function made<Value>(value: Value | undefined): Value {
-	if (value === undefined) throw new Error("the service is there from the first test on, not before");
+	if (value === undefined) throw new Error("the service exists only from the first test on");
 	return value;
 }
