@@ -51,7 +51,7 @@ const COMMANDS: readonly Command[] = [
 	licencesCommand,
 ];
 
-/** Commands of the package that a shop's developer installs, which has a command of the same name. */
+/** Commands of the package for shop developers, whose executable is also called `ringback`. */
 const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
 /**

@@ -87,8 +87,9 @@ export function createClicks(deps: ClickDeps) {
 		},
 
 		/**
-		 * Answers clicks on cached links without a Request and a Response object, which would cost as much as all the rest.
-		 * There may be thousands of such clicks a second. Returns null for all other requests, which then take the usual way.
+		 * Answers clicks on cached links without creating Request and Response objects, which would double the
+		 * cost. There may be thousands of such clicks a second. Returns null for all other requests, which are
+		 * handled normally.
 		 */
 		answerAtOnce(incoming: Incoming): ClickAnswer | null {
 			const { method = "", url: target = "", headers = {} } = incoming;

@@ -21,9 +21,9 @@ import type { StoringWatch } from "./deps.ts";
 import { storeCalls } from "./store-calls.ts";
 
 /**
- * Maximum number of single calls in one transaction, and also of the items of its bulk calls. At this size
- * the cost of the commit per call is negligible, and nobody waits long. A larger bulk call gets a batch of
- * its own.
+ * Maximum number of single calls in one transaction. The same limit applies to the total number of items in
+ * its bulk calls. At this size the cost of the commit per call is negligible, and nobody waits long. A larger
+ * bulk call gets a batch of its own.
  */
 export const MAX_BATCH_REQUESTS = 256;
 /** While one batch is committed, the next one is processed. */

@@ -67,7 +67,10 @@ export function createSignedCalls(
 ) {
 	const { clock, log, metrics } = deps;
 
-	/** Answers a call that only reads. It waits with the pages, and each programme is a client of its own. */
+	/**
+	 * Answers a call that only reads. It is queued together with page requests, and each programme counts as a
+	 * client of its own in that queue.
+	 */
 	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const key = await callers.findKey(c.req.header("authorization"));
 		if (!key.ok) return refuse(inbound, key.fault);
@@ -83,7 +86,10 @@ export function createSignedCalls(
 		}
 	}
 
-	/** Answers a call that writes. Pages wait for it, but only once its signature is verified: see `runReport`. */
+	/**
+	 * Answers a call that writes. It has priority over page requests, but only after its signature is verified:
+	 * see `runReport`.
+	 */
 	async function answerReport(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const verified = await verify(c, inbound, endpoint);
 		if (verified instanceof Response) return verified;

@@ -83,8 +83,8 @@ function inboundRows({ call, isReplayed, result }: HandledCall, nowMs: number): 
 }
 
 /**
- * Notes when a programme's server and its pixel first worked. A programme whose cached row does not have the time yet may
- * be written again within a second, which changes nothing.
+ * Stores when a programme's server and its pixel first worked. The cached row may be up to a second old, so
+ * the time may be written twice. The second write changes nothing.
  */
 async function noteFirstTimes(trx: Db, handled: readonly HandledCall[], nowMs: number): Promise<void> {
 	const signed = handled.filter(

@@ -104,7 +104,7 @@ export async function read(response: Response): Promise<Answered> {
 	return { status: response.status, headers: response.headers, json: text === "" ? {} : JSON.parse(text) };
 }
 
-/** Adds another programme, to test what its callers must not see. */
+/** Adds a second programme, for tests that callers do not see another programme's data. */
 export async function makeShop(
 	deps: AccountsDeps,
 	options: { parksPixels?: boolean; currency?: string } = {},

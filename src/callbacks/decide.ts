@@ -15,7 +15,7 @@ export interface Situation {
 	inFlight: number;
 	/** Number of slots that this engine owns. */
 	slotCount: number;
-	/** Slots that the engine is to give up, and of which no delivery is in progress. */
+	/** Slots that the engine is to give up and that have no delivery in progress. */
 	idleSlots: readonly number[];
 	/** Programmes that have a delivery due and room for it, with the number of deliveries to read. */
 	readable: readonly ReadLimit[];

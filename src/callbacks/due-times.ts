@@ -110,8 +110,8 @@ export class DueTimes {
 	}
 
 	/**
-	 * Learns from the rows read for one programme, and from the due time of the first row that is not due yet (null if there
-	 * is none). Returns the deliveries to send.
+	 * Updates the programme's due time from the rows that were read, and from the due time of the first row
+	 * that is not due yet (null if there is none). Returns the deliveries to send.
 	 */
 	finishRead(
 		{ programmeId, limit, wanted }: ProgrammeRead,

@@ -53,7 +53,7 @@ export function changeState(from: EngineState, to: EngineState): EngineState {
 /** What the surrounding process asks of the engine. On "pause" and "stop" it releases everything it owns. */
 export type Intent = "send" | "pause" | "stop";
 
-/** Callbacks are not sent while staff hold them, or while nobody knows the time. */
+/** Callbacks are not sent while staff hold them, or while the clock is not reliable. */
 export function intentOf(facts: { isStopRequested: boolean; isHeld: boolean; isClockSure: boolean }): Intent {
 	if (facts.isStopRequested) return "stop";
 	return facts.isHeld || !facts.isClockSure ? "pause" : "send";

@@ -13,7 +13,10 @@ import { Alarm } from "./alarm.ts";
 const LEAST_ALLOWANCE = 64;
 /** Least allowance while the process is late: the cap of one programme. It is never zero, because nobody else sends these deliveries. */
 const LATE_ALLOWANCE = 8;
-/** Growth of the allowance per measurement after the process was late. From 8 back to 64 takes about two seconds. */
+/**
+ * Amount by which the allowance grows at each measurement once the process is no longer late. From 8 back to
+ * 64 takes about two seconds.
+ */
 const STEP_BACK = 8;
 /** Share of time above which the event loop is hardly ever idle. Requests then wait for this process, not for the shops. */
 const BUSY_SHARE = 0.85;
@@ -39,7 +42,7 @@ interface RequestInFlight {
 	readonly startedAtMs: number;
 }
 
-/** What was measured since the last measurement. */
+/** Values collected since the previous measurement. */
 export interface PaceReading {
 	busyShare: number;
 	/** Time by which the event loop was late. */

@@ -67,7 +67,7 @@ async function serveUntilAsked(
 	else sayStarted(service, screen);
 	const cause = await Promise.race([asked, service.outdated]);
 	if (cause instanceof Error) {
-		// Load balancers have already been told.
+		// The readiness check has already failed for some seconds, so no drain is needed.
 		await service.stop({ cause: "outdated" });
 		screen.error(cause.message);
 	} else {

@@ -35,7 +35,10 @@ export interface Decided<Outcome extends string> {
 	differs?: readonly DifferingField[];
 }
 
-/** In the API's names. A report with another event type is about another conversion, so that field is not here. */
+/**
+ * Field names as in the API. The event type is not among them, because a report with another event type is
+ * about another conversion.
+ */
 export const DIFFERING_FIELDS = ["basketValue", "occurredAt", "test"] as const;
 export type DifferingField = (typeof DIFFERING_FIELDS)[number];
 

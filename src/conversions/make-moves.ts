@@ -80,8 +80,8 @@ interface NextMove {
 }
 
 /**
- * A move that may change fields that an event has already announced. The announced body is then saved with
- * the move that it belonged to.
+ * A move that may change fields that were already sent in an event. The body of that event is then saved with
+ * the earlier move that caused it.
  */
 interface Correction extends Omit<NextMove, "move"> {
 	move: "confirm" | "credit";

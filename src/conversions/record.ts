@@ -43,8 +43,8 @@ export interface Report {
 	occurredAtMs: number | null;
 	isTest: boolean;
 	/**
-	 * Decrypts the click IDs that the shop's server sent. The functions of several reports are called together:
-	 * see Signals.
+	 * Decrypts the click IDs that the shop's server sent. The caller runs these functions for several reports
+	 * at once: see Signals.
 	 */
 	openClicks?: (() => OpenedClicks) | undefined;
 	couponCode?: string | undefined;

@@ -17,7 +17,7 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	const other = await addProgramme(store);
-	// As floating point the cents of these would be lost.
+	// Floating-point arithmetic would lose the cents of these amounts.
 	const huge = { basket_value: "999999999999.99", commission: "0.10", network_fee: "0.20" };
 	await addConversion(store, id, { ...huge, status: "APPROVED" });
 	await addConversion(store, id, { ...huge, status: "APPROVED", created_at_ms: START_MS - DAY_MS });

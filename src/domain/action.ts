@@ -145,7 +145,10 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	ended: ({ detail }) => (detail === "invitation" ? "withdrawn" : "ended"),
 };
 
-/** Returns the title. An action of a later version gets its name as title, such as "Postback url saved". */
+/**
+ * Returns the title. For an action that this version does not know, it is made from the action's name, such
+ * as "Postback url saved".
+ */
 export function sayAction(action: string): string {
 	const [title] = readKind(action);
 	if (title !== undefined) return title;
@@ -158,7 +161,7 @@ export function audienceOf(action: string): Audience | undefined {
 	return readKind(action)[1];
 }
 
-/** Returns the sentence of the mail. */
+/** Returns the sentence that describes the action in the mail. */
 export function sayDone(done: Done): string {
 	const says = readKind(done.action)[2] ?? sayAction(done.action);
 	return says.replace(/\{(.+?)\}/g, (_gap, name: string) => FILLINGS[name]?.(done) ?? "");

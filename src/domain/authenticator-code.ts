@@ -60,7 +60,7 @@ export function makeBackupCode(randomBytes: (count: number) => Uint8Array): stri
 
 export interface TypedCode {
 	isBackupCode: boolean;
-	/** The code in the form in which codes are compared. */
+	/** The normalized code, which is used for comparisons. */
 	code: string;
 }
 

@@ -44,7 +44,7 @@ test("a link leads only to the programme's hosts, by HTTPS at the default port",
 	const hosts = [
 		{ host: "shop.example", withSubdomains: false },
 		{ host: "brand.example", withSubdomains: true },
-		// No setting reaches this rule, and no row that holds more than a name opens it.
+		// No setting can produce such a rule, and a stored row with anything but a host name matches nothing.
 		{ host: "localhost", withSubdomains: true },
 		{ host: "localhost:8443", withSubdomains: false },
 		{ host: "http://shop.example", withSubdomains: false },

@@ -49,7 +49,7 @@ export interface MailFailure {
 	reason: string;
 }
 
-/** Interval of the reports: often enough for a page, and next to no work. */
+/** Interval between two reports: short enough for a status page, and long enough to cost almost nothing. */
 export const TELLS_EVERY_MS = 20 * SECOND_MS;
 /** Time after which a process counts as silent, when it has missed two reports. A clean stop is reported. */
 const SILENT_AFTER_MS = MINUTE_MS;

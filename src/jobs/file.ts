@@ -98,7 +98,10 @@ function namesOf({ name, aliases = name }: JobColumn): string[] {
 	return [name, ...aliases.split(",")].map(plainName);
 }
 
-/** Removes case, accents, spaces and signs, so that "Order ID", "order_id" and "orderId" are the same column. */
+/**
+ * Removes case, accents, spaces and punctuation, so that "Order ID", "order_id" and "orderId" are the same
+ * column.
+ */
 function plainName(text: string): string {
 	return foldText(text).replace(/[\s_.'’°º-]/gu, "");
 }

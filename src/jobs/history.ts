@@ -272,7 +272,8 @@ function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs"
 	const soldAtMs = soldAt.value;
 	if (cellOf(cells, "decided_at") === "") return succeed({ soldAtMs, decidedAtMs: null });
 	if (!decidedAt.ok) return decidedAt;
-	// A day without a time means midnight, so a sale that was decided on its own day may seem to be decided before it.
+	// A day without a time means midnight, so a sale that was decided on the day it was made may seem to be
+	// decided before it was made.
 	if (decidedAt.value <= soldAtMs - DAY_MS) {
 		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
 	}
@@ -290,7 +291,8 @@ function readMoney(
 	}
 	const read = (column: string) => {
 		const cell = cellOf(cells, column);
-		// With both signs, or one of them twice, thousands are grouped. A guess could be wrong by a factor of a thousand.
+		// If the cell contains both a comma and a point, or one of them twice, it has thousands separators. A
+		// guess could be wrong by a factor of a thousand.
 		if (!/[.,].*[.,]/.test(cell)) return parseAmount(withDecimalPoint(cell), currency, column);
 		const detail = `${column} “${cell}” has its thousands grouped. Write amounts with a point and without grouping, as 1234.50.`;
 		return refuse("malformed_amount", detail, column);

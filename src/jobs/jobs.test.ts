@@ -283,7 +283,7 @@ eachDatabase("work on an uploaded file", (database) => {
 		await workOffJobs(deps, never);
 		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		let looks = 0;
-		// The function is called before each claim and each batch, so one batch is applied.
+		// The function is called before the claim and before each batch, so the work stops after the first batch.
 		await workOffJobs(deps, () => ++looks > 2);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["applying", 500]);
 		// A process that died still holds its claim.

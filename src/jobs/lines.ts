@@ -102,7 +102,10 @@ interface ResultRow extends JudgedRow {
 	isApplied: boolean;
 }
 
-/** Writes the result file. With `isOfProblems`, it has only lines that need fixing. Both can be corrected and uploaded. */
+/**
+ * Writes the result file. With `isOfProblems` it has only the lines that need fixing. Either file can be
+ * corrected and uploaded again.
+ */
 export function jobResult(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<string> {
 	const { columns, resultWords } = JOB_KINDS[job.kind];
 	const wordOf = ({ verdict: { kind, word }, isApplied }: ResultRow) =>
@@ -150,7 +153,7 @@ export interface SeenLines {
 }
 
 export function createSeenLines(kind: JobKind): SeenLines {
-	/** `other` is the first line that differs from the first line about the same thing. */
+	/** `other` is the number of the first later line about the same thing with different content. */
 	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
 	let hasOthers = false;
 	const keyOf = ({ cells }: JobRow) => {

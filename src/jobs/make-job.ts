@@ -35,8 +35,8 @@ export const MAX_WAITING_MEGABYTES = 200;
 const MAX_COMMAND_ROWS = 10_000_000;
 
 /**
- * Time after the last batch at which an upload counts as interrupted because its process died. It is much longer than a
- * batch takes, or than comparing all lines of the largest file.
+ * An upload without a new batch for this long counts as interrupted, because its process died. Storing a
+ * batch, or comparing all lines of the largest file, takes much less.
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 

@@ -40,7 +40,10 @@ export type JobWorkDeps = InvitationsDeps;
 export const CLAIM_MS = 30 * SECOND_MS;
 const CLAIM_BYTES = 16;
 
-/** Time for which lines are stored, before a person looks at the preview and after the end. It covers a weekend. */
+/**
+ * How long lines are kept while they wait for a person to look at the preview, and after the job ended. It
+ * covers a weekend.
+ */
 const LINES_KEPT_MS = 3 * DAY_MS;
 
 /** Maximum rest after a batch, in case the machine is busy or its clock was set. */

@@ -52,7 +52,7 @@ export interface Visitor {
 	cookies: string;
 	address: string;
 	userAgent: string;
-	/** The device cookie, or an empty text (people/device-cookie). */
+	/** The device cookie, or an empty string if there is none (people/device-cookie). */
 	device: string;
 }
 
@@ -93,7 +93,7 @@ export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 	};
 }
 
-/** Returns the sessions that have not expired, the one used last first. */
+/** Returns the unexpired sessions, most recently used first. */
 export async function listOpenSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
 	personId: number,

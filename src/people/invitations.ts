@@ -229,7 +229,8 @@ export async function makePasswordLink(
 		const madeBy = personIdOf(actor);
 		const order = { purpose: "password_link", personId, programmeId, madeBy } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		// The person is mailed that there is a link, but not the link itself, because the mailbox may be lost.
+		// The mail tells the person that a link was created but does not contain it, because somebody else may
+		// have the mailbox.
 		const note = { personId: madeBy, programmeId, action: "password.link_made", subject: email } as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return succeed(describeSent(deps, actor, { email, link, isForPassword: true }));

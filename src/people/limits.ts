@@ -41,9 +41,9 @@ export const LIMITS = {
 		text: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * Wrong passwords for one account from everywhere, against guesses from many addresses at once. Others cannot lock a person
-	 * out for long, because the window is short, a new password resets the count, and a browser that has signed in before has
-	 * a limit of its own.
+	 * Limits wrong passwords for one account, counted over all client addresses, to stop guessing from many
+	 * addresses at once. Others cannot lock a person out for long, because the window is short, a new password
+	 * resets the count, and a browser that has signed in before has a limit of its own.
 	 */
 	wrongPasswords: {
 		name: "wrong-passwords",

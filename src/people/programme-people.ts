@@ -140,7 +140,7 @@ export async function removePerson(
 	return removed;
 }
 
-/** Lets a person leave, whatever their role is. They are signed out, as everybody whose access ends. */
+/** Lets a person leave, whatever their role is. They are signed out, like everyone whose access ends. */
 export async function leaveProgramme(
 	{ store, clock }: PeopleDeps,
 	actor: SignedInPerson,

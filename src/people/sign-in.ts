@@ -36,8 +36,8 @@ const CHALLENGE_COOKIE = { name: "challenge", lifeMs: 10 * MINUTE_MS };
 const CHALLENGE_BYTES = 32;
 
 /**
- * Checks email and password. Every change of a password holds the access lock, as does this. So an earlier change is seen
- * here, and a later one ends the session or challenge that was opened here.
+ * Checks email and password while holding the access lock, which every change of a password also takes. So an
+ * earlier change is seen here, and a later one ends the session or challenge that was opened here.
  */
 export async function signIn(
 	deps: SignInDeps,
@@ -88,7 +88,8 @@ export async function confirmSignIn(
 	const confirmed = await withCodeLimit(deps, holder, visitor, () =>
 		store.transact(async (trx) => {
 			await lockAccess(trx);
-			// The challenge ends with the password that began it, and with the person's access.
+			// The challenge becomes invalid when the password that it was started with changes, or when the person
+			// loses access.
 			const isOpen = (await findChallengedPerson(trx, tokenHash, clock.nowMs())) === person.id;
 			if (!isOpen) return codeStepOver();
 			const spent = await spendCode(trx, deps, holder, text);
@@ -122,7 +123,9 @@ async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<
 	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
 }
 
-/** Starts the session after the last step. Only here the browser gets its device cookie. */
+/**
+ * Starts the session after the last step. This is the only place where the browser gets its device cookie.
+ */
 async function letIn(
 	trx: Db,
 	deps: SignInDeps,

@@ -50,7 +50,7 @@ export interface RestoreReport {
 	key: RestoredKey;
 	/** Rules of the ledger that the database broke when the backup was taken. */
 	broken: readonly BrokenRule[];
-	/** Whether the schema is older than this program's. The start of the service migrates it. */
+	/** Whether the schema is older than this program's. The service migrates it when it starts. */
 	isToBeMigrated: boolean;
 	restoredAtMs: number;
 }
@@ -216,9 +216,9 @@ interface NewFile {
 }
 
 /**
- * Gives the new files their names, and renames the existing ones. It is synchronous, so that a signal is handled
- * before or after it. A process that is killed in it leaves the old or the new database under the name. Without hard
- * links there may be none for the moment between two renames.
+ * Gives the new files their names, and renames the existing ones. It is synchronous, so that a signal is
+ * handled before or after it. If the process is killed during it, the path holds either the old or the new
+ * database. On a file system without hard links there may briefly be no file at the path.
  */
 function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string[] {
 	const logs = LOG_SUFFIXES.map((suffix) => `${database.path}${suffix}`);

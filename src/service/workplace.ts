@@ -1,5 +1,5 @@
-// What use cases, commands and pages work with: the database, the sealing key, the HTTPS transport, mail. A
-// command opens it and closes it again; the service opens it and listens.
+// The resources that use cases, commands and pages share: the database, the sealing key, the HTTPS transport,
+// mail. A command opens them and closes them again; the service opens them and listens.
 
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
@@ -45,7 +45,7 @@ export interface Workplace {
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
 	/** Queue of mails. They are stored first and sent in the background. */
 	mails: MailDispatcher;
-	/** Address with which links and mails begin. */
+	/** Base URL of all links, including those in mails. */
 	publicUrl: string;
 	sealingKey: Uint8Array;
 	network: KnownNetwork;

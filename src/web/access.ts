@@ -144,7 +144,7 @@ function openSession(deps: WebDeps): Guard {
 	};
 }
 
-/** Returns what the frame around a programme's pages shows. */
+/** Returns the data for the header and navigation of a programme's pages. */
 async function readFrame(
 	{ store, clock, installation }: WebDeps,
 	programme: Programme,

@@ -122,7 +122,7 @@ export interface WebEnv {
 		sessionId: string | null;
 		/** Set below /programmes/:programmeId. Pages there call `programmeOf`. */
 		programme: Programme;
-		/** The viewer's role in the programme. Pages there call `may`. */
+		/** The viewer's role in the programme. Pages of a programme call `may` to check a right. */
 		standing: Standing;
 		/** Set below /partner/:partnerId. Pages there call `partnerOf`. */
 		partner: Partner;
@@ -281,8 +281,9 @@ export function may(c: WebContext, right: Right): boolean {
 	return grants(standingOf(c), right);
 }
 
-// A message for the next page, after a form was accepted. It is in a signed cookie that lives for a minute, and is shown
-// once, in the section of the form. Secrets must not be in it, because they are shown in the answer to their form only.
+// A message for the next page, after a form was accepted. It is in a signed cookie that lives for a minute,
+// and is shown once, in the section of the form. It must not contain secrets. Those are shown only in the
+// direct answer to their form.
 
 const FLASH_SECONDS = 60;
 /** Maximum length of the text. A cookie may have 4,096 bytes, and base64 adds a third. */

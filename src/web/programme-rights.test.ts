@@ -110,7 +110,7 @@ test("no page offers what its reader may not do, and offers all that they may", 
 	}
 });
 
-/** Every form and every link of every page that they may open, as the routes that these lead to. */
+/** Opens every page that the person may see and returns the routes to which its forms and links lead. */
 async function collectOffers(browser: Browser, shop: FilledShop, standing: Standing): Promise<Set<string>> {
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {

@@ -62,7 +62,7 @@ export interface TestSite {
 	/** Mails news about changes and callbacks, as a running service does every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
-	/** Opens another browser with its own address. */
+	/** Opens another browser with its own IP address. */
 	browser(options?: BrowserOptions): Browser;
 	addProgramme(name?: string): Promise<Programme>;
 	/** Adds a person who has accepted an invitation with PASSWORD. */

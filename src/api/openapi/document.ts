@@ -110,7 +110,10 @@ function openAnswers(key: string, value: unknown): unknown {
 	return key === "responses" || key === "schemas" ? openAll(value) : value;
 }
 
-/** Opens every schema inside. Today's words stay in it for people and code generators. */
+/**
+ * Makes every nested schema accept values that are added later. The values known today stay in the document
+ * for people and code generators.
+ */
 function openAll(part: unknown): unknown {
 	return JSON.parse(JSON.stringify(part), (key, value) => {
 		if (key === "additionalProperties") return undefined;

@@ -64,7 +64,7 @@ interface SignedCall extends Pick<Operation, "operationId" | "summary" | "descri
 	parameters?: readonly Parameter[];
 	/** Body of a POST, with the body of the example request. */
 	body?: { schema: z.ZodObject; sample: object };
-	/** Kinds of faults that the call can answer, in addition to those of every signed call. */
+	/** Kinds of faults that the call can answer with, in addition to those of every signed call. */
 	faults: readonly Exclude<FaultKind, "inbound log">[];
 	/** Target of the example request; the path by default. */
 	sampleTarget?: string;

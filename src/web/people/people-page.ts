@@ -110,7 +110,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	return page.leadTo(c, pathHere(c), said);
 }
 
-/** A person who leaves is signed out everywhere, as everybody whose access ends. */
+/** A person who leaves is signed out everywhere, like everyone whose access ends. */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const left = await leaveProgramme(deps, page.actorOf(c), programme, await readKeptKeys(c));
