@@ -73,7 +73,7 @@ test("a backup under load that is restored, held and released has everything tha
 	equal((await home.runHere(["hold"], { ...settings, ...there })).code, 0);
 	const held = await start(there);
 	await held.running.said(
-		/^ {2}WARNING {2}All callbacks have been held since .* UTC by `ringback hold`, and \d+ wait\. /m,
+		/^ {2}WARNING {2}All callbacks have been held since .* UTC by `ringback hold`, and \d+ waits?\. /m,
 	);
 	equal((await fetch(`${held.url}/readyz`)).status, 200);
 	const late = await createShopClient(held.url, account.apiKey, account.secret, Date.now).post(

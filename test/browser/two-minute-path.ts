@@ -115,8 +115,11 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		const owner = await openVisitor(browser(), service.url);
 		const { page } = owner;
 		await joinAsOwner(page, await linkFromMail(mail, OWNER, /invited to manage/));
-		await page.locator("#test").getByRole("button", { name: "Approve" }).click();
+		const approve = page.locator("#test").getByRole("button", { name: "Approve" });
+		await approve.click();
 		await deliveredRow(page, "conversion.approved").waitFor();
+		// The list may show the callback before the answer to the form replaces the buttons.
+		await approve.waitFor({ state: "detached" });
 		await page.locator("#test").getByLabel("Reason", { exact: true }).selectOption("RETURN");
 		await page.locator("#test").getByRole("button", { name: "Reverse" }).click();
 		await deliveredRow(page, "conversion.reversed").waitFor();

@@ -119,7 +119,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		equal((await listening.ended()).code, 0);
 
 		await setup.client.approve({ orderId: odd });
-		const again = await setup.listen(receiver.url, ["--since", cursor, "--print-body"]);
+		const again = await setup.listen(receiver.url, [`--since=${cursor}`, "--print-body"]);
 		await untilReceived(receiver, 2, again);
 		await again.said(/^SHA-256 of /m);
 		match(again.stdout, /conversion\.approved {2}odd \\u\{e000\}\\u\{a0\}😀 {2}/);
