@@ -112,8 +112,8 @@ async function tellOne(trx: Db, mails: MailDispatcher, news: News, nowMs: number
 }
 
 /**
- * Returns the earliest time of the next mail. The interval counts from the sending of the last mail, which
- * all readers got together.
+ * Returns the earliest time of the next mail. The last mail went to several readers, and the interval counts
+ * from the latest time at which one of them got it.
  */
 function nextMailAtMs(earlier: readonly MailState[], intervalMs: number, nowMs: number): number {
 	const writtenAtMs = earlier[0]?.created_at_ms ?? Number.NEGATIVE_INFINITY;

@@ -25,11 +25,9 @@ const PARTS = [
 	["text", "text to sign"],
 ] as const;
 
-/**
- * Number of characters shown before the difference; the next constant is the number shown of each text after
- * it.
- */
+/** Number of characters shown before the difference. */
 const SHOWN_BEFORE = 16;
+/** Number of characters shown of each text after the difference. */
 const SHOWN_AFTER = 60;
 
 /** Returns null if all parts are equal. */

@@ -82,7 +82,7 @@ const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 		...["𝟭𝟮𝟳.𝟬.𝟬.𝟭", "127。0。0。1", "127．0．0．1", "127｡0｡0｡1", "127.0.0.1。", "127.0.0.1\u00ad"],
 		...["127.\u200b0.0.1", "%31%32%37.0.0.1", "127%2e0%2e0%2e1", "0x7F。1"],
 	],
-	// URL parsers read hexadecimal without a digit as zero.
+	// URL parsers read `0x` without a following digit as zero.
 	"(0.0.0.0/8)": ["0", "0x0", "00.0", "0x"],
 	"(10.0.0.0/8)": ["012.0.0.1", "0xa.1", "167772161", "10.1"],
 	"(169.254.0.0/16)": [

@@ -191,7 +191,7 @@ function toConversionFilter(programmeId: number | undefined, query: ListQuery): 
 // Otherwise the counts of the overview are used, if they can answer the filter.
 
 export interface Totals extends Sums {
-	/** Number of conversions with tests. If `isAll` is false, there are more. */
+	/** Number of conversions, including test conversions. If `isAll` is false, there are more. */
 	count: number;
 	isAll: boolean;
 }
