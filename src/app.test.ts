@@ -7,6 +7,8 @@ import { openTestShop, read, START_MS } from "./api/test-shop.test-support.ts";
 import { createApp } from "./app.ts";
 import { newCounters } from "./callbacks/counters.ts";
 import type { ChoreRecord } from "./domain/chore.ts";
+import type { Clock } from "./ports.ts";
+import { createReadiness, type ReadinessDeps } from "./watch/readiness.ts";
 
 const ABOUT = {
 	version: "1.2.3",
@@ -91,31 +93,29 @@ test("/healthz depends on the process only, and /readyz also on the database and
 	const unready = await read(await stopping.request("/readyz"));
 	assert.deepEqual([unready.status, unready.json.code], [503, "unavailable"]);
 	assert.match(String(unready.json["detail"]), /^The service is stopping\. /);
-	const withoutDatabase = createApp({
-		...shop.deps,
-		store: { ...shop.store, db: shop.store.db.withSchema("gone") },
-	});
-	assert.equal((await withoutDatabase.request("/readyz")).status, 503);
-	const late = createApp({
-		...shop.deps,
-		clock: {
-			...shop.deps.clock,
-			after: (_delayMs, run) => {
-				run();
-				return () => undefined;
-			},
-		},
-	});
-	assert.equal((await late.request("/readyz")).status, 503);
+	const { clock, log } = shop.deps;
+	const readyWith = async (change: Partial<ReadinessDeps>) => {
+		const readiness = createReadiness({ store: shop.store, clock, log, ...change });
+		return (await createApp({ ...shop.deps, readiness }).request("/readyz")).status;
+	};
+	assert.equal(await readyWith({}), 200);
+	const gone = { acceptsWrites: () => Promise.reject(new Error("the database is gone")) };
+	assert.equal(await readyWith({ store: gone }), 503);
+	assert.equal(await readyWith({ store: { acceptsWrites: async () => false } }), 503, "read-only");
+	const atOnce: Clock["after"] = (_delayMs, run) => {
+		run();
+		return () => undefined;
+	};
+	assert.equal(await readyWith({ clock: { ...clock, after: atOnce } }), 503, "no answer in time");
 });
 
 test("the public health checks answer only yes or no, without details", async (t) => {
 	const shop = await openTestShop(t);
 	const outdated = createApp({ ...shop.deps, unready: () => ({ reason: "schema 99" }) });
-	const withoutDatabase = createApp({
-		...shop.deps,
-		store: { ...shop.store, db: shop.store.db.withSchema("gone") },
-	});
+	const { clock, log } = shop.deps;
+	const gone = { acceptsWrites: () => Promise.reject(new Error("the database is gone")) };
+	const readiness = createReadiness({ store: gone, clock, log });
+	const withoutDatabase = createApp({ ...shop.deps, readiness });
 	const answers: string[] = [];
 	for (const app of [outdated, withoutDatabase]) answers.push(await (await app.request("/readyz")).text());
 	assert.equal(answers[0], answers[1]);
@@ -127,14 +127,14 @@ test("the public health checks answer only yes or no, without details", async (t
 test("concurrent readiness checks share one query", async (t) => {
 	const shop = await openTestShop(t);
 	let asked = 0;
-	const db = new Proxy(shop.store.db, {
-		get(target, name, receiver) {
-			if (name === "selectFrom") asked++;
-			const value: unknown = Reflect.get(target, name, receiver);
-			return typeof value === "function" ? value.bind(target) : value;
+	const counted = {
+		acceptsWrites() {
+			asked++;
+			return shop.store.acceptsWrites();
 		},
-	});
-	const app = createWorkerApp({ ...shop.deps, store: { ...shop.store, db } });
+	};
+	const { clock, log } = shop.deps;
+	const app = createWorkerApp({ ...shop.deps, readiness: createReadiness({ store: counted, clock, log }) });
 	const answers = await Promise.all(Array.from({ length: 60 }, () => app.request("/readyz")));
 	assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
 	assert.equal(asked, 1);
@@ -186,7 +186,9 @@ test("the metrics address shows what is wrong, the version and the queue", async
 		status: 503,
 		details: { ...stopping, service: "running", reason: "schema 99", ...process },
 	});
-	assert.deepEqual(await ask({ store: { ...shop.store, db: shop.store.db.withSchema("gone") } }), {
+	const { clock, log } = shop.deps;
+	const gone = { acceptsWrites: () => Promise.reject(new Error("the database is gone")) };
+	assert.deepEqual(await ask({ readiness: createReadiness({ store: gone, clock, log }) }), {
 		status: 503,
 		details: { status: "not ready", service: "running", database: "does not answer", ...process },
 	});

@@ -37,7 +37,9 @@ import { readSystem } from "./store/queries/system.ts";
 import { isDatabaseUnavailable } from "./store/unavailable.ts";
 import { findWarnings, isLasting } from "./watch/checks.ts";
 import { createInstallationWatch, type InstallationWatch } from "./watch/installation-watch.ts";
+import { type Loop, startLoop } from "./watch/loop.ts";
 import { createMetrics, type Metrics } from "./watch/metrics.ts";
+import { createReadiness } from "./watch/readiness.ts";
 
 export interface Service extends Workplace {
 	url: string;
@@ -117,6 +119,7 @@ async function startOpened(
 	const background = startBackgroundWork({ workplace, installation, load, startedAtMs });
 	opened.defer(background.stop);
 	const app = createAppState({ config, workplace, metrics, installation, background });
+	opened.defer(() => app.readinessLoop.stop());
 	serveRequests({
 		config,
 		workplace,
@@ -150,7 +153,7 @@ async function startOpened(
 			}
 			log.info({ cause }, "stopping: finishing what is in flight");
 			app.endStreams();
-			await Promise.all([site.close(), metricsSite?.close(), background.stop()]);
+			await Promise.all([site.close(), metricsSite?.close(), background.stop(), app.readinessLoop.stop()]);
 			// These write to the database, so they run after the last answer and before it closes.
 			await app.limitedCalls.stop();
 			await app.clickCounts.flush();
@@ -197,13 +200,16 @@ interface AppState {
 	deps: AllDeps;
 	limitedCalls: LimitedCalls;
 	clickCounts: ClickCounts;
+	/** Checks the database for the metric, also if nobody requests `/readyz`. */
+	readinessLoop: Loop;
 	becomeUnready(): void;
 	endStreams(): void;
 }
 
 function createAppState({ config, workplace, metrics, installation, background }: RunningParts): AppState {
-	const { clock, publicUrl } = workplace;
+	const { clock, publicUrl, log } = workplace;
 	const { database } = config;
+	const readiness = createReadiness(workplace);
 	const limitedCalls = createLimitedCalls(workplace);
 	const clickCounts = createClickCounts(workplace);
 	const storing = createStoringWatch(clock);
@@ -218,6 +224,12 @@ function createAppState({ config, workplace, metrics, installation, background }
 	return {
 		limitedCalls,
 		clickCounts,
+		readinessLoop: startLoop({
+			clock,
+			everyMs: readiness.nextCheckMs,
+			run: readiness.check,
+			onFailure: (error) => log.error({ err: error }, "the check of the database failed"),
+		}),
 		becomeUnready() {
 			isStopping = true;
 		},
@@ -236,6 +248,7 @@ function createAppState({ config, workplace, metrics, installation, background }
 			limitedCalls,
 			clickCounts,
 			storing,
+			readiness,
 			installation,
 			temporaryFiles:
 				database.kind === "sqlite" ? temporaryFilesBeside(database.path) : temporaryFilesOfSystem(),
@@ -267,6 +280,7 @@ function serveRequests(parts: ServedParts): void {
 		engineCounters,
 		figures: background.readFigures,
 		state: installation.state,
+		isReady: () => app.deps.readiness.last() === "answers" && app.deps.unready?.() == null,
 		droppedLogLines: workplace.droppedLogLines,
 	});
 	site.serve(web === null ? createWorkerApp(app.deps) : web.createApp(app.deps));

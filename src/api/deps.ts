@@ -8,6 +8,7 @@ import type { Log, RequestRecord } from "../ports.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import type { InstallationWatch } from "../watch/installation-watch.ts";
 import type { Metrics } from "../watch/metrics.ts";
+import type { Readiness } from "../watch/readiness.ts";
 
 export interface AppDeps extends AccountsDeps {
 	log: Log;
@@ -27,6 +28,8 @@ export interface AppDeps extends AccountsDeps {
 	trustedProxies: readonly AddressRange[];
 	/** Is notified whenever calls were stored or could not be stored. */
 	storing?: StoringWatch;
+	/** Whether the database can be used. */
+	readiness: Readiness;
 	/** Returns why the service is not ready, or null if it is. /readyz asks it in addition to the database. */
 	unready?: () => Unready | null;
 	/** Aborted when the service stops. The service does not wait for open streams to end. */

@@ -28,11 +28,12 @@ test("an unexpected failure is answered with internal and no details, and is in 
 	);
 });
 
-test("if the database is out of reach or full, a call is answered with unavailable and Retry-After", async (t) => {
-	// The last one is PostgreSQL's code for a full disk.
-	const codes = ["ECONNREFUSED", "57P01", "08006", "53100", "40P01", "40001"].map((code) => ({ code }));
-	// Busy, I/O error, full, cannot open, and SQLITE_IOERR_READ, which is an extended code of an I/O error.
-	const sqliteCodes = [5, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
+test("if the database is out of reach, read-only or full, a call is answered with unavailable and Retry-After", async (t) => {
+	// 53100 is PostgreSQL's code for a full disk, and 25006 that of a standby.
+	const postgresCodes = ["57P01", "08006", "53100", "40P01", "40001", "25006", "25P04", "58030"];
+	const codes = ["ECONNREFUSED", ...postgresCodes].map((code) => ({ code }));
+	// Busy, read-only, I/O error, full, cannot open, and SQLITE_IOERR_READ, which is an extended code of an I/O error.
+	const sqliteCodes = [5, 8, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
 	for (const fields of [...codes, ...sqliteCodes]) {
 		const shop = await failWith(t, Object.assign(new Error("not now"), fields));
 		const { status, headers, json } = await shop.call("POST", "/v1/conversions", { body: SALE });

@@ -21,10 +21,7 @@ export interface ProcessDetails {
 	state: () => WatchedState;
 }
 
-export type HealthDeps = Pick<AppDeps, "store" | "clock" | "log" | "network" | "publicUrl" | "unready">;
-
-/** Time after which the database counts as not ready. Load balancers wait a few seconds. */
-const READY_TIMEOUT_MS = 2 * SECOND_MS;
+export type HealthDeps = Pick<AppDeps, "clock" | "network" | "publicUrl" | "readiness" | "unready">;
 
 /** Strangers may know this, because they are about to notice it. */
 export const STOPPING =
@@ -56,34 +53,26 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 }
 
 export function createHealth(deps: HealthDeps) {
-	let checking: Promise<boolean> | null = null;
-	/** Concurrent requests share one check. */
-	const checkDatabase = (): Promise<boolean> => {
-		checking ??= inTime(deps, databaseAnswers(deps)).finally(() => {
-			checking = null;
-		});
-		return checking;
-	};
 	// Called after the check, because the process may have been asked to stop meanwhile.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
 		async answerReady(): Promise<Response> {
-			const answers = await checkDatabase();
+			const isUsable = (await deps.readiness.check()) === "answers";
 			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
-			if (answers && unready() === null) return answer<Ready>(200, { status: "ready" });
+			if (isUsable && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
 		/** Answers with details. Only for the operator. */
 		async answerDetails(about: ProcessDetails): Promise<Response> {
-			const answers = await checkDatabase();
+			const database = await deps.readiness.check();
 			const why = unready();
-			const isReady = answers && why === null;
+			const isReady = database === "answers" && why === null;
 			const { version, role, schemaVersion, startedAtMs, engineCounters } = about;
 			return answer(isReady ? 200 : 503, {
 				status: isReady ? "ready" : "not ready",
 				service: why === "stopping" ? "stopping" : "running",
-				database: answers ? "answers" : "does not answer",
+				database,
 				...(why === null || why === "stopping" ? {} : why),
 				version,
 				role,
@@ -100,22 +89,6 @@ export function createHealth(deps: HealthDeps) {
 
 function answer<Body extends object>(status: number, body: Body): Response {
 	return new Response(JSON.stringify(body), { status, headers: HEADERS });
-}
-
-async function databaseAnswers({ store, log }: HealthDeps): Promise<boolean> {
-	try {
-		await store.db.selectFrom("schema_versions").select("version").limit(1).execute();
-		return true;
-	} catch (error) {
-		log.warn({ err: error }, "not ready: the database does not answer");
-		return false;
-	}
-}
-
-function inTime({ clock }: Pick<HealthDeps, "clock">, answer: Promise<boolean>): Promise<boolean> {
-	const timeout = Promise.withResolvers<boolean>();
-	const cancel = clock.after(READY_TIMEOUT_MS, () => timeout.resolve(false));
-	return Promise.race([answer, timeout.promise]).finally(cancel);
 }
 
 function describeQueue(counters: EngineCounters, nowMs: number): object {

@@ -45,6 +45,11 @@ export interface Store {
 	 * false if nothing is left to return. PostgreSQL reuses free space by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
+	/**
+	 * Returns false if the database answers but refuses writes, such as a PostgreSQL standby. Rejects if it does not
+	 * answer. It writes nothing itself.
+	 */
+	acceptsWrites(): Promise<boolean>;
 	/** Reads the database's clock. Null on SQLite, which has none besides the machine's. */
 	readTime: (() => Promise<number>) | null;
 	/** Returns the connections of this process at this moment, without a query. */

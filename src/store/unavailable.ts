@@ -1,5 +1,5 @@
-// Recognizes errors after which a later retry helps, because the database cannot be reached or has no room. The
-// error's code decides, never its text.
+// Recognizes errors after which a later retry helps, because the database cannot be reached, is read-only
+// or has no room. The error's code decides, never its text.
 
 /** The system's error codes for connections that cannot be made or have broken. */
 const CONNECTION_CODES = new Set([
@@ -15,18 +15,20 @@ const CONNECTION_CODES = new Set([
 
 /**
  * PostgreSQL's codes. Class 08 is connection exceptions, 57P0x is a server that shuts down or starts, and class 53 is
- * a lack of disk, memory or connections. 40001 and 40P01 end one of several conflicting transactions. 57014, 55P03
- * and 25P03 are the server's time limits for a statement, a lock and an idle transaction.
+ * a lack of disk, memory or connections. 40001 and 40P01 end one of several conflicting transactions. 57014, 55P03,
+ * 25P03 and 25P04 are the server's time limits for a statement, a lock, an idle transaction and a whole transaction.
+ * 25006 comes from a standby and from a server that was set to read-only, and 58030 is a failing disk.
  */
-const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P03)$/;
+const SQLSTATE = /^(?:08[0-9A-Z]{3}|57P0[1-5]|53[0-9A-Z]{3}|40001|40P01|57014|55P03|25P0[34]|25006|58030)$/;
+const READ_ONLY = "25006";
 const DEADLOCK: readonly unknown[] = ["40001", "40P01"];
 const LOCK_NOT_GIVEN = "55P03";
 
 /**
- * SQLITE_BUSY and SQLITE_LOCKED mean that another process held the file for longer than we wait. SQLITE_IOERR,
- * SQLITE_FULL and SQLITE_CANTOPEN mean that the disk is full or gone.
+ * SQLITE_BUSY and SQLITE_LOCKED mean that another process held the file for longer than we wait. SQLITE_READONLY,
+ * SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN mean that the disk is read-only, failing, full or gone.
  */
-const SQLITE_CODES: readonly number[] = [5, 6, 10, 13, 14];
+const SQLITE_CODES: readonly number[] = [5, 6, 8, 10, 13, 14];
 /** Mask of the primary result code. The upper bits only add detail. */
 const SQLITE_PRIMARY_CODE = 0xff;
 
@@ -41,6 +43,11 @@ export function wasEndedForOthers(error: unknown): boolean {
 /** Returns true if another transaction held a lock for longer than this one waits. */
 export function waitedForLock(error: unknown): boolean {
 	return error instanceof Error && "code" in error && error.code === LOCK_NOT_GIVEN;
+}
+
+/** Returns true if PostgreSQL refused a write because it is a standby or was set to read-only. */
+export function isReadOnly(error: unknown): boolean {
+	return error instanceof Error && "code" in error && error.code === READ_ONLY;
 }
 
 export function isDatabaseUnavailable(error: unknown): boolean {

@@ -30,6 +30,8 @@ export interface WatchedService {
 	/** Returns the figures of the whole installation, or null before they were first read. Null in a process of role web. */
 	figures: (() => InstallationFigures | null) | null;
 	state: () => WatchedState;
+	/** Returns whether the process was ready when it last checked. */
+	isReady: () => boolean;
 	/** Returns the number of log lines that were dropped because they were not read in time. */
 	droppedLogLines: () => number;
 }
@@ -274,6 +276,11 @@ function describeProcess(
 		labelNames: ["version", "runtime", "role", "process"],
 		registers: [registry],
 	}).set({ version, runtime: process.version, role, process: instance }, 1);
+	gauge(
+		"ringback_ready",
+		"1 if the process can work. 0 while it stops, and while the database does not answer or is read-only. At most five seconds old",
+		() => (service.isReady() ? 1 : 0),
+	);
 	gauge(
 		"ringback_schema_version",
 		"Version of the database's schema when this process started",

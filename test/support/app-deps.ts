@@ -13,6 +13,7 @@ import {
 	type InstallationWatch,
 	type InstallationWatchDeps,
 } from "../../src/watch/installation-watch.ts";
+import { createReadiness } from "../../src/watch/readiness.ts";
 import { makeMetrics, SOUND_STATE } from "./metrics-deps.ts";
 
 /** A healthy installation. */
@@ -56,6 +57,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		mails: MAIL_OFF,
 		mailer: null,
 		installation: makeInstallation(parts),
+		readiness: createReadiness(parts),
 		trustedProxies: [],
 		jobs: { wake: () => undefined },
 		system: { instance: "0a1b2c3d", version: "1.2.3" },

@@ -29,6 +29,7 @@ export function makeMetrics(change: Pick<WatchedService, "clock"> & Partial<Watc
 		engineCounters: null,
 		figures: () => null,
 		state: () => SOUND_STATE,
+		isReady: () => true,
 		droppedLogLines: () => 0,
 		...change,
 	});

@@ -26,6 +26,7 @@ const rising = (step: number) => `0+${step}x${MINUTES}`;
 /** The series of a healthy service: a worker with callbacks, calls and chores. */
 const HEALTHY: Series = {
 	[`up{${TARGET}}`]: steady(1),
+	[`ringback_ready{${TARGET}}`]: steady(1),
 	[`ringback_oldest_due_age_seconds{${TARGET}}`]: steady(2),
 	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="0.5"}`]: rising(600),
 	[`ringback_attempt_send_delay_seconds_bucket{${TARGET},le="10"}`]: rising(600),
@@ -71,6 +72,7 @@ const name = (metric: string, labels = ""): string =>
 const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
 	RingbackDown: { [name("up")]: steady(0) },
 	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
+	RingbackNotReady: { [name("ringback_ready")]: steady(0) },
 	// While callbacks are held, a notice that waits must not fire a second alert.
 	RingbackDeliveryPaused: {
 		[name("ringback_delivery_paused")]: steady(1),

@@ -9,6 +9,7 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
+import { isReadOnly } from "../unavailable.ts";
 import { hotStatementName } from "./hot-statement.ts";
 
 /** SQLSTATE connection_failure. See unavailable.ts. */
@@ -239,6 +240,8 @@ function watchConnection(
 ): PostgresPoolClient {
 	const timeouts = localTimeouts(options);
 	let isBroken = false;
+	/** Set if the server refused a write. The address may lead to another server by now, so a new connection is made. */
+	let isOfReadOnlyServer = false;
 	// Without a listener the error would end the process.
 	client.on("error", () => {
 		isBroken = true;
@@ -258,10 +261,33 @@ function watchConnection(
 			.catch((error: unknown) => {
 				// Nobody knows what the server is still doing, so the connection cannot be used again.
 				if (hasNoAnswer(error)) isBroken = true;
+				if (isReadOnly(error)) isOfReadOnlyServer = true;
 				throw isBroken ? withCode(error) : error;
 			});
 	}
-	return { query, release: (destroy) => client.release(destroy === true || isBroken) };
+	return {
+		query,
+		release: (destroy) => client.release(destroy === true || isBroken || isOfReadOnlyServer),
+	};
+}
+
+/**
+ * Returns false if the server is a standby or was set to read-only. That connection is closed, because after a failover
+ * the address may lead to another server.
+ */
+export async function acceptsWrites(pool: PostgresPool): Promise<boolean> {
+	const connection = await pool.connect();
+	let isUsable = false;
+	try {
+		const { rows } = await connection.query<{ isReadOnly: boolean }>(
+			`select current_setting('transaction_read_only')::bool as "isReadOnly" from schema_versions limit 1`,
+			[],
+		);
+		isUsable = rows[0]?.isReadOnly === false;
+		return isUsable;
+	} finally {
+		connection.release(!isUsable);
+	}
 }
 
 /** The statements by which Kysely begins a transaction. */

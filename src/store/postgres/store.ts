@@ -1,13 +1,13 @@
 // The store on PostgreSQL 14 or later, for any number of processes.
 
-import { Kysely, PostgresDialect, sql } from "kysely";
+import { Kysely, PostgresDialect, type PostgresPool, sql } from "kysely";
 import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
 import { createTransactionNumber } from "../schema/dialect.ts";
 import type { Schema } from "../schema/tables.ts";
 import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSize } from "../store.ts";
 import { createDueChannel } from "./channel.ts";
-import { openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
+import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import type { PostgresSetting } from "./setting.ts";
@@ -48,14 +48,14 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		deps,
 	);
 	const { preparesStatements } = setting;
-	const openOver = (lockWait: { lockWaitMs?: number }): Kysely<Schema> => {
-		const pool = toKyselyPool(connections, { preparesStatements, isPooled, ...lockWait });
-		return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
-	};
-	const db = openOver({});
+	const poolWith = (lockWait: { lockWaitMs?: number }) =>
+		toKyselyPool(connections, { preparesStatements, isPooled, ...lockWait });
+	const openOver = (pool: PostgresPool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+	const pool = poolWith({});
+	const db = openOver(pool);
 	/** Kysely instances with shorter lock timeouts, over the same connections. */
 	const byLockWait = new Map<LockWaitMs, Kysely<Schema>>(
-		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver({ lockWaitMs })]),
+		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver(poolWith({ lockWaitMs }))]),
 	);
 	const listeners = new DueListeners();
 	const changes = new Set<(programmeId: number) => void>();
@@ -106,6 +106,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				await keepToIndexes(trx);
 				return look(trx);
 			}),
+		acceptsWrites: () => acceptsWrites(pool),
 		readTime: () => readTime(db),
 		connections: () => {
 			const { totalCount, idleCount: idle, waitingCount: waiting } = connections.pool;

@@ -94,6 +94,10 @@ export function createSqliteStore(
 		takeFreeRows: sql``,
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
+		acceptsWrites: async () => {
+			await db.selectFrom("schema_versions").select("version").limit(1).execute();
+			return true;
+		},
 		readTime: null,
 		connections: () => ({ limit: 1, ...driver.usage }),
 		measureSize: () => measureSize(db),

@@ -1,0 +1,96 @@
+// Whether the database can be used, for `/readyz`, `/health` and the metric `ringback_ready`. A database that answers
+// but refuses writes, such as a standby, cannot be used.
+//
+//   usable ─▶ a check fails ─▶ unusable ─▶ a check succeeds ─▶ recovering ─▶ no check fails for two seconds ─▶ usable
+//                                 ▲                                │
+//                                 └────────── a check fails ◀──────┘
+
+import { SECOND_MS } from "../domain/time.ts";
+import type { Clock, Log } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import { isReadOnly } from "../store/unavailable.ts";
+
+/** State of the database, as the operator reads it in `/health`. */
+export type DatabaseState =
+	| "answers"
+	| "does not answer"
+	| "is read-only"
+	/** It answers again, but not for long enough to be trusted. */
+	| "answers again";
+
+export interface Readiness {
+	/** Asks the database. Concurrent callers share one query. */
+	check(): Promise<DatabaseState>;
+	/** Returns the result of the last check without a query. */
+	last(): DatabaseState;
+	/** Returns the time until the next check of the background loop. */
+	nextCheckMs(): number;
+}
+
+export interface ReadinessDeps {
+	store: Pick<Store, "acceptsWrites">;
+	clock: Pick<Clock, "after" | "monotonicMs">;
+	log: Log;
+}
+
+/** Time after which the database counts as not ready. Load balancers wait a few seconds. */
+const READY_TIMEOUT_MS = 2 * SECOND_MS;
+/**
+ * Time without a failed check after which a database that failed is used again. If the server has too few connections,
+ * every second check fails, and load balancers would otherwise switch to and fro.
+ */
+export const STEADY_MS = 2 * SECOND_MS;
+/** Time between two checks of the background loop. It is the age of `ringback_ready` if nobody requests `/readyz`. */
+const CHECK_INTERVAL_MS = 5 * SECOND_MS;
+const CHECK_AGAIN_MS = SECOND_MS;
+
+export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness {
+	let state: DatabaseState = "answers";
+	/** Time of the last failed check, or null if none has failed since the database was last usable. */
+	let failedAtMs: number | null = null;
+	let checking: Promise<DatabaseState> | null = null;
+
+	async function ask(): Promise<DatabaseState> {
+		try {
+			note((await inTime(clock, store.acceptsWrites())) ? "answers" : "is read-only");
+		} catch (error) {
+			note(isReadOnly(error) ? "is read-only" : "does not answer", error);
+		}
+		return state;
+	}
+
+	function note(found: "answers" | "does not answer" | "is read-only", error?: unknown): void {
+		const before = state;
+		const nowMs = clock.monotonicMs();
+		if (found !== "answers") {
+			failedAtMs = nowMs;
+			state = found;
+			const about = error === undefined ? {} : { err: error };
+			if (before !== found) log.warn(about, `not ready: the database ${found}`);
+			return;
+		}
+		const isSteady = failedAtMs === null || nowMs - failedAtMs >= STEADY_MS;
+		state = isSteady ? "answers" : "answers again";
+		if (isSteady) failedAtMs = null;
+		if (isSteady && before !== "answers") log.info({}, "the database can be used again");
+	}
+
+	return {
+		check() {
+			checking ??= ask().finally(() => {
+				checking = null;
+			});
+			return checking;
+		},
+		last: () => state,
+		nextCheckMs: () => (state === "answers" ? CHECK_INTERVAL_MS : CHECK_AGAIN_MS),
+	};
+}
+
+function inTime<Value>(clock: Pick<Clock, "after">, answer: Promise<Value>): Promise<Value> {
+	const timeout = Promise.withResolvers<Value>();
+	const cancel = clock.after(READY_TIMEOUT_MS, () =>
+		timeout.reject(new Error("no answer within two seconds")),
+	);
+	return Promise.race([answer, timeout.promise]).finally(cancel);
+}
