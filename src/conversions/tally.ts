@@ -4,6 +4,7 @@
 // the page waits for it.
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
+import type { Cursor } from "../domain/cursor.ts";
 import { DAY_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { sumPartnershipClicks } from "../store/queries/clicks.ts";
@@ -102,20 +103,20 @@ const SLICE_ROWS = 2_000;
 /** Yields the sums of one slice after the other. Ends early if the service stops. */
 async function* readSlices(
 	{ store }: TalliesDeps,
-	{ programmeId, afterId: firstAfterId }: { programmeId?: number; afterId: number },
+	{ programmeId, after: start }: { programmeId?: number; after: Cursor },
 	isStopping: () => boolean,
 ): AsyncGenerator<TallySlice> {
-	for (let afterId = firstAfterId; !isStopping(); ) {
-		const slice = await tallySlice(store.reader, { programmeId, afterId, limit: SLICE_ROWS });
-		if (slice.lastId === null) return;
+	for (let after: Cursor | null = start; after !== null && !isStopping(); ) {
+		const slice: TallySlice = await tallySlice(store.reader, { programmeId, after, limit: SLICE_ROWS });
 		yield slice;
-		afterId = slice.lastId;
+		after = slice.last;
 	}
 }
 
 /**
  * Returns null if the service stops. A conversion that changes its status during the count is counted with the old or the
- * new status. A conversion that expired and is recorded again gets a new id, so one count may include both.
+ * new status. One whose time of sale changes meanwhile, because the shop's server reports a sale after a pixel did, may be
+ * counted twice or not at all until the next count. So may one that expired and is recorded again, which gets a new id.
  */
 async function countProgramme(
 	deps: TalliesDeps,
@@ -126,7 +127,7 @@ async function countProgramme(
 	const tests = new Map<Status, number>();
 	const days = new Map<number, Map<Status, number>>();
 	const countedAtMs = deps.clock.nowMs();
-	for await (const slice of readSlices(deps, { programmeId, afterId: 0 }, isStopping)) {
+	for await (const slice of readSlices(deps, { programmeId, after: { at: 0, id: 0 } }, isStopping)) {
 		for (const { status, count } of slice.tests) tests.set(status, (tests.get(status) ?? 0) + count);
 		for (const group of slice.groups) {
 			addTo(totals.get(group.status) ?? emptyTotal(), group);
@@ -148,7 +149,7 @@ async function countNetwork(
 	const { low } = await findStretch(store.reader, { fromMs: firstDay * DAY_MS });
 	const currencies = new Map<string, Map<Status, StatusTotal>>();
 	const days = new Map<number, Map<Status, number>>();
-	for await (const { groups } of readSlices(deps, { afterId: low.id }, isStopping)) {
+	for await (const { groups } of readSlices(deps, { after: low }, isStopping)) {
 		for (const group of groups) {
 			// The order of ids may differ from the order of recording by a minute. See conversion-buckets.ts.
 			if (group.day < firstDay) continue;

@@ -192,7 +192,11 @@ eachDatabase("imported history", (database) => {
 		const again = await runLines(deps, "conversions", lines, "apply");
 		deepEqual(wordsOf(again), ["2 already: It was imported before, and reversed here since.", "3 already"]);
 		const importedOn = Math.floor(START_MS / DAY_MS);
-		const { groups } = await tallySlice(store.db, { programmeId: programme.id, afterId: 0, limit: 100 });
+		const { groups } = await tallySlice(store.db, {
+			programmeId: programme.id,
+			after: { at: 0, id: 0 },
+			limit: 100,
+		});
 		deepEqual(
 			groups.map(({ status, day, count, basketMinor }) => [status, day, count, basketMinor]).toSorted(),
 			[

@@ -94,7 +94,10 @@ async function copyTable(
 			from json_populate_recordset(null::${sql.table(table)}, ${`[${batch}]`}::json)`.execute(trx);
 		batch = "";
 	};
-	for (const row of from.prepare(`select * from "${table}"`).iterate()) {
+	// Generated columns are not listed there. PostgreSQL computes them itself.
+	const stored = from.prepare("select name from pragma_table_info(?)").all(table);
+	const storedNames = stored.map(({ name }) => `"${name}"`).join(", ");
+	for (const row of from.prepare(`select ${storedNames} from "${table}"`).iterate()) {
 		const changed = { ...row, ...change(row) };
 		columns = Object.keys(changed);
 		batch += `${batch === "" ? "" : ","}${JSON.stringify(changed)}`;

@@ -4,7 +4,6 @@
 import { equal } from "node:assert/strict";
 import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { type AllDeps, createApp } from "../../src/app.ts";
-import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { LOCK_WAITS_MS, type Store } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
@@ -32,23 +31,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			await watched.after();
 			return done;
 		};
-		const { storeNewSales: storeNew } = store;
-		const storeNewSales: Store["storeNewSales"] =
-			storeNew &&
-			(async (calls, maxLockWaitMs) => {
-				watched.transactions++;
-				let isUncertain = false;
-				try {
-					await watched.before();
-					const stored = await storeNew(calls, maxLockWaitMs);
-					isUncertain = true;
-					await watched.after();
-					return stored;
-				} catch (error) {
-					return { kind: "failed", error, isUncertain };
-				}
-			});
-		return { watched, store: { ...store, transact, storeNewSales } };
+		return { watched, store: { ...store, transact } };
 	}
 
 	async function openShop(options: { parksPixels?: boolean; over?: Store; stopSignal?: AbortSignal } = {}) {
@@ -59,9 +42,6 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		const other = await makeShop(deps);
 		const app = createApp(deps);
 		const send = (request: Request) => sendTo(app, request);
-		// The first calls note that the programmes and keys work. Cached rows show it a second later.
-		await identify();
-		await clock.moveBy(SECOND_MS);
 		await identify();
 		await send(pixel(programme.public_id, ""));
 		await database.store.db.deleteFrom("inbound_calls").execute();

@@ -2,12 +2,7 @@
 
 import type { LandingHost } from "../../src/domain/click.ts";
 import type { Locked } from "../../src/store/locked.ts";
-import {
-	changePartnership,
-	type ListedHost,
-	lockPartnership,
-	replaceLandingHosts,
-} from "../../src/store/queries/partners.ts";
+import { changePartnership, lockPartnership, replaceLandingHosts } from "../../src/store/queries/partners.ts";
 import {
 	lockProgramme,
 	type Programme,
@@ -34,11 +29,7 @@ export function removeUrl(db: Db, programmeId: number, nowMs: number): Promise<v
 	return withProgramme(db, programmeId, (trx, programme) => removeEndpoint(trx, programme, nowMs));
 }
 
-export function setLandingHosts(
-	db: Db,
-	programmeId: number,
-	hosts: readonly (LandingHost & Partial<ListedHost>)[],
-): Promise<void> {
+export function setLandingHosts(db: Db, programmeId: number, hosts: readonly LandingHost[]): Promise<void> {
 	return withProgramme(db, programmeId, (trx, programme) => replaceLandingHosts(trx, programme, hosts));
 }
 

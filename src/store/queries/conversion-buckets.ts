@@ -1,18 +1,18 @@
-// Reads stretches of the indexes of conversions: by recording, by the time of the sale, or by the basket value. A page
-// costs the same among a thousand rows and among a million.
+// Finds the first entries of ranges of an index. Lists of conversions read the indexes of conversions and of credits in this
+// way. A list whose filter allows several statuses, event types or partnerships merges the ranges of all of them, so a page
+// costs the same among a thousand rows and among a million, and no more if nothing is found.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../../domain/conversion.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
-import type { Db } from "../store.ts";
-import { BASKET_MINOR } from "../tables/conversions.ts";
+import { type Db, isSqlite } from "../schema/tables.ts";
+import { BASKET_MINOR, KINDS_PER_PROGRAMME, listKind } from "../tables/conversions.ts";
 
 export interface BucketFilter {
 	/** All programmes by default. */
 	programmeId?: number | undefined;
 	status?: Status | undefined;
-	/** Only with `programmeId`, like `isTest`, because no index over all programmes contains them. */
 	eventType?: EventType | undefined;
 	isTest?: boolean | undefined;
 }
@@ -30,15 +30,18 @@ export interface ConversionSort {
 	direction: "asc" | "desc";
 }
 
-/** Values of the first columns of an index. Rows with these values are next to each other in it. */
-type Bucket = Readonly<Record<string, string | number>>;
-
-/** Expression by which an index sorts before the id. */
-const KEYS: Readonly<Record<ConversionSort["by"], RawBuilder<unknown> | null>> = {
-	recorded: null,
-	sale: sql.raw("occurred_at_ms"),
-	basket: sql.raw(BASKET_MINOR),
-};
+/** An index and the part of it that a list reads. */
+export interface Buckets {
+	table: "conversions" | "credits";
+	/** First column of the index. Entries with the same value are a bucket. */
+	column: "list_key" | "list_kind" | "programme_id" | "partnership_id";
+	/** Values of the column whose buckets the list merges. */
+	values: readonly number[];
+	/** Expression by which a bucket is sorted before the id, or null if it is sorted by the id alone. */
+	at: string | null;
+	/** Column with the conversion's id. */
+	id: "id" | "conversion_id";
+}
 
 /** Greater than any basket value (domain/money.ts). */
 export const MOST_MINOR = 10 ** 17;
@@ -49,25 +52,40 @@ export const MOST_MINOR = 10 ** 17;
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
-/**
- * Returns the buckets (status, event type, test or not) that a list in the order of recording merges. All programmes use
- * conversions_by_status. One programme uses conversions_by_bucket, or conversions_by_programme without a filter.
- */
-export function bucketsOf({ programmeId, status, eventType, isTest }: BucketFilter): Bucket[] {
-	if (programmeId === undefined) return [status === undefined ? {} : { status }];
-	const programme = { programme_id: programmeId };
-	if (status === undefined && eventType === undefined && isTest === undefined) return [programme];
+/** Returns the buckets of a list in the order of recording. */
+export function bucketsOf({ programmeId, ...filter }: BucketFilter): Buckets {
+	const buckets = { table: "conversions", at: null, id: "id" } as const;
+	const kinds = kindsOf(filter);
+	if (programmeId === undefined) return { ...buckets, column: "list_kind", values: kinds };
+	const values = kinds.map((kind) => programmeId * KINDS_PER_PROGRAMME + kind);
+	return { ...buckets, column: "list_key", values };
+}
+
+/** Returns the kinds of conversions that the filter allows. There are at most 84. */
+export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "programmeId">): number[] {
 	const statuses = status === undefined ? STATUSES : [status];
 	const eventTypes = eventType === undefined ? EVENT_TYPES : [eventType];
-	const tests = isTest === undefined ? [0, 1] : [isTest ? 1 : 0];
+	const tests = isTest === undefined ? ([0, 1] as const) : [isTest ? (1 as const) : (0 as const)];
 	return statuses.flatMap((oneStatus) =>
 		eventTypes.flatMap((event_type) =>
-			tests.map((test) => ({ ...programme, status: oneStatus, event_type, test })),
+			tests.map((test) => listKind({ status: oneStatus, event_type, test })),
 		),
 	);
 }
 
-/** Part of an index between two positions. The positions themselves are excluded. */
+/** Returns the bucket of a programme's list that is sorted by the time of the sale or by the basket value. */
+export function sortedBucket(programmeId: number, by: "sale" | "basket"): Buckets {
+	const at = by === "sale" ? "occurred_at_ms" : BASKET_MINOR;
+	return { table: "conversions", column: "programme_id", values: [programmeId], at, id: "id" };
+}
+
+/** Returns the buckets of the sales of partners, which are sorted by the time of the sale. Uses credits_by_sale. */
+export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
+	const values = partnershipIds;
+	return { table: "credits", column: "partnership_id", values, at: "sold_at_ms", id: "conversion_id" };
+}
+
+/** Part of each bucket between two positions. The positions themselves are excluded. */
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
@@ -75,58 +93,96 @@ export interface Stretch {
 	exactly?: RawBuilder<unknown>;
 }
 
-/** Selects the first positions of the stretch in each bucket. */
-export function positionsIn(
-	buckets: readonly Bucket[],
+/** Returns the first positions of the stretch, in the order of the list. */
+export async function findPositions(
+	db: Db,
+	buckets: Buckets,
 	stretch: Stretch,
-	{ by, direction, limit }: ConversionSort & { limit: number },
-): RawBuilder<Cursor> {
-	const parts = buckets.map((bucket, index) =>
-		readBucket(bucket, KEYS[by], stretch, sql.raw(direction), limit, index),
-	);
-	return sql<Cursor>`${sql.join(parts, sql` union all `)}`;
+	direction: ConversionSort["direction"],
+	limit: number,
+): Promise<Cursor[]> {
+	if (buckets.values.length === 0) return [];
+	// SQLite has no lateral join. A subquery that returns one text for each bucket serves both databases.
+	const few = selectEntries(db, buckets, stretch, direction, limit);
+	const { rows } = await sql<{ positions: string | null }>`
+		select (select string_agg(at || ':' || id, ',') from (${few}) as few) as positions
+		from ${wantedValues(buckets)}`.execute(db);
+	const found = rows.flatMap(({ positions }) => (positions === null ? [] : positions.split(",")));
+	return found
+		.map(readPosition)
+		.sort((one, other) => comparePositions(one, other, direction))
+		.slice(0, limit);
 }
 
-/** Selects the first of all positions in the requested order. */
-export function firstOf(
-	positions: RawBuilder<Cursor>,
-	{ by, direction }: ConversionSort,
+/** Counts the positions of the stretch, up to the limit in each bucket. */
+export async function countPositions(
+	db: Db,
+	buckets: Buckets,
+	stretch: Stretch,
 	limit: number,
-): RawBuilder<Cursor> {
-	const way = sql.raw(direction);
-	const order = KEYS[by] === null ? sql`id ${way}` : sql`at ${way}, id ${way}`;
-	return sql<Cursor>`${positions} order by ${order} limit ${limit}`;
+): Promise<number> {
+	if (buckets.values.length === 0) return 0;
+	const few = selectEntries(db, buckets, stretch, "desc", limit);
+	const { rows } = await sql<{ count: number }>`
+		select (select count(*) from (${few}) as few) as count from ${wantedValues(buckets)}`.execute(db);
+	return rows.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Compares two positions. The result is negative if the first one is listed first. */
+export function comparePositions(one: Cursor, other: Cursor, direction: ConversionSort["direction"]): number {
+	const difference = one.at - other.at || one.id - other.id;
+	return direction === "desc" ? -difference : difference;
+}
+
+function readPosition(text: string): Cursor {
+	const [at, id] = text.split(":");
+	return { at: Number(at), id: Number(id) };
+}
+
+/** Makes the values of the buckets a table. Both databases call its column `column1`. */
+function wantedValues({ values }: Buckets): RawBuilder<unknown> {
+	return sql`(values ${sql.join(values.map((value) => sql`(cast(${value} as bigint))`))}) as wanted`;
+}
+
+/** Selects the first entries of the bucket `wanted.column1`. */
+function selectEntries(
+	db: Db,
+	buckets: Buckets,
+	stretch: Stretch,
+	direction: ConversionSort["direction"],
+	limit: number,
+): RawBuilder<unknown> {
+	const [column, id, way] = [sql.ref(buckets.column), sql.ref(buckets.id), sql.raw(direction)];
+	const at = buckets.at === null ? null : sql.raw(buckets.at);
+	const { low, high, exactly = sql`` } = stretch;
+	const inStretch =
+		at === null ? betweenIds(db, column, low.id, high.id) : betweenPositions(column, at, id, low, high);
+	const order = [column, ...(at === null ? [] : [at]), id].map((part) => sql`${part} ${way}`);
+	return sql`select ${id} as id, ${at ?? id} as at from ${sql.table(buckets.table)}
+		where ${inStretch} ${exactly} order by ${sql.join(order)} limit ${limit}`;
 }
 
 /**
- * Selects the positions at one end of a bucket. The limits of the stretch are written twice. PostgreSQL uses the
- * comparison of whole rows. With `=` it might scan the newest rows of all shops until it meets this bucket, which is the
- * whole table for a large shop that has stopped selling. SQLite cannot use an index for such a comparison, so it uses the
- * conditions on single columns. The outer select is needed because SQLite allows no limit directly inside a union.
+ * PostgreSQL gets a comparison of rows. With `=` it may read the newest rows of all shops until it meets this bucket, or, if
+ * it expects few rows, read a large bucket completely to sort it. Before version 18 such a scan ends only where the first
+ * column changes, so the bucket must be a single column. SQLite cannot use an index for such a comparison.
  */
-function readBucket(
-	bucket: Bucket,
-	key: RawBuilder<unknown> | null,
-	{ low, high, exactly = sql`` }: Stretch,
-	way: RawBuilder<unknown>,
-	limit: number,
-	index: number,
+function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: number): RawBuilder<unknown> {
+	return isSqlite(db)
+		? sql`${column} = wanted.column1 and id > ${lowId} and id < ${highId}`
+		: sql`(${column}, id) > (wanted.column1, ${lowId}) and (${column}, id) < (wanted.column1, ${highId})`;
+}
+
+/** The limits are written twice, because SQLite cannot use an index for the comparison of rows. */
+function betweenPositions(
+	column: RawBuilder<unknown>,
+	at: RawBuilder<unknown>,
+	id: RawBuilder<unknown>,
+	low: Cursor,
+	high: Cursor,
 ): RawBuilder<unknown> {
-	const keys = key === null ? [] : [key];
-	const columns = [...Object.keys(bucket).map((name) => sql.ref(name)), ...keys, sql.ref("id")];
-	const row = ({ at, id }: Cursor) =>
-		sql`(${sql.join([...Object.values(bucket), ...(key === null ? [] : [at]), id])})`;
-	const order = columns.map((column) => sql`${column} ${way}`);
-	const oneByOne = [
-		...Object.entries(bucket).map(([name, value]) => sql`${sql.ref(name)} is not distinct from ${value}`),
-		key === null
-			? sql`id > ${low.id} and id < ${high.id}`
-			: sql`${key} >= ${low.at} and ${key} <= ${high.at}`,
-	];
-	return sql`select id, at from (select id, ${key ?? sql.ref("id")} as at from conversions
-		where (${sql.join(columns)}) > ${row(low)} and (${sql.join(columns)}) < ${row(high)}
-			and ${sql.join(oneByOne, sql` and `)} ${exactly}
-		order by ${sql.join(order)} limit ${limit}) as ${sql.id(`bucket_${index}`)}`;
+	return sql`${column} = wanted.column1 and ${at} >= ${low.at} and ${at} <= ${high.at}
+		and (${at}, ${id}) > (${low.at}, ${low.id}) and (${at}, ${id}) < (${high.at}, ${high.id})`;
 }
 
 /**

@@ -1,24 +1,28 @@
 // The list of conversions for the API, the pages, the export and the totals of a filter. There are four ways to read it:
 //
 //   1. A filter that names one order or one conversion has a few rows, which are read and sorted (walkRows).
-//   2. Otherwise the rows are read in the order of the index for the requested sort (walkIndex, walkCredited). Filters that
-//      the index does not contain are checked on each row that was read.
+//   2. Otherwise the rows are read in the order of the index for the requested sort (walkIndex). Filters that the
+//      index does not contain are checked on each row that was read.
 //   3. If that finds too few rows, a search for order ids uses the index of trigrams (walkOrderSearch).
 //   4. Any other filter that finds at most MAX_COLLECTED rows is read completely and sorted (walkRows).
 
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import { hasOrder, type OrderSearch, patternOf, rarestOf, trigramsOf } from "../../domain/order-id.ts";
 import type { Db } from "../store.ts";
 import {
 	type BucketFilter,
+	type Buckets,
 	bucketsOf,
 	type ConversionSort,
+	comparePositions,
+	countPositions,
+	creditedBuckets,
+	findPositions,
 	findStretch,
-	firstOf,
 	MOST_MINOR,
-	positionsIn,
 	type Stretch,
+	sortedBucket,
 	type TimeFilter,
 } from "./conversion-buckets.ts";
 import { type Conversion, findManyByPublicId } from "./conversions.ts";
@@ -75,7 +79,7 @@ function endsLater(
 	{ next: other }: ListPage<unknown>,
 	sort: ConversionSort,
 ): boolean {
-	return one !== null && other !== null && compare(one, other, sort) > 0;
+	return one !== null && other !== null && comparePositions(one, other, sort.direction) > 0;
 }
 
 /** Yields all rows of the list in batches. Rows may be added, changed or removed meanwhile, but none is listed twice. */
@@ -174,81 +178,37 @@ async function findRowsOfOrder(
 
 /** Reads the list in the order of the index that belongs to the sort. */
 async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
-	if (filter.partnershipIds !== undefined) return walkCredited(db, filter, filter.partnershipIds, sort);
-	const { programmeId, soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
-	// The ends of a stretch are not part of it. Sales are dated after 1970, and ids are greater than 0.
-	const stretches: Record<ConversionSort["by"], () => Promise<Stretch>> = {
-		recorded: () => findStretch(db, filter),
-		sale: async () => ({ low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } }),
-		basket: async () => ({ low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }),
-	};
-	const by = programmeId === undefined ? "recorded" : sort.by;
-	const stretch: Stretch = await stretches[by]();
-	const buckets = bucketsOf(by === "recorded" ? filter : { programmeId });
-	const filtersOfIndex: Record<ConversionSort["by"], readonly (keyof ConversionFilter)[]> = {
-		// No index over all programmes contains the event type or whether a conversion is a test.
-		recorded: ["status", "fromMs", "beforeMs", ...(programmeId === undefined ? [] : OF_A_PROGRAMME)],
-		sale: ["programmeId", "soldFromMs", "soldBeforeMs"],
-		basket: ["programmeId"],
-	};
-	return walkPositions(
-		db,
-		{ by, direction: sort.direction },
-		(after, limit) => {
-			const start =
-				sort.direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
-			return positionsIn(buckets, { ...stretch, ...start }, { by, direction: sort.direction, limit });
-		},
-		matcherOf(filter, filtersOfIndex[by]),
-	);
+	const { programmeId, partnershipIds } = filter;
+	const { direction } = sort;
+	if (partnershipIds !== undefined) {
+		const bySale = { by: "sale", direction } as const;
+		const matches = matcherOf(filter, ["soldFromMs", "soldBeforeMs"]);
+		return walkBuckets(db, creditedBuckets(partnershipIds), saleStretch(filter), bySale, matches);
+	}
+	if (programmeId === undefined || sort.by === "recorded") {
+		const recorded = { by: "recorded", direction } as const;
+		const matches = matcherOf(filter, OF_LIST_KEYS);
+		return walkBuckets(db, bucketsOf(filter), await findStretch(db, filter), recorded, matches);
+	}
+	const [stretch, satisfied]: [Stretch, readonly (keyof ConversionFilter)[]] =
+		sort.by === "sale"
+			? [saleStretch(filter), ["programmeId", "soldFromMs", "soldBeforeMs"]]
+			: [{ low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }, ["programmeId"]];
+	return walkBuckets(db, sortedBucket(programmeId, sort.by), stretch, sort, matcherOf(filter, satisfied));
 }
 
-/** SQLite allows at most five hundred parts in a union, so parts are united in groups. */
-const PARTS_PER_GROUP = 100;
+/** Filters that the list keys and the range of ids satisfy. */
+const OF_LIST_KEYS = ["programmeId", "status", "eventType", "isTest", "fromMs", "beforeMs"] as const;
 
-/** Reads conversions credited to the partnerships, by the time of the sale. Uses a stretch of credits_by_sale for each. */
-function walkCredited(
-	db: Db,
-	filter: ConversionFilter,
-	partnershipIds: readonly number[],
-	{ direction }: ConversionSort,
-): Walk {
-	const { soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
-	const way = sql.raw(direction);
-	// The limits are written twice, for the reason given at readBucket in conversion-buckets.ts.
-	const creditsOf = (partnershipId: number, low: Cursor, high: Cursor, limit: number) => sql`
-		select id, at from (select conversion_id as id, sold_at_ms as at from credits where partnership_id = ${partnershipId}
-			and sold_at_ms >= ${low.at} and sold_at_ms <= ${high.at}
-			and (sold_at_ms, conversion_id) > (${low.at}, ${low.id})
-			and (sold_at_ms, conversion_id) < (${high.at}, ${high.id})
-			order by partnership_id ${way}, sold_at_ms ${way}, conversion_id ${way} limit ${limit}) as ${sql.id(`of_${partnershipId}`)}`;
-	return walkPositions(
-		db,
-		{ by: "sale", direction },
-		(after, limit) => {
-			const low = direction === "asc" && after !== undefined ? after : { at: soldFromMs, id: 0 };
-			const high = direction === "desc" && after !== undefined ? after : { at: soldBeforeMs, id: 0 };
-			// No partnership has the id 0. It keeps the union from being empty.
-			const parts = [0, ...partnershipIds].map((id) => creditsOf(id, low, high, limit));
-			const groups = Map.groupBy(parts.entries(), ([at]) => Math.floor(at / PARTS_PER_GROUP));
-			const united = [...groups].map(([at, members]) => {
-				const group = sql.join(
-					members.map(([, part]) => part),
-					sql` union all `,
-				);
-				return sql`select id, at from (${group}) as ${sql.id(`group_${at}`)}`;
-			});
-			return sql<Cursor>`${sql.join(united, sql` union all `)}`;
-		},
-		matcherOf(filter, ["soldFromMs", "soldBeforeMs"]),
-	);
+/** The ends of a stretch are not part of it. Sales are dated after 1970, and ids are greater than 0. */
+function saleStretch({ soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER }: ConversionFilter): Stretch {
+	return { low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } };
 }
 
 const EVERYWHERE: Stretch = {
 	low: { at: 0, id: 0 },
 	high: { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
 };
-const OF_A_PROGRAMME = ["programmeId", "eventType", "isTest"] as const;
 
 /** Number of order ids that are read to find out which trigrams are rare. */
 const SAMPLE_ROWS = 200;
@@ -256,8 +216,8 @@ const SAMPLE_ROWS = 200;
 /** Reads conversions whose order id contains the term, the newest first. */
 async function walkOrderSearch(db: Db, filter: ConversionFilter, term: string): Promise<Walk> {
 	const { programmeId } = filter;
-	const newest = positionsIn(bucketsOf({ programmeId }), EVERYWHERE, { ...NEWEST_FIRST, limit: SAMPLE_ROWS });
-	const sample = await readRows(db, (await firstOf(newest, NEWEST_FIRST, SAMPLE_ROWS).execute(db)).rows);
+	const newest = await findPositions(db, bucketsOf({ programmeId }), EVERYWHERE, "desc", SAMPLE_ROWS);
+	const sample = await readRows(db, newest);
 	const orderIds = sample.map((row) => row.order_id);
 	const rarePatterns = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
 	// SQLite does not reorder a cross join, so it starts with the index of trigrams. PostgreSQL uses its own index of trigrams
@@ -272,31 +232,53 @@ async function walkOrderSearch(db: Db, filter: ConversionFilter, term: string): 
 				and lower(conversions.order_id) like ${patternOf(term)} and order_search.rowid < ${endId(after)}
 			order by order_search.rowid desc limit ${limit}) as ${sql.id(`in_${table}`)}`;
 	};
-	return walkPositions(
-		db,
-		NEWEST_FIRST,
-		(after, limit) => sql<Cursor>`${foundIn("order_search", after, limit)} union all
-			${foundIn("order_tail", after, limit)}`,
-		matcherOf(filter),
-	);
-}
-
-/** Reads the rows at the positions that a statement finds. Counting needs no order and stops at the limit. */
-function walkPositions(
-	db: Db,
-	sort: ConversionSort,
-	positions: (after: Cursor | undefined, limit: number) => RawBuilder<Cursor>,
-	matches: Walk["matches"],
-): Walk {
+	const find = (after: Cursor | undefined, limit: number) => sql<Cursor>`
+		${foundIn("order_search", after, limit)} union all ${foundIn("order_tail", after, limit)}`;
 	return {
-		async read(after, limit) {
-			const found = (await firstOf(positions(after, limit), sort, limit).execute(db)).rows;
-			return { rows: await readRows(db, found), next: found.length < limit ? null : (found.at(-1) ?? null) };
-		},
+		...walkPositions(
+			db,
+			async (after, limit) =>
+				(await sql<Cursor>`${find(after, limit)} order by id desc limit ${limit}`.execute(db)).rows,
+			NEWEST_FIRST,
+			matcherOf(filter),
+		),
 		async count(limit) {
-			const found = db.selectFrom(sql<Cursor>`(${positions(undefined, limit)} limit ${limit})`.as("found"));
+			const found = db.selectFrom(sql<Cursor>`(${find(undefined, limit)} limit ${limit})`.as("found"));
 			return (await found.select(({ fn }) => fn.countAll<number>().as("rows")).executeTakeFirstOrThrow())
 				.rows;
+		},
+	};
+}
+
+function walkBuckets(
+	db: Db,
+	buckets: Buckets,
+	stretch: Stretch,
+	sort: ConversionSort,
+	matches: Walk["matches"],
+): Walk {
+	const { direction } = sort;
+	const find = (after: Cursor | undefined, limit: number) => {
+		const start = direction === "desc" ? { high: after ?? stretch.high } : { low: after ?? stretch.low };
+		return findPositions(db, buckets, { ...stretch, ...start }, direction, limit);
+	};
+	return {
+		...walkPositions(db, find, sort, matches),
+		count: (limit) => countPositions(db, buckets, stretch, limit),
+	};
+}
+
+/** Reads the rows at the positions that `find` returns. */
+function walkPositions(
+	db: Db,
+	find: (after: Cursor | undefined, limit: number) => Promise<readonly Cursor[]>,
+	sort: ConversionSort,
+	matches: Walk["matches"],
+): ListWalk<Conversion> {
+	return {
+		async read(after, limit) {
+			const found = await find(after, limit);
+			return { rows: await readRows(db, found), next: found.length < limit ? null : (found.at(-1) ?? null) };
 		},
 		matches,
 		cursorOf: (row) => positionIn(sort.by, row),
@@ -318,11 +300,15 @@ async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversio
 /** Sorts rows that are in memory. */
 function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
 	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
-	const sorted = rows.toSorted((one, other) => compare(cursorOf(one), cursorOf(other), sort));
+	const sorted = rows.toSorted((one, other) =>
+		comparePositions(cursorOf(one), cursorOf(other), sort.direction),
+	);
 	return {
 		async read(after, limit) {
 			const remaining =
-				after === undefined ? sorted : sorted.filter((row) => compare(cursorOf(row), after, sort) > 0);
+				after === undefined
+					? sorted
+					: sorted.filter((row) => comparePositions(cursorOf(row), after, sort.direction) > 0);
 			const page = remaining.slice(0, limit);
 			const last = page.at(-1);
 			return { rows: page, next: remaining.length > limit && last !== undefined ? cursorOf(last) : null };
@@ -337,12 +323,6 @@ function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
 	const { id } = row;
 	if (by === "recorded") return { at: id, id };
 	return { at: by === "sale" ? row.occurred_at_ms : Number(row.basket_value.replace(".", "")), id };
-}
-
-/** Compares two positions. The result is negative if the first one is listed first. */
-function compare(one: Cursor, other: Cursor, { direction }: ConversionSort): number {
-	const difference = one.at - other.at || one.id - other.id;
-	return direction === "desc" ? -difference : difference;
 }
 
 /** Returns a check of the filters that are set, or undefined if there is nothing to check. Rows already match `satisfied`. */

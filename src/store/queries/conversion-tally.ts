@@ -3,6 +3,7 @@
 
 import { sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
+import type { Cursor } from "../../domain/cursor.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
 
@@ -23,27 +24,43 @@ export interface TallySlice {
 	groups: TallyGroup[];
 	/** Number of test conversions, which lists show. */
 	tests: readonly { status: Status; count: number }[];
-	/** Last id of the slice, or null if there were no more rows. */
-	lastId: number | null;
+	/** Position of the last row, or null if the slice ends with the last row of all. */
+	last: Cursor | null;
 }
 
 export interface SliceRequest {
-	/** All programmes by default, in the order of the primary key. */
+	/** If given, conversions of this programme, in the order of their sales. By default all, in the order of their ids. */
 	programmeId?: number | undefined;
-	afterId: number;
+	/** Position after which the slice begins. In the order of ids, `at` is the id too. */
+	after: Cursor;
 	limit: number;
 }
 
-export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySlice> {
-	const rows = await db
-		.selectFrom(sliceOf(db, request).as("slice"))
+export async function tallySlice(db: Db, { programmeId, after, limit }: SliceRequest): Promise<TallySlice> {
+	const at = sql.ref<number>(programmeId === undefined ? "id" : "occurred_at_ms");
+	// The single conditions are for SQLite, which cannot use an index for the comparison of rows.
+	const following = db
+		.selectFrom("conversions")
+		.where(sql<boolean>`${at} >= ${after.at} and (${at}, id) > (${after.at}, ${after.id})`)
+		.$if(programmeId !== undefined, (query) => query.where("programme_id", "=", Number(programmeId)));
+	const last = await following
+		.select([at.as("at"), "id"])
+		.orderBy(at)
+		.orderBy("id")
+		.offset(limit - 1)
+		.limit(1)
+		.executeTakeFirst();
+	const slice =
+		last === undefined
+			? following
+			: following.where(sql<boolean>`${at} <= ${last.at} and (${at}, id) <= (${last.at}, ${last.id})`);
+	const rows = await slice
 		.select((eb) => [
 			"status",
 			"test",
 			"currency",
 			sql<number>`created_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
 			eb.fn.countAll<number>().as("count"),
-			eb.fn.max("id").as("last_id"),
 			...sumOf("basket_value"),
 			...sumOf("commission"),
 			...sumOf("network_fee"),
@@ -63,19 +80,8 @@ export async function tallySlice(db: Db, request: SliceRequest): Promise<TallySl
 				feeMinor: joinHalves(row.network_fee_high, row.network_fee_low),
 			})),
 		tests: rows.filter(({ test }) => test === 1).map(({ status, count }) => ({ status, count })),
-		lastId: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_id)),
+		last: last ?? null,
 	};
-}
-
-function sliceOf(db: Db, { programmeId, afterId, limit }: SliceRequest) {
-	const columns = ["id", "status", "test", "currency", "created_at_ms"] as const;
-	const rows = db
-		.selectFrom("conversions")
-		.select([...columns, "basket_value", "commission", "network_fee"])
-		.where("id", ">", afterId)
-		.orderBy("id")
-		.limit(limit);
-	return programmeId === undefined ? rows : rows.where("programme_id", "=", programmeId);
 }
 
 // An amount has up to sixteen digits (domain/money.ts), so a sum may not fit into 64 bits. The upper and the lower digits

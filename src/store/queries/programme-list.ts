@@ -3,6 +3,8 @@
 import { type RawBuilder, sql } from "kysely";
 import { foldText } from "../../domain/visible-text.ts";
 import type { Db } from "../store.ts";
+import { KINDS_PER_PROGRAMME } from "../tables/conversions.ts";
+import { kindsOf } from "./conversion-buckets.ts";
 import { endId, type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 
 export interface ListedProgramme {
@@ -18,6 +20,11 @@ export interface ListedProgramme {
 
 /** Limit for counting. Nobody needs a larger exact number, and it would read every row. */
 export const WAITING_COUNTED = 1_000;
+
+/** List keys of the conversions of the programme `p` that wait for a decision. */
+const WAITING_KEYS = kindsOf({ status: "RECORDED", isTest: false }).map(
+	(kind) => sql`p.id * ${sql.lit(KINDS_PER_PROGRAMME)} + ${sql.lit(kind)}`,
+);
 
 /** Number of names that are read at once during a search. */
 const NAMES_AT_ONCE = 1_000;
@@ -58,8 +65,8 @@ async function readProgrammes(
 		select p.id, p.public_id as "publicId", p.name, p.currency, p.endpoint_id is not null as "hasUrl",
 			(select n.opened_at_ms from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
 				and n.ended_at_ms is null and n.told_at_ms is not null) as "failingSinceMs",
-			(select count(*) from (select 1 from conversions c where c.programme_id = p.id and c.status = 'RECORDED'
-				and c.test = 0 limit ${sql.lit(WAITING_COUNTED)}) few) as waiting
+			(select count(*) from (select 1 from conversions c where c.list_key in (${sql.join(WAITING_KEYS)})
+				limit ${sql.lit(WAITING_COUNTED)}) few) as waiting
 		from programmes p where ${conditions} order by p.id desc limit ${limit}`.execute(db);
 	return rows.map((row) => ({ ...row, hasUrl: Boolean(row.hasUrl) }));
 }

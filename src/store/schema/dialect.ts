@@ -23,6 +23,13 @@ export interface Dialect {
 	shortLivedRows: string;
 	/** Suffix for a large table whose rows are never updated and are deleted by retention. */
 	appended: string;
+	/** Keyword after a generated column that an index contains. PostgreSQL cannot index one that is not stored. */
+	generatedColumn: "virtual" | "stored";
+	/**
+	 * End of the columns of an index whose entries are sorted by id at last. SQLite adds the id to every entry by itself, and
+	 * naming it would store it twice.
+	 */
+	thenId: string;
 	/** Type of a text that is compared byte by byte, so that an index can answer a search by prefix. */
 	bytewiseText: string;
 	/** Statements that must run before a table with `moveKey` is created. */
@@ -40,6 +47,8 @@ const SQLITE: Dialect = {
 	updatedOften: "",
 	shortLivedRows: "",
 	appended: "",
+	generatedColumn: "virtual",
+	thenId: "",
 	// SQLite always compares text byte by byte.
 	bytewiseText: "text",
 	beforeMoves: [],
@@ -71,6 +80,8 @@ const POSTGRES: Dialect = {
 			autovacuum_vacuum_scale_factor = 0.02,
 			autovacuum_vacuum_cost_delay = 0
 		)`,
+	generatedColumn: "stored",
+	thenId: ", id",
 	bytewiseText: 'text collate "C"',
 	beforeMoves: [createTransactionNumber(0)],
 	// The number of the writing transaction is not enough, because a transaction that began early may make the later move of

@@ -2,7 +2,7 @@
 // public ids are text, booleans are 0 or 1, and integer keys are never shown outside. `tables/` has one file for each
 // subject.
 
-import type { Kysely } from "kysely";
+import { type Kysely, SqliteAdapter } from "kysely";
 import type * as conversions from "../tables/conversions.ts";
 import type * as deliveries from "../tables/deliveries.ts";
 import type * as inbound from "../tables/inbound.ts";
@@ -68,6 +68,11 @@ export interface Schema {
 
 /** Runs queries, on the store's connections or in a transaction. */
 export type Db = Kysely<Schema>;
+
+/** Tells which database runs the queries, for a query that each of them needs in a form of its own. */
+export function isSqlite(db: Db): boolean {
+	return db.getExecutor().adapter instanceof SqliteAdapter;
+}
 
 export interface SchemaVersionsTable {
 	version: number;

@@ -1,7 +1,16 @@
 // Conversions and the history of their moves.
 
 import type { Generated, Selectable } from "kysely";
-import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../domain/conversion.ts";
+import {
+	type DecidedBy,
+	EVENT_TYPES,
+	type EventType,
+	type Move,
+	type Reason,
+	type Source,
+	STATUSES,
+	type Status,
+} from "../../domain/conversion.ts";
 
 /**
  * Basket value in minor units, which works because an amount has exactly the digits of its currency. A query must use
@@ -9,6 +18,15 @@ import type { DecidedBy, EventType, Move, Reason, Source, Status } from "../../d
  */
 export const BASKET_MINOR = "(cast(replace(basket_value, '.', '') as bigint))";
 
+/** A list key is the programme's id times this number, plus the list kind. */
+export const KINDS_PER_PROGRAMME = 128;
+
+/** Returns the list kind, which is the same number in every programme. The schema computes it from each row. */
+export function listKind({ status, event_type, test }: Pick<Conversion, "status" | "event_type" | "test">) {
+	return STATUSES.indexOf(status) * 16 + EVENT_TYPES.indexOf(event_type) * 2 + test;
+}
+
+/** Columns that are written. The database adds `list_kind` and `list_key`, which only the queries of lists use. */
 export interface ConversionsTable {
 	id: Generated<number>;
 	public_id: string;

@@ -3,14 +3,26 @@
 
 import type { Dialect } from "../dialect.ts";
 
+/** The number that `listKind` in tables/conversions.ts returns. */
+const LIST_KIND = `
+	case status when 'PARKED' then 0 when 'EXPIRED' then 16 when 'RECORDED' then 32 when 'APPROVED' then 48
+		when 'REJECTED' then 64 when 'REVERSED' then 80 end
+	+ case event_type when 'SALE' then 0 when 'LEAD' then 2 when 'SIGNUP' then 4 when 'SUBSCRIPTION' then 6
+		when 'RENEWAL' then 8 when 'INSTALL' then 10 when 'OTHER' then 12 end
+	+ test`;
+
 export function conversionTables({
 	generatedId,
 	bytewiseText,
+	generatedColumn,
+	thenId,
 	beforeMoves,
 	moveKey,
 }: Dialect): readonly string[] {
 	return [
-		// One row is a sale, lead or other event that was reported for a programme, in its present state.
+		// One row is a sale, lead or other event that was reported for a programme, in its present state. Rows with the same
+		// status, event type and test have the same list_kind. If they also belong to the same programme, they have the same
+		// list_key.
 		`create table conversions (
 			id ${generatedId},
 			public_id text not null unique,
@@ -32,28 +44,28 @@ export function conversionTables({
 			created_at_ms bigint not null,
 			window_ends_at_ms bigint,
 			updated_at_ms bigint not null,
-			imported_decision_at_ms bigint
+			imported_decision_at_ms bigint,
+			list_kind integer not null generated always as (${LIST_KIND}) ${generatedColumn},
+			list_key bigint not null generated always as (programme_id * 128 + ${LIST_KIND}) ${generatedColumn}
 		)`,
 		// Allows one conversion per programme, order and event type. Serves findByOrders, which every report needs.
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
-		// Serves a programme's list without filters, its export, and its totals by the time of recording.
-		"create index conversions_by_programme on conversions (programme_id, id)",
+		// Serves a programme's list in the order of recording, with any filter by status, event type and test, and the export.
+		// It merges one range of the index for each value of list_key that the filter allows. See queries/conversion-buckets.ts.
+		`create index conversions_by_list on conversions (list_key${thenId})`,
+		// Serves the same list over all programmes, for staff.
+		`create index conversions_by_kind on conversions (list_kind${thenId})`,
+		// Serves a programme's list sorted by the time of the sale, the API's filter by that time, and a programme's totals.
+		`create index conversions_by_sale on conversions (programme_id, occurred_at_ms${thenId})`,
+		// Serves a programme's list sorted by the basket value. The expression must equal BASKET_MINOR in tables/conversions.ts.
+		`create index conversions_by_basket on conversions
+			(programme_id, (cast(replace(basket_value, '.', '') as bigint))${thenId})`,
 		// Serves takeWindowEnded and pruneExpired. The status comes first because SQLite has no statistics and would
 		// otherwise read every open conversion.
 		`create index conversions_by_window on conversions (status, window_ends_at_ms)
 			where window_ends_at_ms is not null`,
-		// Serves a programme's list with filters, which merges one walk for each combination that the filters allow.
-		// See queries/conversion-buckets.ts.
-		"create index conversions_by_bucket on conversions (programme_id, status, event_type, test, id)",
-		// Serves the list of one status over all programmes, for staff.
-		"create index conversions_by_status on conversions (status, id)",
-		// Serves a programme's list sorted by the time of the sale, and the API's filter by that time.
-		"create index conversions_by_sale on conversions (programme_id, occurred_at_ms, id)",
-		// Serves a programme's list sorted by the basket value. The expression must equal BASKET_MINOR in tables/conversions.ts.
-		`create index conversions_by_basket on conversions
-			(programme_id, (cast(replace(basket_value, '.', '') as bigint)), id)`,
 		// Serves findNewestTest.
-		"create index conversions_tests on conversions (programme_id, id) where source = 'test'",
+		`create index conversions_tests on conversions (programme_id${thenId}) where source = 'test'`,
 
 		...beforeMoves,
 		// One row is a move of a conversion from one status to another.
@@ -70,6 +82,6 @@ export function conversionTables({
 			announced_body text
 		)`,
 		// Serves listMoves, the bodies of announced events, and the removal of a conversion with its history.
-		"create index moves_by_conversion on moves (conversion_id, id)",
+		`create index moves_by_conversion on moves (conversion_id${thenId})`,
 	];
 }

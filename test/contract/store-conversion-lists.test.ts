@@ -1,0 +1,191 @@
+// Every list of conversions, compared with a filter and a sort of the same rows in memory, on both databases.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { before, test } from "node:test";
+import { sql } from "kysely";
+import { EVENT_TYPES, STATUSES } from "../../src/domain/conversion.ts";
+import type { Cursor } from "../../src/domain/cursor.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
+import {
+	type ConversionFilter,
+	type ConversionSort,
+	collectMatches,
+	listConversions,
+	readAllConversions,
+} from "../../src/store/queries/conversion-list.ts";
+import type { Conversion } from "../../src/store/queries/conversions.ts";
+import type { Db } from "../../src/store/store.ts";
+import { KINDS_PER_PROGRAMME, listKind } from "../../src/store/tables/conversions.ts";
+import { START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { addConversion, addProgramme } from "../support/rows.ts";
+
+const ROWS = 150;
+/** Smaller than the number of rows of most lists, so that most lists have several pages. */
+const PAGE_ROWS = 11;
+/** The statuses and event types that occur. The others have empty lists. */
+const USED_STATUSES = ["PARKED", "RECORDED", "APPROVED", "REVERSED"] as const;
+const USED_TYPES = ["SALE", "LEAD", "OTHER"] as const;
+const EVERY_STATUS = [undefined, ...STATUSES];
+const EVERY_TYPE = [undefined, ...EVENT_TYPES];
+const EVERY_TEST = [undefined, true, false];
+const RANGE = { fromMs: START_MS + 60 * MINUTE_MS, beforeMs: START_MS + 100 * MINUTE_MS };
+const SOLD_RANGE = { soldFromMs: START_MS - 3 * DAY_MS, soldBeforeMs: START_MS - DAY_MS };
+
+const SORTS: readonly ConversionSort[] = (["recorded", "sale", "basket"] as const).flatMap((by) =>
+	(["asc", "desc"] as const).map((direction) => ({ by, direction })),
+);
+
+eachDatabase("lists of conversions", (database) => {
+	let [programmeId, emptyProgrammeId] = [0, 0];
+	let rows: readonly Conversion[] = [];
+
+	before(async () => {
+		const { store } = database;
+		const [one, other, empty] = [
+			await addProgramme(store),
+			await addProgramme(store),
+			await addProgramme(store),
+		];
+		[programmeId, emptyProgrammeId] = [one.id, empty.id];
+		for (let n = 0; n < ROWS; n++) {
+			const status = USED_STATUSES[(n * 7) % USED_STATUSES.length] ?? "PARKED";
+			await addConversion(store, n % 3 === 0 ? other.id : one.id, {
+				status,
+				event_type: USED_TYPES[Math.floor(n / 5) % USED_TYPES.length] ?? "SALE",
+				test: n % 11 === 0 ? 1 : 0,
+				created_at_ms: START_MS + n * MINUTE_MS,
+				// Several sales have the same time and the same basket value.
+				occurred_at_ms: START_MS - ((n * 37) % 10) * (DAY_MS / 2),
+				basket_value: `${(n * 53) % 12}.50`,
+			});
+		}
+		rows = await store.db.selectFrom("conversions").selectAll().execute();
+		equal(rows.length, ROWS);
+	});
+
+	/** Reads the list page by page. */
+	async function checkPages(filter: ConversionFilter, sort: ConversionSort): Promise<void> {
+		deepEqual(await readPages(database.store.db, filter, sort), idsOf(filter, sort), nameOf(filter, sort));
+	}
+
+	/** Reads the list page by page, then as an export does, then all its matches to add them up. */
+	async function checkAll(filter: ConversionFilter, sort: ConversionSort): Promise<void> {
+		await checkPages(filter, sort);
+		const { db } = database.store;
+		const expected = idsOf(filter, sort);
+		const exported: number[] = [];
+		for await (const batch of readAllConversions(db, filter, 50, sort))
+			exported.push(...batch.map(({ id }) => id));
+		deepEqual(exported, expected, nameOf(filter, sort));
+		const { rows: collected, count } = await collectMatches(db, filter);
+		deepEqual(collected?.map(({ id }) => id).toSorted(ascending), expected.toSorted(ascending));
+		equal(count, expected.length);
+	}
+
+	/** Returns the ids that the list must have, in its order. */
+	function idsOf(filter: ConversionFilter, sort: ConversionSort): number[] {
+		const matching = rows.filter((row) => matches(row, filter));
+		return matching.toSorted((one, other) => compareRows(one, other, sort)).map(({ id }) => id);
+	}
+
+	test("the column list_key has the number that the program computes, for every status, event type and test", async () => {
+		const { store } = database;
+		const { id } = await addProgramme(store);
+		const rolledBack = new Error("only to roll back");
+		await store
+			.transact(async (trx) => {
+				for (const status of STATUSES) {
+					for (const event_type of EVENT_TYPES) {
+						for (const test of [0, 1] as const)
+							await addConversion({ ...store, db: trx }, id, { status, event_type, test });
+					}
+				}
+				const stored = await sql<Conversion & { list_kind: number; list_key: number }>`
+					select * from conversions where programme_id = ${id}`.execute(trx);
+				equal(new Set(stored.rows.map((row) => row.list_key)).size, 84);
+				for (const row of stored.rows) {
+					equal(row.list_kind, listKind(row));
+					equal(row.list_key, id * KINDS_PER_PROGRAMME + listKind(row));
+				}
+				throw rolledBack;
+			})
+			.catch((error: unknown) => {
+				if (error !== rolledBack) throw error;
+			});
+	});
+
+	for (const sort of SORTS) {
+		test(`a programme's list by ${sort.by}, ${sort.direction}, has the same rows as a filter in memory, for every status, event type and test`, async () => {
+			for (const status of EVERY_STATUS) {
+				await checkAll({ programmeId, status }, sort);
+				for (const eventType of EVERY_TYPE) {
+					for (const isTest of EVERY_TEST) await checkPages({ programmeId, status, eventType, isTest }, sort);
+				}
+			}
+		});
+
+		test(`a programme's list by ${sort.by}, ${sort.direction}, in a range of recording or of sales has the same rows as a filter in memory`, async () => {
+			for (const range of [RANGE, SOLD_RANGE, { ...RANGE, ...SOLD_RANGE }]) {
+				for (const status of EVERY_STATUS) await checkAll({ programmeId, status, ...range }, sort);
+			}
+		});
+
+		test(`the list of a programme without conversions by ${sort.by}, ${sort.direction}, is empty`, () =>
+			checkAll({ programmeId: emptyProgrammeId }, sort));
+	}
+
+	for (const direction of ["asc", "desc"] as const) {
+		test(`the list of all programmes, ${direction}, has the same rows as a filter in memory, for every status, event type and test`, async () => {
+			const sort = { by: "recorded", direction } as const;
+			for (const status of EVERY_STATUS) {
+				for (const eventType of EVERY_TYPE) {
+					for (const isTest of EVERY_TEST) await checkPages({ status, eventType, isTest }, sort);
+				}
+				await checkAll({ status, ...RANGE }, sort);
+			}
+		});
+	}
+});
+
+async function readPages(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<number[]> {
+	const ids: number[] = [];
+	let after: Cursor | undefined;
+	do {
+		const page = await listConversions(db, { ...filter, sort, after, limit: PAGE_ROWS });
+		ok(page.rows.length <= PAGE_ROWS);
+		ids.push(...page.rows.map(({ id }) => id));
+		after = page.next ?? undefined;
+	} while (after !== undefined);
+	return ids;
+}
+
+function matches(row: Conversion, filter: ConversionFilter): boolean {
+	const isIn = (value: number, from = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY) =>
+		value >= from && value < before;
+	return (
+		(filter.programmeId === undefined || row.programme_id === filter.programmeId) &&
+		(filter.status === undefined || row.status === filter.status) &&
+		(filter.eventType === undefined || row.event_type === filter.eventType) &&
+		(filter.isTest === undefined || row.test === Number(filter.isTest)) &&
+		isIn(row.created_at_ms, filter.fromMs, filter.beforeMs) &&
+		isIn(row.occurred_at_ms, filter.soldFromMs, filter.soldBeforeMs)
+	);
+}
+
+function compareRows(one: Conversion, other: Conversion, { by, direction }: ConversionSort): number {
+	const keyOf = (row: Conversion) => {
+		if (by === "recorded") return row.id;
+		return by === "sale" ? row.occurred_at_ms : Number(row.basket_value);
+	};
+	const difference = keyOf(one) - keyOf(other) || one.id - other.id;
+	return direction === "asc" ? difference : -difference;
+}
+
+function nameOf(filter: ConversionFilter, sort: ConversionSort): string {
+	return JSON.stringify({ ...filter, sort });
+}
+
+function ascending(one: number, other: number): number {
+	return one - other;
+}
