@@ -2,6 +2,7 @@
 // worker process never loads it, because pages and sign-in are most of the code.
 
 import { Hono } from "hono";
+import { answerInTime, TOO_SLOW } from "./api/answer-deadline.ts";
 import { answerFailures, createBareApp, mountHealth, refuseOtherMethods } from "./api/bare-app.ts";
 import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "./api/click.ts";
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
@@ -10,7 +11,7 @@ import { createGetEvents } from "./api/get-events.ts";
 import { callerBlock, createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
-import { createPixel } from "./api/pixel.ts";
+import { createPixel, pixelImage } from "./api/pixel.ts";
 import { createPosts } from "./api/post-conversions.ts";
 import { createPostEventAnswers } from "./api/post-event-answers.ts";
 import { problemAnswer } from "./api/problem.ts";
@@ -73,7 +74,10 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		app.all(path, (c: AppContext) => {
 			noteRoute(c, path);
 			const endpoint = endpoints.get(c.req.method);
-			if (endpoint !== undefined) return signedCalls.serve(c, endpoint);
+			if (endpoint !== undefined) {
+				const serve = () => signedCalls.serve(c, endpoint);
+				return answerInTime(c, deps.clock, serve, () => problemAnswer(deps, TOO_SLOW));
+			}
 			return refuseMethod(c, deps, signedCalls, "api", [...endpoints.keys()]);
 		});
 	}
@@ -81,7 +85,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	// HEAD is refused, because it reports nothing and an image would suggest that it did.
 	app.all("/pixel/*", (c: AppContext) => {
 		noteRoute(c, PIXEL_ROUTE);
-		return c.req.method === "GET" ? answerPixel(c) : refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
+		if (c.req.method !== "GET") return refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
+		return answerInTime(c, deps.clock, () => answerPixel(c), pixelImage);
 	});
 	const clicks = createClicks({ ...deps, partnerLinks: createPartnerLinkCache(deps) });
 	app.get("/c/*", (c: AppContext) => {

@@ -11,7 +11,7 @@ import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/con
 import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
 import { isoTime } from "../domain/time.ts";
-import type { Conversion } from "../store/queries/conversions.ts";
+import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import {
 	AMOUNT_PATTERN,
@@ -273,7 +273,7 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 
 /** `couponCode` is for the log, as the shop sent it. */
 export function decidedAnswer(
-	decided: Decided<Outcome>,
+	decided: Decided<Outcome, NewConversion>,
 	programme: Pick<Programme, "public_id">,
 	couponCode?: string,
 ): Answer {
@@ -293,7 +293,7 @@ export function decidedAnswer(
 }
 
 export function outcomeBody(
-	{ outcome, conversion, credit, differs = [] }: Decided<Outcome>,
+	{ outcome, conversion, credit, differs = [] }: Decided<Outcome, NewConversion>,
 	programme: Pick<Programme, "public_id">,
 ): OutcomeBody {
 	const body = {
@@ -309,7 +309,7 @@ export function outcomeBody(
  * as in the body of a callback (contract section 2.1).
  */
 export function conversionBody(
-	conversion: Conversion,
+	conversion: NewConversion,
 	programme: Pick<Programme, "public_id">,
 ): ConversionBody {
 	const { status, window_ends_at_ms: windowEndsAtMs } = conversion;

@@ -59,6 +59,10 @@ export interface AppEnv {
 			url?: string | undefined;
 			headers?: Readonly<Record<string, string | string[] | undefined>>;
 			socket?: { remoteAddress?: string | undefined } | undefined;
+			/** False until the last byte of the body has arrived. */
+			complete?: boolean;
+			/** "end" is emitted when the whole body was read. */
+			once?(event: "end", run: () => void): unknown;
 			/** Record for metrics and logs (outside/request-records.ts). */
 			record?: RequestRecord;
 		};

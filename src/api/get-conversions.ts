@@ -69,7 +69,7 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 			orderId,
 			runsAlone: true,
 			requests: [],
-			async answer(_, trx) {
+			async answer(trx) {
 				const { rows, next } = await listConversions(trx, {
 					...asked.value,
 					programmeId: programme.id,
@@ -88,7 +88,7 @@ export const getConversion: Endpoint = ({ programme, id }) => ({
 	orderId: null,
 	runsAlone: true,
 	requests: [],
-	async answer(_, trx) {
+	async answer(trx) {
 		const conversion = PUBLIC_ID.test(id) ? await findByPublicId(trx, programme.id, id) : undefined;
 		if (conversion === undefined) return refusalOf("unknown_conversion", {});
 		return succeed({

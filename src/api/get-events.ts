@@ -14,7 +14,7 @@ import { noteListener, noteListenerGone } from "../store/queries/local-answers.t
 import type { Programme } from "../store/queries/programmes.ts";
 import { findActiveSecret, isSecretUsable } from "../store/queries/signing-secrets.ts";
 import type { Listening, SignedEvent } from "./answers.ts";
-import type { CallPlan } from "./call-plan.ts";
+import type { LonePlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import { EventStreams, type StreamSource } from "./event-streams.ts";
 import { STOPPING } from "./health.ts";
@@ -53,7 +53,7 @@ export function createGetEvents(deps: AppDeps): Endpoint {
 	return (call) => {
 		const { programme } = call;
 		const { moveOrder } = deps.store;
-		const answer: CallPlan["answer"] = async (_, trx) => {
+		const answer: LonePlan["answer"] = async (trx) => {
 			const request = await parseRequest({ db: trx, moveOrder }, deps, programme, call.query);
 			if (!request.ok) return request;
 			if (streams.isStopping) return refuse("unavailable", STOPPING);

@@ -4,6 +4,10 @@
 //                 │                  └─▶ failed: its calls one by one, each in a transaction of its own
 //                 └─▶ no room, or waited too long: 503, and nothing was done
 //
+// On PostgreSQL the calls of a batch that report new sales are stored first, in one statement (store-new-sales.ts). Their
+// callers are answered, and the other calls of the batch take the general path. A caller who repeats old sales therefore
+// does not slow down the new sales of others.
+//
 // A call that comes alone starts at once, and calls that arrive while a batch is stored are the next batch. Programmes
 // take turns, so the calls of one programme, or a lock on one of its rows, do not delay the others. Nobody is answered
 // before the commit, and a call that failed on our side has not spent its nonce.
@@ -16,9 +20,10 @@ import type { Clock, Log } from "../ports.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../store/unavailable.ts";
 import type { Answer } from "./answers.ts";
-import type { IntakeCall } from "./call-plan.ts";
+import type { IntakeCall, SharedCall } from "./call-plan.ts";
 import type { StoringWatch } from "./deps.ts";
 import { storeCalls } from "./store-calls.ts";
+import { storeNewSales } from "./store-new-sales.ts";
 
 /**
  * Maximum number of single calls in one transaction. The same limit applies to the total number of items in
@@ -63,7 +68,7 @@ export interface Intake {
 }
 
 export interface IntakeDeps extends InTransaction {
-	store: Pick<Store, "transact" | "announceDue" | "writes" | "queue">;
+	store: Pick<Store, "transact" | "storeNewSales" | "announceDue" | "writes" | "queue">;
 	log: Log;
 	stopSignal?: AbortSignal | undefined;
 	storing?: StoringWatch;
@@ -72,7 +77,7 @@ export interface IntakeDeps extends InTransaction {
 export function createIntake(deps: IntakeDeps): Intake {
 	const { clock, stopSignal } = deps;
 	const held = createHeldProgrammes(clock);
-	const batcher = createBatcher<IntakeCall, Result<Answer>>(clock, storeBatch, {
+	const batcher = createBatcher<SharedCall, Result<Answer>>(clock, storeBatch, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
 		groupOf: ({ programme }) => programme.id,
@@ -84,8 +89,26 @@ export function createIntake(deps: IntakeDeps): Intake {
 		once: true,
 	});
 
-	async function storeBatch(calls: readonly IntakeCall[], answer: AnswerCall): Promise<void> {
-		const attempt = await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS);
+	async function storeBatch(calls: readonly SharedCall[], answer: AnswerCall): Promise<void> {
+		const news = await tryToStoreNew(deps, calls);
+		const left: { call: SharedCall; index: number }[] = [];
+		for (const [index, call] of calls.entries()) {
+			const result = news.results.get(call);
+			if (result === undefined) left.push({ call, index });
+			else answer(index, Promise.resolve(result));
+		}
+		if (left.length > 0) await storeLeft(news.failure, left, answer);
+	}
+
+	/** Stores calls on the general path, unless the attempt to store the new ones among them has failed. */
+	async function storeLeft(
+		failure: FailedAttempt | undefined,
+		left: readonly { call: SharedCall; index: number }[],
+		answerCall: AnswerCall,
+	): Promise<void> {
+		const calls = left.map(({ call }) => call);
+		const answer: AnswerCall = (at, result) => answerCall(left[at]?.index ?? at, result);
+		const attempt = failure ?? (await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS));
 		if (attempt.ok || !isWorthRetrying(attempt, calls.length)) {
 			for (const index of calls.keys()) answer(index, resultAt(attempt, index));
 			return;
@@ -94,7 +117,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 		for (const programmeId of await storeOneByOne(deps, calls, answer)) held.add(programmeId);
 	}
 
-	function hasRoom(call: IntakeCall): boolean {
+	function hasRoom(call: SharedCall): boolean {
 		const size = sizeOf(call);
 		const { inAll, ofProgramme } = size > 1 ? WAITING_ROOM.bulk : WAITING_ROOM.single;
 		if (batcher.waitingSize + size > inAll) return false;
@@ -111,10 +134,34 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 type AnswerCall = (index: number, result: Promise<Result<Answer>>) => void;
 
-type Attempt =
-	| { ok: true; results: readonly Result<Answer>[] }
-	/** `isUncertain` is true if the commit failed, because nobody knows then whether the calls are stored. */
-	| { ok: false; error: unknown; isUncertain: boolean };
+type Attempt = { ok: true; results: readonly Result<Answer>[] } | FailedAttempt;
+
+interface FailedAttempt {
+	ok: false;
+	error: unknown;
+	/** True if the commit failed, because nobody knows then whether the calls are stored. */
+	isUncertain: boolean;
+}
+
+/** Stores the calls that report new sales, and notifies the engines. Never rejects. */
+async function tryToStoreNew(
+	deps: IntakeDeps,
+	calls: readonly SharedCall[],
+): Promise<{ results: ReadonlyMap<SharedCall, Result<Answer>>; failure?: FailedAttempt }> {
+	const stored = await storeNewSales(deps, calls, BATCH_LOCK_WAIT_MS).catch(
+		(error: unknown) => ({ kind: "failed", error, isUncertain: false }) as const,
+	);
+	if (stored.kind === "failed") {
+		const { error, isUncertain } = stored;
+		deps.storing?.note(error);
+		return { results: new Map(), failure: { ok: false, error, isUncertain } };
+	}
+	if (stored.results.size > 0) {
+		deps.store.announceDue(stored.owed);
+		deps.storing?.note(null);
+	}
+	return { results: stored.results };
+}
 
 /** Stores the calls in one transaction and notifies the engines of the events they owe. Never rejects. */
 async function tryToStore(
@@ -191,7 +238,7 @@ export function tooManyWaiting(): Fault {
 	);
 }
 
-function sizeOf({ size = 1 }: IntakeCall): number {
+function sizeOf({ size = 1 }: SharedCall): number {
 	return Math.max(1, size);
 }
 

@@ -40,6 +40,10 @@ const LIMITED: FaultCode = "pixel_limited";
 /** Other names are ignored, because shops add their own to defeat caches. */
 export const PIXEL_QUERY = z.object(SALE);
 
+export function pixelImage(): Response {
+	return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });
+}
+
 export function createPixel(
 	deps: AppDeps,
 	{
@@ -53,7 +57,7 @@ export function createPixel(
 	return async (c) => {
 		const outcome = await answer(c, PATH.exec(c.req.path)?.[1]);
 		metrics.countInbound("pixel", outcome);
-		return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });
+		return pixelImage();
 	};
 
 	/**

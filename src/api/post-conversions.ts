@@ -13,6 +13,7 @@ import { readClickIds } from "../domain/credit.ts";
 import { problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, type BatchItem, decidedAnswer, type Outcome, outcomeBody } from "./answers.ts";
+import type { RequestResult, SharedPlan } from "./call-plan.ts";
 import type { AppDeps } from "./deps.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import {
@@ -70,7 +71,7 @@ export function batchBody(item: z.ZodObject) {
 }
 
 /** Turns a JSON object into a request about an order. */
-type Parse = (json: unknown, call: SignedCall) => Result<OrderRequest<Decided<Outcome>>>;
+type Parse = (json: unknown, call: SignedCall) => Result<SharedPlan["requests"][number]>;
 
 export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "sealingKey">) {
 	const sealer = createClickSealer(deps.sealingKey);
@@ -209,7 +210,7 @@ function parseItems(call: SignedCall): Result<readonly unknown[]> {
 	);
 }
 
-type DoneItem = { orderId: string | null; result: Result<Decided<Outcome>> };
+type DoneItem = { orderId: string | null; result: RequestResult };
 
 function batchAnswer(
 	deps: Pick<AppDeps, "publicUrl">,

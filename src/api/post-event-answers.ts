@@ -14,7 +14,7 @@ import {
 	type ToldAnswer,
 } from "../store/queries/local-answers.ts";
 import { CONVERSION_ID } from "./answers.ts";
-import type { CallPlan } from "./call-plan.ts";
+import type { LonePlan } from "./call-plan.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
@@ -63,7 +63,7 @@ export function createPostEventAnswers(): Endpoint {
 		const answers = parseAnswers(call);
 		if (!answers.ok) return refusedPlan(answers);
 		const { programme, nowMs } = call;
-		const answer: CallPlan["answer"] = async (_, trx) => {
+		const answer: LonePlan["answer"] = async (trx) => {
 			const listener = await findListener(trx, programme.id);
 			const isListening = listener !== undefined && nowMs - listener.seenAtMs <= LISTENED_WITHIN_MS;
 			const ids = [...new Set(answers.value.map(({ conversionId }) => conversionId))];

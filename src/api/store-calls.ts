@@ -6,7 +6,7 @@
 //
 // It only writes to the database. Cached rows, such as a call's programme, do not change, because the commit may fail.
 
-import type { Decided, InTransaction } from "../conversions/deps.ts";
+import type { InTransaction } from "../conversions/deps.ts";
 import { judgeAndMove } from "../conversions/judge-and-move.ts";
 import { type Result, refusalOf } from "../domain/fault.ts";
 import { KEY_USE_NOTED_EVERY_MS } from "../programmes/callers.ts";
@@ -15,8 +15,8 @@ import { noteFirstTime } from "../store/queries/first-times.ts";
 import { noteKeyUses } from "../store/queries/keys.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
-import type { Answer, Outcome } from "./answers.ts";
-import type { IntakeCall } from "./call-plan.ts";
+import type { Answer } from "./answers.ts";
+import type { IntakeCall, RequestResult } from "./call-plan.ts";
 import { inboundRow, refusedRow } from "./inbound-log.ts";
 
 /** A call and what became of it. */
@@ -25,7 +25,7 @@ interface HandledCall {
 	/** True if its nonce was used before. Nothing was done for it. */
 	isReplayed: boolean;
 	/** Results of its requests. */
-	decided: readonly Result<Decided<Outcome>>[];
+	decided: readonly RequestResult[];
 	result: Result<Answer>;
 }
 
@@ -46,7 +46,11 @@ export async function storeCalls(
 	for (const call of calls) {
 		const isReplayed = replayed.has(call);
 		const decided = call.requests.flatMap((request) => resultOf.get(request) ?? []);
-		const result = isReplayed ? refusalOf("replayed_nonce", {}) : await call.answer(decided, trx);
+		const result = isReplayed
+			? refusalOf("replayed_nonce", {})
+			: call.runsAlone === true
+				? await call.answer(trx)
+				: call.answer(decided);
 		handled.push({ call, isReplayed, decided, result });
 	}
 	await writes.insertInboundCalls(
@@ -59,7 +63,10 @@ export async function storeCalls(
 }
 
 /** Returns the call's row of the inbound log, and one for each refused item of a bulk call. */
-function inboundRows({ call, isReplayed, result }: HandledCall, nowMs: number): NewInboundCall[] {
+export function inboundRows(
+	{ call, isReplayed, result }: Pick<HandledCall, "call" | "isReplayed" | "result">,
+	nowMs: number,
+): NewInboundCall[] {
 	const { inbound, programme, httpStatus } = call;
 	const programmeId = programme.id;
 	if (!result.ok) {

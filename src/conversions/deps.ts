@@ -2,7 +2,7 @@
 
 import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
-import type { Conversion } from "../store/queries/conversions.ts";
+import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 
@@ -23,10 +23,13 @@ export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
 	store: Pick<Store, "writes" | "queue">;
 };
 
-/** The outcome of a request about an order. */
-export interface Decided<Outcome extends string> {
+/**
+ * The outcome of a request about an order. The conversion has no id yet if the outcome is described before the row is
+ * inserted (record.ts).
+ */
+export interface Decided<Outcome extends string, Row extends NewConversion = Conversion> {
 	outcome: Outcome;
-	conversion: Conversion;
+	conversion: Row;
 	/** True if browser and server reported the same order, or the programme does not park pixel reports. */
 	showsPixelWorks: boolean;
 	/** How the sale was credited, if the programme credits partners and this request is the shop's report. */

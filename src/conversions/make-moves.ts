@@ -1,4 +1,5 @@
-// The only code that changes the status of a conversion, or its partner. A use case decides what should happen and passes
+// The only code that changes the status of a stored conversion, or its partner. (Most new sales of the intake on PostgreSQL
+// are inserted by one statement instead, see new-sales.ts.) A use case decides what should happen and passes
 // it here as steps, one or many. Rows are written unless somebody changed them since they were read. Each change gets a
 // row of history, and the event that the domain's table names for it is owed. All of it happens in the caller's
 // transaction, so a status change and its event are stored together or not at all. The number of statements does not
@@ -12,7 +13,6 @@ import {
 	moveRule,
 	nameAsReplaced,
 	type Reason,
-	type Status,
 } from "../domain/conversion.ts";
 import type { Credit, Rates } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
@@ -56,7 +56,8 @@ export type Step = {
 	credit?: Credit | undefined;
 } & (FirstReport | NextMove | Correction | ImportedHistory);
 
-interface FirstReport {
+/** The first report of an order. */
+export interface FirstReport {
 	move: LivedMove;
 	known: null;
 	/** The conversion that the order had before. It keeps its history but not its order id, which the new one gets. */
@@ -194,8 +195,7 @@ async function writeStarts(
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {
 		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
-		const times = { status: statusAfter(step), created_at_ms: nowMs, updated_at_ms: nowMs };
-		rows.set(step, { ...EMPTY_AT_START, ...step.sale, ...times });
+		rows.set(step, rowOfStart(step, nowMs));
 	}
 	// In the order of the unique index, so that two processes cannot wait for each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
@@ -208,7 +208,14 @@ async function writeStarts(
 	);
 }
 
-function byOrder(a: NewConversion, b: NewConversion): number {
+/** Returns the row with which a conversion starts. */
+export function rowOfStart(step: FirstReport | ImportedHistory, nowMs: number): NewConversion {
+	const status = step.move === "import" ? step.sale.status : moveRule(step.move).to;
+	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
+}
+
+/** Compares two conversions by the order of the unique index conversions_by_order. */
+export function byOrder(a: NewConversion, b: NewConversion): number {
 	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
 	const [first, second] = [a, b].map(({ order_id, event_type }) => `${order_id}\n${event_type}`);
 	return (first ?? "") < (second ?? "") ? -1 : 1;
@@ -235,8 +242,4 @@ async function writeChanges(
 	return new Map(
 		[...changes].flatMap(([step, { after }]) => (changed.has(after.id) ? [[step, after] as const] : [])),
 	);
-}
-
-function statusAfter(step: Step): Status {
-	return step.move === "import" ? step.sale.status : moveRule(step.move).to;
 }

@@ -18,7 +18,7 @@ import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { shareOf } from "../domain/money.ts";
 import { DAY_MS } from "../domain/time.ts";
-import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
+import { type Conversion, knownOrderOf, type NewConversion } from "../store/queries/conversions.ts";
 import type { OpenedClicks } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import { type Programme, ratesOf } from "../store/queries/programmes.ts";
@@ -31,7 +31,7 @@ import {
 	type Owing,
 } from "./deps.ts";
 import { type About, type Judgement, judgeAndMove, type OrderRequest, refuseBusy } from "./judge-and-move.ts";
-import { creditStep, type Step } from "./make-moves.ts";
+import { creditStep, type FirstReport, type Step } from "./make-moves.ts";
 
 export interface Report {
 	source: Reporter;
@@ -54,12 +54,23 @@ export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
 
 const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as const;
 
-/** Returns a request that judgeAndMove handles together with others. */
-export function reportRequest(
-	deps: InTransaction,
-	programme: Programme,
-	report: Report,
-): OrderRequest<Decided<RecordOutcome>> {
+/** A report that judgeAndMove handles together with other requests. */
+export interface ReportRequest extends OrderRequest<Decided<RecordOutcome>> {
+	/**
+	 * Judges the report as the first one of its order, without reading anything. Returns undefined if the programme
+	 * credits partners, because a credit depends on the stored partnerships.
+	 */
+	judgeAsFirst(): FirstReportMove | undefined;
+}
+
+export interface FirstReportMove {
+	step: FirstReport;
+	/** Describes the outcome before the conversion is stored. */
+	describe(conversion: NewConversion): Decided<RecordOutcome, NewConversion>;
+}
+
+export function reportRequest(deps: InTransaction, programme: Programme, report: Report): ReportRequest {
+	const parksPixels = programme.parks_pixels === 1;
 	return {
 		programmeId: programme.id,
 		orderId: report.orderId,
@@ -76,23 +87,44 @@ export function reportRequest(
 			};
 		},
 		judge(present, about) {
-			const verdict = judgeReport(report, programme.parks_pixels === 1, present && knownOrderOf(present));
+			const verdict = judgeReport(report, parksPixels, present && knownOrderOf(present));
 			if (verdict.kind === "duplicate") return judgeRepeated(programme, report, present, about);
 			const { move } = verdict;
-			const isRecordedFromPixel = report.source === "pixel" && move === "record";
-			const showsPixelWorks = isRecordedFromPixel || move === "confirm";
 			const nowMs = deps.clock.nowMs();
 			const soldAtMs = report.occurredAtMs ?? nowMs;
 			const { credit, rates } = creditOf(programme, report, soldAtMs, about);
-			const creditWord =
-				credit === undefined ? describeNotCrediting(programme, report) : { credit: credit.word };
 			return {
 				kind: "move",
 				step: { ...stepFor(deps, { programme, rates, report, move, nowMs }, present), credit },
-				done: (conversion) => ({ outcome: OUTCOMES[move], conversion, showsPixelWorks, ...creditWord }),
+				done: (conversion) => describeMove(programme, report, move, credit, conversion),
+			};
+		},
+		judgeAsFirst() {
+			if (isCredited(programme, report)) return undefined;
+			const verdict = judgeReport(report, parksPixels, null);
+			if (verdict.kind === "duplicate") throw new Error("a first report was taken for a repeated one");
+			const { move } = verdict;
+			const rates = ratesWithoutCredit(programme);
+			const sale = { programme, rates, report, move, nowMs: deps.clock.nowMs() };
+			return {
+				step: firstStepFor(deps, sale, null),
+				describe: (conversion) => describeMove(programme, report, move, undefined, conversion),
 			};
 		},
 	};
+}
+
+function describeMove<Row extends NewConversion>(
+	programme: Programme,
+	report: Report,
+	move: ReportMove,
+	credit: Credit | undefined,
+	conversion: Row,
+): Decided<RecordOutcome, Row> {
+	const isRecordedFromPixel = report.source === "pixel" && move === "record";
+	const showsPixelWorks = isRecordedFromPixel || move === "confirm";
+	const creditWord = credit === undefined ? describeNotCrediting(programme, report) : { credit: credit.word };
+	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...creditWord };
 }
 
 /**
@@ -148,9 +180,7 @@ function creditOf(
 	soldAtMs: number,
 	{ partnerships, clicks }: Pick<About, "partnerships" | "clicks">,
 ): { credit: Credit | undefined; rates: Rates } {
-	const rates = ratesOf(programme);
-	if (programme.credits_partners === 0) return { credit: undefined, rates };
-	if (!isCredited(programme, report)) return { credit: undefined, rates: creditedRates(rates, null) };
+	if (!isCredited(programme, report)) return { credit: undefined, rates: ratesWithoutCredit(programme) };
 	const { couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const isOwnClick = (click: Click | null) => {
@@ -166,7 +196,13 @@ function creditOf(
 	});
 	const { partnershipId: id } = credit;
 	const credited = id === null ? null : { commission: partnerships.find(id)?.commission_rate ?? null };
-	return { credit, rates: creditedRates(rates, credited) };
+	return { credit, rates: creditedRates(ratesOf(programme), credited) };
+}
+
+/** Returns the rates of a sale that can credit nobody. */
+function ratesWithoutCredit(programme: Programme): Rates {
+	const rates = ratesOf(programme);
+	return programme.credits_partners === 0 ? rates : creditedRates(rates, null);
 }
 
 /** Records a single report. */
@@ -206,26 +242,33 @@ interface Sale {
 	nowMs: number;
 }
 
-function stepFor({ random }: InTransaction, reported: Sale, stored: Conversion | null): Step {
-	const { programme, report, move, nowMs } = reported;
-	const sale = saleOf(reported);
-	if (stored === null || move !== "confirm") {
-		const names = {
-			public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
-			programme_id: programme.id,
-			order_id: report.orderId,
-			event_type: report.eventType,
-		};
-		const claimed = { pixel_basket_value: stored?.basket_value ?? null };
-		return {
-			move,
-			known: null,
-			replaced: stored,
-			sale: { ...sale, ...names, ...claimed, source: report.source },
-		};
-	}
-	const change = { ...sale, pixel_basket_value: stored.basket_value, confirmed_at_ms: nowMs };
+function stepFor(deps: InTransaction, reported: Sale, stored: Conversion | null): Step {
+	const { programme, move, nowMs } = reported;
+	if (stored === null || move !== "confirm") return firstStepFor(deps, reported, stored);
+	const change = {
+		...saleOf(reported),
+		pixel_basket_value: stored.basket_value,
+		confirmed_at_ms: nowMs,
+	};
 	return { move, known: stored, change, programId: programme.public_id, decidedBy: "shop" };
+}
+
+/** Returns the step that starts a conversion. `replaced` is the conversion that the order had before. */
+function firstStepFor({ random }: InTransaction, reported: Sale, replaced: Conversion | null): FirstReport {
+	const { programme, report, move, nowMs } = reported;
+	const names = {
+		public_id: makeId("cnv", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		programme_id: programme.id,
+		order_id: report.orderId,
+		event_type: report.eventType,
+	};
+	const claimed = { pixel_basket_value: replaced?.basket_value ?? null };
+	return {
+		move,
+		known: null,
+		replaced,
+		sale: { ...saleOf(reported), ...names, ...claimed, source: report.source },
+	};
 }
 
 /** Returns the sale with today's rates. Later changes of the rates do not affect the conversion. */

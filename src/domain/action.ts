@@ -104,6 +104,16 @@ const ACTIONS = {
 	"partnership.ended": ["Partnership ended", "owners", "The partnership with {quoted detail} was ended"],
 	"application.made": ["Partner application", "owners", "{quoted detail} applied as a partner"],
 	"application.declined": "Application declined",
+	"landing_host.confirmed": [
+		"Shop address confirmed",
+		"owners",
+		"The network confirmed the shop address {quoted subject}: partners' links may lead to it",
+	],
+	"landing_host.declined": [
+		"Shop address declined",
+		"owners",
+		"The network declined the shop address {quoted subject}: no partner's link leads to it",
+	],
 	"link.made": "Partner link created",
 	"credit.assigned": "Partner of a conversion changed",
 	"import.prepared": "File uploaded for import",

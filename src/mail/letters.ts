@@ -59,6 +59,16 @@ export function composeAccessMail(to: string, membership: Membership, publicUrl:
 	]);
 }
 
+/** Composes the mail to an applicant whose earlier invitation is still valid. Its link gives access to the partner, too. */
+export function composeAcceptedMail(to: string, membership: Membership): WrittenMail {
+	const { subject, lines } = inviteTo(membership);
+	return letter(to, subject, NEWS_MS, [
+		...lines,
+		"\nYou have an invitation to this network that is still valid. Open the link in that mail to choose your password. If you cannot find it, ask the network's staff for a new one.\n",
+		"If you did not apply, ignore this mail.",
+	]);
+}
+
 /** Returns the words for the membership. A viewer is not told to manage anything. */
 function inviteTo(membership: Membership, isThere = false): { subject: string; lines: string[] } {
 	if ("role" in membership) {

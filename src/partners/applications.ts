@@ -1,26 +1,30 @@
 // Applications. A stranger applies on a programme's public page, if its owner opened that page. The owner or staff accept
 // or decline.
 
+import { blockOf } from "../domain/client-address.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import { type InvitationsDeps, sendAs, welcomePerson } from "../people/invitations.ts";
-import { LIMITS, triesFrom, useLimits } from "../people/limits.ts";
+import { LIMITS, triesFrom, type Use, useLimits } from "../people/limits.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import {
 	type Application,
 	countApplications,
 	findApplication,
+	hasPersonOf,
 	insertApplication,
 	listPartnerships,
 	listPartnersOf,
 	lockApplication,
+	lockApplications,
 	removeApplication,
 } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
-import { lockPerson } from "../store/queries/people.ts";
+import { findPersonByEmail, lockPerson } from "../store/queries/people.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import { isInvitedTo } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import { type InvitedPartner, makePartner, note, type PartnerInput, readPartner } from "./partners.ts";
 import { joinProgramme } from "./partnerships.ts";
@@ -66,7 +70,7 @@ export async function apply(
 	const early = judgeProgramme(seen, input);
 	if (!early.ok) return early;
 	const nowMs = clock.nowMs();
-	const full = await useLimits(store.db, triesFrom(input.address, LIMITS.applications), nowMs);
+	const full = await useLimits(store.db, usesFrom(input.address), nowMs);
 	if (full !== null) return full;
 	const public_id = makeId("apl", nowMs, random.bytes(ID_RANDOM_BYTES));
 	const { partner, about } = read.value;
@@ -87,6 +91,13 @@ export async function apply(
 		await noteAudit(trx, { ...entry, subject: public_id, detail: row.name }, nowMs);
 		return succeed(true);
 	});
+}
+
+/** The last limit stops a stranger who has a whole block of IPv4 addresses. A private address says nothing about a block. */
+function usesFrom(address: string): readonly Use[] {
+	const block = blockOf(address);
+	const ofBlock = block === null ? [] : [{ limit: LIMITS.applicationsFromBlock, subject: block }];
+	return [...triesFrom(address, LIMITS.applications), ...ofBlock];
 }
 
 function judgeProgramme(
@@ -122,10 +133,13 @@ export async function acceptApplication(
 	// The address decides which limit the invitation counts against, before the transaction begins.
 	const seen = await findApplication(deps.store.db, programmeId, publicId);
 	if (seen === undefined) return alreadyAnswered();
-	return sendAs<InvitedPartner>(deps, actor, seen.email, programmeId, async (trx) => {
+	const accept = async (trx: Db): Promise<Result<InvitedPartner>> => {
 		const programme = await lockProgramme(trx, programmeId);
 		const application = await lockApplication(trx, programmeId, publicId);
 		if (programme === undefined || application === undefined) return alreadyAnswered();
+		if (actor.kind === "shop" && (await belongsToProgramme(trx, programme, application))) {
+			return refuse("not_allowed", ONLY_STAFF_ACCEPT);
+		}
 		const found = await findOrMakePartner(trx, deps, actor, programme, application);
 		// The owner does not learn whose address it is, for example that it belongs to staff.
 		if (!found.ok && found.fault.code === "email_taken") {
@@ -138,7 +152,32 @@ export async function acceptApplication(
 		if (!joined.ok) return joined;
 		await removeApplication(trx, application);
 		return found;
-	});
+	};
+	return sendAs(deps, actor, seen.email, programmeId, accept, "application");
+}
+
+const ONLY_STAFF_ACCEPT =
+	"This applicant belongs to the programme, or signs in for a partner together with somebody who does. Only the network's staff can accept the application, because nobody may decide about a commission of their own.";
+
+/**
+ * Returns whether the applicant, or somebody who signs in for the same partner, has a role in the programme or is invited to
+ * it. Otherwise an owner could become the paid partner of the own shop.
+ */
+async function belongsToProgramme(
+	trx: Db,
+	programme: Locked<Programme>,
+	{ email }: Locked<Application>,
+): Promise<boolean> {
+	if (await isInvitedTo(trx, programme.id, email)) return true;
+	const person = await findPersonByEmail(trx, email);
+	if (person === undefined) return false;
+	const partners = await listPartnersOf(trx, person.id);
+	return hasPersonOf(
+		trx,
+		programme.id,
+		person.id,
+		partners.map(({ id }) => id),
+	);
 }
 
 export function declineApplication(
@@ -153,6 +192,26 @@ export function declineApplication(
 		await removeApplication(trx, application);
 		await note(trx, deps, actor, "application.declined", publicId, application.name, programmeId);
 		return succeed(true);
+	});
+}
+
+/** Declines all applications that the actor saw. Those that arrived later stay, because nobody has read them. */
+export function declineAllApplications(
+	deps: Pick<InvitationsDeps, "store" | "clock">,
+	actor: SignedInPerson,
+	programmeId: number,
+	/** Public ids of the applications on the actor's page. */
+	seenIds: readonly string[],
+): Promise<Result<number>> {
+	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
+		const all = await lockApplications(trx, programmeId);
+		const seen = all.filter(({ public_id }) => seenIds.includes(public_id));
+		const [first] = seen;
+		if (first === undefined) return alreadyAnswered();
+		for (const application of seen) await removeApplication(trx, application);
+		const detail = `${seen.length} at once`;
+		await note(trx, deps, actor, "application.declined", first.public_id, detail, programmeId);
+		return succeed(seen.length);
 	});
 }
 

@@ -10,6 +10,7 @@ import {
 	countPartnerLinks,
 	findPartnership,
 	insertPartnerLink,
+	listLandingHosts,
 	lockPartnership,
 	type PartnerLink,
 } from "../store/queries/partners.ts";
@@ -47,8 +48,9 @@ export async function makePartnerLink(
 		}
 		const { programme_id: programmeId } = partnership;
 		const hosts = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
+		const isWaiting = (await listLandingHosts(trx, programmeId)).length > 0;
 		const read = checkAll({
-			target: readTarget(input.target.trim(), hosts, named.programme_name),
+			target: readTarget(input.target.trim(), hosts, named.programme_name, isWaiting),
 			name: input.name.trim() === "" ? succeed("") : readName(input.name, "the link's"),
 			code: readCode(input.code.trim().toLowerCase() || random.hex(CODE_BYTES)),
 		});
@@ -69,14 +71,20 @@ export async function makePartnerLink(
 	});
 }
 
-function readTarget(text: string, hosts: readonly LandingHost[], programmeName: string): Result<URL> {
+function readTarget(
+	text: string,
+	hosts: readonly LandingHost[],
+	programmeName: string,
+	isWaiting: boolean,
+): Result<URL> {
 	const target = landingUrl(text, hosts);
 	if (target !== null) return succeed(target);
 	const names = hosts.map(sayHost).join(", ");
+	const missing = isWaiting
+		? `The addresses of ${programmeName} wait until the network's staff confirm them. Try again later.`
+		: `${programmeName} has not named its shop's addresses yet. Ask its owner.`;
 	const cure =
-		names === ""
-			? `${programmeName} has not named its shop's addresses yet. Ask its owner.`
-			: `Enter an address that starts with https://, has no port, and is at ${names}.`;
+		names === "" ? missing : `Enter an address that starts with https://, has no port, and is at ${names}.`;
 	return refuse("foreign_target", cure, "target");
 }
 

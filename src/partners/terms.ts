@@ -1,5 +1,6 @@
 // A programme's settings for partners: whether it credits them, for how long after a click, where their links may lead, and
-// whether strangers may apply. Only staff turn crediting on and allow subdomains, because both move money.
+// whether strangers may apply. Only staff turn crediting on, confirm shop addresses and allow subdomains, because
+// crediting moves money and links lead visitors there from the network's own host.
 
 import { type LandingHost, sayHost } from "../domain/click.ts";
 import {
@@ -15,8 +16,7 @@ import {
 import { compareForm } from "../domain/form-changes.ts";
 import { type SignedInPerson, transactInProgramme } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
-import { findLandingHosts } from "../store/queries/clicks.ts";
-import { replaceLandingHosts } from "../store/queries/partners.ts";
+import { type ListedHost, listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import { note } from "./partners.ts";
@@ -78,7 +78,7 @@ export async function savePartnerTerms(
 		if (programme === undefined) {
 			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
 		}
-		const hosts = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
+		const hosts = await listLandingHosts(trx, programmeId);
 		const stored = termsOf(programme, hosts);
 		const isStaff = actor.kind === "staff";
 		const opened = seen?.ok === true ? seen.value.terms : stored;
@@ -98,10 +98,13 @@ export async function savePartnerTerms(
 			...stored,
 			...Object.fromEntries(changed.map((term) => [term, wanted[term]])),
 		};
-		if (isHostsChange) await replaceLandingHosts(trx, programme, read.value.hosts);
+		const hostsAfter = isHostsChange
+			? planHosts(hosts, read.value.hosts, isStaff ? null : clock.nowMs())
+			: hosts;
+		if (isHostsChange) await replaceLandingHosts(trx, programme, hostsAfter);
 		await updateProgramme(trx, programme, rowOf(after));
 		const changes = changed.map(
-			(term) => `${TERM_LABELS[term]}: ${sayTerm(term, stored)} → ${sayTerm(term, after)}`,
+			(term) => `${TERM_LABELS[term]}: ${sayTerm(term, stored, hosts)} → ${sayTerm(term, after, hostsAfter)}`,
 		);
 		await note(
 			trx,
@@ -147,6 +150,24 @@ function sayHosts(hosts: readonly LandingHost[]): string {
 	return hosts.map(sayHost).sort().join(", ");
 }
 
+/**
+ * Returns the hosts to store. A host that was there keeps its state, so staff who change another host or setting do not
+ * confirm it. `waitingSinceMs` is the state of new hosts.
+ */
+function planHosts(
+	stored: readonly ListedHost[],
+	wanted: readonly LandingHost[],
+	waitingSinceMs: number | null,
+): ListedHost[] {
+	const existing = new Map(stored.map((one) => [one.host, one]));
+	return wanted.map((one) => {
+		const before = existing.get(one.host);
+		// Only staff can allow subdomains, and this is as much of a confirmation as typing a new host.
+		const isNew = before === undefined || (one.withSubdomains && !before.withSubdomains);
+		return { ...one, waitingSinceMs: isNew ? waitingSinceMs : before.waitingSinceMs };
+	});
+}
+
 /** Returns whether a host that does not allow subdomains now would allow them. */
 function opensSubdomains(stored: readonly LandingHost[], wanted: readonly LandingHost[]): boolean {
 	const open = new Set(stored.filter(({ withSubdomains }) => withSubdomains).map(({ host }) => host));
@@ -157,11 +178,16 @@ function opensSubdomains(stored: readonly LandingHost[], wanted: readonly Landin
  * Formats a setting for the audit log. The text of the terms is too long for the log, so only its length is
  * given.
  */
-function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms): string {
+function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms, hosts: readonly ListedHost[]): string {
 	const value = terms[term];
+	if (term === "hosts") return hosts.map(sayListedHost).sort().join(", ") || "none";
 	if (term === "terms") return `${terms.terms.length} characters`;
 	if (typeof value === "boolean") return value ? "yes" : "no";
 	return String(value) || "none";
+}
+
+function sayListedHost(host: ListedHost): string {
+	return `${sayHost(host)}${host.waitingSinceMs === null ? "" : " (waits for staff)"}`;
 }
 
 function changedMeanwhile(term: keyof PartnerTerms): Fault {

@@ -5,7 +5,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
-import { composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
+import { composeAcceptedMail, composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { addPartnerPerson } from "../store/queries/partners.ts";
@@ -18,7 +18,7 @@ import {
 	updatePerson,
 } from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
-import { removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
+import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ActingPerson,
@@ -56,6 +56,8 @@ export interface SentLink {
 	isMailed: boolean;
 	/** Whether the link is for a new password and not an invitation. */
 	isForPassword: boolean;
+	/** Whether the person has an invitation that is still valid, so that no new link was made. */
+	isInvitedAlready: boolean;
 }
 
 /** Who invites. A job that imports people has no session. */
@@ -100,12 +102,24 @@ export async function welcomePerson(
 		if (membership !== null) await mails.enqueue(trx, composeAccessMail(email, membership, publicUrl));
 		return describeSent(deps, inviter, { email, link: null });
 	}
+	if (isAccepted(membership) && (await hasOpenInvitation(trx, personId, deps.clock.nowMs()))) {
+		await mails.enqueue(trx, composeAcceptedMail(email, membership));
+		return describeSent(deps, inviter, { email, link: null, isInvitedAlready: true });
+	}
 	await updatePerson(trx, person, { deactivated_at_ms: null });
 	const purpose = kind === "staff" ? "staff_invitation" : "programme_invitation";
 	const path = await issueSignInLink(trx, deps, { purpose, personId, programmeId, madeBy });
 	const link = `${publicUrl}${path}`;
 	await mails.enqueue(trx, composeInvitationMail(email, link, { kind, membership, isByOwner: false }));
 	return describeSent(deps, inviter, { email, link });
+}
+
+/**
+ * Returns whether the person becomes a partner by an application. Anybody can apply with another person's address, so an
+ * accepted application must not replace an invitation that the person has.
+ */
+function isAccepted(membership: Membership | PartnerMembership | null): membership is PartnerMembership {
+	return membership !== null && "accepted" in membership && membership.accepted !== undefined;
 }
 
 function nameMembership({ kind }: Person, membership: Membership | PartnerMembership | null): string {
@@ -252,11 +266,13 @@ export async function sendAs<Sent extends SentLink>(
 	/** The programme whose people are invited, or null for staff and partners. */
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Sent>>,
+	/** Answers to applications have a limit of their own, because strangers choose the addresses. */
+	reason: "invitation" | "application" = "invitation",
 ): Promise<Result<Sent>> {
 	if (actor.kind === "shop" || actor.kind === "staff") {
 		const uses = [
 			{ limit: LIMITS.mailsBy, subject: String(actor.personId) },
-			{ limit: LIMITS.mailsTo, subject: `invitation: ${email}` },
+			{ limit: LIMITS.mailsTo, subject: `${reason}: ${email}` },
 		];
 		const tooMany = await useLimits(deps.store.db, uses, deps.clock.nowMs());
 		if (tooMany !== null) return tooMany;
@@ -275,11 +291,18 @@ export async function sendAs<Sent extends SentLink>(
 function describeSent(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	inviter: Inviter,
-	{ email, link, isForPassword = false }: { email: string; link: string | null; isForPassword?: boolean },
+	sent: Pick<SentLink, "email" | "link"> & Partial<Pick<SentLink, "isForPassword" | "isInvitedAlready">>,
 ): SentLink {
 	// This is also true if there is no link, so that an owner does not learn who can sign in already.
 	const isLinkWithheld = inviter.kind === "shop";
-	return { email, link: isLinkWithheld ? null : link, isLinkWithheld, isMailed: mails.isOn, isForPassword };
+	return {
+		isForPassword: false,
+		isInvitedAlready: false,
+		...sent,
+		link: isLinkWithheld ? null : sent.link,
+		isLinkWithheld,
+		isMailed: mails.isOn,
+	};
 }
 
 /** Returns a warning if the link opens only on this machine, otherwise null. */

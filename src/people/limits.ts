@@ -89,6 +89,13 @@ export const LIMITS = {
 		windowMs: HOUR_MS,
 		text: "Several applications came from your internet connection within an hour. Try again {when}.",
 	},
+	/** The same from an IPv4 /24 or an IPv6 /48, which one stranger can easily have. An office with many people fits. */
+	applicationsFromBlock: {
+		name: "applications-from-block",
+		max: 20,
+		windowMs: HOUR_MS,
+		text: "Many applications came from addresses close to yours within an hour. Try again {when}.",
+	},
 } as const satisfies Record<string, Limit>;
 
 /** Number of address blocks that one site may use in full. A household has one block and an office a few. */

@@ -91,6 +91,12 @@ export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {
 	return [...new Map(orders.map((order) => [`${order.programme_id} ${order.order_id}`, order])).values()];
 }
 
+/** Order in which nonces are inserted, so that two processes with the same nonces cannot deadlock. */
+export function compareNonces(a: NewNonce, b: NewNonce): number {
+	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
+	return a.nonce < b.nonce ? -1 : 1;
+}
+
 /** Name of a type on PostgreSQL. */
 export type ColumnType = "text" | "integer" | "bigint";
 

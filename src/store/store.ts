@@ -3,6 +3,7 @@
 
 import type { RawBuilder } from "kysely";
 import type { HotWrites } from "./hot-writes.ts";
+import type { NewSalesCalls, StoredNewSales } from "./new-sales.ts";
 import type { Owed, Queue } from "./queries/queue.ts";
 import type { MigrateOptions, MigrationReport } from "./schema/migrations.ts";
 import type { Db } from "./schema/tables.ts";
@@ -22,6 +23,11 @@ export interface Store {
 	migrate(nowMs: number, options?: MigrateOptions): Promise<MigrationReport>;
 	/** Runs a transaction, which is durable when the promise resolves. */
 	transact<Value>(work: (trx: Db) => Promise<Value>, options?: TransactOptions): Promise<Value>;
+	/**
+	 * Stores calls that report new sales in one statement, which commits by itself. Never rejects. Null on SQLite, where
+	 * a statement needs no round trip.
+	 */
+	storeNewSales: ((calls: NewSalesCalls, maxLockWaitMs: LockWaitMs) => Promise<StoredNewSales>) | null;
 	queue: Queue;
 	writes: HotWrites;
 	/** Whether several engines share the slots. On a SQLite file one engine owns all of them, and the others wait. */

@@ -8,7 +8,7 @@ import { grants, type Right } from "../domain/roles.ts";
 import type { Warning } from "../domain/warning.ts";
 import { recordOf } from "../request-notes.ts";
 import { countFailed } from "../store/queries/delivery-health.ts";
-import { countApplications, findPartner } from "../store/queries/partners.ts";
+import { countApplications, countWaitingHosts, findPartner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { troubleBanner } from "./conversion-ui.ts";
 import type { DocumentProgramme, Viewer } from "./document.ts";
@@ -133,6 +133,7 @@ function openSession(deps: WebDeps): Guard {
 		const viewer = found === null ? null : await loadViewer(deps, found.session);
 		c.set("viewer", viewer);
 		c.set("warnings", viewer === null ? [] : watchArrival(c, deps, viewer));
+		c.set("waitingAddresses", viewer?.kind === "staff" ? await countWaitingHosts(deps.store.db) : 0);
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
 			// The cookie of a renewed session is set before the page's own cookies, so that signing out overrides it.

@@ -291,6 +291,16 @@ async function walkProgrammePartners(
 	const application = await db.selectFrom("applications").select("public_id").executeTakeFirstOrThrow();
 	const accepted = `${base}/applications/${application.public_id}`;
 	await send(`${route}/applications/:applicationId`, browser, accepted, { answer: "accept" });
+	await send("/join/:programmeId", site.browser(), join, { ...applicant, email: "bea@blog.example" });
+	const { public_id: seen } = await db
+		.selectFrom("applications")
+		.select("public_id")
+		.executeTakeFirstOrThrow();
+	await send(`${route}/applications/decline-all`, browser, `${base}/applications/decline-all`, { seen });
+	await send(`${route}/settings`, browser, `${base}/settings`, { ...settings, hosts: "shop.example" });
+	const waiting = { programme: programme.public_id, host: "shop.example", answer: "confirm" };
+	const staff = await site.signIn(await site.addStaff());
+	await send("/partners/addresses", staff, "/partners/addresses", waiting);
 	const joined = db.selectFrom("partnerships").select("public_id").where("programme_id", "=", programme.id);
 	const { public_id: id } = await joined.orderBy("id", "desc").executeTakeFirstOrThrow();
 	await send(`${route}/:partnershipId`, browser, `${base}/${id}`, { codes: "SUMMER" });

@@ -95,6 +95,8 @@ interface DocumentView {
 	flash: Flash | null;
 	/** True if callbacks may go to private addresses. This development setting is shown on every page. */
 	allowsPrivateRanges: boolean;
+	/** Number of shop addresses that wait for staff. It is 0 for everybody else. */
+	waitingAddresses: number;
 	/** Warnings about the installation, shown to staff only. */
 	warnings: readonly Warning[];
 	isSetUpOffered: boolean;
@@ -212,7 +214,7 @@ interface TopLink {
 
 const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
-	{ area: "partners", href: paths.PARTNERS_PATH, label: "Partners", inMenu: "Partners" },
+	{ area: "partners", href: paths.PARTNERS_PATH, label: "Partners" },
 	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",
@@ -220,7 +222,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 		href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
 		label: "Conversions",
 	},
-	{ area: "staff", href: paths.STAFF_PATH, label: "Staff" },
+	{ area: "staff", href: paths.STAFF_PATH, label: "Staff", inMenu: "Staff" },
 	{ area: "network", href: paths.NETWORK_PATH, label: "Network", inMenu: "Network settings" },
 	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
 ];
@@ -232,12 +234,12 @@ function isPartnerAlone(viewer: Viewer | null): boolean {
 	return viewer !== null && viewer.partners.length > 0 && viewer.programmeCount === 0;
 }
 
-function topLinks({ viewer, active }: DocumentView): Content {
+function topLinks({ viewer, active, waitingAddresses }: DocumentView): Content {
 	const href = isPartnerAlone(viewer) ? PARTNER_GUIDE : paths.DOCS_PATH;
 	const docs: TopLink = { area: "docs", href, label: "Docs" };
 	return [...staffLinksOf(viewer), docs].map(({ area, href, label, inMenu }) => {
 		const isWideOnly = inMenu !== undefined || (area === "docs" && viewer !== null);
-		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}</a>`;
+		return html`<a${attrs({ href, class: [isWideOnly && "wide-only"], "aria-current": area === active && "page" })}>${label}${area === "partners" && waitingAddresses > 0 ? countBadge("info", String(waitingAddresses), "to confirm") : null}</a>`;
 	});
 }
 
@@ -282,12 +284,17 @@ function sidebar(
 
 /** Returns the badge for failing callbacks, failed callbacks that were not handled, or open applications. */
 function openBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
-	const badge = (tone: "bad" | "info", count: Content, what: string) =>
-		html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 	if (area === "programme-partners" && applications > 0)
-		return badge("info", String(applications), "to answer");
+		return countBadge("info", String(applications), "to answer");
 	if (area !== "overview" || (trouble === null && failed === 0)) return null;
-	return failed === 0 ? badge("bad", "1", "open") : badge("bad", countUndelivered(failed), "failed");
+	return failed === 0
+		? countBadge("bad", "1", "open")
+		: countBadge("bad", countUndelivered(failed), "failed");
+}
+
+/** `what` says to screen readers what the number counts. */
+function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
+	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 }
 
 const PRIVATE_RANGES_WARNING = message(

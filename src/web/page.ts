@@ -136,6 +136,8 @@ export interface WebEnv {
 		allowsPrivateRanges: boolean;
 		/** Warnings about the installation. The list is empty for everybody except staff. */
 		warnings: readonly Warning[];
+		/** Number of shop addresses that wait for staff. It is 0 for everybody else. */
+		waitingAddresses: number;
 	};
 }
 
@@ -174,6 +176,7 @@ export async function answerPage(
 		partner: isOutside ? undefined : c.get("partner"),
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
+		waitingAddresses: c.get("waitingAddresses"),
 		// During the set-up, mail is one of its steps and needs no warning.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
 		isSetUpOffered: isSetUp && STAFF_AREAS.includes(active) && active !== "network",

@@ -51,6 +51,7 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"GET /deliveries/:deliveryId": "look",
 	"POST /deliveries/:deliveryId/resend": "integrate",
 	"GET /partners": "look",
+	"POST /partners/applications/decline-all": "manage",
 	"POST /partners/applications/:applicationId": "manage",
 	"GET /partners/settings": "manage",
 	"POST /partners/settings": "manage",

@@ -34,6 +34,7 @@ import * as partners from "./partners/partner-list-page.ts";
 import * as partnership from "./partners/partnership-page.ts";
 import * as programmePartners from "./partners/programme-partners-page.ts";
 import * as partnerSettings from "./partners/settings-page.ts";
+import { WAITING_ADDRESSES_PATH } from "./partners/waiting-addresses.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
@@ -111,6 +112,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
 	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
+	form(WAITING_ADDRESSES_PATH, "staff", partners.answerAddress),
 	// The overview of a programme and, for staff, of the network.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
@@ -139,6 +141,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
 	// A programme's partners, its terms for them, and the public page where partners apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
+	form(`${PARTNERS}/applications/decline-all`, "programme-manage", programmePartners.declineSeen),
 	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answer),
 	page(PARTNER_SETTINGS, "programme-manage", partnerSettings.showPartnerSettings),
 	form(PARTNER_SETTINGS, "programme-manage", partnerSettings.savePartnerSettings),

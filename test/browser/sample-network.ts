@@ -133,7 +133,10 @@ async function joinAsPartner(
 	const input = { name, site: "", email: "pia@gipfelpost.example" };
 	const { partner, link } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
 	const joined = expectValue(await addPartnership(deps, COMMAND_LINE, programme.id, partner));
-	await setLandingHosts(store.db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
+	await setLandingHosts(store.db, programme.id, [
+		{ host: "shop.nordlicht.example", withSubdomains: false },
+		{ host: "outlet.nordlicht.example", withSubdomains: false, waitingSinceMs: clock.nowMs() },
+	]);
 	await page.goto(link ?? "");
 	await page.getByLabel("Your name").fill("Pia Berg");
 	await page.getByLabel("Password").fill(PASSWORD);

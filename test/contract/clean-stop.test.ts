@@ -26,8 +26,8 @@ for (const kind of DATABASE_KINDS) {
 			await Promise.all(Array.from({ length: PIXEL_RATES.addressBlock.burst }, () => call("prg_NOBODY")));
 			const timers = clock.waitingTimers;
 			const answers = Array.from({ length: LIMITED }, () => call(programme.public_id));
-			// Each has a timer for its delayed answer.
-			await until(() => clock.waitingTimers === timers + LIMITED);
+			// Each has a timer for its delayed answer, and one for the deadline of all answers.
+			await until(() => clock.waitingTimers === timers + 2 * LIMITED);
 			await stop();
 			await Promise.all(answers);
 			const rows = await database

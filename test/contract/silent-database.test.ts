@@ -19,6 +19,11 @@ const ANSWERED_WITHIN_MS = 5_000;
 const FLOOD = 200;
 /** Time between two rounds with a call of each kind. */
 const ROUND_MS = 250;
+/** Round trip to a PostgreSQL on another continent, in a network that loses packets. */
+const SLOW_ROUND_TRIP_MS = 300;
+/** Five seconds of 25 sales a second. */
+const SLOW_SALES = 125;
+const SLOW_INTERVAL_MS = 40;
 const EMAIL = "first@network.example";
 
 const WAYS: Readonly<Record<Freeze, string>> = {
@@ -78,6 +83,43 @@ for (const [way, what] of Object.entries(WAYS)) {
 		deepEqual(await storedOrders(), ["after", "before"]);
 	});
 }
+
+test("a PostgreSQL with a round trip of 300 ms costs every caller five seconds at most, and a repeated sale is stored once", async (t) => {
+	const { line, shop, storedOrders } = await openSite(t);
+	equal((await shop.post("/v1/conversions", sale("before"))).status, 201);
+	const stalls = watchStalls();
+	t.after(() => stalls.stop());
+	line.slowDown(SLOW_ROUND_TRIP_MS);
+	const told: Told[] = [];
+	const ask = async (kind: string, call: () => Promise<Pick<Told, "status">>) => {
+		const sinceMs = performance.now();
+		const { status } = await call();
+		told.push({ kind, status, tookMs: performance.now() - sinceMs });
+	};
+	const asked: Promise<void>[] = [];
+	for (let n = 0; n < SLOW_SALES; n++) {
+		asked.push(ask("sale", () => shop.post("/v1/conversions", sale(`slow-${n}`))));
+		if (n % 10 === 0) asked.push(ask("pixel", () => shop.openPixel(`pixel-${n}`)));
+		if (n % 10 === 5) asked.push(ask("list", () => shop.get("/v1/conversions")));
+		await wait(SLOW_INTERVAL_MS);
+	}
+	await Promise.all(asked);
+	deepEqual(
+		told.filter(({ tookMs }) => tookMs > ANSWERED_WITHIN_MS + stalls.longestMs),
+		[],
+	);
+	const statuses = new Set(told.map(({ status }) => status));
+	deepEqual(statuses.difference(new Set([200, 201, 503])), new Set());
+
+	line.slowDown(0);
+	for (let n = 0; n < SLOW_SALES; n++) {
+		const repeated = () => shop.post("/v1/conversions", sale(`slow-${n}`));
+		await until(async () => (await repeated()).ok);
+	}
+	const orders = (await storedOrders()).filter((order) => order.startsWith("slow-"));
+	equal(orders.length, SLOW_SALES);
+	equal(new Set(orders).size, SLOW_SALES);
+});
 
 test("a PostgreSQL that answers but stores nothing makes the process unready until a call is stored again", async (t) => {
 	const { shop, url, db } = await openSite(t);

@@ -1,5 +1,5 @@
 // A connection to PostgreSQL that can fall silent, as if the server were frozen or a firewall had dropped the
-// connection.
+// connection, and that can be slow, as if the server were on another continent.
 
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
@@ -13,11 +13,18 @@ export async function openLine(databaseUrl: string) {
 	const sockets = new Set<Socket>();
 	const lost = new WeakSet<Socket>();
 	let frozen: Freeze | null = null;
+	let delayMs = 0;
+
+	/** Passes on in the same order, because timers of the same length do. */
+	function pass(send: () => void): void {
+		if (delayMs === 0) send();
+		else setTimeout(send, delayMs);
+	}
 
 	function carry(from: Socket, to: Socket): void {
 		sockets.add(from);
-		from.on("data", (bytes) => lost.has(from) || to.write(bytes));
-		from.on("end", () => lost.has(from) || to.end());
+		from.on("data", (bytes) => lost.has(from) || pass(() => to.write(bytes)));
+		from.on("end", () => lost.has(from) || pass(() => to.end()));
 		// A broken connection is reported to the other end by "end", or by the end of the test.
 		from.on("error", () => undefined);
 		from.on("close", () => sockets.delete(from));
@@ -48,6 +55,10 @@ export async function openLine(databaseUrl: string) {
 		thaw() {
 			frozen = null;
 			for (const socket of sockets) socket.resume();
+		},
+		/** Delays everything, so that a round trip takes this time longer. */
+		slowDown(roundTripMs: number) {
+			delayMs = roundTripMs / 2;
 		},
 		async close() {
 			for (const socket of sockets) socket.destroy();

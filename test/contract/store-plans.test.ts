@@ -14,6 +14,8 @@ import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import type { NewSalesCalls } from "../../src/store/new-sales.ts";
+import { storeNewSales } from "../../src/store/postgres/new-sales.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
 import { sumClicks, sumPartnershipClicks } from "../../src/store/queries/clicks.ts";
@@ -607,6 +609,20 @@ eachDatabase("plans", (database) => {
 		}
 	}
 
+	if (database.kind === "PostgreSQL") {
+		for (const count of [1, 64]) {
+			test(`new sales that one statement stores, ${count} at once: uses nonces_pkey and conversions_by_order`, () =>
+				rolledBack(database.store, async (trx) => {
+					const calls = makeNewSales(count);
+					const plans = await plansOf(database.kind, trx, async (db) => {
+						equal((await storeNewSales(db, calls, 250)).kind, "stored");
+					});
+					equal(plans.length, 2, "one plan for these parameters, and one for any");
+					for (const plan of plans) checkPlans([plan], ["nonces_pkey", "conversions_by_order"]);
+				}));
+		}
+	}
+
 	test("a later page begins after the last row of the previous one, and does not read the rows before it", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };
@@ -701,6 +717,30 @@ eachDatabase("plans", (database) => {
 		});
 	});
 });
+
+function makeNewSales(count: number): NewSalesCalls {
+	const calls = Array.from({ length: count }, (_, call) => ({ call, programme_id: call + 1 }));
+	return {
+		nonces: calls.map((row) => ({ ...row, nonce: "new", expires_at_ms: START_MS })),
+		sales: calls.map((row) => ({
+			...newConversion(row.programme_id),
+			...row,
+			move: "record",
+			delivery_public_id: `new ${row.call}`,
+			event_name: "conversion.recorded",
+			event_body: "{}",
+		})),
+		inboundCalls: calls.map((row) => ({
+			...row,
+			kind: "api",
+			method: "POST",
+			target: "/v1/conversions",
+			outcome: "RECORDED",
+			http_status: 201,
+			at_ms: START_MS,
+		})),
+	};
+}
 
 /** Returns a list for every status, event type and sort, of a large, a small and an empty programme and of all programmes. */
 function listFilters(): Filter[] {

@@ -109,6 +109,18 @@ for (const kind of PROXIES) {
 			equal(answer.status, 413);
 		});
 
+		test("a request reaches the service only after its body has arrived at the proxy", async (t) => {
+			const recorder = await startRecorder(t);
+			const proxy = await kind.start(t, recorder.address);
+			// Closed before the proxy, because stopping the proxy waits for it.
+			using slow = sendPart(proxy, "/slow", 100);
+			// The proxy has the slow request's head by then, because the first of these came after it.
+			for (let n = 0; n < 20; n++) await call(proxy, { target: "/fast", body: Buffer.from("{}") });
+			deepEqual(new Set(recorder.begun()), new Set(["/fast"]));
+			equal(await slow.finish(), 200);
+			equal(recorder.begun().at(-1), "/slow");
+		});
+
 		test("pages arrive unchanged, and plain HTTP redirects to HTTPS", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const page = await call(proxy, { target: "/sign-in", headers: { "accept-encoding": "gzip" } });
@@ -222,6 +234,36 @@ async function begin(proxy: RunningProxy, sent: Sent): Promise<IncomingMessage> 
 	return answer;
 }
 
+/** Sends a request without the last byte of its body. */
+function sendPart(
+	proxy: RunningProxy,
+	target: string,
+	bytes: number,
+): Disposable & { finish(): Promise<number | undefined> } {
+	const { hostname, port } = new URL(proxy.url);
+	const outgoing = request({
+		method: "POST",
+		hostname,
+		port,
+		path: target,
+		ca: proxy.caPem,
+		agent: false,
+		headers: { "content-length": bytes },
+	});
+	outgoing.on("error", () => undefined);
+	outgoing.write(Buffer.alloc(bytes - 1));
+	return {
+		async finish() {
+			const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
+			outgoing.end(Buffer.alloc(1));
+			const [answer] = await answered;
+			answer.resume();
+			return answer.statusCode;
+		},
+		[Symbol.dispose]: () => void outgoing.destroy(),
+	};
+}
+
 async function listen(proxy: RunningProxy, account: ShopAccount): Promise<{ text(): string; end(): void }> {
 	const answer = await begin(proxy, signed(account, "GET", "/v1/events"));
 	equal(answer.statusCode, 200);
@@ -248,13 +290,16 @@ async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent
 /** Acts as the service, to show what arrives of a request. */
 async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
+	const begun: (string | undefined)[] = [];
 	const url = await startHttpServer(t, async (incoming, answer) => {
+		begun.push(incoming.url);
 		const digest = createHash("sha256");
 		for await (const chunk of incoming) digest.update(chunk);
 		seen.push({ method: incoming.method, target: incoming.url, sha256: digest.digest("hex") });
 		answer.end();
 	});
-	return { address: new URL(url).host, last: () => seen.at(-1) };
+	/** `begun` returns the targets of all requests whose head has arrived. */
+	return { address: new URL(url).host, last: () => seen.at(-1), begun: () => begun };
 }
 
 function hash(bytes: string | Uint8Array): string {

@@ -1,7 +1,7 @@
 // Runs the sample settings of a reverse proxy with the real program on free ports. Only the listening address, the
 // service's address and the certificate are changed.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -82,8 +82,10 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	// Caddy creates its own CA for an address, which must not become trusted on this machine.
 	const storage = `storage file_system ${join(folder, "storage")}`;
 	const options = ["admin off", "skip_install_trust", "auto_https disable_redirects", storage];
-	writeFileSync(settings, `{\n${options.join("\n")}\n}\nimport ${join(SAMPLES, "Caddyfile")}\n`);
-	const command = [expectProgram("caddy"), "run", "--adapter", "caddyfile", "--config", settings];
+	const program = expectProgram("caddy");
+	const sample = readFileSync(join(SAMPLES, "Caddyfile"), "utf8");
+	writeFileSync(settings, `{\n${options.join("\n")}\n}\n${spellFor(program, sample)}`);
+	const command = [program, "run", "--adapter", "caddyfile", "--config", settings];
 	const url = `https://127.0.0.1:${tls}`;
 	const authority = join(folder, "storage/pki/authorities/local/root.crt");
 	const hosts = `${url}, https://${CLICK_HOST}:${tls}`;
@@ -91,6 +93,15 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	await untilListening(child, tls);
 	await until(() => existsSync(authority));
 	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8") };
+}
+
+/** Replaces what Caddy 2.6.2, the one of Debian 12 and 13, spells differently. A comment of the sample says so too. */
+function spellFor(program: string, sample: string): string {
+	const version = execFileSync(program, ["version"], { encoding: "utf8" });
+	if (!/^v?2\.6\.2\b/.test(version)) return sample;
+	return replaceAll(sample, [
+		["\t\trequest_buffers 1MiB\n", "\t\tbuffer_requests\n\t\tmax_buffer_size 1MiB\n"],
+	]);
 }
 
 function makeFolder(t: TestContext): string {

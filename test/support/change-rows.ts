@@ -2,7 +2,12 @@
 
 import type { LandingHost } from "../../src/domain/click.ts";
 import type { Locked } from "../../src/store/locked.ts";
-import { changePartnership, lockPartnership, replaceLandingHosts } from "../../src/store/queries/partners.ts";
+import {
+	changePartnership,
+	type ListedHost,
+	lockPartnership,
+	replaceLandingHosts,
+} from "../../src/store/queries/partners.ts";
 import {
 	lockProgramme,
 	type Programme,
@@ -29,7 +34,11 @@ export function removeUrl(db: Db, programmeId: number, nowMs: number): Promise<v
 	return withProgramme(db, programmeId, (trx, programme) => removeEndpoint(trx, programme, nowMs));
 }
 
-export function setLandingHosts(db: Db, programmeId: number, hosts: readonly LandingHost[]): Promise<void> {
+export function setLandingHosts(
+	db: Db,
+	programmeId: number,
+	hosts: readonly (LandingHost & Partial<ListedHost>)[],
+): Promise<void> {
 	return withProgramme(db, programmeId, (trx, programme) => replaceLandingHosts(trx, programme, hosts));
 }
 

@@ -19,31 +19,38 @@ export interface SuiteDatabase {
 }
 
 export function eachDatabase(title: string, define: (database: SuiteDatabase) => void): void {
-	for (const kind of DATABASE_KINDS) {
-		describe(`${title} (${kind})`, () => {
-			let database: TestDatabase | undefined;
-			let store: Store | undefined;
-			let rival: Store | undefined;
-			before(async () => {
-				database = await createMigratedDatabase(kind);
-				store = database.open();
-				rival = kind === "SQLite" ? store : database.open();
-			});
-			after(() => database?.remove());
-			define({
-				kind,
-				get location() {
-					return made(database).location;
-				},
-				get store() {
-					return made(store);
-				},
-				get rival() {
-					return made(rival);
-				},
-			});
+	for (const kind of DATABASE_KINDS) onDatabase(kind, title, define);
+}
+
+/** Runs a suite about something that only one of the databases has. */
+export function onDatabase(
+	kind: DatabaseKind,
+	title: string,
+	define: (database: SuiteDatabase) => void,
+): void {
+	describe(`${title} (${kind})`, () => {
+		let database: TestDatabase | undefined;
+		let store: Store | undefined;
+		let rival: Store | undefined;
+		before(async () => {
+			database = await createMigratedDatabase(kind);
+			store = database.open();
+			rival = kind === "SQLite" ? store : database.open();
 		});
-	}
+		after(() => database?.remove());
+		define({
+			kind,
+			get location() {
+				return made(database).location;
+			},
+			get store() {
+				return made(store);
+			},
+			get rival() {
+				return made(rival);
+			},
+		});
+	});
 }
 
 function made<Value>(value: Value | undefined): Value {

@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { CompiledQuery } from "kysely";
+import type { ColumnType } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
 
 export interface HotStatement<Row> {
@@ -63,4 +64,27 @@ function spellElement(value: Element): number | string {
 	if (value === null) return "NULL";
 	if (typeof value === "number") return value;
 	return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
+}
+
+// Sets as parameters. Each column of a set is one array.
+
+export type Columns = Readonly<Record<string, ColumnType>>;
+export type RowOf<Column extends string> = Partial<Readonly<Record<Column, Element>>>;
+
+/** Returns the parameters of a set, in the order of its columns. */
+export function arraysOf<Column extends string>(
+	columns: Readonly<Record<Column, ColumnType>>,
+	rows: readonly RowOf<NoInfer<Column>>[],
+): string[] {
+	const names = Object.keys(columns) as Column[];
+	return names.map((name) => columnLiteral(rows, (row) => row[name] ?? null));
+}
+
+/**
+ * Returns the parameters as a table with one row for each row of the set. `before` is the number of earlier
+ * parameters.
+ */
+export function listText(name: string, columns: Columns, before = 0): string {
+	const arrays = Object.values(columns).map((type, at) => `$${before + at + 1}::${type}[]`);
+	return `unnest(${arrays.join(", ")}) as ${name}(${Object.keys(columns).join(", ")})`;
 }

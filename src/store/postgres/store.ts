@@ -9,6 +9,7 @@ import { DueListeners, LOCK_WAITS_MS, type LockWaitMs, type Store, type StoreSiz
 import { createDueChannel } from "./channel.ts";
 import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from "./connections.ts";
 import { migratePostgres } from "./migrate.ts";
+import { storeNewSales } from "./new-sales.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
 import type { PostgresSetting } from "./setting.ts";
 import { POSTGRES_WRITES } from "./writes.ts";
@@ -92,6 +93,11 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				options,
 			),
 		transact,
+		storeNewSales: async (calls, maxLockWaitMs) => {
+			const stored = await storeNewSales(db, calls, maxLockWaitMs);
+			if (stored.kind === "failed" && stored.isUncertain) channel.announceRecheck(true);
+			return stored;
+		},
 		queue: POSTGRES_QUEUE,
 		writes: POSTGRES_WRITES,
 		sharesSlots: true,

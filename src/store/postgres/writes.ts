@@ -6,6 +6,7 @@ import {
 	type CodeKey,
 	type ColumnType,
 	CREDIT,
+	compareNonces,
 	distinctOrders,
 	type FoundPartnership,
 	type HotWrites,
@@ -18,10 +19,16 @@ import {
 import type { Db } from "../schema/tables.ts";
 import type { Conversion } from "../tables/conversions.ts";
 import type { StoredCredit } from "../tables/partners.ts";
-import { arrayLiteral, columnLiteral, type HotStatement, hotStatement } from "./hot-statement.ts";
+import {
+	arrayLiteral,
+	arraysOf,
+	type Columns,
+	type HotStatement,
+	hotStatement,
+	listText,
+	type RowOf,
+} from "./hot-statement.ts";
 
-type Columns = Readonly<Record<string, ColumnType>>;
-type Cell = string | number | null;
 type Numbered = { id: number };
 
 const CHANGE = {
@@ -178,12 +185,11 @@ export const POSTGRES_WRITES: HotWrites = {
 		);
 		return new Map(rows.map(({ id, conversionId }) => [conversionId, id]));
 	},
-	/** Inserts in the order of the index, so that two processes with the same nonces cannot deadlock. */
 	async spendNonces(trx, nonces) {
 		// If a nonce occurs twice in the set, the first one wins. The map is built in reverse, so that the first one
 		// overwrites the others.
 		const byKey = new Map(nonces.toReversed().map((nonce) => [keyOf(nonce), nonce]));
-		const list = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, nonce]) => nonce);
+		const list = [...byKey.values()].sort(compareNonces);
 		return new Set((await SPEND_NONCES(trx, list)).flatMap((row) => byKey.get(keyOf(row)) ?? []));
 	},
 	insertInboundCalls: async (db, calls) => void (await INSERT_CALLS(db, calls)),
@@ -198,28 +204,9 @@ function forSet<Column extends string, Row>(
 		rows.length === 0 ? [] : statement.run(trx, arraysOf(columns, rows));
 }
 
-type RowOf<Column extends string> = Partial<Readonly<Record<Column, Cell>>>;
-
-function arraysOf<Column extends string>(
-	columns: Readonly<Record<Column, ColumnType>>,
-	rows: readonly RowOf<NoInfer<Column>>[],
-): string[] {
-	const names = Object.keys(columns) as Column[];
-	return names.map((name) => columnLiteral(rows, (row) => row[name] ?? null));
-}
-
 function insertText(table: string, columns: Columns, before = 0): string {
 	const list = listText("list", columns, before);
 	return `insert into ${table} (${Object.keys(columns).join(", ")}) select * from ${list}`;
-}
-
-/**
- * Returns the parameters as a table with one row for each row of the set. `before` is the number of earlier
- * parameters.
- */
-function listText(name: string, columns: Columns, before = 0): string {
-	const arrays = Object.values(columns).map((type, at) => `$${before + at + 1}::${type}[]`);
-	return `unnest(${arrays.join(", ")}) as ${name}(${Object.keys(columns).join(", ")})`;
 }
 
 function idsOf(rows: readonly Numbered[]): Set<number> {

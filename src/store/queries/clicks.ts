@@ -56,6 +56,7 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	});
 }
 
+/** Returns the hosts that links may lead to. Hosts that wait for staff are not among them. */
 export async function findLandingHosts(
 	db: Db,
 	programmeIds: readonly number[],
@@ -65,6 +66,7 @@ export async function findLandingHosts(
 		.selectFrom("landing_hosts")
 		.selectAll()
 		.where("programme_id", "in", programmeIds)
+		.where("waiting_since_ms", "is", null)
 		.orderBy("host")
 		.execute();
 	const byProgramme = Map.groupBy(rows, (row) => row.programme_id);

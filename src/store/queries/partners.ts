@@ -1,6 +1,6 @@
 // Partners and their people, partnerships, partner links, coupon codes, landing hosts and applications.
 
-import { type Insertable, sql } from "kysely";
+import { type Insertable, type NotNull, type Selectable, sql } from "kysely";
 import type { LandingHost } from "../../domain/click.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
@@ -8,6 +8,7 @@ import type {
 	Application,
 	ApplicationsTable,
 	CouponCodesTable,
+	LandingHostsTable,
 	Partner,
 	PartnerLink,
 	PartnerLinksTable,
@@ -98,6 +99,27 @@ export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 		.where("partner_people.person_id", "=", personId)
 		.orderBy("partners.id")
 		.execute();
+}
+
+/** Returns whether the person, or somebody who signs in for one of the partners, has a role in the programme. */
+export async function hasPersonOf(
+	db: Db,
+	programmeId: number,
+	personId: number,
+	partnerIds: readonly number[],
+): Promise<boolean> {
+	const colleagues = db
+		.selectFrom("partner_people")
+		.select("person_id")
+		.where("partner_id", "in", [NO_ID, ...partnerIds]);
+	const found = await db
+		.selectFrom("programme_people")
+		.select("person_id")
+		.where("programme_id", "=", programmeId)
+		.where((eb) => eb.or([eb("person_id", "=", personId), eb("person_id", "in", colleagues)]))
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
 }
 
 export function insertPartnership(
@@ -261,17 +283,69 @@ export function listCodes(db: Db, partnershipIds: readonly number[]) {
 	return codes.where("partnership_id", "in", [NO_ID, ...partnershipIds]).execute();
 }
 
+/** A landing host, which may still wait for staff. */
+export interface ListedHost extends LandingHost {
+	/** Time at which an owner entered it, or null if staff entered or confirmed it. */
+	waitingSinceMs: number | null;
+}
+
+/** Lists a programme's landing hosts in alphabetical order, with those that wait for staff. */
+export async function listLandingHosts(db: Db, programmeId: number): Promise<ListedHost[]> {
+	const hosts = db.selectFrom("landing_hosts").selectAll().where("programme_id", "=", programmeId);
+	return (await hosts.orderBy("host").execute()).map(hostOf);
+}
+
+function hostOf(row: Selectable<LandingHostsTable>): ListedHost {
+	const { host, with_subdomains, waiting_since_ms: waitingSinceMs } = row;
+	return { host, withSubdomains: with_subdomains === 1, waitingSinceMs };
+}
+
+export interface WaitingHost extends ListedHost {
+	waitingSinceMs: number;
+	programmeId: number;
+	programmeName: string;
+	programmePublicId: string;
+}
+
+/** Lists the hosts that wait for staff, the oldest first. */
+export async function listWaitingHosts(db: Db, limit: number): Promise<WaitingHost[]> {
+	const rows = await db
+		.selectFrom("landing_hosts")
+		.innerJoin("programmes", "programmes.id", "landing_hosts.programme_id")
+		.selectAll("landing_hosts")
+		.select(["programmes.name", "programmes.public_id"])
+		.where("waiting_since_ms", "is not", null)
+		.$narrowType<{ waiting_since_ms: NotNull }>()
+		.orderBy("waiting_since_ms")
+		.limit(limit)
+		.execute();
+	return rows.map(({ name, public_id, ...row }) => ({
+		...hostOf(row),
+		waitingSinceMs: row.waiting_since_ms,
+		programmeId: row.programme_id,
+		programmeName: name,
+		programmePublicId: public_id,
+	}));
+}
+
+export async function countWaitingHosts(db: Db): Promise<number> {
+	const hosts = db.selectFrom("landing_hosts").where("waiting_since_ms", "is not", null);
+	return (await hosts.select(({ fn }) => fn.countAll<number>().as("hosts")).executeTakeFirstOrThrow()).hosts;
+}
+
+/** The hosts belong to the programme's row, so its lock protects them. */
 export async function replaceLandingHosts(
 	trx: Db,
 	{ id: programmeId }: Locked<Programme>,
-	hosts: readonly LandingHost[],
+	hosts: readonly (LandingHost & Partial<ListedHost>)[],
 ): Promise<void> {
 	await trx.deleteFrom("landing_hosts").where("programme_id", "=", programmeId).execute();
 	if (hosts.length === 0) return;
-	const rows = hosts.map(({ host, withSubdomains }) => ({
+	const rows = hosts.map(({ host, withSubdomains, waitingSinceMs = null }) => ({
 		programme_id: programmeId,
 		host,
 		with_subdomains: withSubdomains ? (1 as const) : (0 as const),
+		waiting_since_ms: waitingSinceMs,
 	}));
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
@@ -317,6 +391,11 @@ export function lockApplication(
 	publicId: string,
 ): Promise<Locked<Application> | undefined> {
 	return lockRow(trx, selectApplication(trx, programmeId, publicId));
+}
+
+export function lockApplications(trx: Db, programmeId: number): Promise<Locked<Application>[]> {
+	const query = trx.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
+	return lockRows(trx, query.orderBy("id"));
 }
 
 function selectApplication(db: Db, programmeId: number, publicId: string) {

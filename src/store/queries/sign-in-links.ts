@@ -90,6 +90,12 @@ export async function findProgrammeInvitation(
 	return programmeInvitations(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
 }
 
+/** Returns whether an owner has invited the address to the programme, also if the invitation has expired. */
+export async function isInvitedTo(db: Db, programmeId: number, email: string): Promise<boolean> {
+	const invitations = programmeInvitations(db, programmeId).where("email", "=", email);
+	return (await invitations.limit(1).executeTakeFirst()) !== undefined;
+}
+
 function programmeInvitations(db: Db, programmeId: number) {
 	return db
 		.selectFrom("sign_in_links")

@@ -86,6 +86,7 @@ export function createSqliteStore(
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => db.transaction().execute(work),
 		queue: createSqliteQueue(database),
+		storeNewSales: null,
 		writes: createSqliteWrites(database),
 		sharesSlots: false,
 		// With one writer at a time, a transaction ends before the next one gets an id.

@@ -75,6 +75,8 @@ export interface LandingHostsTable {
 	programme_id: number;
 	host: string;
 	with_subdomains: 0 | 1;
+	/** Time at which an owner entered the host, or null if staff entered or confirmed it. No link leads to a waiting host. */
+	waiting_since_ms: number | null;
 }
 
 /** One row is the number of clicks in one hour, counted in hours since 1970. Hour 0 holds the number of all clicks. */

@@ -119,7 +119,7 @@ async function makeSection(
 	const others = active
 		.filter((partnership) => !isReady(partnership))
 		.map((partnership) => partnership.programme_name);
-	const why = html`<p class="soft break">No links yet to ${others.join(", ")}, because the programme does not credit partners or has not named its shop's addresses. Ask its owner.</p>`;
+	const why = html`<p class="soft break">No links yet to ${others.join(", ")}, because the programme does not credit partners, or its shop's addresses are missing or not confirmed yet. Ask its owner.</p>`;
 	const parts = [options.length === 0 ? null : form, others.length === 0 ? null : why];
 	return ui.section({ id: "new", title: "New link", body: ui.padded(...parts) });
 }

@@ -3,8 +3,10 @@
 
 import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Earned } from "../../conversions/tally.ts";
+import { sayHost } from "../../domain/click.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { formatMinor } from "../../domain/money.ts";
+import { answerLandingHost } from "../../partners/landing-hosts.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
 import {
@@ -16,14 +18,15 @@ import {
 import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
-import { declareForm } from "../form.ts";
-import { actorOf, answerPage, type PageDeps, type WebContext } from "../page.ts";
+import { declareForm, readTextFields } from "../form.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, tellRefusal, type WebContext } from "../page.ts";
 import { earningsPath, PARTNER_TOTALS_PATH, PARTNERS_PATH, withQuery } from "../paths.ts";
 import { sayInvitation } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { type AskedDays, earnedPart, earnedSection, moneyColumns, readDays } from "./earned-section.ts";
 import { showEarnings } from "./earnings-page.ts";
+import { waitingAddressesSection } from "./waiting-addresses.ts";
 
 /** Number of partners on a page. Adding up a busy month takes some milliseconds for each. */
 const PAGE_ROWS = 50;
@@ -51,6 +54,7 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 		active: "partners",
 		body: [
 			ui.pageHeader({ title: "Partners", hint: "Who brings sales to your programmes, and what they earn." }),
+			await waitingAddressesSection(deps),
 			await earnedSection(c, deps, {
 				id: "partners",
 				title: "Partners",
@@ -76,6 +80,16 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 			}),
 		],
 	});
+}
+
+export async function answerAddress(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { programme, host, answer } = await readTextFields(c, ["programme", "host", "answer"]);
+	const isConfirmed = answer === "confirm";
+	const request = { programmePublicId: programme, host, isConfirmed };
+	const answered = await answerLandingHost(deps, actorOf(c), request);
+	if (!answered.ok) return tellRefusal(c, answered, () => showPartners(c, deps));
+	const name = sayHost(answered.value);
+	return leadTo(c, PARTNERS_PATH, isConfirmed ? `Links may now lead to ${name}.` : `${name} was declined.`);
 }
 
 type Total = NamedPartnership & PartnershipTotal;

@@ -1,9 +1,18 @@
 // /programmes/:id/partners: a programme's partners with their sales and earnings, and the open applications.
 
-import { acceptApplication, declineApplication } from "../../partners/applications.ts";
+import {
+	acceptApplication,
+	declineAllApplications,
+	declineApplication,
+} from "../../partners/applications.ts";
 import type { InvitedPartner } from "../../partners/partners.ts";
 import { findLandingHosts } from "../../store/queries/clicks.ts";
-import { type Application, listApplications, pagePartnerships } from "../../store/queries/partners.ts";
+import {
+	type Application,
+	listApplications,
+	listLandingHosts,
+	pagePartnerships,
+} from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import { APPLICATIONS_KEPT_DAYS } from "../../store/queries/prune.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
@@ -15,6 +24,7 @@ import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { earnedSection, partnershipTable, readDays } from "./earned-section.ts";
+import { waitingAddressesNote } from "./waiting-addresses.ts";
 
 const PAGE_ROWS = 50;
 
@@ -45,6 +55,7 @@ export async function showProgrammePartners(
 			}),
 			accepted === undefined ? null : acceptedCard(accepted, programme),
 			next === null || listed.rows.length === 0 ? null : ui.message("warn", next),
+			await waitingAddressesNote(c, deps, programme),
 			programme.takes_applications === 0 ? null : html`<p class="small">Partners apply at ${join}</p>`,
 			await applicationsSection(c, deps, programme),
 			await earnedSection(c, deps, {
@@ -77,6 +88,9 @@ export async function nextStep(
 		return html`This programme does not credit sales to partners. ${how}`;
 	}
 	if ((await findLandingHosts(store.db, [programme.id])).size > 0) return null;
+	if ((await listLandingHosts(store.db, programme.id)).length > 0) {
+		return html`Partners cannot create links yet, because the shop's addresses wait for confirmation.`;
+	}
 	const isOwn = page.may(c, "manage");
 	const how = isOwn ? html`Enter your shop's addresses under ${settings}.` : "Ask an owner to enter them.";
 	return html`Partners cannot create links, because the shop's addresses are missing. ${how}`;
@@ -111,6 +125,7 @@ async function applicationsSection(
 	return ui.section({
 		id: "applications",
 		title: "Applications",
+		...(page.may(c, "manage") && waiting.length > 1 ? { actions: declineAll(path, waiting) } : {}),
 		hint: `The newest first. Applicants whom you accept are invited to sign in. Applications that are not answered are removed after ${APPLICATIONS_KEPT_DAYS} days.`,
 		body: ui.dataTable<Application>({
 			caption: "Applications, one per row",
@@ -131,6 +146,26 @@ async function applicationsSection(
 			],
 		}),
 	});
+}
+
+function declineAll(path: string, waiting: readonly Application[]): Html {
+	return ui.buttonForm({
+		label: "Decline all",
+		tone: "danger",
+		isSmall: true,
+		action: `${path}/applications/decline-all`,
+		hidden: { seen: waiting.map(({ public_id }) => public_id).join(" ") },
+		confirm: `Decline all ${waiting.length} applications on this page? No mail is sent. Applications that arrive meanwhile stay.`,
+	});
+}
+
+export async function declineSeen(c: WebContext, deps: PageDeps): Promise<Response> {
+	const programme = page.programmeOf(c);
+	const { seen } = await readTextFields(c, ["seen"]);
+	const declined = await declineAllApplications(deps, page.actorOf(c), programme.id, seen.split(" "));
+	if (!declined.ok) return page.tellRefusal(c, declined, () => showProgrammePartners(c, deps));
+	const what = declined.value === 1 ? "1 application" : `${declined.value} applications`;
+	return page.leadTo(c, programmePartnersPath(programme.public_id), `${what} declined. No mail is sent.`);
 }
 
 export async function answer(c: WebContext, deps: PageDeps): Promise<Response> {

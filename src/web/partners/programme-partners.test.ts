@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setProgramme } from "../../../test/support/change-rows.ts";
+import { landingUrl } from "../../domain/click.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
-import { addClicks } from "../../store/queries/clicks.ts";
-import { insertPartnerLink } from "../../store/queries/partners.ts";
+import { addClicks, findLinks } from "../../store/queries/clicks.ts";
+import { addPartnerPerson, insertPartnerLink, listLandingHosts } from "../../store/queries/partners.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { type Browser, LINK, openAsOwner, START_MS } from "../test-site.test-support.ts";
 import { addCredited, addPartner, join as joinAs } from "./partner-shop.test-support.ts";
@@ -197,7 +198,7 @@ test("settings for partners that another person saved are not written back, and 
 		(await site.audit("programme.changed")).map(({ detail }) => detail),
 		[
 			"credits partners: no → yes; days for which a click counts: 30 → 45",
-			"shop addresses: none → shop.example; terms for partners: 0 characters → 8 characters",
+			"shop addresses: none → shop.example (waits for staff); terms for partners: 0 characters → 8 characters",
 		],
 	);
 });
@@ -267,6 +268,70 @@ test("saving credit without a shop address warns that partners cannot make links
 	assert.match(await save(owner, { hosts: "" }), warning);
 });
 
+test("a shop address that an owner enters leads nowhere until staff confirm it", async (t) => {
+	const { site, programme, path, own, browser: owner } = await openWithPartners(t);
+	const staff = await site.signIn(await site.addStaff());
+	const settings = `${path}/settings`;
+	await staff.submit(settings, { ...SETTINGS, creditsPartners: "on", hosts: "shop.example" });
+	await owner.submit(settings, { ...SETTINGS, hosts: "shop.example\nevil.example" });
+	const state =
+		/<strong class="break">evil\.example<\/strong> waits for confirmation\. No partner's link leads there/;
+	for (const at of [path, settings]) assert.match((await owner.open(at)).text, state);
+	const [partnership] = own;
+	assert.ok(partnership);
+	const links = `/partner/${partnership.partner_public_id}/links`;
+	const blog = await site.signIn({ email: "annasblog@blog.example" });
+	const link = { partnership: partnership.public_id, name: "", code: "anna" };
+	const refused = await blog.submit(links, { ...link, target: "https://evil.example/" });
+	assert.match(refused.text, /has no port, and is at shop\.example\./);
+	assert.doesNotMatch((await blog.open(links)).text, /evil/);
+	await blog.submit(links, { ...link, target: "https://shop.example/" });
+	const click = async () => {
+		const [found] = await findLinks(site.store.db, ["anna"]);
+		return landingUrl("https://evil.example/steal", found?.hosts ?? []);
+	};
+	assert.equal(await click(), null);
+	// Saving something else does not confirm it, and only staff can.
+	await staff.submit(settings, {
+		...SETTINGS,
+		creditsPartners: "on",
+		clickDays: "20",
+		hosts: "shop.example\nevil.example\nmore.example",
+	});
+	assert.equal(await click(), null);
+	const answer = { programme: programme.public_id, host: "evil.example", answer: "confirm" };
+	assert.equal((await owner.submit("/partners/addresses", answer)).status, 404);
+	const list = (await staff.open("/partners")).text;
+	assert.match(list, /<span class="badge badge-info">1<span class="visually-hidden"> to confirm/);
+	assert.match(list, /evil\.example[\s\S]+>Shop</);
+	assert.doesNotMatch(list, /more\.example/, "staff entered it");
+	assert.equal((await staff.submit("/partners/addresses", answer)).location, "/partners");
+	assert.equal((await click())?.href, "https://evil.example/steal");
+	assert.equal((await staff.submit("/partners/addresses", answer)).status, 409);
+	assert.doesNotMatch((await owner.open(settings)).text, /waits for confirmation/);
+	assert.deepEqual(
+		(await site.audit("landing_host.confirmed")).map(({ subject }) => subject),
+		["evil.example"],
+	);
+});
+
+test("a declined shop address is removed, and a host that is entered again waits again", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const staff = await site.signIn(await site.addStaff());
+	const settings = `/programmes/${programme.public_id}/partners/settings`;
+	const answer = { programme: programme.public_id, host: "shop.example" };
+	await owner.submit(settings, { ...SETTINGS, hosts: "shop.example" });
+	await staff.submit("/partners/addresses", { ...answer, answer: "decline" });
+	assert.deepEqual(await listLandingHosts(site.store.db, programme.id), []);
+	assert.equal((await site.audit("landing_host.declined")).length, 1);
+	await owner.submit(settings, { ...SETTINGS, hosts: "shop.example" });
+	await staff.submit("/partners/addresses", { ...answer, answer: "confirm" });
+	await owner.submit(settings, { ...SETTINGS, hosts: "" });
+	await owner.submit(settings, { ...SETTINGS, hosts: "shop.example" });
+	const [host] = await listLandingHosts(site.store.db, programme.id);
+	assert.notEqual(host?.waitingSinceMs, null);
+});
+
 test("nobody can apply to a programme that does not take applications", async (t) => {
 	const { site, programme } = await openAsOwner(t);
 	const stranger = site.browser();
@@ -288,7 +353,7 @@ async function openJoin(t: TestContext, hasMail = true) {
 
 /** Returns the address at which the newest application is answered. */
 async function applicationAt(browser: Browser, path: string): Promise<string> {
-	const [, at = ""] = /action="([^"]+\/applications\/[^"]+)"/.exec((await browser.open(path)).text) ?? [];
+	const [, at = ""] = /action="([^"]+\/applications\/apl_[^"]+)"/.exec((await browser.open(path)).text) ?? [];
 	return at;
 }
 
@@ -302,7 +367,7 @@ test("an applicant who is accepted can sign in as a partner", async (t) => {
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
 	assert.match(list.text, /Blog &amp; Söhne/);
-	const [second, first] = [...list.text.matchAll(/action="([^"]+\/applications\/[^"]+)"/g)].map(
+	const [second, first] = [...list.text.matchAll(/action="([^"]+\/applications\/apl_[^"]+)"/g)].map(
 		([, at = ""]) => at,
 	);
 	assert.ok(first && second);
@@ -457,6 +522,79 @@ function cardOf(text: string, email: string): string | undefined {
 	return /<section[^>]+id="invitation"[\s\S]+?<\/section>/.exec(text)?.[0].replaceAll(email, "…");
 }
 
+test("an owner cannot accept a person of the programme, or a partner with such a person, but staff can", async (t) => {
+	const { site, programme, join, fields, owner: person, browser: owner, path } = await openJoin(t);
+	const staff = await site.signIn(await site.addStaff());
+	const colleague = await addPartner(site, "Cleo");
+	await addPartnerPerson(site.store.db, colleague.partner.id, person.id);
+	await owner.submit(`/programmes/${programme.public_id}/people/invite`, {
+		email: "new@shop.example",
+		role: "viewer",
+	});
+	for (const email of [person.email, colleague.email, "new@shop.example"]) {
+		await site.browser().submit(join, { ...fields, email });
+		const at = await applicationAt(owner, path);
+		const refused = await owner.submit(at, { answer: "accept" });
+		assert.equal(refused.status, 403, email);
+		assert.match(refused.text, /Only the network&#39;s staff can accept the application/);
+		assert.deepEqual(await site.store.db.selectFrom("partnerships").selectAll().execute(), []);
+		assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
+	}
+	await site.browser().submit(join, { ...fields, email: person.email });
+	assert.equal((await staff.submit(await applicationAt(staff, path), { answer: "accept" })).status, 200);
+	assert.equal((await site.store.db.selectFrom("partnerships").selectAll().execute()).length, 1);
+});
+
+for (const hasMail of [true, false]) {
+	test(`accepting an application leaves a valid invitation of that person as it is, ${hasMail ? "with" : "without"} mail`, async (t) => {
+		const { site, join, fields, browser: owner, path } = await openJoin(t, hasMail);
+		const staff = await site.signIn(await site.addStaff());
+		const other = await site.addProgramme("Other");
+		const invitation = { email: fields.email, role: "owner" };
+		const invited = await staff.submit(`/programmes/${other.public_id}/people/invite`, invitation);
+		const [, link = ""] = LINK.exec(invited.text) ?? [];
+		assert.notEqual(link, "");
+		// The limit of invitations to an address is five an hour, and applications do not use it up.
+		for (let n = 0; n < 5; n++) {
+			const name = `Blog ${n}`;
+			await site.browser({ address: `198.51.${n}.1` }).submit(join, { ...fields, name });
+			const at = await applicationAt(owner, path);
+			const accepted = await owner.submit(at, { answer: "accept" });
+			assert.equal(accepted.status, n === 0 ? 200 : 409);
+			if (n > 0) await owner.submit(at, { answer: "decline" });
+		}
+		assert.equal((await site.browser().open(link)).status, 200, "the invitation still works");
+		const renewed = await staff.submit(`/programmes/${other.public_id}/people/invite`, invitation);
+		assert.equal(renewed.status, 200, "and another may be sent");
+		if (!hasMail) return;
+		const mails = site.mailbox.filter(({ subject }) => subject.includes("accepted"));
+		assert.equal(mails.length, 1);
+		assert.match(mails[0]?.text ?? "", /You have an invitation to this network that is still valid/);
+		assert.doesNotMatch(mails[0]?.text ?? "", /welcome\//);
+	});
+}
+
+test("all applications that were seen are declined at once, and one that came later stays", async (t) => {
+	const { site, join, fields, browser: owner, path } = await openJoin(t);
+	const apply = (email: string) => site.browser().submit(join, { ...fields, email });
+	await apply("one@blog.example");
+	assert.doesNotMatch((await owner.open(path)).text, /Decline all/);
+	await apply("two@blog.example");
+	const shown = (await owner.open(path)).text;
+	assert.match(shown, /data-confirm="Decline all 2 applications/);
+	const [, seen = ""] = /name="seen" value="([^"]+)"/.exec(shown) ?? [];
+	await apply("late@blog.example");
+	const declined = await owner.submit(`${path}/applications/decline-all`, { seen });
+	assert.equal(declined.location, path);
+	const left = await site.store.db.selectFrom("applications").select("email").execute();
+	assert.deepEqual(left, [{ email: "late@blog.example" }]);
+	assert.deepEqual(
+		(await site.audit("application.declined")).map(({ detail }) => detail),
+		["2 at once"],
+	);
+	assert.equal((await owner.submit(`${path}/applications/decline-all`, { seen })).status, 409);
+});
+
 test("an applicant with a staff account's address is refused, becomes no partner, and can be declined", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const { email } = await site.addStaff();
@@ -513,4 +651,15 @@ test("five applications an hour come from one network", async (t) => {
 	assert.equal((await site.browser().submit(join, another())).status, 200);
 	site.moveClock(HOUR_MS);
 	assert.equal((await stranger.submit(join, another())).status, 200);
+});
+
+test("twenty applications an hour come from an IPv4 /24, so that one block cannot fill a programme's list", async (t) => {
+	const { site, join, fields } = await openJoin(t);
+	const send = (address: string) =>
+		site.browser({ address }).submit(join, { ...fields, email: `${crypto.randomUUID()}@blog.example` });
+	for (let n = 0; n < 20; n++) assert.equal((await send(`203.0.113.${n}`)).status, 200);
+	const refused = await send("203.0.113.200");
+	assert.equal(refused.status, 429);
+	assert.match(refused.text, /Many applications came from addresses close to yours/);
+	assert.equal((await send("203.0.114.1")).status, 200);
 });

@@ -7,7 +7,7 @@ import {
 	type PartnerTermsInput,
 	savePartnerTerms,
 } from "../../partners/terms.ts";
-import { findLandingHosts } from "../../store/queries/clicks.ts";
+import { listLandingHosts } from "../../store/queries/partners.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import {
@@ -22,6 +22,7 @@ import {
 import { partnerSettingsPath, programmePartnersPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
+import { waitingAddressesNote } from "./waiting-addresses.ts";
 
 const SETTINGS_FORM = declareForm({
 	/** The values that the form was opened with. Only differences from them are saved. */
@@ -48,9 +49,13 @@ const SETTINGS_FORM = declareForm({
 		label: "Shop addresses",
 		rows: 4,
 		isMono: true,
-		hint: "Links may lead only to these, one a line, such as shop.example. The network's staff can enter *.shop.example, which also allows its subdomains.",
+		hint: "Links may lead only to these, one a line, such as shop.example. An address that an owner enters waits until the network's staff confirm it. Only staff can enter *.shop.example, which also allows its subdomains.",
 	},
-	showsBaskets: { label: "Partners see the basket value of the sales they brought", isBox: true },
+	showsBaskets: {
+		label:
+			"Partners see the basket value of the sales they brought. Without this they can still work it out from the commission and the rate.",
+		isBox: true,
+	},
 	takesApplications: { label: "Partners may apply on a public page", isBox: true },
 	terms: {
 		label: "Terms for partners",
@@ -60,10 +65,10 @@ const SETTINGS_FORM = declareForm({
 	},
 });
 
-export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Promise<Response> {
+export async function showPartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const isStaff = viewerOf(c).kind === "staff";
-	const hosts = (await findLandingHosts(store.db, [programme.id])).get(programme.id) ?? [];
+	const hosts = await listLandingHosts(deps.store.db, programme.id);
 	const on = (flag: 0 | 1) => (flag === 1 ? "on" : "");
 	const values = {
 		creditsPartners: on(programme.credits_partners),
@@ -88,6 +93,7 @@ export async function showPartnerSettings(c: WebContext, { store }: WebDeps): Pr
 		active: "programme-partners",
 		body: [
 			ui.pageHeader({ title, hint: back }),
+			await waitingAddressesNote(c, deps, programme),
 			ui.section({ id: "settings", title, hint: "Changes apply from now on.", body: ui.padded(form) }),
 		],
 	});

@@ -406,7 +406,7 @@ export function invitationCard(invited: SentLink, where = "the programme"): Html
 }
 
 function describeInvitation(
-	{ link, isMailed, isLinkWithheld, isForPassword, email }: SentLink,
+	{ link, isMailed, isLinkWithheld, isForPassword, isInvitedAlready, email }: SentLink,
 	where: string,
 ): Content {
 	if (link !== null && isForPassword) {
@@ -424,6 +424,9 @@ function describeInvitation(
 		}</p>
 	<p>${ui.copyable(link, "the invitation link")}</p>
 	<p class="small soft">It works once, for seven days, and is not shown again. A new link replaces it.</p>`;
+	}
+	if (isInvitedAlready && !isLinkWithheld) {
+		return html`<p class="break">${email} has an earlier invitation that is still valid, and its link gives access to ${where}, too. ${isMailed ? "A mail tells them so." : "This service cannot send mail, so tell them yourself."}</p>`;
 	}
 	if (isMailed) return html`<p class="break">A mail is on its way to ${email}.</p>`;
 	return isLinkWithheld

@@ -84,13 +84,17 @@ export function partnerTables({
 		// Serves the list of a partnership's coupon codes.
 		"create index coupon_codes_by_partnership on coupon_codes (partnership_id)",
 
-		// One row is a host that a programme's links may lead to.
+		// One row is a host that a programme's links may lead to. An owner's entry waits until staff confirm it.
 		`create table landing_hosts (
 			programme_id bigint not null,
 			host text not null,
 			with_subdomains integer not null,
+			waiting_since_ms bigint,
 			primary key (programme_id, host)
 		) ${clustered}`,
+		// Serves the staff's list of hosts to confirm.
+		`create index landing_hosts_waiting on landing_hosts (waiting_since_ms)
+			where waiting_since_ms is not null`,
 
 		// One row is the number of clicks of a kind on a link in one hour.
 		`create table click_hours (

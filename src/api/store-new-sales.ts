@@ -1,0 +1,124 @@
+// The short way to store calls. If all orders of a call are new, as for most sales, everything that the call stores is known
+// before the database is asked, and one statement stores it (store/new-sales.ts). Every other call takes the general path
+// (store-calls.ts). A call looks new here if
+//
+//   - it only reports sales, and its programme credits no partners,
+//   - no other call of the batch has its nonce or one of its orders, so the order of the calls does not matter,
+//   - it is not the first that worked for its programme, and the use of its key was noted a short time ago.
+
+import type { InTransaction } from "../conversions/deps.ts";
+import { byOrder } from "../conversions/make-moves.ts";
+import { owedByNewSales, type PreparedSale, prepareNewSale } from "../conversions/new-sales.ts";
+import { type Result, succeed } from "../domain/fault.ts";
+import { compareNonces, type NewInboundCall, type NewNonce } from "../store/hot-writes.ts";
+import type { NewSale, StoredNewSales } from "../store/new-sales.ts";
+import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import type { LockWaitMs, Store } from "../store/store.ts";
+import type { Answer } from "./answers.ts";
+import type { SharedCall } from "./call-plan.ts";
+import { inboundRows } from "./store-calls.ts";
+
+export type NewSalesStored =
+	| {
+			kind: "stored";
+			/** Results of the calls that were stored. Nothing was done for the other calls. */
+			results: ReadonlyMap<SharedCall, Result<Answer>>;
+			owed: Owed;
+	  }
+	| Extract<StoredNewSales, { kind: "failed" }>;
+
+const NOTHING_STORED: NewSalesStored = { kind: "stored", results: new Map(), owed: NOTHING_OWED };
+
+/** A call that looks new, and what it stores. */
+interface PreparedCall {
+	call: SharedCall;
+	sales: readonly PreparedSale[];
+	result: Result<Answer>;
+}
+
+export async function storeNewSales(
+	deps: InTransaction & { store: Pick<Store, "storeNewSales"> },
+	calls: readonly SharedCall[],
+	maxLockWaitMs: LockWaitMs,
+): Promise<NewSalesStored> {
+	const { store, clock } = deps;
+	if (store.storeNewSales === null) return NOTHING_STORED;
+	const prepared = prepareCalls(deps, calls);
+	if (prepared.length === 0) return NOTHING_STORED;
+	const nowMs = clock.nowMs();
+	const nonces: (NewNonce & { call: number })[] = [];
+	const sales: NewSale[] = [];
+	const inboundCalls: (NewInboundCall & { call: number })[] = [];
+	for (const [at, { call, sales: ofCall, result }] of prepared.entries()) {
+		if (call.caller !== null) nonces.push({ ...call.caller.nonce, call: at });
+		for (const { sale } of ofCall) sales.push({ ...sale, call: at });
+		const rows = inboundRows({ call, isReplayed: false, result }, nowMs);
+		for (const row of rows) inboundCalls.push({ ...row, call: at });
+	}
+	const readAtMs = clock.monotonicMs();
+	const stored = await store.storeNewSales(
+		{ nonces: nonces.sort(compareNonces), sales: sales.sort(byOrder), inboundCalls },
+		maxLockWaitMs,
+	);
+	switch (stored.kind) {
+		case "conflict":
+			return NOTHING_STORED;
+		case "failed":
+			return stored;
+		case "stored": {
+			const results = prepared.filter((_, at) => !stored.knownCalls.has(at));
+			return {
+				kind: "stored",
+				results: new Map(results.map(({ call, result }) => [call, result])),
+				owed: owedByNewSales(sales, stored, readAtMs),
+			};
+		}
+	}
+}
+
+function prepareCalls(deps: InTransaction, calls: readonly SharedCall[]): PreparedCall[] {
+	const repeated = findRepeated(calls);
+	return calls.flatMap((call) => {
+		const isRepeated = namesOf(call).some((name) => repeated.has(name));
+		return isRepeated || !isUsual(call) ? [] : (prepareCall(deps, call) ?? []);
+	});
+}
+
+/** Returns undefined if one of the call's requests is not a report, or may credit a partner. */
+function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | undefined {
+	const { programme, requests } = call;
+	const sales: PreparedSale[] = [];
+	for (const request of requests) {
+		const prepared = "judgeAsFirst" in request ? prepareNewSale(deps, programme, request) : undefined;
+		if (prepared === undefined) return undefined;
+		// The time at which the programme's pixel first worked is noted on the general path.
+		if (prepared.decided.showsPixelWorks && programme.first_pixel_at_ms === null) return undefined;
+		sales.push(prepared);
+	}
+	return { call, sales, result: call.answer(sales.map(({ decided }) => succeed(decided))) };
+}
+
+/** Returns whether the call writes nothing besides its nonce, its sales and its rows of the inbound log. */
+function isUsual({ caller, programme, requests }: SharedCall): boolean {
+	if (requests.length === 0) return false;
+	return caller === null || (caller.keyUsedAtMs === null && programme.first_signed_at_ms !== null);
+}
+
+/** Returns the names that occur more than once in the batch. */
+function findRepeated(calls: readonly SharedCall[]): ReadonlySet<string> {
+	const seen = new Set<string>();
+	const repeated = new Set<string>();
+	for (const name of calls.flatMap(namesOf)) {
+		if (seen.has(name)) repeated.add(name);
+		seen.add(name);
+	}
+	return repeated;
+}
+
+/** Returns names for the call's nonce and its orders. Orders with different event types have the same name. */
+function namesOf({ caller, requests }: SharedCall): string[] {
+	const orders = requests.map(({ programmeId, orderId }) => `order ${programmeId} ${orderId}`);
+	if (caller === null) return orders;
+	const { programme_id, nonce } = caller.nonce;
+	return [`nonce ${programme_id} ${nonce}`, ...orders];
+}

@@ -1,0 +1,76 @@
+// Sales that are expected to be the first reports of their orders. Their rows are composed before the database is asked, so
+// that one statement can store them together with their events (store/new-sales.ts).
+
+import { announcedBy } from "../domain/conversion.ts";
+import { composeEvent } from "../domain/event.ts";
+import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { NewSale, StoredNewSales } from "../store/new-sales.ts";
+import type { NewConversion } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { type DueDelivery, NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
+import type { Decided, InTransaction } from "./deps.ts";
+import { rowOfStart } from "./make-moves.ts";
+import { subjectOf } from "./owe.ts";
+import type { RecordOutcome, ReportRequest } from "./record.ts";
+
+export interface PreparedSale {
+	sale: Omit<NewSale, "call">;
+	/** The outcome if the sale is new. */
+	decided: Decided<RecordOutcome, NewConversion>;
+}
+
+/** Returns undefined if the report can credit a partner. The event is composed even if nobody will receive it. */
+export function prepareNewSale(
+	{ clock, random }: InTransaction,
+	programme: Programme,
+	request: ReportRequest,
+): PreparedSale | undefined {
+	const first = request.judgeAsFirst();
+	if (first === undefined) return undefined;
+	const nowMs = clock.nowMs();
+	const { step, describe } = first;
+	const conversion = rowOfStart(step, nowMs);
+	const name = announcedBy(step.move);
+	const event =
+		name === null
+			? { delivery_public_id: null, event_name: null, event_body: null }
+			: {
+					delivery_public_id: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
+					event_name: name,
+					event_body: composeEvent(name, subjectOf(conversion, programme.public_id)),
+				};
+	return { sale: { ...conversion, move: step.move, ...event }, decided: describe(conversion) };
+}
+
+/** Returns the deliveries that are due, to announce to the engines. `readAtMs` is the monotonic time before the statement. */
+export function owedByNewSales(
+	sales: readonly NewSale[],
+	{ eventIds, targets }: Extract<StoredNewSales, { kind: "stored" }>,
+	readAtMs: number,
+): Owed {
+	const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
+	const deliveries: DueDelivery[] = [];
+	for (const sale of sales) {
+		const id = eventIds.get(sale.delivery_public_id ?? "");
+		const target = targetOf.get(sale.programme_id);
+		if (id === undefined || target === undefined || sale.event_name === null || sale.event_body === null)
+			continue;
+		deliveries.push({
+			id,
+			programmeId: sale.programme_id,
+			dueAtMs: sale.created_at_ms,
+			run: 1,
+			counted: 0,
+			seq: 0,
+			endpointEpoch: target.endpointEpoch,
+			eventName: sale.event_name,
+			eventBody: sale.event_body,
+		});
+	}
+	if (deliveries.length === 0) return NOTHING_OWED;
+	return {
+		programmeIds: [...new Set(deliveries.map(({ programmeId }) => programmeId))],
+		dueAtMs: Math.min(...deliveries.map(({ dueAtMs }) => dueAtMs)),
+		ready: { deliveries, targets, readAtMs },
+	};
+}
