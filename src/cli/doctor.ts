@@ -112,6 +112,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 	const state: WatchedState = {
 		...(bare ?? (await readSystem(store.db, nowMs))),
 		nowMs,
+		processesAtMs: nowMs,
 		settings: warningSettings(config),
 		// The address under which people reach the service cannot be known here.
 		host: undefined,

@@ -52,12 +52,26 @@ export interface MailFailure {
 /** Interval between two reports: short enough for a status page, and long enough to cost almost nothing. */
 export const TELLS_EVERY_MS = 20 * SECOND_MS;
 /** Time after which a process counts as silent, when it has missed two reports. A clean stop is reported. */
-const SILENT_AFTER_MS = MINUTE_MS;
+export const SILENT_AFTER_MS = MINUTE_MS;
 /** Time after which a silent process is removed from the table. */
 export const FORGOTTEN_AFTER_MS = HOUR_MS;
 
 export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowMs: number): boolean {
 	return nowMs - seen_at_ms > SILENT_AFTER_MS;
+}
+
+/**
+ * Returns true if another process of the same role started on the same machine after the last report of this one, as a
+ * supervisor does after a crash. A process that still runs disproves it with its next report.
+ */
+export function isReplaced(record: ProcessRecord, all: readonly ProcessRecord[]): boolean {
+	return all.some(
+		({ instance, host, role, started_at_ms: startedAtMs }) =>
+			instance !== record.instance &&
+			host === record.host &&
+			role === record.role &&
+			startedAtMs >= record.seen_at_ms,
+	);
 }
 
 /** Adds up the figures of all running engines, or returns null if there is none. */

@@ -30,9 +30,11 @@ const WORKER: ProcessRecord = {
 	mail_error: null,
 };
 const WEB: ProcessRecord = { ...WORKER, instance: "1a1b2c3d", role: "web", in_hand: null };
+const STARTED_ANEW: ProcessRecord = { ...WORKER, started_at_ms: ago(29) };
 const SOUND: WatchedState = {
 	...SOUND_STATE,
 	nowMs: NOW_MS,
+	processesAtMs: NOW_MS,
 	schema: { version: 1, known: 1 },
 	processes: [WORKER, WEB],
 	disk: { freeBytes: 50, sizeBytes: 100 },
@@ -67,6 +69,50 @@ describe("what staff are warned of", () => {
 			"two versions, one of them silent",
 			{ processes: [WORKER, { ...WEB, version: "1.1.0", seen_at_ms: 0 }] },
 			["process_silent"],
+		],
+		[
+			"a silent process that its supervisor has started again",
+			{
+				processes: [{ ...WORKER, instance: "9f", seen_at_ms: ago(30), started_at_ms: ago(90) }, STARTED_ANEW],
+			},
+			[],
+		],
+		[
+			"a silent process and a new one on another machine",
+			{ processes: [{ ...WORKER, host: "two", seen_at_ms: ago(30) }, STARTED_ANEW] },
+			["process_silent"],
+		],
+		[
+			"a silent process and a new one of another role",
+			{ processes: [{ ...WEB, seen_at_ms: ago(30) }, STARTED_ANEW] },
+			["process_silent"],
+		],
+		[
+			"a process on a SQLite file that was killed and started again ten seconds later",
+			{
+				...settings({ isOnFile: true }),
+				processes: [
+					{ ...WORKER, seen_at_ms: NOW_MS - 30_000 },
+					{ ...WORKER, instance: "9f", started_at_ms: NOW_MS - 20_000 },
+				],
+			},
+			[],
+		],
+		[
+			"a second process on a SQLite file, and the first has reported since it started",
+			{
+				...settings({ isOnFile: true }),
+				processes: [WORKER, { ...WORKER, instance: "9f", started_at_ms: NOW_MS - 20_000 }],
+			},
+			["shared_file"],
+		],
+		[
+			"an outage of the database during which no process could report",
+			{
+				processes: [WORKER, WEB].map((record) => ({ ...record, seen_at_ms: ago(7) })),
+				processesAtMs: ago(7),
+			},
+			[],
 		],
 		[
 			"a callback that has been due for five minutes",
@@ -145,7 +191,7 @@ describe("what staff are warned of", () => {
 });
 
 test("the warning about a silent process says how many callbacks may be sent again, and by which process", () => {
-	const silent = { ...WORKER, instance: "2a1b2c3d", seen_at_ms: 0 };
+	const silent = { ...WORKER, instance: "2a1b2c3d", host: "two", seen_at_ms: 0 };
 	const text = (gone: ProcessRecord, ...others: ProcessRecord[]) =>
 		find({ processes: [gone, ...others] }).at(-1)?.text ?? "";
 	match(

@@ -3,6 +3,7 @@
 
 import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
 import {
+	isReplaced,
 	isSilent,
 	type MailFailure,
 	type ProcessEngine,
@@ -24,6 +25,11 @@ import type { SystemReading } from "../store/queries/system.ts";
 /** The facts that the checks examine. */
 export interface WatchedState extends SystemReading {
 	nowMs: number;
+	/**
+	 * Time at which it is judged which processes are silent. It is the present, except during an outage of the database
+	 * and for a minute after it, because no process can report meanwhile.
+	 */
+	processesAtMs: number;
 	settings: WarningSettings;
 	/** Host under which people open the service, if it is known. */
 	host: string | undefined;
@@ -176,8 +182,8 @@ function describeLate(record: ChoreRecord): Sentence {
 	return { about: name, title: CHORES[name].undone, text: `${since} ${cause}` };
 }
 
-function alive({ processes, nowMs }: WatchedState): ProcessRecord[] {
-	return processes.filter((record) => !isSilent(record, nowMs));
+function alive({ processes, processesAtMs }: WatchedState): ProcessRecord[] {
+	return processes.filter((record) => !isSilent(record, processesAtMs) && !isReplaced(record, processes));
 }
 
 function findNoWorker(state: WatchedState): Found {
@@ -191,14 +197,17 @@ function findNoWorker(state: WatchedState): Found {
 
 function findSilent(state: WatchedState): Found {
 	const isDelivering = alive(state).some(({ in_hand }) => in_hand !== null);
-	const silent = state.processes.filter((record) => isSilent(record, state.nowMs));
+	const { processes, processesAtMs } = state;
+	const silent = processes.filter(
+		(record) => isSilent(record, processesAtMs) && !isReplaced(record, processes),
+	);
 	return silent.map((record) => {
 		const { instance, host, role, seen_at_ms: seenAtMs } = record;
 		const callbacks = record.in_hand === null ? "" : ` ${sayInFlight(record, isDelivering)}`;
 		return {
 			about: instance,
 			title: `A process stopped reporting: ${role} ${instance} on ${host}`,
-			text: `Its last report was at ${isoTime(seenAtMs)}, and it was not stopped cleanly. If it was killed or its machine failed, start it again.${callbacks} If it still runs, check whether it reaches the database. It is listed for an hour after its last report.`,
+			text: `Its last report was at ${isoTime(seenAtMs)}, and it was not stopped cleanly. If it was killed or its machine failed, start it again.${callbacks} If it still runs, check whether it reaches the database. It is listed for an hour after its last report, or until another process of its role starts on that machine.`,
 		};
 	});
 }

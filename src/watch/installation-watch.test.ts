@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { makeInstallation } from "../../test/support/app-deps.ts";
 import { createLog } from "../../test/support/log.ts";
 import type { ChoreRecord } from "../domain/chore.ts";
+import { NO_ENGINE, type ProcessRecord } from "../domain/process.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Arrival, WarningSettings } from "../domain/warning.ts";
 import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
@@ -22,6 +23,17 @@ const OWN: Arrival = {
 	forwardedFor: undefined,
 	forwarded: undefined,
 	forwardedProto: undefined,
+};
+const PROCESS: ProcessRecord = {
+	...NO_ENGINE,
+	instance: "0a1b2c3d",
+	host: "one",
+	role: "all",
+	version: "1.0.0",
+	started_at_ms: 0,
+	seen_at_ms: 0,
+	mail_failed_at_ms: null,
+	mail_error: null,
 };
 const PLAIN: Arrival = { ...OWN, host: "rb.example" };
 const PROXIED: Arrival = { ...OWN, socketAddress: "10.0.0.2", forwardedFor: "203.0.113.9" };
@@ -100,6 +112,34 @@ test("if nothing can be read, the old facts remain and the failure is logged", a
 	await watch.look();
 	deepEqual(watch.warningsFor(OWN), []);
 	equal(log.lines[0]?.message, "the state of the other processes could not be read");
+});
+
+test("an outage of the database makes no process silent, neither during it nor before all have reported again", async () => {
+	let atMs = 0;
+	let isAway = false;
+	let seenAtMs = 0;
+	const readSystem = async (): Promise<SystemReading> => {
+		if (isAway) throw new Error("away");
+		return { ...NOTHING_READ, processes: [{ ...PROCESS, seen_at_ms: seenAtMs }] };
+	};
+	const watch = makeInstallation({ clock: { nowMs: () => atMs }, log: createLog(), readSystem });
+	const shown = async () => {
+		await watch.look();
+		return watch.warningsFor(OWN).map(({ kind }) => kind);
+	};
+	deepEqual(await shown(), []);
+	isAway = true;
+	atMs += HOUR_MS;
+	deepEqual(await shown(), [], "nobody can report");
+	isAway = false;
+	deepEqual(await shown(), [], "it has not reported yet");
+	atMs += 59_000;
+	deepEqual(await shown(), []);
+	seenAtMs = atMs;
+	atMs += 30_000;
+	deepEqual(await shown(), []);
+	atMs += 60_000;
+	deepEqual(await shown(), ["process_silent"], "it has not reported for 90 seconds");
 });
 
 test("a problem that no request revealed for an hour is over", () => {

@@ -3,6 +3,7 @@
 //
 // Only requests of staff are examined, because a shop's people may use their own proxy, or send false headers.
 
+import { SILENT_AFTER_MS } from "../domain/process.ts";
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
 import {
 	type Arrival,
@@ -53,6 +54,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 	/** Problems in the order in which they were last seen. */
 	const remembered = new Map<string, { sighting: Sighting; seenAtMs: number }>();
 	let reading: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
+	const processesAt = createProcessesTime();
 	const logChanges = createWarningLog(log);
 
 	function forgetOld(): void {
@@ -66,6 +68,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		return {
 			...reading,
 			nowMs: clock.nowMs(),
+			processesAtMs: processesAt.ms ?? clock.nowMs(),
 			settings,
 			host: deps.host,
 			sightings: [...remembered.values()].map(({ sighting }) => sighting),
@@ -76,7 +79,9 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 	async function read(): Promise<void> {
 		try {
 			reading = { ...(await deps.readSystem()), disk: await deps.readDisk() };
+			processesAt.noteSuccess(clock.nowMs());
 		} catch (error) {
+			processesAt.noteFailure();
 			log.warn({ err: error }, "the state of the other processes could not be read");
 		}
 	}
@@ -101,6 +106,28 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		async look() {
 			await read();
 			logChanges(findWarnings(state()));
+		},
+	};
+}
+
+/**
+ * Finds the time at which it can be judged which processes are silent: the last reading of a database that has been
+ * reachable for long enough for every process to report. Otherwise all processes would seem silent after an outage.
+ */
+function createProcessesTime() {
+	let ms: number | null = null;
+	let reachableSinceMs: number | null = null;
+	return {
+		get ms(): number | null {
+			return ms;
+		},
+		noteSuccess(nowMs: number): void {
+			// Before the first reading nothing is known about an outage.
+			reachableSinceMs ??= ms === null ? nowMs - SILENT_AFTER_MS : nowMs;
+			if (nowMs - reachableSinceMs >= SILENT_AFTER_MS) ms = nowMs;
+		},
+		noteFailure(): void {
+			reachableSinceMs = null;
 		},
 	};
 }

@@ -8,6 +8,7 @@ import { START_MS } from "./clock.ts";
 export const SOUND_STATE: WatchedState = {
 	...NOTHING_READ,
 	nowMs: START_MS,
+	processesAtMs: START_MS,
 	settings: {
 		publicUrl: "https://ringback.example",
 		trustedProxies: [],
