@@ -36,6 +36,7 @@ export const GUIDE_SAMPLES = [
 	"ops/prometheus/prometheus.yml",
 	"ops/prometheus/ringback.rules.yml",
 	"ops/proxy/Caddyfile",
+	"ops/proxy/haproxy.cfg",
 	"ops/proxy/nginx.conf",
 ] as const;
 

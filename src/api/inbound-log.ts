@@ -5,6 +5,7 @@ import { createBatcher } from "../concurrency/batching.ts";
 import { createRateLimiter, type Rate } from "../concurrency/rate-limit.ts";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
@@ -26,6 +27,8 @@ export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
 /** Shared rate of all calls that name no programme or an unknown one. */
 export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
+
+const DROPPED_LOGGED_EVERY_MS = MINUTE_MS;
 
 export interface InboundCall {
 	kind: InboundKind;
@@ -143,6 +146,16 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 	]);
 	const batcher = createBatcher<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
 	let dropped = 0;
+	let droppedLoggedAtMs = Number.NEGATIVE_INFINITY;
+
+	/** Logs how many refusals were not stored. A flood drops some in every batch, so it is logged once a minute. */
+	function logDropped(): void {
+		const nowMs = clock.monotonicMs();
+		if (dropped === 0 || nowMs - droppedLoggedAtMs < DROPPED_LOGGED_EVERY_MS) return;
+		log.warn({ dropped }, "some refused calls are not in the inbound log, because there were too many");
+		dropped = 0;
+		droppedLoggedAtMs = nowMs;
+	}
 
 	/** Resolves when the row is stored or dropped. The caller is answered in both cases. */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
@@ -155,10 +168,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 
 	/** Stores rows. Never rejects. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
-		if (dropped > 0) {
-			log.warn({ dropped }, "some refused calls are not in the inbound log, because there were too many");
-			dropped = 0;
-		}
+		logDropped();
 		try {
 			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {

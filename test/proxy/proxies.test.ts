@@ -1,10 +1,10 @@
-// The service behind the sample settings for nginx and Caddy. Signed calls verify whatever their path, query and body
+// The service behind the sample settings for nginx, Caddy and HAProxy. Signed calls verify whatever their path, query and body
 // contain, the client's address arrives, streams are not delayed, and bodies have the intended limits.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { request } from "node:https";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -23,6 +23,9 @@ import { CLICK_HOST, PROXIES, type ProxyKind, type RunningProxy } from "./proxy-
 const CALLER = "127.0.0.5";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
 const MEGABYTE = 1024 * 1024;
+
+const MISSING_HAPROXY =
+	"the sample settings for haproxy: there is no haproxy (Debian: apt-get install haproxy).";
 
 /** Paths and queries exactly as on the wire. */
 const TARGETS = [
@@ -163,6 +166,83 @@ for (const kind of PROXIES) {
 	});
 }
 
+/** The settings of the samples for how long an answer may take, and for how long a stream may be idle. */
+const ANSWER_LIMITS = {
+	nginx: "proxy_read_timeout 10s;",
+	haproxy: "timeout server 10s\n",
+} as const;
+const STREAM_LIMITS = {
+	nginx: "proxy_read_timeout 60s;",
+	haproxy: "set-timeout server 60s if { path /v1/events }",
+} as const;
+
+for (const kind of PROXIES) {
+	const { name } = kind;
+	if (name === "caddy") continue;
+	const skip = findProgram(name) === undefined && reportNotRun(describeMissing(kind));
+	test(`behind ${name} a process that does not answer costs its caller ten seconds, and event streams stay open`, {
+		skip,
+	}, async (t) => {
+		const held: ServerResponse[] = [];
+		t.after(() => {
+			for (const answer of held) answer.destroy();
+		});
+		const silent = await startHttpServer(t, (incoming, answer) => {
+			if (incoming.url === "/v1/events")
+				answer.writeHead(200, { "x-accel-buffering": "no" }).write(": open\n\n");
+			if (incoming.url === "/readyz") answer.end();
+			else held.push(answer);
+		});
+		// Ten seconds become one. The sixty seconds of event streams stay.
+		const limit = ANSWER_LIMITS[name];
+		const proxy = await kind.start(t, new URL(silent).host, [
+			[limit, limit.replace("10s", "1s")],
+			[STREAM_LIMITS[name], STREAM_LIMITS[name]],
+		]);
+		const stream = await begin(proxy, { target: "/v1/events" });
+		let isOpen = true;
+		stream.resume().on("close", () => {
+			isOpen = false;
+		});
+		equal((await call(proxy, { target: "/v1/conversions" })).status, 504);
+		equal(isOpen, true);
+		stream.destroy();
+	});
+}
+
+test("HAProxy sends nothing to a process that is not ready, and everything again when it is", {
+	skip: findProgram("haproxy") === undefined && reportNotRun(MISSING_HAPROXY),
+}, async (t) => {
+	const states = [true, true];
+	const [first, second] = await Promise.all(
+		states.map((_, n) =>
+			startHttpServer(t, (incoming, answer) => {
+				const status = incoming.url === "/readyz" && states[n] !== true ? 503 : 200;
+				answer.writeHead(status, { "x-process": String(n) }).end();
+			}),
+		),
+	);
+	const host = (url = "") => new URL(url).host;
+	const haproxy = PROXIES.find(({ name }) => name === "haproxy");
+	const proxy = await haproxy?.start(t, `${host(first)}\n\tserver second ${host(second)}`);
+	if (proxy === undefined) throw new Error("HAProxy is one of the proxies");
+	const answering = async () => {
+		const seen = new Set<unknown>();
+		for (let n = 0; n < 6; n++) {
+			const { status, headers } = await call(proxy, { target: "/" });
+			seen.add(status === 200 ? headers["x-process"] : status);
+		}
+		return [...seen].toSorted().join(" ");
+	};
+	await until(async () => (await answering()) === "0 1");
+	states[0] = false;
+	await until(async () => (await answering()) === "1");
+	states[1] = false;
+	await until(async () => (await answering()) === "503");
+	states[0] = true;
+	await until(async () => (await answering()) === "0");
+});
+
 /** Client address as the service sees it. */
 function addresses(): unknown[] {
 	const requests = opened.log.lines.filter(({ message }) => message === "request");
@@ -292,7 +372,8 @@ async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
 	const begun: (string | undefined)[] = [];
 	const url = await startHttpServer(t, async (incoming, answer) => {
-		begun.push(incoming.url);
+		// HAProxy asks it whether it is ready.
+		if (incoming.url !== "/readyz") begun.push(incoming.url);
 		const digest = createHash("sha256");
 		for await (const chunk of incoming) digest.update(chunk);
 		seen.push({ method: incoming.method, target: incoming.url, sha256: digest.digest("hex") });

@@ -24,11 +24,14 @@ export interface RunningProxy {
 }
 
 export interface ProxyKind {
-	name: "nginx" | "caddy";
+	name: "nginx" | "caddy" | "haproxy";
 	/** Name of the Debian package. */
 	packageName: string;
-	start(t: TestContext, upstream: string): Promise<RunningProxy>;
+	/** Starts the proxy in front of this address. `changes` are made to the sample before. */
+	start(t: TestContext, upstream: string, changes?: Changes): Promise<RunningProxy>;
 }
+
+type Changes = readonly (readonly [from: string, to: string])[];
 
 /** Host name besides the proxy's address, as in the guide's section "A host for partners' links". */
 export const CLICK_HOST = "localhost";
@@ -39,9 +42,10 @@ const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 export const PROXIES: readonly ProxyKind[] = [
 	{ name: "nginx", packageName: "nginx-light", start: startNginx },
 	{ name: "caddy", packageName: "caddy", start: startCaddy },
+	{ name: "haproxy", packageName: "haproxy", start: startHaproxy },
 ];
 
-async function startNginx(t: TestContext, upstream: string): Promise<RunningProxy> {
+async function startNginx(t: TestContext, upstream: string, changes: Changes = []): Promise<RunningProxy> {
 	const folder = makeFolder(t);
 	const [tls, plain] = [await freePort(), await freePort()];
 	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", CLICK_HOST] });
@@ -56,6 +60,7 @@ async function startNginx(t: TestContext, upstream: string): Promise<RunningProx
 		["listen 443 ssl http2;", `listen 127.0.0.1:${tls} ssl http2;`],
 		["/etc/letsencrypt/live/network.example/fullchain.pem", put("certificate.pem", certPem)],
 		["/etc/letsencrypt/live/network.example/privkey.pem", put("key.pem", keyPem)],
+		...changes,
 	]);
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
 		(name) => `${name}_temp_path ${join(folder, name)};`,
@@ -72,6 +77,26 @@ async function startNginx(t: TestContext, upstream: string): Promise<RunningProx
 	const program = expectProgram("nginx");
 	const args = ["-p", folder, "-e", "stderr", "-c", put("nginx.conf", settings.join("\n"))];
 	await untilListening(start(t, folder, [program, ...args]), tls);
+	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem };
+}
+
+async function startHaproxy(t: TestContext, upstream: string, changes: Changes = []): Promise<RunningProxy> {
+	const folder = makeFolder(t);
+	const [tls, plain] = [await freePort(), await freePort()];
+	const { caPem, certPem, keyPem } = await makeCertificates({ names: ["127.0.0.1", CLICK_HOST] });
+	const certificate = join(folder, "certificate.pem");
+	writeFileSync(certificate, `${certPem}\n${keyPem}`);
+	const sample = replaceAll(readFileSync(join(SAMPLES, "haproxy.cfg"), "utf8"), [
+		["\tuser haproxy\n\tgroup haproxy\n", ""],
+		["bind :80\n", `bind 127.0.0.1:${plain}\n`],
+		["bind :443 ", `bind 127.0.0.1:${tls} `],
+		["/etc/haproxy/network.example.pem", certificate],
+		["server first 127.0.0.1:8080", `server first ${upstream}`],
+		...changes,
+	]);
+	const settings = join(folder, "haproxy.cfg");
+	writeFileSync(settings, sample);
+	await untilListening(start(t, folder, [expectProgram("haproxy"), "-db", "-f", settings]), tls);
 	return { url: `https://127.0.0.1:${tls}`, plainUrl: `http://127.0.0.1:${plain}`, caPem };
 }
 
@@ -148,7 +173,7 @@ async function speaksTls(port: number): Promise<boolean> {
 	return speaks;
 }
 
-function replaceAll(text: string, changes: readonly (readonly [from: string, to: string])[]): string {
+function replaceAll(text: string, changes: Changes): string {
 	return changes.reduce((changed, [from, to]) => {
 		if (!changed.includes(from)) throw new Error(`the sample has no "${from}" any more`);
 		return changed.replaceAll(from, to);

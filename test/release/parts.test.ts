@@ -159,6 +159,18 @@ describe("the SBOM", () => {
 	}
 });
 
+test("every unit starts the service again for as long as it takes, and not too quickly", () => {
+	const inGuide = GUIDE_BLOCKS.filter(({ text }) => text.includes("[Service]")).map(({ text }) => text);
+	const units = [readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8"), ...inGuide];
+	deepEqual(units.length, 2);
+	for (const unit of units) {
+		const [, beforeService = ""] = /^\[Unit\]$([\s\S]*)^\[Service\]$/m.exec(unit) ?? [];
+		// systemd ignores the limit in any other section.
+		match(beforeService, /^StartLimitIntervalSec=0$/m);
+		match(unit, /^Restart=always\nRestartSec=[1-9]\d*$/m);
+	}
+});
+
 test("systemd waits for the longest possible drain and for what is in flight then", () => {
 	const unit = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
 	const [, seconds = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
