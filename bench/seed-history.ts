@@ -76,17 +76,14 @@ function deliveriesOf(
 ): Sql[] {
 	const isFailed = sql`i % 100 = 50`;
 	const httpStatus = sql`case when ${isFailed} then 404 else 204 end`;
-	const verdict = sql`case when ${isFailed} then 'refused' else 'delivered' end`;
 	return [
-		sql`insert into events (id, programme_id, receiver_id, conversion_id, name, body)
-			${numbers} select ${id}, ${programme}, ${programme}, i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))} from n`,
-		sql`insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, last_verdict,
-				last_http_status, created_at_ms, last_attempt_at_ms, finished_at_ms, failed_at_ms)
+		sql`insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
 			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${programme}, ${programme},
-				case when ${isFailed} then 'failed' else 'delivered' end, 1, 1, ${verdict}, ${httpStatus},
-				${at}, ${at}, ${at}, case when ${isFailed} then ${at} else null end from n`,
+				i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))}, ${at} from n`,
+		sql`insert into undelivered (id, receiver_id, state, run, ended_at_ms)
+			${numbers} select ${id}, ${programme}, 'failed', 1, ${at} from n where ${isFailed}`,
 		sql`insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms, answer_ms)
-			${numbers} select ${id}, 1, ${programme}, 1, ${verdict}, ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
+			${numbers} select ${id}, 1, ${programme}, 1, 'answered', ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
 	];
 }
 

@@ -11,6 +11,7 @@ import {
 	retried,
 } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
+import { failDeliveries } from "../../test/support/undelivered.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import { claimNoticeMail } from "../store/queries/notices.ts";
@@ -248,8 +249,7 @@ test("failed callbacks of a test conversion cause no notice and are set aside, a
 	const { store, programmeId, note, notices } = await setUp(t);
 	const dueAtMs = Array<number>(3).fill(START_MS);
 	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, await programmeOf(store), ...dueAtMs);
-	const failure = { state: "failed", failed_at_ms: START_MS } as const;
-	await store.db.updateTable("deliveries").set(failure).where("id", "in", [id, real]).execute();
+	await failDeliveries(store.db, START_MS, [id, real]);
 	const eventBody = '{"orderId":"\\"test\\":true","test":true}';
 	const ofTest = dueDelivery({ programmeId, id, eventBody });
 	const { failing, hasNews } = await note([failed(ofTest), ...Array(6).fill(retried(ofTest, START_MS + 1))]);

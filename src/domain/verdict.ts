@@ -26,16 +26,21 @@ export function isSuccess(status: number): boolean {
 }
 
 export function judgeOutcome(outcome: Outcome): Verdict {
-	switch (outcome.kind) {
+	return judgeResult(outcome.kind, outcome.kind === "answered" ? outcome.status : null);
+}
+
+/** Judges an attempt as it is stored. `status` is null if there was no answer. */
+export function judgeResult(result: Outcome["kind"], status: number | null): Verdict {
+	switch (result) {
 		case "answered":
-			return judgeStatus(outcome.status);
+			return judgeStatus(status ?? 0);
 		case "timeout":
 		case "network-error":
 			return "retry";
 		case "forbidden-address":
 			return "forbidden address";
 		default:
-			return outcome satisfies never;
+			return result satisfies never;
 	}
 }
 

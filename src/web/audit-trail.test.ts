@@ -5,6 +5,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
+import { failDeliveries } from "../../test/support/undelivered.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
@@ -216,7 +217,7 @@ async function walkIntegration(
 	site.moveClock(1_000);
 	// Makes the failed test look like a failed sale, because tests are set aside from the start and not resent
 	// with all.
-	const putBack = () => site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
+	const putBack = () => site.store.db.updateTable("undelivered").set({ set_aside: null }).execute();
 	await putBack();
 	await at("/resend-failed");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
@@ -236,8 +237,7 @@ async function walkIntegration(
 	await send(`${one}/resend`, browser, `${own}/resend`, { delivery: `${delivery.public_id}.3.4` });
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	await at("/resend", { delivery: `${delivery.public_id}.4.5` });
-	const failed = { state: "failed", failed_at_ms: 1, set_aside: null } as const;
-	await site.store.db.updateTable("deliveries").set(failed).execute();
+	await failDeliveries(site.store.db, 1);
 	const aside = "/overview/set-aside";
 	await send(`/programmes/:programmeId${aside}`, browser, `/programmes/${programme.public_id}${aside}`, {
 		until: "1",

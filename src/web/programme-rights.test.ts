@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { failDeliveries } from "../../test/support/undelivered.ts";
 import { grants, PROGRAMME_ROLES, type Right, type Standing } from "../domain/roles.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { invitePerson } from "../people/invitations.ts";
@@ -97,8 +98,9 @@ test("no page offers what its reader may not do, and offers all that they may", 
 		const browser = await site.signIn(person);
 		const offers = new Set<string>();
 		// What waits and what has ended have buttons of their own.
+		await site.store.db.deleteFrom("undelivered").execute();
 		for (const state of ["pending", "failed"] as const) {
-			await site.store.db.updateTable("deliveries").set({ state }).execute();
+			if (state === "failed") await failDeliveries(site.store.db, 1);
 			for (const offer of await collectOffers(browser, shop, standing)) offers.add(offer);
 		}
 		offered.set(standing, offers);

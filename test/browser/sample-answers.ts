@@ -10,6 +10,7 @@ import { addCallbackCounts } from "../../src/store/queries/delivery-health.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
+import { failDeliveries } from "../support/undelivered.ts";
 
 export interface History {
 	store: Store;
@@ -43,18 +44,17 @@ interface Owed {
 export async function settleDeliveries(history: History, chance: SeededRandom): Promise<void> {
 	const { store, programme } = history;
 	const owed: Owed[] = await store.db
-		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
+		.selectFrom("events")
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
 		.select([
-			"deliveries.id",
-			"deliveries.created_at_ms as createdAtMs",
+			"events.id",
+			"events.created_at_ms as createdAtMs",
 			"events.body",
 			"conversions.order_id as orderId",
 			"conversions.test",
 		])
-		.where("deliveries.programme_id", "=", programme.id)
-		.orderBy("deliveries.id")
+		.where("events.programme_id", "=", programme.id)
+		.orderBy("events.id")
 		.execute();
 	const { endpoint_id } = await store.db
 		.selectFrom("programmes")
@@ -127,21 +127,7 @@ async function writeAnswers(
 		startedAtMs = endedAtMs + (RETRY_DELAYS_MS[index] ?? DAY_MS);
 	}
 	const state = verdict === "delivered" ? "delivered" : verdict === "retry" ? "pending" : "failed";
-	const received = outcomes.slice(0, written).findLast(({ kind }) => kind === "answered");
-	const lastStatus = received?.kind === "answered" ? received.status : null;
-	await trx
-		.updateTable("deliveries")
-		.set({
-			state,
-			attempts: written,
-			last_verdict: verdict,
-			last_http_status: lastStatus,
-			last_attempt_at_ms: endedAtMs,
-			finished_at_ms: state === "pending" ? null : endedAtMs,
-			failed_at_ms: state === "failed" ? endedAtMs : null,
-		})
-		.where("id", "=", delivery.id)
-		.execute();
+	if (state === "failed") await failDeliveries(trx, endedAtMs, [delivery.id]);
 	if (state === "pending") {
 		const change = { due_at_ms: Math.max(startedAtMs, endMs + 40_000), counted: written, seq: written };
 		await trx.updateTable("queue").set(change).where("id", "=", delivery.id).execute();

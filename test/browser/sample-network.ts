@@ -19,6 +19,7 @@ import { setLandingHosts, setPartnership, setProgramme, setUrl } from "../suppor
 import { newNotice } from "../support/notices.ts";
 import { addCredit, addDeliveries } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
+import { failDeliveries } from "../support/undelivered.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork, PASSWORD } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";
@@ -352,9 +353,7 @@ async function breakShop({ store, clock }: Service, name: string): Promise<strin
 		inAnHour,
 		inAnHour,
 	);
-	const failed = { state: "failed", attempts: 7, finished_at_ms: nowMs, failed_at_ms: nowMs } as const;
-	await store.db.updateTable("deliveries").set(failed).where("id", "=", lost).execute();
-	await store.db.deleteFrom("queue").where("id", "=", lost).execute();
+	await failDeliveries(store.db, nowMs, [lost]);
 	const notice = newNotice(id, {
 		opened_at_ms: nowMs - DAY_MS,
 		told_at_ms: nowMs - DAY_MS,

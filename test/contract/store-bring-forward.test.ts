@@ -28,6 +28,7 @@ import { readAll, settle, takeOne } from "../support/queue-rows.ts";
 import { addDeliveries, addDelivery, addProgramme, failed, retried } from "../support/rows.ts";
 import { expectValue } from "../support/shop-account.ts";
 import { addPerson, signInAs } from "../support/signed-in.ts";
+import { failDeliveries } from "../support/undelivered.ts";
 import { until } from "../support/until.ts";
 
 const NOW_MS = START_MS + 5_000;
@@ -127,8 +128,8 @@ eachDatabase("sending now", (database) => {
 		await addPending(store, programme, 1_100);
 		const due = await addDelivery(store, programme, NOW_MS);
 		const tried = await addWaiting(store, programme);
-		const tryingAtMs = { last_attempt_at_ms: NOW_MS + 1 };
-		await store.db.updateTable("deliveries").set(tryingAtMs).where("id", "=", tried).execute();
+		const triedAtMs = { started_at_ms: NOW_MS + 1 };
+		await store.db.updateTable("attempts").set(triedAtMs).where("delivery_id", "=", tried).execute();
 		const deps = { store, clock: createClock(NOW_MS) };
 		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 1_100);
 		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
@@ -290,15 +291,20 @@ function slowClock(): Clock {
 
 /** Marks all pending deliveries of the programme as failed. */
 async function failAll({ db }: Store, { id }: Programme): Promise<void> {
-	const ended = { state: "failed", failed_at_ms: START_MS, finished_at_ms: START_MS } as const;
-	const pending = db.updateTable("deliveries").where("receiver_id", "=", id).where("state", "=", "pending");
-	await pending.set(ended).execute();
-	await db.deleteFrom("queue").where("receiver_id", "=", id).execute();
+	const pending = await db.selectFrom("queue").select("id").where("receiver_id", "=", id).execute();
+	await db.transaction().execute((trx) =>
+		failDeliveries(
+			trx,
+			START_MS,
+			pending.map((row) => row.id),
+		),
+	);
 }
 
 async function clear({ db }: Store, { id }: Programme): Promise<void> {
 	await db.deleteFrom("queue").where("receiver_id", "=", id).execute();
-	await db.deleteFrom("deliveries").where("receiver_id", "=", id).execute();
+	await db.deleteFrom("undelivered").where("receiver_id", "=", id).execute();
+	await db.deleteFrom("events").where("receiver_id", "=", id).execute();
 }
 
 /** Adds a delivery that was tried once and is due again a minute later. */

@@ -128,8 +128,8 @@ async function fillQueue({ db }: Store): Promise<void> {
 	for (const insert of [
 		sql`insert into programmes (id, public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels,
 			parked_days, created_at_ms) ${numbers} select i, 'prg_' || i, 'Shop', 'EUR', '1', '1', 30, 1, 30, 0 from n`,
-		sql`insert into events (id, programme_id, receiver_id, conversion_id, name, body)
-			${numbers} select i, i, i, i, 'conversion.recorded', '{}' from n`,
+		sql`insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
+			${numbers} select i, 'dlv_' || i, i, i, i, 'conversion.recorded', '{}', 0 from n`,
 		sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			${numbers} select i, i, ${dueAtMs}, 0, 1, 0, 0 from n`,
 	])

@@ -139,7 +139,7 @@ for (const kind of DATABASE_KINDS) {
 		test("an older program works on a newer schema that only added to its tables", async () => {
 			await using database = await openEmpty();
 			const { store } = database;
-			const added = ["attempts", "queue", "deliveries"].map(
+			const added = ["attempts", "queue", "events"].map(
 				(table) => `alter table ${table} add column extra text`,
 			);
 			await store.migrate(START_MS, { migrations: [...WITH_MADE_UP, future(false, added)] });

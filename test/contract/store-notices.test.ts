@@ -24,6 +24,7 @@ import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts, newNotice } from "../support/notices.ts";
 import { addDeliveries, addProgramme, newId } from "../support/rows.ts";
+import { failDeliveries } from "../support/undelivered.ts";
 
 eachDatabase("notices of failing callbacks", (database) => {
 	test("failures are added to one open notice, which keeps its first time and its planned mail", async () => {
@@ -203,9 +204,7 @@ eachDatabase("shops whose callbacks are failing", (database) => {
 		if (!few || !many || !watched || !ended || !removed) throw new Error("five were added");
 		await addDeliveries(store, few, START_MS);
 		const [, failedId = 0] = await addDeliveries(store, many, START_MS, START_MS, START_MS);
-		await store.db.deleteFrom("queue").where("id", "=", failedId).execute();
-		const failed = { state: "failed", failed_at_ms: START_MS } as const;
-		await store.db.updateTable("deliveries").set(failed).where("id", "=", failedId).execute();
+		await failDeliveries(store.db, START_MS, [failedId]);
 		await store.db
 			.insertInto("notices")
 			.values([

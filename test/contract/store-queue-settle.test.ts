@@ -1,6 +1,6 @@
 // Results of attempts on both databases: what each result stores, and that it is stored once.
 
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { AttemptRecord, DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import { START_MS } from "../support/clock.ts";
@@ -34,11 +34,11 @@ eachDatabase("settling", (database) => {
 		deepEqual(await settle(store, delivered(taken)), new Set([id]));
 		const { delivery, queued, attempts } = await readAll(store, id);
 		equal(queued, null);
-		deepEqual(
-			[delivery.state, delivery.attempts, delivery.last_verdict, delivery.last_http_status],
-			["delivered", 1, "delivered", 200],
-		);
-		deepEqual([delivery.last_attempt_at_ms, delivery.finished_at_ms], [START_MS + 10, START_MS + 50]);
+		deepEqual([delivery.state, delivery.attempts, delivery.last_http_status], ["delivered", 1, 200]);
+		// The attempt took 32.5 ms, and the databases round a half differently.
+		const { last_attempt_at_ms, finished_at_ms } = delivery;
+		equal(last_attempt_at_ms, START_MS + 10);
+		ok(finished_at_ms === START_MS + 42 || finished_at_ms === START_MS + 43, `${finished_at_ms}`);
 		deepEqual(attempts, [
 			{
 				delivery_id: id,
@@ -69,7 +69,7 @@ eachDatabase("settling", (database) => {
 		await settle(store, retried(await takeOne(store, programme.id, START_MS), RETRY_AT_MS));
 		const { delivery, queued, attempts } = await readAll(store, id);
 		deepEqual([delivery.state, delivery.attempts, delivery.finished_at_ms], ["pending", 1, null]);
-		deepEqual([delivery.last_verdict, delivery.last_http_status], ["retry", 503]);
+		equal(delivery.last_http_status, 503);
 		deepEqual([queued?.due_at_ms, queued?.counted, queued?.seq], [RETRY_AT_MS, 1, 1]);
 		equal(attempts.length, 1);
 		deepEqual(await takeDue(store, programme.id, 1, RETRY_AT_MS - 1), []);

@@ -52,7 +52,7 @@ describe("windows that end, on PostgreSQL", () => {
 	/** Fills the table. Its statistics are from a time when only five conversions were open. */
 	async function fill(status: Status): Promise<void> {
 		const { db } = store;
-		await sql`truncate conversions, moves, events, deliveries, queue`.execute(db);
+		await sql`truncate conversions, moves, events, queue`.execute(db);
 		const { id } = await addProgramme(store);
 		await copyConversions(db, id, "REJECTED", FINISHED_ROWS);
 		await copyConversions(db, id, status, 5);

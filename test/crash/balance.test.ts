@@ -19,7 +19,7 @@ type Draft = ReturnType<typeof makeSoundRound>;
 /** An approved order, whose first event was hit by a kill and whose second is pending, and a parked order. */
 function makeSoundRound() {
 	const recorded = makeDelivery("cnv_a conversion.recorded", [attempt(1, 204, "n2")]);
-	Object.assign(recorded, { state: "delivered", last_verdict: "delivered", finished_at_ms: 900_000 });
+	Object.assign(recorded, { state: "delivered", finished_at_ms: 900_000 });
 	const approved = makeDelivery("cnv_a conversion.approved", [attempt(1, 503, "n3")]);
 	approved.queued = makeQueued(1);
 	const order = {
@@ -61,7 +61,8 @@ function makeSoundRound() {
 function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
 	return {
 		...{ id: 1, public_id: "dlv_1", programme_id: 1, receiver_id: 1, state: "pending", run: 1, key, log },
-		...{ attempts: log.length, last_verdict: "retry", created_at_ms: 0, queued: null },
+		...{ conversion_id: 1, name: "conversion.recorded" },
+		...{ attempts: log.length, created_at_ms: 0, queued: null, undelivered: null, due_at_ms: null },
 		last_http_status: log.at(-1)?.http_status ?? null,
 		...{
 			last_attempt_at_ms: log.at(-1)?.started_at_ms ?? null,
@@ -186,7 +187,7 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 	"a delivery is pending and was never tried": [
 		({ approved, arrivals }) => [
 			relog(approved),
-			set(approved, { last_verdict: null, last_attempt_at_ms: null }),
+			set(approved, { last_attempt_at_ms: null }),
 			arrivals.pop(),
 		],
 		/nothing was tried/,

@@ -5,7 +5,7 @@ import type { Selectable } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import type { Db } from "../../src/store/schema/tables.ts";
-import type { AttemptsTable, DeliveriesTable, QueueTable } from "../../src/store/tables/deliveries.ts";
+import type { AttemptsTable, DeliveriesView, QueueTable, UndeliveredTable } from "../../src/store/tables/deliveries.ts";
 
 export interface ConversionEntry {
 	orderId: string;
@@ -16,13 +16,14 @@ export interface ConversionEntry {
 	events: readonly string[];
 }
 
-export interface DeliveryEntry extends Selectable<DeliveriesTable> {
+export interface DeliveryEntry extends Selectable<DeliveriesView> {
 	/** The conversion's ID and the event's name, on which a receiver deduplicates. */
 	key: string;
 	/**
 	 * The queue row with the engine that owns the programme's slot, which alone may send it. Null if there is no row.
 	 */
 	queued: (Selectable<QueueTable> & { owner: number | null }) | null;
+	undelivered: Selectable<UndeliveredTable> | null;
 	/** Attempts in the order of their numbers. */
 	log: readonly Selectable<AttemptsTable>[];
 }
@@ -47,6 +48,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const events = await trx.selectFrom("events").selectAll().orderBy("id").execute();
 	const deliveries = await trx.selectFrom("deliveries").selectAll().orderBy("id").execute();
 	const queue = await trx.selectFrom("queue").selectAll().execute();
+	const undelivered = await trx.selectFrom("undelivered").selectAll().execute();
 	const attempts = await trx.selectFrom("attempts").selectAll().orderBy("seq").execute();
 	const slots = await trx.selectFrom("slots").selectAll().execute();
 	const engines = (await trx.selectFrom("engines").select("id").execute()).map(({ id }) => id);
@@ -57,6 +59,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const eventsOf = Map.groupBy(events, (event) => event.conversion_id);
 	const attemptsOf = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
 	const queueOf = new Map(queue.map((row) => [row.id, row]));
+	const undeliveredOf = new Map(undelivered.map((row) => [row.id, row]));
 	const publicIdOf = new Map(conversions.map((row) => [row.id, row.public_id]));
 	const eventOf = new Map(events.map((row) => [row.id, row]));
 	const ownerOf = new Map(slots.map(({ slot, engine_id }) => [slot, engine_id]));
@@ -78,6 +81,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 				key: `${publicIdOf.get(event?.conversion_id ?? -1)} ${event?.name}`,
 				queued:
 					queued === undefined ? null : { ...queued, owner: ownerOf.get(slotOf(queued.receiver_id)) ?? null },
+				undelivered: undeliveredOf.get(row.id) ?? null,
 				log: attemptsOf.get(row.id) ?? [],
 			};
 		}),

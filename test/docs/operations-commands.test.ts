@@ -182,7 +182,9 @@ test("the documented commands take, check, restore and list a backup, and callba
 	using database = new DatabaseSync(databasePath);
 	const failedAtMs = Date.parse("2026-03-01T13:00:00Z");
 	database.exec(
-		`delete from queue; update deliveries set state = 'failed', failed_at_ms = ${failedAtMs}, finished_at_ms = ${failedAtMs}`,
+		`insert into undelivered (id, receiver_id, state, run, ended_at_ms)
+			select id, receiver_id, 'failed', run, ${failedAtMs} from queue;
+		delete from queue`,
 	);
 	const resent = await runInShell(blockToRun("resend"), { folder, settings });
 	match(

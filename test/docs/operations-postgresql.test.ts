@@ -59,7 +59,7 @@ test("the documented dump and base backup restore the pending callbacks", async 
 		await addOwed(url, shop);
 		const target = await ask(url, "select clock_timestamp()::text");
 		await addOwed(url, shop);
-		await ask(url, "drop table deliveries cascade");
+		await ask(url, "drop table events cascade");
 		await server.restart("fast", async () => {
 			await runInShell(goBack, { ...asServer, settings: { PGDATA: server.dataFolder, TARGET: target } });
 		});

@@ -45,7 +45,15 @@ eachDatabase("retention", (database) => {
 
 	beforeEach(async () => {
 		const { db } = database.store;
-		for (const table of ["queue", "attempts", "deliveries", "events", "nonces", "inbound_calls", "notices"]) {
+		for (const table of [
+			"queue",
+			"attempts",
+			"undelivered",
+			"events",
+			"nonces",
+			"inbound_calls",
+			"notices",
+		]) {
 			await db.deleteFrom(table as keyof Schema).execute();
 		}
 		programme = await addProgramme(database.store);
@@ -58,12 +66,6 @@ eachDatabase("retention", (database) => {
 		await store.transact((trx) => store.writes.insertOwedEvents(trx, owed, madeAtMs));
 		const made = store.db.selectFrom("deliveries").select("id").where("attempts", "=", 0);
 		const ids = (await made.orderBy("id").execute()).map(({ id }) => id);
-		const state = finishedAtMs === null ? {} : { state: "delivered" as const, finished_at_ms: finishedAtMs };
-		await store.db
-			.updateTable("deliveries")
-			.set({ attempts: 2, ...state })
-			.where("attempts", "=", 0)
-			.execute();
 		const attempts = ids.flatMap((delivery_id) =>
 			[1, 2].map((seq) => ({
 				delivery_id,
@@ -71,7 +73,8 @@ eachDatabase("retention", (database) => {
 				programme_id: programme.id,
 				run: 1,
 				result: "answered" as const,
-				started_at_ms: madeAtMs,
+				started_at_ms: finishedAtMs ?? madeAtMs,
+				took_ms: 0,
 			})),
 		);
 		for (let start = 0; start < attempts.length; start += BATCH_ROWS) {

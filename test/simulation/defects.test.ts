@@ -16,8 +16,8 @@ const SEEDS = 100;
 const SAMPLE = 3;
 const isEvery = isLong || process.env["RINGBACK_DEFECTS"] === "all";
 
-test("each promise has exactly one planted defect", () => {
-	deepEqual(DEFECTS.map(({ promise }) => promise).sort(), PROMISES.toSorted());
+test("each promise has a planted defect", () => {
+	deepEqual([...new Set(DEFECTS.map(({ promise }) => promise))].sort(), PROMISES.toSorted());
 });
 
 suite("the simulation notices a planted defect", { concurrency: 2 }, () => {

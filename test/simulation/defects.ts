@@ -3,6 +3,7 @@
 // type, so the type check fails when that export is renamed or its signature changes.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import type { Queue } from "../../src/store/queries/queue.ts";
 import type { PromiseName } from "../support/broken.ts";
 
 export interface Defect {
@@ -24,6 +25,9 @@ interface DefectSpec<Module, Name extends keyof Module & string>
 	replaces: Name;
 	by: (genuine: Module[Name]) => Module[Name];
 }
+
+/** A due time after the end of every simulated run. */
+const NEVER_MS = 9_000_000_000_000;
 
 export const DEFECTS: readonly Defect[] = [
 	defect({
@@ -71,6 +75,56 @@ export const DEFECTS: readonly Defect[] = [
 				.where("id", "=", programme.id)
 				.execute();
 		},
+	}),
+	defect({
+		name: "a success leaves its row in the queue",
+		promise: "3 a delivery has one end or a due time",
+		seed: 1,
+		module: () => import("../../src/store/sqlite/queue.ts"),
+		replaces: "createSqliteQueue",
+		by: (genuine) => (database) => leaveInQueue(genuine(database), "delivered"),
+	}),
+	defect({
+		name: "a final failure leaves its row in the queue",
+		promise: "3 a delivery has one end or a due time",
+		seed: 11,
+		module: () => import("../../src/store/sqlite/queue.ts"),
+		replaces: "createSqliteQueue",
+		by: (genuine) => (database) => leaveInQueue(genuine(database), "failed"),
+	}),
+	defect({
+		name: "a final failure leaves no undelivered row",
+		promise: "3 a delivery has one end or a due time",
+		seed: 2,
+		module: () => import("../../src/store/sqlite/queue.ts"),
+		replaces: "createSqliteQueue",
+		by: (genuine) => (database) => {
+			const queue = genuine(database);
+			return {
+				...queue,
+				async settle(trx, settlements) {
+					const settled = await queue.settle(trx, settlements);
+					await trx.deleteFrom("undelivered").where("state", "=", "failed").execute();
+					return settled;
+				},
+			};
+		},
+	}),
+	defect({
+		name: "a resend does not start a new run",
+		promise: "4 at most seven attempts, each at its time",
+		seed: 1,
+		module: () => import("../../src/store/queries/deliveries.ts"),
+		replaces: "requeue",
+		by:
+			(genuine) =>
+			async (trx, ...rest) => {
+				const started = await genuine(trx, ...rest);
+				for (const { id, run } of started ?? []) {
+					await trx.updateTable("queue").set({ run }).where("id", "=", id).execute();
+				}
+				return started;
+			},
 	}),
 	defect({
 		name: "a retry comes a minute late",
@@ -237,6 +291,24 @@ function defect<Module, Name extends keyof Module & string>({
 		async plant(put) {
 			const imported = await module();
 			put(by(imported[spec.replaces]));
+		},
+	};
+}
+
+/** Returns the queue with the fault that deliveries which ended in this state stay in it, due after the end of the run. */
+function leaveInQueue(queue: Queue, state: "delivered" | "failed"): Queue {
+	return {
+		...queue,
+		async settle(trx, settlements) {
+			const settled = await queue.settle(trx, settlements);
+			for (const { delivery, ...end } of settlements) {
+				if (end.kind !== "finished" || end.state !== state || !settled.has(delivery.id)) continue;
+				const { id, programmeId, run, counted, seq } = delivery;
+				const tried = { run, counted: counted + 1, seq: seq + 1 };
+				const row = { id, receiver_id: programmeId, due_at_ms: NEVER_MS, endpoint_epoch: 0, ...tried };
+				await trx.insertInto("queue").values(row).execute();
+			}
+			return settled;
 		},
 	};
 }

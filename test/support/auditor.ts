@@ -14,13 +14,14 @@ export interface StoredDelivery {
 	state: string;
 	run: number;
 	attempts: number;
-	last_verdict: string | null;
 	last_http_status: number | null;
 	last_attempt_at_ms: number | null;
 	finished_at_ms: number | null;
 	failed_at_ms: number | null;
 	/** The row in the queue, or null if there is none. */
 	queued: { run: number; counted: number; seq: number } | null;
+	/** The row in `undelivered`, or null if there is none. */
+	undelivered: { run: number } | null;
 }
 
 export interface StoredAttempt {
@@ -71,7 +72,7 @@ export function tellDelivery(
  */
 export function auditNumbers(
 	what: string,
-	{ state, run, attempts, queued }: StoredDelivery,
+	{ state, run, attempts, queued, undelivered }: StoredDelivery,
 	log: readonly StoredAttempt[],
 ): void {
 	const isNumbered = log.every(({ seq }, index) => seq === index + 1) && log.length === attempts;
@@ -80,6 +81,12 @@ export function auditNumbers(
 		(queued !== null) === (state === "pending"),
 		ONE_END,
 		() => `${what}: in the queue is what is pending`,
+	);
+	const isUndelivered = state === "failed" || state === "cancelled";
+	demand(
+		(undelivered?.run ?? null) === (isUndelivered ? run : null),
+		ONE_END,
+		() => `${what}: undelivered is what failed or was cancelled, ${JSON.stringify(undelivered)}`,
 	);
 	if (queued === null) return;
 	const numbers = [run, log.filter((row) => row.run === run).length, log.length];
@@ -96,13 +103,11 @@ export function auditShown(what: string, delivery: StoredDelivery, log: readonly
 	const shown = [
 		delivery.last_http_status,
 		delivery.last_attempt_at_ms,
-		delivery.last_verdict === "delivered",
 		log.filter(({ answer }) => answer !== null).map(({ seq }) => seq),
 	];
 	const wanted = [
 		log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
 		last?.started_at_ms ?? null,
-		last !== undefined && meaningOf(last.result, last.http_status) === "well",
 		// The beginning of every answer outside 2xx is stored.
 		log.filter((row) => row.result === "answered" && !isWell(row)).map(({ seq }) => seq),
 	];
@@ -161,10 +166,13 @@ export async function auditStore(
 	deepEqual((await checkLedger({ db })).broken, []);
 	const deliveries = await db.selectFrom("deliveries").selectAll().execute();
 	const queued = new Map((await db.selectFrom("queue").selectAll().execute()).map((row) => [row.id, row]));
+	const ended = await db.selectFrom("undelivered").selectAll().execute();
+	const undelivered = new Map(ended.map((row) => [row.id, row]));
 	const attempts = await db.selectFrom("attempts").selectAll().orderBy("seq").execute();
 	const attemptsOf = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
 	for (const delivery of deliveries) {
-		const stored = { ...delivery, queued: queued.get(delivery.id) ?? null };
+		const { id } = delivery;
+		const stored = { ...delivery, queued: queued.get(id) ?? null, undelivered: undelivered.get(id) ?? null };
 		auditDelivery(delivery.public_id, stored, attemptsOf.get(delivery.id) ?? []);
 	}
 	const byNonce = Map.groupBy(attempts, (attempt) => attempt.nonce);

@@ -54,14 +54,14 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"events",
-		"id, programme_id, receiver_id, conversion_id, name, body",
-		`i, ${PROGRAMME}, ${PROGRAMME}, i, 'conversion.recorded', '{"a body":true}'`,
+		"id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms",
+		`i, 'dlv' || i, ${PROGRAMME}, ${PROGRAMME}, i, 'conversion.recorded', '{"a body":true}', 0`,
 	],
 	[
-		"deliveries",
-		`id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms, finished_at_ms, failed_at_ms`,
-		`i, 'dlv' || i, ${PROGRAMME}, ${PROGRAMME}, case when i % 100 < 2 then 'failed' else 'delivered' end, 1, 1, 0,
-			${SCATTERED}, case when i % 100 < 2 then ${SCATTERED} end`,
+		"undelivered",
+		"id, receiver_id, state, run, ended_at_ms, set_aside",
+		`i, ${PROGRAMME}, case when i % 10 = 5 then 'cancelled' else 'failed' end, 1, ${SCATTERED},
+			case when i % 100 < 2 then null else 1 end`,
 	],
 	[
 		"queue",

@@ -7,20 +7,21 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 
 let lastAdded = 1_000_000;
+/** On SQLite the next event gets the id after the highest one, so some ids are left free for events of the same test. */
+const FREE_IDS = 1_000;
 
-/** Inserts deliveries that are due later, without their events, so that nothing is sent. */
+/** Inserts deliveries that are due later. Their conversions do not exist. */
 export async function addPending(store: Store, { id }: Programme, count: number): Promise<number> {
-	const first = lastAdded + 1;
-	lastAdded += count;
+	const first = lastAdded + FREE_IDS;
+	lastAdded = first + count - 1;
 	const numbers = sql`with recursive made(id) as (
 		select ${sql.lit(first)} union all select id + 1 from made where id < ${sql.lit(lastAdded)})`;
 	const receiver = sql.lit(id);
 	await store.transact(async (trx) => {
-		await sql`insert into deliveries
-			(id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
-			${numbers} select id, 'dlv_' || id, ${receiver}, ${receiver}, 'pending', 1, 0, 0 from made`.execute(
-			trx,
-		);
+		await sql`insert into events
+			(id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
+			${numbers} select id, 'dlv_' || id, ${receiver}, ${receiver}, id, 'conversion.recorded', '{}', 0
+				from made`.execute(trx);
 		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			${numbers} select id, ${receiver}, ${sql.lit(START_MS + 60_000)} + id % 1000, 0, 1, 0, 0 from made`.execute(
 			trx,
@@ -29,10 +30,12 @@ export async function addPending(store: Store, { id }: Programme, count: number)
 	return count;
 }
 
-/** Demands that a delivery is pending exactly if it is in the queue. */
+/** Demands that no delivery of the programme is both pending and undelivered, or neither without a success. */
 export async function demandNoLimbo(store: Store, { id }: Programme): Promise<void> {
-	const { rows } = await sql`select d.id, d.state, q.id as queued from deliveries d
-		left join queue q on q.id = d.id
-		where d.receiver_id = ${id} and (d.state = 'pending') <> (q.id is not null)`.execute(store.db);
+	const { rows } = await sql`select e.id from events e
+		left join queue q on q.id = e.id left join undelivered u on u.id = e.id
+		where e.receiver_id = ${id} and case when q.id is null and u.id is null
+			then not exists (select 1 from attempts a where a.delivery_id = e.id and a.http_status between 200 and 299)
+			else q.id is not null and u.id is not null end`.execute(store.db);
 	deepEqual(rows, []);
 }

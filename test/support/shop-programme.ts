@@ -1,6 +1,7 @@
 // A programme from its shop's point of view. It sends signed reports and decisions, receives callbacks, and reads its
 // deliveries. Where an owner would use the integration page, the page's use case is called.
 
+import { judgeResult, type Verdict } from "../../src/domain/verdict.ts";
 import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
@@ -10,7 +11,7 @@ import { issueKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
 import { findProgramme } from "../../src/store/queries/programmes.ts";
-import type { AttemptsTable, DeliveriesTable } from "../../src/store/tables/deliveries.ts";
+import type { AttemptsTable, DeliveriesView } from "../../src/store/tables/deliveries.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
 import type { MovableClock } from "./clock.ts";
@@ -63,7 +64,11 @@ export interface ApiAnswer {
 	json: ApiJson;
 }
 
-export type DeliveryRow = Selectable<DeliveriesTable> & { name: string; body: string };
+export interface DeliveryRow extends Selectable<DeliveriesView> {
+	body: string;
+	/** The verdict on the newest attempt, as the delivery's page shows it, or null if there was none. */
+	last_verdict: Verdict | null;
+}
 export type AttemptRow = Selectable<AttemptsTable>;
 
 /** Default path of the callbacks. The query is part of what is signed. */
@@ -217,14 +222,19 @@ export class ShopProgramme {
 	}
 
 	async deliveries(): Promise<DeliveryRow[]> {
-		return this.#running.service.store.db
+		const rows = await this.#running.service.store.db
 			.selectFrom("deliveries")
 			.innerJoin("events", "events.id", "deliveries.id")
 			.selectAll("deliveries")
-			.select(["events.name", "events.body"])
+			.select("events.body")
 			.where("deliveries.programme_id", "=", this.id)
 			.orderBy("deliveries.id")
 			.execute();
+		const attempts = await this.attempts();
+		return rows.map((row) => {
+			const last = attempts.findLast(({ delivery_id }) => delivery_id === row.id);
+			return { ...row, last_verdict: last === undefined ? null : judgeResult(last.result, last.http_status) };
+		});
 	}
 
 	async attempts(): Promise<AttemptRow[]> {

@@ -59,11 +59,12 @@ const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where p.id =
 // A result whose delivery is not in the queue as it was read is not in `kept`, so it changes nothing.
 const SETTLE = hotStatement<{ id: number }>(`
 	with result as (
-		select * from unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::text[],
-			$7::bigint[], $8::int[], $9::bigint[], $10::int[], $11::text[], $12::int[], $13::text[], $14::bigint[],
-			$15::float8[], $16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::bigint[], $21::text[],
-			$22::text[], $23::text[])
-			as r(old_due_at_ms, counted, state, due_at_ms, finished_at_ms, verdict, ${ATTEMPT_COLUMNS})
+		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bigint[],
+			$8::bigint[], $9::int[], $10::bigint[], $11::int[], $12::text[], $13::int[], $14::text[], $15::bigint[],
+			$16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::float8[], $21::bigint[], $22::text[],
+			$23::text[], $24::text[])
+			as r(receiver_id, old_due_at_ms, due_at_ms, counted, undelivered_state, ended_run, ended_at_ms,
+				${ATTEMPT_COLUMNS})
 	), taken as (
 		delete from queue q using result r
 			where q.id = r.delivery_id and q.due_at_ms = r.old_due_at_ms and r.due_at_ms is null
@@ -74,28 +75,33 @@ const SETTLE = hotStatement<{ id: number }>(`
 			returning q.id
 	), kept as (
 		select r.* from result r join (select id from taken union all select id from put_back) q on q.id = r.delivery_id
-	), noted as (
-		update deliveries d set state = r.state, attempts = coalesce(r.seq, d.attempts),
-			last_verdict = coalesce(r.verdict, d.last_verdict),
-			last_http_status = coalesce(r.http_status, d.last_http_status),
-			last_attempt_at_ms = coalesce(r.started_at_ms, d.last_attempt_at_ms), finished_at_ms = r.finished_at_ms,
-			failed_at_ms = case r.state when 'failed' then r.finished_at_ms end
-			from kept r where d.id = r.delivery_id
+	), ended as (
+		insert into undelivered (id, receiver_id, state, run, ended_at_ms)
+			select delivery_id, receiver_id, undelivered_state, ended_run, ended_at_ms from kept
+			where undelivered_state is not null
 	), logged as (
 		insert into attempts (${ATTEMPT_COLUMNS}) select ${ATTEMPT_COLUMNS} from kept where seq is not null
 	)
 	select delivery_id as id from kept`);
+
+/** Number of columns that SETTLE takes: seven of the queue and the end, and those of the attempt. */
+const SETTLED_COLUMNS = 7 + ATTEMPT_COLUMNS.split(",").length;
 
 export const POSTGRES_QUEUE: Queue = {
 	...createSlotQueue(() => NOW_MS, sql`for update skip locked`, sql`for update`),
 	async settle(trx, settlements) {
 		if (settlements.length === 0) return new Set();
 		const values = settlements.map((settlement) => {
-			const { delivery } = settlement;
-			const { state, dueAtMs, finishedAtMs, verdict, attempt } = settledValues(settlement);
-			return [delivery.dueAtMs, delivery.counted + 1, state, dueAtMs, finishedAtMs, verdict, ...attempt];
+			const { delivery, endedAtMs } = settlement;
+			const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
+			const ended = [undeliveredState, delivery.run, endedAtMs];
+			const queued = [delivery.programmeId, delivery.dueAtMs, dueAtMs, delivery.counted + 1];
+			return [...queued, ...ended, ...(attempt ?? [delivery.id])];
 		});
-		const columns = (values[0] ?? []).map((_, n) => columnLiteral(values, (row) => row[n] ?? null));
+		// A cancelled delivery has no attempt, so its row ends after the delivery's id.
+		const columns = Array.from({ length: SETTLED_COLUMNS }, (_, n) =>
+			columnLiteral(values, (row) => row[n] ?? null),
+		);
 		return new Set((await SETTLE.run(trx, columns)).map(({ id }) => id));
 	},
 	readFirstDue: (trx, slots) => READ_FIRST_DUE.run(trx, [arrayLiteral(slots)]),

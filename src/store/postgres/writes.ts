@@ -123,13 +123,9 @@ const INSERT_OWED = forSet(
 	>(`with owed (conversion_id, programme_id, endpoint_epoch, delivery_public_id, name, body, now_ms) as materialized (
 			select * from ${listText("list", OWED)}
 		), event as (
-			insert into events (programme_id, receiver_id, conversion_id, name, body)
-				select programme_id, programme_id, conversion_id, name, body from owed
+			insert into events (public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
+				select delivery_public_id, programme_id, programme_id, conversion_id, name, body, now_ms from owed
 				returning id, conversion_id, receiver_id
-		), delivery as (
-			insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
-				select event.id, delivery_public_id, programme_id, receiver_id, 'pending', 1, 0, now_ms
-				from event join owed using (conversion_id)
 		), queued as (
 			insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 				select event.id, receiver_id, now_ms, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)

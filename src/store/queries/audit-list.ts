@@ -123,11 +123,10 @@ export async function readAuditSubjects(
 		.where("public_id", "in", subjectsWith("cnv_"))
 		.execute();
 	const callbacks = await db
-		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
+		.selectFrom("events")
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
-		.select(["deliveries.public_id", "events.name as event", "conversions.order_id as orderId"])
-		.where("deliveries.public_id", "in", subjectsWith("dlv_"))
+		.select(["events.public_id", "events.name as event", "conversions.order_id as orderId"])
+		.where("events.public_id", "in", subjectsWith("dlv_"))
 		.execute();
 	const jobs = await db
 		.selectFrom("jobs")

@@ -109,15 +109,19 @@ async function listWaiting(
 ): Promise<WaitingRow[]> {
 	return db
 		.selectFrom("queue")
-		.innerJoin("deliveries", "deliveries.id", "queue.id")
 		.select(["queue.id", "queue.seq", "queue.due_at_ms as dueAtMs"])
 		.where("queue.receiver_id", "=", receiverId)
 		.where((eb) => eb(eb.refTuple("queue.due_at_ms", "queue.id"), ">", eb.tuple(after.dueAtMs, after.id)))
-		.where((eb) =>
-			eb.or([
-				eb("deliveries.last_attempt_at_ms", "is", null),
-				eb("deliveries.last_attempt_at_ms", "<=", untilMs),
-			]),
+		.where(({ not, exists, selectFrom }) =>
+			not(
+				exists(
+					selectFrom("attempts")
+						.select("attempts.seq")
+						.whereRef("attempts.delivery_id", "=", "queue.id")
+						.whereRef("attempts.seq", "=", "queue.seq")
+						.where("attempts.started_at_ms", ">", untilMs),
+				),
+			),
 		)
 		.orderBy("queue.due_at_ms")
 		.orderBy("queue.id")

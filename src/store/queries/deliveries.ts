@@ -2,11 +2,14 @@
 
 import { type Selectable, sql } from "kysely";
 import type { Clock } from "../../ports.ts";
+import { lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
-import type { DeliveriesTable } from "../tables/deliveries.ts";
-import { BATCH_ROWS, findSendingEpoch, valueList } from "./bring-forward.ts";
+import type { DeliveriesView } from "../tables/deliveries.ts";
+import { BATCH_ROWS, findSendingEpoch } from "./bring-forward.ts";
 
-export type Delivery = Selectable<DeliveriesTable>;
+/** A delivery in the state in which it was read. A resend starts only if it is still in that state. */
+export type Delivery = Pick<Selectable<DeliveriesView>, "id" | "public_id" | "state" | "run" | "attempts">;
+const DELIVERY = ["id", "public_id", "state", "run", "attempts"] as const;
 
 /** Returns those of the deliveries that belong to the programme. */
 export async function findDeliveries(
@@ -17,7 +20,7 @@ export async function findDeliveries(
 	if (publicIds.length === 0) return [];
 	return db
 		.selectFrom("deliveries")
-		.selectAll()
+		.select(DELIVERY)
 		.where("public_id", "in", publicIds)
 		.where("receiver_id", "=", programmeId)
 		.execute();
@@ -29,21 +32,29 @@ export interface FailedSpan {
 	untilMs: number;
 }
 
+/** Selects failed deliveries that were neither resent nor set aside. Uses undelivered_in_sight. */
+function selectFailed(db: Db, { fromMs = 0, untilMs }: FailedSpan) {
+	return db
+		.selectFrom("undelivered")
+		// SQLite uses the index only if the state is part of the statement's text.
+		.where("undelivered.state", "=", sql.lit("failed"))
+		.where("undelivered.set_aside", "is", null)
+		.where("undelivered.ended_at_ms", ">=", fromMs)
+		.where("undelivered.ended_at_ms", "<=", untilMs);
+}
+
 /** Returns failed deliveries that were neither resent nor set aside, the oldest failures first. */
 export async function failedWithin(
 	db: Db,
 	programmeId: number,
-	{ fromMs = 0, untilMs }: FailedSpan,
+	span: FailedSpan,
 	limit: number,
 ): Promise<Delivery[]> {
-	return db
-		.selectFrom("deliveries")
-		.selectAll()
-		.where("receiver_id", "=", programmeId)
-		.where("failed_at_ms", ">=", fromMs)
-		.where("failed_at_ms", "<=", untilMs)
-		.where("set_aside", "is", null)
-		.orderBy("failed_at_ms")
+	return selectFailed(db, span)
+		.innerJoin("deliveries", "deliveries.id", "undelivered.id")
+		.select(DELIVERY.map((column) => `deliveries.${column}` as const))
+		.where("undelivered.receiver_id", "=", programmeId)
+		.orderBy("undelivered.ended_at_ms")
 		.limit(limit)
 		.execute();
 }
@@ -60,25 +71,19 @@ export async function* walkFailed(db: Db, clock: Clock, programmeId: number, spa
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
 
 /** Lists programmes with a Postback URL and failed callbacks in the span, most failures first. May be limited to one. */
-export async function listFailedProgrammes(
-	db: Db,
-	{ fromMs = 0, untilMs }: FailedSpan,
-	programmePublicId: string | undefined,
-) {
-	return db
-		.selectFrom("deliveries")
-		.innerJoin("programmes", "programmes.id", "deliveries.receiver_id")
+export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePublicId: string | undefined) {
+	return selectFailed(db, span)
+		// Always true. It makes SQLite search the index instead of reading it from end to end.
+		.where("undelivered.receiver_id", ">", 0)
+		.innerJoin("programmes", "programmes.id", "undelivered.receiver_id")
 		.select((eb) => [
 			"programmes.id",
 			"programmes.public_id as publicId",
 			"programmes.name",
 			eb.fn.countAll<number>().as("failed"),
-			eb.fn.min<number>("failed_at_ms").as("oldestAtMs"),
-			eb.fn.max<number>("failed_at_ms").as("newestAtMs"),
+			eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
+			eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
 		])
-		.where("failed_at_ms", ">=", fromMs)
-		.where("failed_at_ms", "<=", untilMs)
-		.where("set_aside", "is", null)
 		.where("programmes.endpoint_id", "is not", null)
 		.$if(programmePublicId !== undefined, (query) =>
 			query.where("programmes.public_id", "=", programmePublicId ?? ""),
@@ -93,7 +98,7 @@ export async function listFailedProgrammes(
 export async function setAside(trx: Db, rows: readonly { id: number }[]): Promise<readonly unknown[]> {
 	if (rows.length === 0) return [];
 	const ids = rows.map(({ id }) => id);
-	const failed = trx.updateTable("deliveries").where("id", "in", ids).where("failed_at_ms", "is not", null);
+	const failed = trx.updateTable("undelivered").where("id", "in", ids).where("state", "=", "failed");
 	return failed.set({ set_aside: 1 }).returning("id").execute();
 }
 
@@ -107,20 +112,23 @@ export async function requeue(
 	const epoch = await findSendingEpoch(trx, programmeId);
 	if (epoch === undefined) return null;
 	if (deliveries.length === 0) return [];
-	// The condition on the state makes two people who press the button at once start only one run. The condition on the
-	// ids keeps SQLite from reading the whole table if there are hundreds.
-	const list = deliveries.map(({ id, state, run }) => ({ id, state, run }));
-	const columns = { id: "bigint", state: "text", run: "integer" } as const;
-	const { rows } = await sql<{ id: number }>`with ${valueList("found", columns, list)}
-		update deliveries set state = 'pending', run = deliveries.run + 1, finished_at_ms = null, failed_at_ms = null,
-			set_aside = null
-			from found
-			where deliveries.id = found.id and deliveries.state = found.state and deliveries.run = found.run
-				and deliveries.id in (select id from found)
-			returning deliveries.id`.execute(trx);
-	const ids = new Set(rows.map(({ id }) => id));
-	const started = deliveries.filter(({ id }) => ids.has(id));
+	const ids = deliveries.map(({ id }) => id);
+	// If two people press the button at once, the second one waits here and then finds the delivery in another run. Only
+	// this lock can keep them apart, because a delivered event has no other row.
+	await lockEvents(trx, ids);
+	const present = await trx
+		.selectFrom("deliveries")
+		.select(["id", "state", "run"])
+		.where("id", "in", ids)
+		.execute();
+	const presentOf = new Map(present.map((delivery) => [delivery.id, delivery]));
+	const started = deliveries.filter(({ id, state, run }) => {
+		const now = presentOf.get(id);
+		return now?.state === state && now.run === run && state !== "pending";
+	});
 	if (started.length === 0) return [];
+	const startedIds = started.map(({ id }) => id);
+	await trx.deleteFrom("undelivered").where("id", "in", startedIds).execute();
 	await trx
 		.insertInto("queue")
 		.values(
@@ -136,4 +144,13 @@ export async function requeue(
 		)
 		.execute();
 	return started;
+}
+
+/** Locks the events against a resend or a removal by others until the transaction ends, and returns the ids of those that exist. */
+export async function lockEvents(trx: Db, ids: readonly number[]): Promise<number[]> {
+	const events = await lockRows(
+		trx,
+		trx.selectFrom("events").select("id").where("id", "in", ids).orderBy("id"),
+	);
+	return events.map(({ id }) => id);
 }

@@ -14,10 +14,10 @@ export const MAX_COUNTED_UNDELIVERED = 1_000;
 /** No limit, for messages that state how many are left. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
-/** Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses deliveries_in_sight. */
+/** Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses undelivered_in_sight. */
 export function countFailed(db: Db, programmeId: number, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
-	const failed = sql`select 1 from deliveries
-		where receiver_id = ${programmeId} and failed_at_ms is not null and set_aside is null`;
+	const failed = sql`select 1 from undelivered
+		where receiver_id = ${programmeId} and state = 'failed' and set_aside is null`;
 	return countFew(db, failed, most);
 }
 
@@ -52,7 +52,7 @@ function selectQueued(db: Db, programmeId: number) {
 /** Returns how long the shop took to answer the newest attempts, unsorted and without unanswered ones. */
 export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
 	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
-		from (select id from deliveries where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
+		from (select id from events where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
 		join attempts a on a.delivery_id = d.id
 		where a.result = 'answered' and a.started_at_ms >= ${sinceMs}`.execute(db);
 	return rows.flatMap(({ tookMs }) => tookMs ?? []);
@@ -69,7 +69,7 @@ export async function findOldestPending(db: Db, programmeId: number): Promise<Pe
 	const queued = await selectQueued(db, programmeId).execute();
 	// Ids follow the time of creation.
 	const oldest = await db
-		.selectFrom("deliveries")
+		.selectFrom("events")
 		.select("created_at_ms as createdAtMs")
 		.where("id", "=", Math.min(...queued.map(({ id }) => id), Number.MAX_SAFE_INTEGER))
 		.executeTakeFirst();
@@ -85,7 +85,7 @@ export interface Undelivered {
 	failed: number;
 }
 
-/** Uses queue_by_due and deliveries_in_sight. */
+/** Uses queue_by_due and undelivered_in_sight. */
 export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
 	const waiting = await selectQueued(db, programmeId).execute();
 	return {
@@ -202,8 +202,8 @@ async function readFailing(db: Db): Promise<FailingShop[]> {
 			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,
 			n.last_http_status, n.last_detail,
 			(select count(*) from (select 1 from queue q where q.receiver_id = n.receiver_id limit ${few}) f) as waiting,
-			(select count(*) from (select 1 from deliveries d where d.receiver_id = n.receiver_id
-				and d.failed_at_ms is not null and d.set_aside is null limit ${few}) f) as failed
+			(select count(*) from (select 1 from undelivered u where u.receiver_id = n.receiver_id
+				and u.state = 'failed' and u.set_aside is null limit ${few}) f) as failed
 		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
 			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
 		join programmes p on p.id = n.receiver_id where p.endpoint_id is not null`.execute(db);

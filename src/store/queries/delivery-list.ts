@@ -29,7 +29,7 @@ export interface ListedDelivery extends DeliveryRow {
 /** Number of deliveries that are watched for changes. A page shows fewer. */
 const WATCHED_ROWS = 50;
 
-/** Lists the newest deliveries first. Failed ones are sorted by the time of failure, pending ones by due time. */
+/** Lists the newest deliveries first. Failed and cancelled ones are sorted by the time at which they ended, pending ones by due time. */
 export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
 	const page = await readPage(db, filter);
 	return { ...page, rows: await withLastAttempts(db, page.rows) };
@@ -50,7 +50,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 		const rows = await readOfConversions(db, found.rows);
 		return { ...found, rows: rows.filter(matches) };
 	}
-	const isFiltered = event !== undefined || state === "delivered" || state === "cancelled";
+	const isFiltered = event !== undefined || state === "delivered";
 	const cursorOf = (row: DeliveryRow) => ({ at: sortedBy(row, state), id: row.id });
 	const read = (after: Cursor | undefined, limit: number) => readRows(db, filter, after, limit);
 	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
@@ -78,7 +78,7 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 
 export async function listDeliveriesOfConversion(db: Db, conversionId: number): Promise<ListedDelivery[]> {
 	const rows = await selectDeliveries(db)
-		.where("events.conversion_id", "=", conversionId)
+		.where("deliveries.conversion_id", "=", conversionId)
 		.orderBy("deliveries.id")
 		.execute();
 	return withLastAttempts(db, rows);
@@ -86,16 +86,13 @@ export async function listDeliveriesOfConversion(db: Db, conversionId: number): 
 
 async function withLastAttempts(db: Db, rows: readonly DeliveryRow[]): Promise<ListedDelivery[]> {
 	const tried = rows.filter(({ state, attempts }) => state !== "delivered" && attempts > 0);
-	const last = await listLastAttempts(
-		db,
-		tried.map(({ id }) => id),
-	);
+	const last = await listLastAttempts(db, tried);
 	const lastOf = new Map(last.map((attempt) => [attempt.deliveryId, attempt]));
 	return rows.map((row) => ({ ...row, lastAttempt: lastOf.get(row.id) ?? null }));
 }
 
 function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
-	if (state === "failed") return row.failedAtMs ?? 0;
+	if (state === "failed" || state === "cancelled") return row.finishedAtMs ?? 0;
 	if (state === "pending") return row.dueAtMs ?? 0;
 	return row.id;
 }
@@ -104,9 +101,7 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 function selectDeliveries(db: Db) {
 	return db
 		.selectFrom("deliveries")
-		.innerJoin("events", "events.id", "deliveries.id")
-		.innerJoin("conversions", "conversions.id", "events.conversion_id")
-		.leftJoin("queue", "queue.id", "deliveries.id")
+		.innerJoin("conversions", "conversions.id", "deliveries.conversion_id")
 		.select([
 			"deliveries.id",
 			"deliveries.attempts",
@@ -119,19 +114,21 @@ function selectDeliveries(db: Db) {
 			"deliveries.created_at_ms as createdAtMs",
 			"deliveries.last_attempt_at_ms as lastAttemptAtMs",
 			"deliveries.failed_at_ms as failedAtMs",
+			"deliveries.finished_at_ms as finishedAtMs",
 			"deliveries.set_aside as setAside",
-			"events.name as event",
+			"deliveries.name as event",
 			"conversions.order_id as orderId",
 			"conversions.test",
-			"queue.due_at_ms as dueAtMs",
+			"deliveries.due_at_ms as dueAtMs",
 		]);
 }
 
-/** Uses deliveries_failed for failed deliveries, queue_by_due for pending ones, and deliveries_by_receiver for others. */
+/** Uses queue_by_due for pending deliveries, undelivered_by_receiver for failed and cancelled ones, and events_by_receiver for others. */
 function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
 		return rows
+			.innerJoin("queue", "queue.id", "deliveries.id")
 			.where("queue.receiver_id", "=", programmeId)
 			.where(({ eb, refTuple, tuple }) =>
 				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? -1, after?.id ?? 0)),
@@ -140,17 +137,22 @@ function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor 
 			.orderBy("queue.id")
 			.execute();
 	}
-	const ofProgramme = rows.where("deliveries.receiver_id", "=", programmeId);
-	if (state !== "failed") {
-		return ofProgramme.where("deliveries.id", "<", endId(after)).orderBy("deliveries.id", "desc").execute();
+	if (state === "failed" || state === "cancelled") {
+		const before = after?.at ?? Number.MAX_SAFE_INTEGER;
+		return rows
+			.innerJoin("undelivered", "undelivered.id", "deliveries.id")
+			.where("undelivered.receiver_id", "=", programmeId)
+			.where("undelivered.state", "=", state)
+			.where(({ eb, refTuple, tuple }) =>
+				eb(refTuple("undelivered.ended_at_ms", "undelivered.id"), "<", tuple(before, endId(after))),
+			)
+			.orderBy("undelivered.ended_at_ms", "desc")
+			.orderBy("undelivered.id", "desc")
+			.execute();
 	}
-	const before = after?.at ?? Number.MAX_SAFE_INTEGER;
-	return ofProgramme
-		.where("deliveries.failed_at_ms", "is not", null)
-		.where(({ eb, refTuple, tuple }) =>
-			eb(refTuple("deliveries.failed_at_ms", "deliveries.id"), "<", tuple(before, endId(after))),
-		)
-		.orderBy("deliveries.failed_at_ms", "desc")
+	return rows
+		.where("deliveries.receiver_id", "=", programmeId)
+		.where("deliveries.id", "<", endId(after))
 		.orderBy("deliveries.id", "desc")
 		.execute();
 }
@@ -158,8 +160,8 @@ function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor 
 async function readOfConversions(db: Db, conversions: readonly { id: number }[]): Promise<DeliveryRow[]> {
 	const ids = conversions.map(({ id }) => id);
 	if (ids.length === 0) return [];
-	const ofThem = selectDeliveries(db).where("events.conversion_id", "in", ids);
-	return ofThem.orderBy("events.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
+	const ofThem = selectDeliveries(db).where("deliveries.conversion_id", "in", ids);
+	return ofThem.orderBy("deliveries.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
 // One delivery with its event and all attempts.
@@ -172,12 +174,8 @@ const MAX_SHOWN_ATTEMPTS = 100;
 
 export async function findDeliveryDetail(db: Db, programmeId: number, publicId: string) {
 	return selectDeliveries(db)
-		.select([
-			"deliveries.finished_at_ms as finishedAtMs",
-			"deliveries.last_verdict as lastVerdict",
-			"events.body as eventBody",
-			"conversions.public_id as conversionId",
-		])
+		.innerJoin("events", "events.id", "deliveries.id")
+		.select(["events.body as eventBody", "conversions.public_id as conversionId"])
 		.where("deliveries.public_id", "=", publicId)
 		.where("deliveries.receiver_id", "=", programmeId)
 		.executeTakeFirst();
@@ -203,13 +201,17 @@ export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail
 	result: AttemptResult;
 }
 
-/** Deliveries that have not been tried have no entry. */
-export async function listLastAttempts(db: Db, deliveryIds: readonly number[]): Promise<LastAttempt[]> {
-	if (deliveryIds.length === 0) return [];
-	// Attempts are numbered from one, so the number of attempts is the number of the last one.
+/** `attempts` is the number of the delivery's last attempt. */
+async function listLastAttempts(
+	db: Db,
+	deliveries: readonly Pick<DeliveryRow, "id" | "attempts">[],
+): Promise<LastAttempt[]> {
+	if (deliveries.length === 0) return [];
+	const numbers = deliveries.map(
+		({ id, attempts }) => sql`(cast(${id} as bigint), cast(${attempts} as integer))`,
+	);
 	const { rows } = await sql<LastAttempt>`
-		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail, a.answer
-		from deliveries d join attempts a on a.delivery_id = d.id and a.seq = d.attempts
-		where d.id in (${sql.join(deliveryIds)})`.execute(db);
+		select a.delivery_id as "deliveryId", a.result, a.http_status, a.detail, a.answer from attempts a
+		where (a.delivery_id, a.seq) in (values ${sql.join(numbers)})`.execute(db);
 	return rows;
 }

@@ -45,39 +45,52 @@ const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(
 const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then '${moveRule(move).to}'`).join(" ")} end`;
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${DECIDED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
+/** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
+const NEWEST_SEQ = "(select max(newest.seq) from attempts newest where newest.delivery_id = r.id)";
+const NEWEST_RUN = "(select max(newest.run) from attempts newest where newest.delivery_id = r.id)";
+/** Condition for an attempt `a` that was answered with 2xx. */
+const SUCCEEDED = "(a.http_status is not null and a.http_status between 200 and 299)";
+
 /** Invariants 1 to 3 and 5 of ARCHITECTURE.md, as far as rows can show them. */
 export const LEDGER_RULES: readonly Rule[] = [
 	{
-		problem: "rows of the queue have no delivery",
+		problem: "rows of the queue have no event",
 		...rangesOf("queue"),
-		where: "not exists (select 1 from deliveries d where d.id = r.id)",
-	},
-	{
-		problem:
-			"rows of the queue do not agree with their delivery, which has ended or is at another run or attempt",
-		...rangesOf("queue"),
-		from: "queue r join deliveries d on d.id = r.id",
-		where: "d.state <> 'pending' or d.run <> r.run or d.attempts <> r.seq",
-	},
-	{
-		problem: "deliveries are pending and not in the queue, so they would never be sent",
-		...rangesOf("deliveries"),
-		where: "r.state = 'pending' and not exists (select 1 from queue q where q.id = r.id)",
-	},
-	{
-		problem: "deliveries have ended without a time, or have a time and have not ended",
-		...rangesOf("deliveries"),
-		where: "(r.state = 'pending') <> (r.finished_at_ms is null)",
-	},
-	{
-		problem: "deliveries have no event",
-		...rangesOf("deliveries"),
 		where: "not exists (select 1 from events e where e.id = r.id)",
 	},
 	{
-		problem: "events have no delivery, so they would never be sent",
+		problem: "undelivered rows have no event",
+		...rangesOf("undelivered"),
+		where: "not exists (select 1 from events e where e.id = r.id)",
+	},
+	{
+		problem: "deliveries have ended undelivered and are still in the queue",
+		...rangesOf("undelivered"),
+		where: "exists (select 1 from queue q where q.id = r.id)",
+	},
+	{
+		problem: "rows of the queue do not agree with the attempts of their run",
+		...rangesOf("queue"),
+		where: `r.seq <> coalesce(${NEWEST_SEQ}, 0) or r.run < coalesce(${NEWEST_RUN}, 1)
+			or r.counted <> (select count(*) from attempts a where a.delivery_id = r.id and a.run = r.run)`,
+	},
+	{
+		problem: "deliveries have succeeded in their run and are still in the queue",
+		...rangesOf("queue"),
+		where: `exists (select 1 from attempts a where a.delivery_id = r.id and a.run = r.run and ${SUCCEEDED})`,
+	},
+	{
+		problem: "failed deliveries have no failed attempt in the run that ended",
+		...rangesOf("undelivered"),
+		where: `r.state = 'failed' and not exists (select 1 from attempts a
+			where a.delivery_id = r.id and a.run = r.run and a.seq = ${NEWEST_SEQ} and not ${SUCCEEDED})`,
+	},
+	{
+		problem: "events are neither in the queue nor undelivered, and no attempt succeeded, so they are lost",
 		...rangesOf("events"),
-		where: "not exists (select 1 from deliveries d where d.id = r.id)",
+		where: `not exists (select 1 from queue q where q.id = r.id)
+			and not exists (select 1 from undelivered u where u.id = r.id)
+			and not exists (select 1 from attempts a where a.delivery_id = r.id and a.seq = ${NEWEST_SEQ} and ${SUCCEEDED})`,
 	},
 	{
 		problem: "events belong to no conversion",

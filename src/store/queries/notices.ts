@@ -174,12 +174,11 @@ export interface ShownNotice extends Notice {
 function selectNotices(db: Db) {
 	return db
 		.selectFrom("notices")
-		.leftJoin("deliveries", "deliveries.id", "notices.last_delivery_id")
-		.leftJoin("events", "events.id", "deliveries.id")
+		.leftJoin("events", "events.id", "notices.last_delivery_id")
 		.leftJoin("conversions", "conversions.id", "events.conversion_id")
 		.selectAll("notices")
 		.select([
-			"deliveries.public_id as lastDeliveryPublicId",
+			"events.public_id as lastDeliveryPublicId",
 			"events.name as lastEvent",
 			"conversions.order_id as lastOrderId",
 		]);

@@ -37,7 +37,7 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 	// Ids rise with the time of creation, so the lowest id belongs to the oldest delivery.
 	const { rows } = await sql<OwedProgramme>`
 		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
-			coalesce(d.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
+			coalesce(first.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
 				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
@@ -45,7 +45,7 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
 		) q
 		join programmes p on p.id = q.receiver_id
-		left join deliveries d on d.id = q.first_id
+		left join events first on first.id = q.first_id
 		left join endpoints e on e.id = p.endpoint_id
 		order by q.waiting desc, p.id`.execute(db);
 	return rows;
@@ -54,9 +54,9 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 /** Returns the deliveries of all programmes that would be sent first. */
 export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
 	const { rows } = await sql<OwedDelivery>`
-		select d.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
+		select e.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
 			q.due_at_ms as "dueAtMs", q.seq as attempts
-		from queue q join deliveries d on d.id = q.id join events e on e.id = q.id
+		from queue q join events e on e.id = q.id
 			join conversions c on c.id = e.conversion_id join programmes p on p.id = q.receiver_id
 		where q.endpoint_epoch >= p.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
 	return rows;

@@ -8,6 +8,7 @@ import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
 import { EVER } from "./clicks.ts";
+import { lockEvents } from "./deliveries.ts";
 import { MAX_SESSION_DAYS } from "./sessions.ts";
 
 const BATCH_ROWS = 500;
@@ -105,26 +106,28 @@ function removeOldest<Row extends { id: number; atMs: number }>(
 /** Removes old deliveries with their events and attempts. Resolves to the number of deliveries. */
 export function pruneDeliveries(...pruning: Pruning): Promise<number> {
 	const [store, , olderThanMs] = pruning;
-	const all = sql<{ id: number; atMs: number; finishedAtMs: number | null }>`
-		select id, created_at_ms as "atMs", finished_at_ms as "finishedAtMs" from deliveries`;
+	const all = sql<{ id: number; atMs: number }>`select id, created_at_ms as "atMs" from events`;
 	return removeOldest(pruning, all, async (old) => {
-		const finished = old.filter((row) => row.finishedAtMs !== null && row.finishedAtMs < olderThanMs);
-		const ids = finished.map(({ id }) => id);
-		return ids.length === 0 ? 0 : store.transact((trx) => removeDeliveries(trx, ids));
+		const ids = old.map(({ id }) => id);
+		return store.transact((trx) => removeDeliveries(trx, ids, olderThanMs));
 	});
 }
 
-async function removeDeliveries(trx: Db, ids: readonly number[]): Promise<number> {
-	// The state is checked again, because a delivery may have been resent since the list was read.
-	const finished = await trx
-		.deleteFrom("deliveries")
-		.where("id", "in", ids)
-		.where("state", "<>", "pending")
-		.returning("id")
+/** Removes those of the deliveries that ended before the given time. */
+async function removeDeliveries(trx: Db, ids: readonly number[], olderThanMs: number): Promise<number> {
+	// Nobody can resend a delivery between this lock and the commit.
+	const locked = await lockEvents(trx, ids);
+	if (locked.length === 0) return 0;
+	const ended = await trx
+		.selectFrom("deliveries")
+		.select("id")
+		.where("id", "in", locked)
+		.where("finished_at_ms", "<", olderThanMs)
 		.execute();
-	const removed = finished.map((row) => row.id);
+	const removed = ended.map(({ id }) => id);
 	if (removed.length === 0) return 0;
 	await trx.deleteFrom("attempts").where("delivery_id", "in", removed).execute();
+	await trx.deleteFrom("undelivered").where("id", "in", removed).execute();
 	await trx.deleteFrom("events").where("id", "in", removed).execute();
 	return removed.length;
 }

@@ -102,40 +102,54 @@ export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 export const ATTEMPT_COLUMNS = `delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms,
 	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
 
-/** Returns the new column values of the delivery and its queue row. They are null if there was no attempt, or if no next attempt is due. */
-export function settledValues(settlement: Settlement) {
-	const { delivery, endedAtMs, kind } = settlement;
-	const [attempt, verdict] = kind === "cancelled" ? [null, null] : [settlement.attempt, settlement.verdict];
-	const newSeq = attempt && delivery.seq + 1;
-	return {
-		state: kind === "finished" ? settlement.state : kind === "retry" ? ("pending" as const) : kind,
-		dueAtMs: kind === "retry" ? settlement.dueAtMs : null,
-		finishedAtMs: kind === "retry" ? null : endedAtMs,
-		verdict,
-		newSeq,
-		httpStatus: attempt?.httpStatus ?? null,
-		startedAtMs: attempt?.startedAtMs ?? null,
-		/** Values of the attempt's columns, in the order of ATTEMPT_COLUMNS. */
-		attempt: [
-			delivery.id,
-			newSeq,
-			delivery.programmeId,
-			delivery.run,
-			attempt?.result ?? null,
-			attempt?.httpStatus ?? null,
-			attempt?.detail ?? null,
-			attempt?.startedAtMs ?? null,
-			attempt?.tookMs ?? null,
-			attempt?.lookUpMs ?? null,
-			attempt?.connectMs ?? null,
-			attempt?.tlsMs ?? null,
-			attempt?.answerMs ?? null,
-			attempt?.endpointId ?? null,
-			attempt?.nonce ?? null,
-			attempt?.signature ?? null,
-			attempt?.answer ?? null,
-		] as const,
-	};
+/** The rows that a settlement writes besides the row of the queue. */
+export interface SettledValues {
+	/** State of the row in `undelivered`, or null if the delivery gets none. */
+	undeliveredState: "failed" | "cancelled" | null;
+	/** Next due time, or null if the row of the queue is deleted. */
+	dueAtMs: number | null;
+	/** Values of the attempt's columns, in the order of ATTEMPT_COLUMNS, or null if there was no attempt. */
+	attempt: readonly (string | number | null)[] | null;
+}
+
+export function settledValues(settlement: Settlement): SettledValues {
+	const { delivery, kind } = settlement;
+	switch (kind) {
+		case "cancelled":
+			return { undeliveredState: "cancelled", dueAtMs: null, attempt: null };
+		case "retry": {
+			const attempt = attemptValues(delivery, settlement.attempt);
+			return { undeliveredState: null, dueAtMs: settlement.dueAtMs, attempt };
+		}
+		case "finished": {
+			const attempt = attemptValues(delivery, settlement.attempt);
+			return { undeliveredState: settlement.state === "failed" ? "failed" : null, dueAtMs: null, attempt };
+		}
+		default:
+			return kind satisfies never;
+	}
+}
+
+function attemptValues(delivery: DeliveryInProgress, attempt: AttemptRecord) {
+	return [
+		delivery.id,
+		delivery.seq + 1,
+		delivery.programmeId,
+		delivery.run,
+		attempt.result,
+		attempt.httpStatus,
+		attempt.detail,
+		attempt.startedAtMs,
+		attempt.tookMs,
+		attempt.lookUpMs,
+		attempt.connectMs,
+		attempt.tlsMs,
+		attempt.answerMs,
+		attempt.endpointId,
+		attempt.nonce,
+		attempt.signature,
+		attempt.answer,
+	];
 }
 
 /** Which engine owns which slots, from the view of one engine. */

@@ -113,14 +113,22 @@ const DELIVERIES_LOOKED_AT = 500;
 export async function isActiveAccepted(db: Db, programmeId: number): Promise<boolean> {
 	const active = await findActiveSecret(db, programmeId);
 	const sinceMs = (active?.activated_at_ms ?? Number.POSITIVE_INFINITY) + TARGET_AGE_MS;
-	const newest = await db
-		.selectFrom("deliveries")
-		.select(["last_verdict as verdict", "last_attempt_at_ms as atMs"])
+	const newest = db
+		.selectFrom("events")
+		.select("id")
 		.where("receiver_id", "=", programmeId)
 		.orderBy("id", "desc")
-		.limit(DELIVERIES_LOOKED_AT)
-		.execute();
-	return newest.some(({ verdict, atMs }) => verdict === "delivered" && (atMs ?? 0) > sinceMs);
+		.limit(DELIVERIES_LOOKED_AT);
+	const accepted = await db
+		.selectFrom(newest.as("newest"))
+		.innerJoin("attempts", "attempts.delivery_id", "newest.id")
+		.select("newest.id")
+		.where("attempts.http_status", ">=", 200)
+		.where("attempts.http_status", "<=", 299)
+		.where("attempts.started_at_ms", ">", sinceMs)
+		.limit(1)
+		.executeTakeFirst();
+	return accepted !== undefined;
 }
 
 export async function findPreparedSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {

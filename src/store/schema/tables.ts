@@ -28,8 +28,9 @@ export interface Schema {
 	order_tail: conversions.OrderSearchTable;
 	moves: conversions.MovesTable;
 	events: deliveries.EventsTable;
-	deliveries: deliveries.DeliveriesTable;
+	deliveries: deliveries.DeliveriesView;
 	queue: deliveries.QueueTable;
+	undelivered: deliveries.UndeliveredTable;
 	engines: network.EnginesTable;
 	slots: network.SlotsTable;
 	delivery_pause: network.DeliveryPauseTable;

@@ -70,10 +70,8 @@ function prepareStatements(database: DatabaseSync) {
 		),
 		takeFromQueue: prepare("delete from queue where id = ? and due_at_ms = ?"),
 		putBack: prepare("update queue set due_at_ms = ?, counted = ?, seq = ? where id = ? and due_at_ms = ?"),
-		noteEnd: prepare(
-			`update deliveries set state = ?, attempts = coalesce(?, attempts), last_verdict = coalesce(?, last_verdict),
-				last_http_status = coalesce(?, last_http_status), last_attempt_at_ms = coalesce(?, last_attempt_at_ms),
-				finished_at_ms = ?, failed_at_ms = ? where id = ?`,
+		addUndelivered: prepare(
+			"insert into undelivered (id, receiver_id, state, run, ended_at_ms) values (?, ?, ?, ?, ?)",
 		),
 		addAttempt: prepare(
 			`insert into attempts (${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -98,17 +96,17 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 
 /** Returns false if the delivery is not in the queue as it was read. */
 function settleOne(statements: Statements, settlement: Settlement): boolean {
-	const { id, dueAtMs: oldDueAtMs, counted, seq } = settlement.delivery;
-	const { state, dueAtMs, finishedAtMs, verdict, newSeq, httpStatus, startedAtMs, attempt } =
-		settledValues(settlement);
+	const { id, programmeId, dueAtMs: oldDueAtMs, run, counted, seq } = settlement.delivery;
+	const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
 	const { changes } =
 		dueAtMs === null
 			? statements.takeFromQueue.run(id, oldDueAtMs)
 			: statements.putBack.run(dueAtMs, counted + 1, seq + 1, id, oldDueAtMs);
 	if (changes === 0) return false;
-	const failedAtMs = state === "failed" ? finishedAtMs : null;
-	statements.noteEnd.run(state, newSeq, verdict, httpStatus, startedAtMs, finishedAtMs, failedAtMs, id);
-	if (newSeq !== null) statements.addAttempt.run(...attempt);
+	if (attempt !== null) statements.addAttempt.run(...attempt);
+	if (undeliveredState !== null) {
+		statements.addUndelivered.run(id, programmeId, undeliveredState, run, settlement.endedAtMs);
+	}
 	return true;
 }
 

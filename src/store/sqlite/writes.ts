@@ -103,11 +103,8 @@ function prepareStatements(database: DatabaseSync) {
 			"update moves set announced_body = ? where conversion_id = ? and move = 'record' and announced_body is null",
 		),
 		insertEvent: prepare(
-			"insert into events (programme_id, receiver_id, conversion_id, name, body) values (?, ?, ?, ?, ?)",
-		),
-		insertDelivery: prepare(
-			`insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
-				values (?, ?, ?, ?, 'pending', 1, 0, ?)`,
+			`insert into events (public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
+				values (?, ?, ?, ?, ?, ?, ?)`,
 		),
 		insertQueued: prepare(
 			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
@@ -177,15 +174,15 @@ function updateUnlessChanged(
 }
 
 function insertOwedEvents(
-	{ insertEvent, insertDelivery, insertQueued }: Statements,
+	{ insertEvent, insertQueued }: Statements,
 	owed: readonly OwedEvent[],
 	nowMs: number,
 ): Map<number, number> {
 	const ids = new Map<number, number>();
 	for (const { conversionId, programmeId, endpointEpoch, deliveryPublicId, name, body } of owed) {
 		const receiverId = programmeId;
-		const { lastInsertRowid: id } = insertEvent.run(programmeId, receiverId, conversionId, name, body);
-		insertDelivery.run(id, deliveryPublicId, programmeId, receiverId, nowMs);
+		const event = [deliveryPublicId, programmeId, receiverId, conversionId, name, body, nowMs] as const;
+		const { lastInsertRowid: id } = insertEvent.run(...event);
 		insertQueued.run(id, receiverId, nowMs, endpointEpoch);
 		ids.set(conversionId, Number(id));
 	}

@@ -2,47 +2,65 @@
 // is a programme and has the programme's id. Large tables also have a column for the programme, so that they can be
 // partitioned by it later.
 
-import type { Generated } from "kysely";
+import type { ColumnType, Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
-import type { Verdict } from "../../domain/verdict.ts";
 
 /**
  * One row is an event that is announced to a receiver. It never changes, and there is at most one of each name per
- * conversion and receiver.
+ * conversion and receiver. The delivery is the sending of the event and has its id.
  */
 export interface EventsTable {
 	id: Generated<number>;
+	/** Public id of the delivery. */
+	public_id: string;
 	programme_id: number;
 	receiver_id: number;
 	conversion_id: number;
 	name: EventName;
 	/** All fields of the callback except `sentAt`. See domain/event.ts. */
 	body: string;
+	created_at_ms: number;
 }
 
-/**
- * One row is the delivery of an event and has the event's id. The rows are narrow, because every attempt rewrites
- * one.
- */
-export interface DeliveriesTable {
-	id: number;
-	public_id: string;
-	programme_id: number;
-	receiver_id: number;
-	state: DeliveryState;
+/** A column of a view, which nobody can write. */
+type Derived<Value> = ColumnType<Value, never, never>;
+
+/** The view that derives every delivery from `events`, `queue`, `undelivered` and `attempts`. */
+export interface DeliveriesView {
+	id: Derived<number>;
+	public_id: Derived<string>;
+	programme_id: Derived<number>;
+	receiver_id: Derived<number>;
+	conversion_id: Derived<number>;
+	/** Name of the event. */
+	name: Derived<EventName>;
+	created_at_ms: Derived<number>;
+	state: Derived<DeliveryState>;
 	/** 1 for the first run, and one more for each resend by a person. */
-	run: number;
+	run: Derived<number>;
 	/** The number of the last row in `attempts`. */
-	attempts: number;
-	last_verdict: Verdict | null;
-	/** Status of the last answer. An attempt without an answer does not change it. */
-	last_http_status: number | null;
-	created_at_ms: number;
-	last_attempt_at_ms: number | null;
-	finished_at_ms: number | null;
+	attempts: Derived<number>;
+	/** Time of the next attempt, or null if the delivery is not pending. */
+	due_at_ms: Derived<number | null>;
+	/** Status of the last answer, which may be of an earlier attempt than the last one. */
+	last_http_status: Derived<number | null>;
+	last_attempt_at_ms: Derived<number | null>;
+	finished_at_ms: Derived<number | null>;
 	/** Equals `finished_at_ms` if the delivery failed, and is null otherwise. */
-	failed_at_ms: number | null;
+	failed_at_ms: Derived<number | null>;
+	set_aside: Derived<number | null>;
+}
+
+/** One row is a delivery that failed or was cancelled, and was not resent since. */
+export interface UndeliveredTable {
+	/** The event's id. */
+	id: number;
+	receiver_id: number;
+	state: "failed" | "cancelled";
+	/** The run that ended. */
+	run: number;
+	ended_at_ms: number;
 	/**
 	 * 1 if the delivery failed and needs no attention, because a person has set it aside or it belongs to a test
 	 * conversion.
@@ -51,8 +69,8 @@ export interface DeliveriesTable {
 }
 
 /**
- * One row is a delivery that is still to be sent. These small rows are separate from `deliveries`, so that storing a
- * result touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
+ * One row is a pending delivery, which is still to be sent, and has the event's id. The row is small, so storing a result
+ * touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
  * programme's slot reads the row, and reading it writes nothing.
  */
 export interface QueueTable {

@@ -5,7 +5,7 @@ import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domai
 import type { DeliveryState } from "../../domain/delivery.ts";
 import { MAX_ATTEMPTS } from "../../domain/retry.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
-import { isSuccess, type Verdict } from "../../domain/verdict.ts";
+import { isSuccess, judgeResult, type Verdict } from "../../domain/verdict.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import {
 	type DeliveryDetail,
@@ -57,7 +57,7 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 					number: numberOf(attempt, attempts),
 					brand: network.face.brand,
 					mayIntegrate,
-					next: index === 0 ? describeNext(delivery, nowMs, mayIntegrate) : null,
+					next: index === 0 ? describeNext(fateOf(delivery, attempt), nowMs, mayIntegrate) : null,
 				}),
 		)}</div>`,
 	});
@@ -118,9 +118,13 @@ function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: 
 
 export interface DeliveryFate {
 	state: DeliveryState;
-	lastVerdict: Verdict | null;
+	lastVerdict: Verdict;
 	/** Time of the next attempt, or null if the callback is not pending. */
 	dueAtMs: number | null;
+}
+
+function fateOf({ state, dueAtMs }: DeliveryDetail, newest: ListedAttempt): DeliveryFate {
+	return { state, dueAtMs, lastVerdict: judgeResult(newest.result, newest.http_status) };
 }
 
 /** Says what happens after the newest attempt, or returns null if nothing more happens. */
@@ -131,7 +135,7 @@ export function describeNext(
 	mayResend: boolean,
 ): Content {
 	if (state === "failed") {
-		const [end, advice] = AFTER_FAILURE[lastVerdict ?? "retry"];
+		const [end, advice] = AFTER_FAILURE[lastVerdict];
 		return mayResend ? `${end} ${advice}` : end;
 	}
 	if (state !== "pending") return null;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { addPending } from "../../../test/support/pending-rows.ts";
+import { failDeliveries } from "../../../test/support/undelivered.ts";
 import { runCallbacks } from "./callback-run.test-support.ts";
 import { issue, openShop, report, type Shop, URL_ENTERED } from "./integration-shop.test-support.ts";
 
@@ -118,11 +119,7 @@ test("a form handles part of a very long list and says how many callbacks are le
 		/2,500 callbacks are being sent now\. 1,500 callbacks are left: press the button again\./,
 	);
 	assert.match(await press(`${path}/send-waiting`), /1,500 callbacks are being sent now\.</);
-	const failed = { state: "failed", failed_at_ms: 1, finished_at_ms: 1 } as const;
-	const fail = async () => {
-		await site.store.db.updateTable("deliveries").set(failed).execute();
-		await site.store.db.deleteFrom("queue").execute();
-	};
+	const fail = () => site.store.transact((trx) => failDeliveries(trx, 1));
 	await fail();
 	const resent = await press(`${path}/resend-failed`);
 	assert.match(
@@ -142,7 +139,6 @@ test("a form handles part of a very long list and says how many callbacks are le
 	);
 	assert.match(await aside(), /1,500 callbacks are set aside/);
 	await fail();
-	await site.store.db.updateTable("deliveries").set({ set_aside: null }).execute();
 	const staff = await site.signIn(await site.addStaff());
 	const span = { from: "1970-01-01T00:00", to: "", programme: "", zone: "UTC" };
 	const { location } = await staff.submit("/system/resend", {

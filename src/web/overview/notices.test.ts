@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
+import { failDeliveries } from "../../../test/support/undelivered.ts";
 import { excerptAnswer } from "../../domain/answer-excerpt.ts";
 import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
@@ -296,9 +297,7 @@ async function addNotice(
 }
 
 async function failForGood({ store }: TestSite, deliveryId: number, atMs = START_MS): Promise<void> {
-	await store.db.deleteFrom("queue").where("id", "=", deliveryId).execute();
-	const failed = { state: "failed", finished_at_ms: atMs, failed_at_ms: atMs } as const;
-	await store.db.updateTable("deliveries").set(failed).where("id", "=", deliveryId).execute();
+	await failDeliveries(store.db, atMs, [deliveryId]);
 }
 
 async function publicIdOf({ store }: TestSite, deliveryId: number): Promise<string> {

@@ -199,15 +199,15 @@ async function addAnswered(
 	tookMs: number,
 ): Promise<void> {
 	await db
-		.insertInto("deliveries")
+		.insertInto("events")
 		.values({
 			id,
 			public_id: `dlv_${id}`,
 			programme_id: programmeId,
 			receiver_id: programmeId,
-			state: "delivered",
-			run: 1,
-			attempts: 1,
+			conversion_id: id,
+			name: "conversion.recorded",
+			body: "{}",
 			created_at_ms: START_MS - 5 * 3_600_000,
 		})
 		.execute();

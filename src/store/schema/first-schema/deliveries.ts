@@ -1,4 +1,5 @@
-// Events, their deliveries, and every attempt.
+// Events, their deliveries, and every attempt. A delivery has no row of its own. It is pending while it has a row in
+// `queue`, failed or cancelled while it has a row in `undelivered`, and delivered otherwise.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -6,51 +7,28 @@ export function deliveryTables({
 	generatedId,
 	assignedId,
 	clustered,
-	updatedOften,
 	shortLivedRows,
 	appended,
 }: Dialect): readonly string[] {
 	return [
-		// One row is an event that is announced to a receiver. It never changes.
+		// One row is an event that is announced to a receiver. It never changes. The delivery is the sending of the event,
+		// and has its id. `public_id` is the delivery's.
 		`create table events (
 			id ${generatedId},
+			public_id text not null unique,
 			programme_id bigint not null,
 			receiver_id bigint not null,
 			conversion_id bigint not null,
 			name text not null,
-			body text not null
-		)`,
+			body text not null,
+			created_at_ms bigint not null
+		) ${appended}`,
 		// Allows one event of a name per conversion and receiver. Serves listDeliveriesOfConversion.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
-
-		// One row is the delivery of an event, and has the event's id.
-		`create table deliveries (
-			id ${assignedId},
-			public_id text not null unique,
-			programme_id bigint not null,
-			receiver_id bigint not null,
-			state text not null,
-			run integer not null,
-			attempts integer not null,
-			last_verdict text,
-			last_http_status integer,
-			created_at_ms bigint not null,
-			last_attempt_at_ms bigint,
-			finished_at_ms bigint,
-			failed_at_ms bigint,
-			set_aside integer
-		) ${updatedOften}`,
 		// Serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted callback.
-		"create index deliveries_by_receiver on deliveries (receiver_id, id)",
-		// Serves the list of failed deliveries. It uses a column of its own, because storing a success must not change an
-		// indexed column. PostgreSQL would otherwise write a new entry into every index of the row.
-		`create index deliveries_failed on deliveries (receiver_id, failed_at_ms)
-			where failed_at_ms is not null`,
-		// Serves countFailed and failedWithin, which leave out deliveries that a person has set aside.
-		`create index deliveries_in_sight on deliveries (receiver_id, failed_at_ms)
-			where failed_at_ms is not null and set_aside is null`,
+		"create index events_by_receiver on events (receiver_id, id)",
 
-		// One row is a delivery that is still to be sent, and has the delivery's id.
+		// One row is a pending delivery, which is still to be sent, and has the event's id.
 		`create table queue (
 			id ${assignedId},
 			receiver_id bigint not null,
@@ -62,6 +40,21 @@ export function deliveryTables({
 		) ${shortLivedRows}`,
 		// Serves the engine, which reads the due deliveries of each receiver, and the list of pending deliveries.
 		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
+
+		// One row is a delivery that ended without a success, and has the event's id. `state` is failed or cancelled.
+		`create table undelivered (
+			id ${assignedId},
+			receiver_id bigint not null,
+			state text not null,
+			run integer not null,
+			ended_at_ms bigint not null,
+			set_aside integer
+		)`,
+		// Serves the lists of failed and of cancelled deliveries.
+		"create index undelivered_by_receiver on undelivered (receiver_id, state, ended_at_ms, id)",
+		// Serves countFailed, failedWithin and listFailedProgrammes, which leave out what a person has set aside.
+		`create index undelivered_in_sight on undelivered (receiver_id, state, ended_at_ms)
+			where state = 'failed' and set_aside is null`,
 
 		// One row is a request that was sent to a receiver, with its result.
 		`create table attempts (
@@ -85,6 +78,8 @@ export function deliveryTables({
 			primary key (delivery_id, seq)
 		) ${clustered} ${appended}`,
 
+		DELIVERIES_VIEW,
+
 		// One row is the number of attempts of a programme in one hour.
 		`create table callback_hours (
 			programme_id bigint not null,
@@ -97,3 +92,32 @@ export function deliveryTables({
 		"create index callback_hours_by_hour on callback_hours (hour_ms)",
 	];
 }
+
+/** Selects a column of the newest attempt of the event `e`. */
+function ofNewestAttempt(column: string): string {
+	return `(select ${column} from attempts a where a.delivery_id = e.id order by a.seq desc limit 1)`;
+}
+
+/**
+ * Derives every delivery from the tables that store it. The columns are subqueries instead of joins, so both databases
+ * look up only the columns that a query names, and only for the rows that it returns. None of them is an EXISTS, which
+ * PostgreSQL may answer by reading a whole table. A query that starts from the state
+ * must start from `queue` or `undelivered`, because a condition on the view's state would read every event.
+ */
+const DELIVERIES_VIEW = `create view deliveries as
+	select e.id, e.public_id, e.programme_id, e.receiver_id, e.conversion_id, e.name, e.created_at_ms,
+		case when (select q.id from queue q where q.id = e.id) is not null then 'pending'
+			else coalesce((select u.state from undelivered u where u.id = e.id), 'delivered') end as state,
+		coalesce((select q.run from queue q where q.id = e.id), (select u.run from undelivered u where u.id = e.id),
+			${ofNewestAttempt("run")}, 1) as run,
+		coalesce(${ofNewestAttempt("seq")}, 0) as attempts,
+		(select q.due_at_ms from queue q where q.id = e.id) as due_at_ms,
+		(select a.http_status from attempts a where a.delivery_id = e.id and a.http_status is not null
+			order by a.seq desc limit 1) as last_http_status,
+		${ofNewestAttempt("started_at_ms")} as last_attempt_at_ms,
+		case when (select q.id from queue q where q.id = e.id) is not null then null
+			else coalesce((select u.ended_at_ms from undelivered u where u.id = e.id),
+				${ofNewestAttempt("cast(a.started_at_ms + a.took_ms as bigint)")}) end as finished_at_ms,
+		(select u.ended_at_ms from undelivered u where u.id = e.id and u.state = 'failed') as failed_at_ms,
+		(select u.set_aside from undelivered u where u.id = e.id) as set_aside
+	from events e`;

@@ -1,0 +1,17 @@
+// Makes deliveries fail without sending anything.
+
+import { sql } from "kysely";
+import type { Db } from "../../src/store/store.ts";
+
+/** Ends these deliveries as failed, or all of the database by default. They then are in sight, also if they failed before. */
+export async function failDeliveries(db: Db, endedAtMs: number, ids?: readonly number[]): Promise<void> {
+	const chosen = ids === undefined ? sql`` : sql`where id in (${sql.join(ids)})`;
+	const rows = await sql<{ id: number; receiver_id: number; run: number }>`
+		select id, receiver_id, run from deliveries ${chosen}`.execute(db);
+	for (const { id, receiver_id, run } of rows.rows) {
+		await db.deleteFrom("queue").where("id", "=", id).execute();
+		await db.deleteFrom("undelivered").where("id", "=", id).execute();
+		const failed = { id, receiver_id, run, state: "failed", ended_at_ms: endedAtMs } as const;
+		await db.insertInto("undelivered").values(failed).execute();
+	}
+}
