@@ -5,7 +5,12 @@ import type { Selectable } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import type { Db } from "../../src/store/schema/tables.ts";
-import type { AttemptsTable, DeliveriesView, QueueTable, UndeliveredTable } from "../../src/store/tables/deliveries.ts";
+import type {
+	AttemptsTable,
+	DeliveriesView,
+	QueueTable,
+	UndeliveredTable,
+} from "../../src/store/tables/deliveries.ts";
 
 export interface ConversionEntry {
 	orderId: string;

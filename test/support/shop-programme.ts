@@ -1,11 +1,11 @@
 // A programme from its shop's point of view. It sends signed reports and decisions, receives callbacks, and reads its
 // deliveries. Where an owner would use the integration page, the page's use case is called.
 
-import { judgeResult, type Verdict } from "../../src/domain/verdict.ts";
 import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
+import { judgeResult, type Verdict } from "../../src/domain/verdict.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";

@@ -89,11 +89,9 @@ const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 		insert into moves (programme_id, conversion_id, move, to_status, at_ms)
 			select programme_id, id, move, status, created_at_ms from new_sale
 	), announced as (
-		insert into events (id, programme_id, receiver_id, conversion_id, name, body)
-			select event_id, programme_id, programme_id, id, event_name, event_body from owed
-	), delivery as (
-		insert into deliveries (id, public_id, programme_id, receiver_id, state, run, attempts, created_at_ms)
-			select event_id, delivery_public_id, programme_id, programme_id, 'pending', 1, 0, created_at_ms from owed
+		insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
+			select event_id, delivery_public_id, programme_id, programme_id, id, event_name, event_body, created_at_ms
+			from owed
 	), queued as (
 		insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			select event_id, programme_id, created_at_ms, endpoint_epoch, 1, 0, 0 from owed

@@ -34,13 +34,15 @@ export interface FailedSpan {
 
 /** Selects failed deliveries that were neither resent nor set aside. Uses undelivered_in_sight. */
 function selectFailed(db: Db, { fromMs = 0, untilMs }: FailedSpan) {
-	return db
-		.selectFrom("undelivered")
-		// SQLite uses the index only if the state is part of the statement's text.
-		.where("undelivered.state", "=", sql.lit("failed"))
-		.where("undelivered.set_aside", "is", null)
-		.where("undelivered.ended_at_ms", ">=", fromMs)
-		.where("undelivered.ended_at_ms", "<=", untilMs);
+	return (
+		db
+			.selectFrom("undelivered")
+			// SQLite uses the index only if the state is part of the statement's text.
+			.where("undelivered.state", "=", sql.lit("failed"))
+			.where("undelivered.set_aside", "is", null)
+			.where("undelivered.ended_at_ms", ">=", fromMs)
+			.where("undelivered.ended_at_ms", "<=", untilMs)
+	);
 }
 
 /** Returns failed deliveries that were neither resent nor set aside, the oldest failures first. */
@@ -72,26 +74,28 @@ export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[n
 
 /** Lists programmes with a Postback URL and failed callbacks in the span, most failures first. May be limited to one. */
 export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePublicId: string | undefined) {
-	return selectFailed(db, span)
-		// Always true. It makes SQLite search the index instead of reading it from end to end.
-		.where("undelivered.receiver_id", ">", 0)
-		.innerJoin("programmes", "programmes.id", "undelivered.receiver_id")
-		.select((eb) => [
-			"programmes.id",
-			"programmes.public_id as publicId",
-			"programmes.name",
-			eb.fn.countAll<number>().as("failed"),
-			eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
-			eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
-		])
-		.where("programmes.endpoint_id", "is not", null)
-		.$if(programmePublicId !== undefined, (query) =>
-			query.where("programmes.public_id", "=", programmePublicId ?? ""),
-		)
-		.groupBy(["programmes.id", "programmes.public_id", "programmes.name"])
-		.orderBy("failed", "desc")
-		.orderBy("programmes.id")
-		.execute();
+	return (
+		selectFailed(db, span)
+			// Always true. It makes SQLite search the index instead of reading it from end to end.
+			.where("undelivered.receiver_id", ">", 0)
+			.innerJoin("programmes", "programmes.id", "undelivered.receiver_id")
+			.select((eb) => [
+				"programmes.id",
+				"programmes.public_id as publicId",
+				"programmes.name",
+				eb.fn.countAll<number>().as("failed"),
+				eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
+				eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
+			])
+			.where("programmes.endpoint_id", "is not", null)
+			.$if(programmePublicId !== undefined, (query) =>
+				query.where("programmes.public_id", "=", programmePublicId ?? ""),
+			)
+			.groupBy(["programmes.id", "programmes.public_id", "programmes.name"])
+			.orderBy("failed", "desc")
+			.orderBy("programmes.id")
+			.execute()
+	);
 }
 
 /** Sets aside deliveries that are still failed. One that was resent meanwhile must stay visible if it fails again. */
