@@ -1,7 +1,9 @@
-// L1: every page over a network with a million conversions, as many credits and two million deliveries, on both databases:
-// the time until a page's first byte is there, which for a page rendered in one piece is until all of it is. Of files all.
+// L1: every page over a network with a million conversions, as many credits and two million deliveries, on SQLite and on two
+// versions of PostgreSQL. It measures the time until the page is there. The lists of conversions are measured for every
+// status, event type and sort, also for those without rows, and on PostgreSQL again without statistics.
 
 import { sql } from "kysely";
+import { EVENT_TYPES, STATUSES } from "../src/domain/conversion.ts";
 import { writeCursor } from "../src/domain/cursor.ts";
 import { DAY_MS, utcDay } from "../src/domain/time.ts";
 import { realClock } from "../src/outside/clock.ts";
@@ -12,7 +14,9 @@ import type { Programme } from "../src/store/queries/programmes.ts";
 import type { Store } from "../src/store/store.ts";
 import { type Browser, createTestSite, type TestSite } from "../src/web/test-site.test-support.ts";
 import { setUrl } from "../test/support/change-rows.ts";
-import { type Database, withStore } from "./database.ts";
+import { DEBIAN_POSTGRES_MISSING, findDebianPostgres } from "../test/support/debian-postgres.ts";
+import { startPostgres } from "../test/support/postgres.ts";
+import { openDatabase, withStore } from "./database.ts";
 import { median } from "./figures.ts";
 import { PARTNERS, seedCredits } from "./seed-credits.ts";
 import { seedHistory } from "./seed-history.ts";
@@ -20,52 +24,95 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const SMALL_PROGRAMMES = 99;
 const REACH_MS = 100;
-/** The first warms caches and statements, as any page but the very first finds them. */
+/** Number of measured requests for each page. One more comes first and warms the caches. */
 const LOOKS = 8;
+
+/** "Older PostgreSQL" is Debian's, if it is installed. The other one comes with the tests. */
+type Side = "SQLite" | "PostgreSQL" | "older PostgreSQL";
 
 type Say = (line: string) => void;
 
-export const l1Lists = defineWorkload<{ conversions: number; databases: readonly Database[] }>({
+export const l1Lists = defineWorkload<{ conversions: number; sides: readonly Side[] }>({
 	name: "L1",
 	title: "lists",
 	measures:
 		"every page over a million conversions and credits, and two million deliveries: the time until the page is there",
 	scales: {
-		full: { conversions: 1_000_000, databases: ["SQLite", "PostgreSQL"] },
-		short: { conversions: 20_000, databases: ["SQLite", "PostgreSQL"] },
-		smoke: { conversions: 1_000, databases: ["SQLite"] },
+		full: { conversions: 1_000_000, sides: ["SQLite", "PostgreSQL", "older PostgreSQL"] },
+		short: { conversions: 20_000, sides: ["SQLite", "PostgreSQL", "older PostgreSQL"] },
+		smoke: { conversions: 1_000, sides: ["SQLite"] },
 	},
-	async run({ conversions, databases }, { withDatabase, say }) {
+	async run({ conversions, sides }, { withDatabase, say }) {
 		const figures: Figure[] = [];
-		for (const kind of databases) {
-			figures.push(...(await withDatabase(kind, (url) => measureOn(kind, url, conversions, say))));
+		for (const side of sides) {
+			figures.push(
+				...(side === "older PostgreSQL"
+					? await withOlderPostgres(say, (name, url) => measureOn(name, url, conversions, say))
+					: await withDatabase(side, (url) => measureOn(side, url, conversions, say))),
+			);
 		}
 		return figures;
 	},
 });
 
-function measureOn(kind: Database, url: string, conversions: number, say: Say): Promise<Figure[]> {
+async function withOlderPostgres(
+	say: Say,
+	work: (name: string, url: string) => Promise<Figure[]>,
+): Promise<Figure[]> {
+	const debian = findDebianPostgres();
+	if (debian === undefined) {
+		say(`The older PostgreSQL is missing. ${DEBIAN_POSTGRES_MISSING}`);
+		return [];
+	}
+	const server = await startPostgres({ binaries: debian.binaries });
+	try {
+		const database = await openDatabase({ server, name: "bench_older" });
+		return await work(`PostgreSQL ${debian.version}`, database.url);
+	} finally {
+		await server.stop();
+	}
+}
+
+function measureOn(name: string, url: string, conversions: number, say: Say): Promise<Figure[]> {
 	return withStore(url, async (store) => {
 		const site = createTestSite(store, { change: { clock: realClock } });
-		const programme = await fill(store, site, conversions, (what) => say(`${kind}: writing ${what}`));
-		// As its autovacuum does by itself within minutes; SQLite's plans are those of a file never analysed.
-		if (kind === "PostgreSQL") await sql`vacuum analyze`.execute(store.db);
+		const programme = await fill(store, site, conversions, (what) => say(`${name}: writing ${what}`));
+		// Autovacuum does this by itself within minutes. SQLite's file is never analysed.
+		if (store.kind === "postgres") await sql`vacuum analyze`.execute(store.db);
 		const figures: Figure[] = [];
-		for (const [role, browser, paths] of await visitors(site, programme, conversions)) {
+		const measure = async (visitor: Visitor, suffix = "") => {
+			const [role, browser, paths] = visitor;
 			for (const path of paths) {
 				const isFile = path.includes(".csv");
 				const rounds = await timePage(browser, path, isFile ? 1 : LOOKS);
 				const shown = path
 					.replace(`/programmes/${programme.public_id}`, "…")
 					.replace(/cursor=.*/, "cursor=…");
-				say(`${kind}: ${role} ${shown} ${median(rounds).toFixed(1)} ms`);
-				const what = `${kind}, ${role} ${shown}`;
+				const what = `${name}, ${role} ${shown}${suffix}`;
+				say(`${what} ${median(rounds).toFixed(1)} ms`);
 				const goal = isFile ? null : { atMost: REACH_MS };
 				figures.push({ what, value: median(rounds), unit: "ms", goal, rounds });
 			}
+		};
+		const all = await visitors(site, programme, conversions);
+		for (const visitor of all) await measure(visitor);
+		if (store.kind === "sqlite") return figures;
+		await removeStatistics(store);
+		for (const [role, browser, paths] of all) {
+			const lists = paths.filter((path) => path.includes("/conversions") && !path.includes(".csv"));
+			await measure([role, browser, lists], " without statistics");
 		}
 		return figures;
 	});
+}
+
+/** Removes what the planner knows about the tables of the lists, as after a restore. */
+async function removeStatistics({ db }: Store): Promise<void> {
+	for (const table of ["conversions", "credits"]) {
+		await sql`alter table ${sql.table(table)} set (autovacuum_enabled = false)`.execute(db);
+		await sql`delete from pg_statistic where starelid = ${table}::regclass`.execute(db);
+		await sql`update pg_class set relpages = 0, reltuples = -1 where oid = ${table}::regclass`.execute(db);
+	}
 }
 
 async function fill(store: Store, site: TestSite, conversions: number, say: Say): Promise<Programme> {
@@ -84,11 +131,13 @@ async function fill(store: Store, site: TestSite, conversions: number, say: Say)
 	return large;
 }
 
+type Visitor = readonly [role: string, Browser, paths: readonly string[]];
+
 async function visitors(
 	site: TestSite,
 	{ id, public_id }: Programme,
 	conversions: number,
-): Promise<(readonly [role: string, Browser, paths: readonly string[]])[]> {
+): Promise<Visitor[]> {
 	const main = `/programmes/${public_id}`;
 	const partner = `ptn_${PARTNERS}`;
 	const middle = String(conversions / 2).padStart(10, "0");
@@ -97,9 +146,8 @@ async function visitors(
 	const cursor = writeCursor(site.deps, `conversions of programme:${id}`, position);
 	const ownerPaths = [
 		list,
-		`${list}?status=PARKED`,
-		`${list}?status=APPROVED`,
-		`${list}?eventType=LEAD`,
+		...kindsOf(list),
+		`${list}?sort=recorded-asc`,
 		`${list}?orderId=ORDER-${middle}`,
 		`${list}?orderId=ORDER-0`,
 		`${list}?orderId=${middle.slice(3)}`,
@@ -108,8 +156,13 @@ async function visitors(
 		`${list}?orderId=nowhere`,
 		`${list}?orderId=1&status=PARKED`,
 		`${list}?sort=sale-desc`,
+		`${list}?sort=sale-asc`,
 		`${list}?sort=basket-desc`,
+		`${list}?sort=basket-asc`,
 		`${list}?sort=basket-asc&status=PARKED`,
+		`${list}?sort=basket-asc&status=EXPIRED`,
+		`${list}?sort=sale-desc&eventType=SIGNUP`,
+		`${list}?dates=sale&from=2020-01-01&to=2020-12-31`,
 		`${list}?from=2026-01-01&to=2099-01-01`,
 		`${list}?cursor=${cursor}`,
 		`${list}/cnv_${middle}`,
@@ -131,8 +184,8 @@ async function visitors(
 	const staffPaths = [
 		"/programmes",
 		"/programmes?search=Shop",
-		"/conversions?status=RECORDED",
-		"/conversions?status=REVERSED",
+		"/conversions",
+		...kindsOf("/conversions"),
 		`/conversions?orderId=${middle.slice(3)}`,
 		"/conversions?orderId=nowhere",
 		"/conversions?status=RECORDED&orderId=7",
@@ -153,6 +206,18 @@ async function visitors(
 		["owner", await site.signIn({ email: "jonas@nordlicht.example" }), ownerPaths],
 		["staff", await site.signIn({ email: "mira@network.example" }), staffPaths],
 		["partner", await site.signIn({ email: "pia@blog.example" }), partnerPaths],
+	];
+}
+
+/** Returns the list for each status, event type and test. The history has no EXPIRED conversion, and only two event types. */
+function kindsOf(list: string): string[] {
+	return [
+		...STATUSES.map((status) => `${list}?status=${status}`),
+		...EVENT_TYPES.map((eventType) => `${list}?eventType=${eventType}`),
+		`${list}?status=REVERSED&eventType=SIGNUP`,
+		`${list}?test=yes`,
+		`${list}?test=yes&status=PARKED`,
+		`${list}?test=all`,
 	];
 }
 
