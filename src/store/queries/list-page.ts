@@ -29,18 +29,21 @@ export interface ListWalk<Row> {
 
 /** Maximum number of rows that a page reads, which takes some milliseconds even if none of them matches. */
 const MAX_LOOKED_AT = 2_000;
-const BATCH_ROWS = 250;
+/** Number of rows in the first batch. Each later one has twice as many, because few of the rows match. */
+const FIRST_BATCH_ROWS = 250;
 
 export async function readListPage<Row>(
 	{ read, matches, cursorOf }: ListWalk<Row>,
 	{ after, limit }: PageRequest,
 ): Promise<ListPage<Row>> {
 	// One row more than the page shows tells whether there is another page.
-	const batchRows = matches === undefined ? limit + 1 : BATCH_ROWS;
+	let batchRows = matches === undefined ? limit + 1 : FIRST_BATCH_ROWS;
 	const rows: Row[] = [];
 	let last = after;
-	for (let looked = 0; looked < MAX_LOOKED_AT; looked += batchRows) {
+	for (let looked = 0; looked < MAX_LOOKED_AT; ) {
 		const batch = await read(last, batchRows);
+		looked += batchRows;
+		batchRows = Math.min(batchRows * 2, MAX_LOOKED_AT - looked);
 		for (const row of batch.rows) {
 			if (matches === undefined || matches(row)) {
 				if (rows.length === limit) return { rows, next: last ?? null, isPartial: false };
