@@ -9,9 +9,11 @@ import {
 	dueDelivery,
 	failed,
 	retried,
+	SUBJECT,
 } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { failDeliveries } from "../../test/support/undelivered.ts";
+import { composeEvent } from "../domain/event.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import { claimNoticeMail } from "../store/queries/notices.ts";
@@ -250,14 +252,14 @@ test("failed callbacks of a test conversion cause no notice and are set aside, a
 	const dueAtMs = Array<number>(3).fill(START_MS);
 	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, await programmeOf(store), ...dueAtMs);
 	await failDeliveries(store.db, START_MS, [id, real]);
-	const eventBody = '{"orderId":"\\"test\\":true","test":true}';
+	const compose = (test: boolean) =>
+		composeEvent("conversion.approved", { ...SUBJECT, orderId: "\ntrue\n", test });
+	const eventBody = compose(true);
 	const ofTest = dueDelivery({ programmeId, id, eventBody });
 	const { failing, hasNews } = await note([failed(ofTest), ...Array(6).fill(retried(ofTest, START_MS + 1))]);
 	deepEqual([failing, hasNews, await notices()], [[], false, []]);
 	await note([failed(dueDelivery({ programmeId, id: resent, eventBody }))]);
-	await note([
-		failed(dueDelivery({ programmeId, id: real, eventBody: '{"orderId":"\\"test\\":true","test":false}' })),
-	]);
+	await note([failed(dueDelivery({ programmeId, id: real, eventBody: compose(false) }))]);
 	equal((await notices()).length, 1);
 	const rows = await store.db.selectFrom("deliveries").select(["id", "set_aside"]).orderBy("id").execute();
 	deepEqual(

@@ -3,7 +3,7 @@
 
 import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
-import { bodySentAt, composeEvent } from "../domain/event.ts";
+import { bodySentAt, composeEvent, isTestEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import {
 	findNewestMove,
@@ -67,6 +67,6 @@ export async function readFeed(
 
 /** Returns whether the event was announced as a test, whatever the shop's server reported later. */
 function isTest({ announced_body: announcedBody, ...row }: PassedMove): boolean {
-	if (announcedBody !== null) return JSON.parse(announcedBody).test === true;
+	if (announcedBody !== null) return isTestEvent(announcedBody);
 	return row.public_id !== null && row.test === 1;
 }

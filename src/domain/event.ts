@@ -1,5 +1,5 @@
-// The body of a callback: the 14 fields of contract section 2.1, in that order. An event is composed once, when it happens.
-// Each attempt only adds its own sentAt.
+// The body of a callback: the 14 fields of contract section 2.1, in that order. The values of an event are composed once, when
+// it happens. Each attempt makes its body from them and adds its own sentAt.
 
 import type { EventType, Reason, Status } from "./conversion.ts";
 import type { EventName } from "./event-name.ts";
@@ -21,31 +21,58 @@ export interface EventSubject {
 	occurredAtMs: number;
 }
 
-/** Returns the first 13 fields as JSON. This text is stored. */
+/** The fields of a callback except `sentAt`, in the contract's order. */
+const FIELDS = [
+	"event",
+	"conversionId",
+	"orderId",
+	"programId",
+	"status",
+	"eventType",
+	"basketValue",
+	"commission",
+	"networkFee",
+	"currency",
+	"reason",
+	"test",
+	"occurredAt",
+] as const;
+const TEST_LINE = FIELDS.indexOf("test");
+
+/**
+ * Returns the event in the form in which it is stored: the values of the fields as JSON, one per line. A line break inside a
+ * value is escaped in JSON. Without the names of the fields an event takes half the space.
+ */
 export function composeEvent(event: EventName, subject: EventSubject): string {
-	return JSON.stringify({
+	const { conversionId, orderId, programId, status, eventType, basketValue, commission, networkFee } =
+		subject;
+	const values: Readonly<Record<(typeof FIELDS)[number], string | boolean | null>> = {
 		event,
-		conversionId: subject.conversionId,
-		orderId: subject.orderId,
-		programId: subject.programId,
-		status: subject.status,
-		eventType: subject.eventType,
-		basketValue: subject.basketValue,
-		commission: subject.commission,
-		networkFee: subject.networkFee,
+		conversionId,
+		orderId,
+		programId,
+		status,
+		eventType,
+		basketValue,
+		commission,
+		networkFee,
 		currency: subject.currency,
 		reason: subject.reason,
 		test: subject.test,
 		occurredAt: isoTime(subject.occurredAtMs),
-	});
+	};
+	return FIELDS.map((field) => JSON.stringify(values[field])).join("\n");
 }
 
-/** Returns whether the event is about a test conversion. Quotes inside values are escaped, so only the field itself can match. */
+/** Returns whether the event is about a test conversion. */
 export function isTestEvent(composedEvent: string): boolean {
-	return composedEvent.includes('"test":true');
+	return composedEvent.split("\n")[TEST_LINE] === "true";
 }
 
 /** Returns the body of one attempt. It joins text instead of parsing JSON, because it runs for every request. */
 export function bodySentAt(composedEvent: string, sentAtMs: number): string {
-	return `${composedEvent.slice(0, -1)},"sentAt":"${isoTime(sentAtMs)}"}`;
+	const values = composedEvent.split("\n");
+	let body = "{";
+	for (const [at, field] of FIELDS.entries()) body += `"${field}":${values[at]},`;
+	return `${body}"sentAt":"${isoTime(sentAtMs)}"}`;
 }

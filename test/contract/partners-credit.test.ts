@@ -475,7 +475,7 @@ eachDatabase("credits", (database) => {
 				["credit", "shop"],
 			],
 		);
-		const { commission } = JSON.parse(moves[0]?.announced_body ?? "{}");
+		const { commission } = JSON.parse(bodySentAt(moves[0]?.announced_body ?? "", 0));
 		equal(commission, "0.00");
 	});
 

@@ -10,6 +10,7 @@ import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
 import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and-move.ts";
 import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
+import { bodySentAt } from "../../src/domain/event.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { orderIdOf } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
@@ -275,7 +276,9 @@ async function readConversions(
 }
 
 function readOwed(text: string): OwedBody {
-	const { status, basketValue, commission, networkFee, reason, test, occurredAt } = JSON.parse(text);
+	const { status, basketValue, commission, networkFee, reason, test, occurredAt } = JSON.parse(
+		bodySentAt(text, 0),
+	);
 	return { status, basketValue, commission, networkFee, reason, test, occurredAt };
 }
 

@@ -1,5 +1,6 @@
 // Rows for the start of a store test, and short forms of the outcomes that settle a delivery.
 
+import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { OwedEvent } from "../../src/store/hot-writes.ts";
@@ -113,6 +114,22 @@ export async function addCredit(db: Db, { conversion_id, ...credit }: StoredCred
 	await row.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(credit)).execute();
 }
 
+/** A sale, for tests that do not care which. */
+export const SUBJECT: EventSubject = {
+	conversionId: "cnv_1",
+	orderId: "A-1",
+	programId: "prg_1",
+	status: "RECORDED",
+	eventType: "SALE",
+	basketValue: "100.00",
+	commission: "7.50",
+	networkFee: "2.00",
+	currency: "EUR",
+	reason: null,
+	test: false,
+	occurredAtMs: START_MS,
+};
+
 export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: number): OwedEvent {
 	return {
 		conversionId,
@@ -120,7 +137,7 @@ export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: num
 		endpointEpoch: 0,
 		deliveryPublicId: newId("dlv"),
 		name: "conversion.recorded",
-		body: `{"conversion":${conversionId}}`,
+		body: composeEvent("conversion.recorded", { ...SUBJECT, conversionId: `cnv_${conversionId}` }),
 	};
 }
 
@@ -206,7 +223,7 @@ export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 		counted: 0,
 		seq: 0,
 		eventName: "conversion.recorded",
-		eventBody: "{}",
+		eventBody: composeEvent("conversion.recorded", SUBJECT),
 		...change,
 	};
 }

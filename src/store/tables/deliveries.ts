@@ -18,7 +18,7 @@ export interface EventsTable {
 	receiver_id: number;
 	conversion_id: number;
 	name: EventName;
-	/** All fields of the callback except `sentAt`. See domain/event.ts. */
+	/** The values of all fields of the callback except `sentAt`, in the form that domain/event.ts composes. */
 	body: string;
 	created_at_ms: number;
 }

@@ -3,7 +3,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, type TestContext, test } from "node:test";
+import { SUBJECT } from "../../../test/support/rows.ts";
 import { type AnswerExcerpt, excerptAnswer } from "../../domain/answer-excerpt.ts";
+import { composeEvent } from "../../domain/event.ts";
 import { rebuildRequest } from "../../domain/sent-request.ts";
 import { HOUR_MS } from "../../domain/time.ts";
 import type { Outcome } from "../../domain/verdict.ts";
@@ -128,7 +130,8 @@ describe("the request of an attempt", () => {
 		signature: "ab".repeat(32),
 		started_at_ms: Date.UTC(2026, 2, 1, 12, 0, 0, 999),
 	};
-	const event = { event: "conversion.approved", eventBody: `{"orderId":"it's \\"1\\" $HOME \`x\`"}` };
+	const subject = { ...SUBJECT, orderId: 'it\'s "1" $HOME `x`' };
+	const event = { event: "conversion.approved", eventBody: composeEvent("conversion.approved", subject) };
 	const request = rebuildRequest(attempt, event, "Acme");
 	if (request === null) throw new Error("nothing was rebuilt");
 
