@@ -88,14 +88,14 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		if (c.req.method !== "GET") return refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
 		return answerInTime(c, deps.clock, () => answerPixel(c), pixelImage);
 	});
-	const clicks = createClicks({ ...deps, partnerLinks: createPartnerLinkCache(deps) });
+	const clicks = createClicks({ ...deps, admission, partnerLinks: createPartnerLinkCache(deps) });
 	app.get("/c/*", (c: AppContext) => {
 		noteRoute(c, CLICK_ROUTE);
 		return clicks.answer(c);
 	});
 	const rest = createBareApp(deps, signedCalls);
 	app.notFound((c) => rest.fetch(c.req.raw, c.env));
-	mountHealth(rest, deps);
+	mountHealth(rest, deps, admission);
 	const apiDocument = createApiDocument(deps);
 	const answerDocument = createDocumentAnswer(apiDocument);
 	rest.get("/openapi.json", async (c) => {

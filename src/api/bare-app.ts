@@ -2,11 +2,13 @@
 // apps that only the operator's own programs use are here, too.
 
 import { Hono } from "hono";
+import type { Admission } from "../concurrency/admission.ts";
+import { createRateLimiter, type RateRule } from "../concurrency/rate-limit.ts";
 import { fault, faultOf } from "../domain/fault.ts";
 import { idsOf, recordOf, routeOf } from "../request-notes.ts";
 import type { AppDeps, AppEnv } from "./deps.ts";
 import { createHealth, type ProcessDetails } from "./health.ts";
-import { readInboundCall } from "./inbound-log.ts";
+import { callerBlock, readInboundCall } from "./inbound-log.ts";
 import { addSafeHeaders, ourFault, problemAnswer } from "./problem.ts";
 import type { SignedCalls } from "./signed-call.ts";
 
@@ -42,10 +44,29 @@ export function answerFailures(app: Hono<AppEnv>, deps: AppDeps): void {
 	});
 }
 
-export function mountHealth(app: Hono<AppEnv>, deps: AppDeps): void {
+/**
+ * Rates of `/readyz`. A load balancer asks once a second at most. Private addresses may be many load balancers, and a check
+ * that is answered late could remove a process that works, so they have more.
+ */
+export const READY_RATES = [
+	{ per: "addressBlock", burst: 100, perSecond: 20 },
+	{ per: "privateAddresses", burst: 500, perSecond: 200 },
+] as const satisfies readonly RateRule[];
+
+/** Without `admission`, all requests are answered at once. */
+export function mountHealth(
+	app: Hono<AppEnv>,
+	deps: AppDeps,
+	admission?: Pick<Admission, "delayRefusal">,
+): void {
 	const health = createHealth(deps);
+	const rates = createRateLimiter(READY_RATES);
 	app.get("/healthz", () => health.answerAlive());
-	app.get("/readyz", () => health.answerReady());
+	app.get("/readyz", async (c) => {
+		const origin = { addressBlock: callerBlock(c, deps), programme: null };
+		if (!rates.take(origin, deps.clock.monotonicMs())) await admission?.delayRefusal();
+		return health.answerReady();
+	});
 	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
 }
 

@@ -4,12 +4,14 @@
 import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
 import { type PartnerLinkCache, PartnerLinksUnavailableError } from "../clicks/partner-link-cache.ts";
+import type { Admission } from "../concurrency/admission.ts";
+import { createRateLimiter, type RateRule, type RequestOrigin } from "../concurrency/rate-limit.ts";
 import { type ClickRequest, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
 import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
-import { requestTarget, targetQuery } from "./inbound-log.ts";
+import { blockOfIncoming, callerBlock, requestTarget, targetQuery } from "./inbound-log.ts";
 import { SAFE_HEADERS } from "./problem.ts";
 
 const SUB_IDS = ["s1", "s2", "s3"];
@@ -18,9 +20,26 @@ const SUB_IDS = ["s1", "s2", "s3"];
 export const CLICK_ROUTE = "/c/:code";
 const PATH = "/c/";
 
-export interface ClickDeps extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts"> {
+export interface ClickDeps
+	extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts" | "trustedProxies"> {
 	partnerLinks: PartnerLinkCache;
+	admission: Pick<Admission, "delayRefusal">;
 }
+
+/**
+ * Rates of codes that no link has and that are not cached. Each costs a part of a query. People mistype a code now and
+ * then; more comes from somebody who tries codes. Private addresses may be all visitors behind an unknown proxy.
+ */
+export const UNKNOWN_CODE_RATES = [
+	{ per: "addressBlock", burst: 100, perSecond: 5 },
+	{ per: "privateAddresses", burst: 300, perSecond: 50 },
+] as const satisfies readonly RateRule[];
+
+/** Rates of user agents that are not cached. Comparing one with the list of crawlers costs as much as two clicks. */
+export const NEW_AGENT_RATES = [
+	{ per: "addressBlock", burst: 500, perSecond: 50 },
+	{ per: "privateAddresses", burst: 2_000, perSecond: 250 },
+] as const satisfies readonly RateRule[];
 
 /** An answer without a body, unless it has `html`. */
 interface ClickAnswer {
@@ -34,9 +53,11 @@ type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string 
 export type Clicks = ReturnType<typeof createClicks>;
 
 export function createClicks(deps: ClickDeps) {
-	const { partnerLinks, clickCounts, clock, random, sealingKey } = deps;
+	const { partnerLinks, clickCounts, clock, random, sealingKey, admission } = deps;
 	const sealer = createClickSealer(sealingKey);
-	const isCrawler = createCrawlerCheck();
+	const crawlers = createCrawlerCheck();
+	const unknownCodes = createRateLimiter(UNKNOWN_CODE_RATES);
+	const newAgents = createRateLimiter(NEW_AGENT_RATES);
 
 	function answerClick(
 		link: KnownLink,
@@ -44,7 +65,7 @@ export function createClicks(deps: ClickDeps) {
 		method: string,
 		header: ClickRequest["header"],
 	): ClickAnswer {
-		const { httpStatus, counted } = judgeClick({ method, header, isCrawler }, link.isActive);
+		const { httpStatus, counted } = judgeClick({ method, header, isCrawler: crawlers.has }, link.isActive);
 		const query = target.includes("?") ? targetQuery(target) : undefined;
 		const to = query?.get("to") ?? null;
 		const chosen = to === null ? null : landingUrl(to, link.hosts);
@@ -63,20 +84,34 @@ export function createClicks(deps: ClickDeps) {
 		return { status: 302, headers: { ...NO_BODY, location } };
 	}
 
-	function find(target: string): ReturnType<PartnerLinkCache["find"]> {
-		if (!target.startsWith(PATH)) return null;
-		const queryAt = target.indexOf("?");
-		// Codes ignore case, because a link may be printed or dictated.
-		const code = target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
-		return partnerLinks.find(code);
+	/** Returns whether the user agent is cheap to judge. Counts it if it is not. */
+	function takeAgent(header: ClickRequest["header"], origin: () => RequestOrigin): boolean {
+		const userAgent = header("user-agent") ?? "";
+		return crawlers.isCached(userAgent) || newAgents.take(origin(), clock.monotonicMs());
+	}
+
+	/** Finds a link. A client that tries many codes is answered a second late, and without a query. */
+	async function findLimited(code: string, origin: RequestOrigin): Promise<KnownLink | null> {
+		const isKnown = partnerLinks.isKnown(code);
+		if (!isKnown && !unknownCodes.allows(origin, clock.monotonicMs())) {
+			await admission.delayRefusal();
+			throw new PartnerLinksUnavailableError("this client tries too many codes");
+		}
+		const link = await partnerLinks.find(code);
+		if (link === null && !isKnown) unknownCodes.take(origin, clock.monotonicMs());
+		return link;
 	}
 
 	return {
 		async answer(c: AppContext): Promise<Response> {
 			const target = requestTarget(c);
+			const code = codeIn(target);
 			const header = (name: string) => c.req.header(name);
+			const origin = { addressBlock: callerBlock(c, deps), programme: null };
 			try {
-				const link = await find(target);
+				const link = code === null ? null : await findLimited(code, origin);
+				// A late click still counts, because many people may share an address block.
+				if (link !== null && !takeAgent(header, () => origin)) await admission.delayRefusal();
 				const { html = null, ...head } =
 					link === null ? NOT_FOUND : answerClick(link, target, c.req.method, header);
 				return new Response(html, head);
@@ -93,7 +128,9 @@ export function createClicks(deps: ClickDeps) {
 		 */
 		answerAtOnce(incoming: Incoming): ClickAnswer | null {
 			const { method = "", url: target = "", headers = {} } = incoming;
-			const link = method === "GET" || method === "HEAD" ? find(target) : null;
+			const code = method === "GET" || method === "HEAD" ? codeIn(target) : null;
+			if (code === null || !partnerLinks.isKnown(code)) return null;
+			const link = partnerLinks.find(code);
 			if (link === null) return null;
 			if (link instanceof Promise) {
 				// The usual way asks again, shares this read and handles its error.
@@ -101,12 +138,21 @@ export function createClicks(deps: ClickDeps) {
 				return null;
 			}
 			const header = (name: string) => headers[name]?.toString();
+			const origin = () => ({ addressBlock: blockOfIncoming(incoming, deps), programme: null });
+			if (!takeAgent(header, origin)) return null;
 			const answer = answerClick(link, target, method, header);
 			if (answer.html !== undefined) return null;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
 			return answer;
 		},
 	};
+}
+
+/** Returns the code of a link, or null if the target is not one. Codes ignore case, because a link may be printed or dictated. */
+function codeIn(target: string): string | null {
+	if (!target.startsWith(PATH)) return null;
+	const queryAt = target.indexOf("?");
+	return target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
 }
 
 /** Methods and paths that are answered on a host of its own for links. */
@@ -126,19 +172,23 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	};
 }
 
-const MAX_CACHED_AGENTS = 1_000;
+/** About a megabyte. If there are more, all are removed, which costs less than to order them by their use. */
+const MAX_CACHED_AGENTS = 5_000;
 
 /** Caches which user agents are crawlers, because people use few browsers and the list of crawlers is long. */
-function createCrawlerCheck(): (userAgent: string) => boolean {
+function createCrawlerCheck() {
 	const cached = new Map<string, boolean>();
-	return (userAgent) => {
-		let isCrawler = cached.get(userAgent);
-		if (isCrawler === undefined) {
-			isCrawler = isbot(userAgent);
-			if (cached.size >= MAX_CACHED_AGENTS) cached.clear();
-			cached.set(userAgent, isCrawler);
-		}
-		return isCrawler;
+	return {
+		isCached: (userAgent: string): boolean => userAgent === "" || cached.has(userAgent),
+		has(userAgent: string): boolean {
+			let isCrawler = cached.get(userAgent);
+			if (isCrawler === undefined) {
+				isCrawler = isbot(userAgent);
+				if (cached.size >= MAX_CACHED_AGENTS) cached.clear();
+				cached.set(userAgent, isCrawler);
+			}
+			return isCrawler;
+		},
 	};
 }
 

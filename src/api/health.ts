@@ -58,7 +58,7 @@ export function createHealth(deps: HealthDeps) {
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
 		async answerReady(): Promise<Response> {
-			const isUsable = (await deps.readiness.check()) === "answers";
+			const isUsable = (await deps.readiness.checkLately()) === "answers";
 			if (unready() === "stopping") return problemAnswer(deps, fault("unavailable", STOPPING));
 			if (isUsable && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));

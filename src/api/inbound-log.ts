@@ -52,11 +52,15 @@ export function readInboundCall(
 }
 
 /** Reads the headers that Node parsed, because a Headers object costs more than all the rest of a call that is refused. */
-export function callerBlock(
-	c: AppContext,
+export function callerBlock(c: AppContext, deps: Pick<AppDeps, "trustedProxies">): string | null {
+	return blockOfIncoming(incomingOf(c) ?? {}, deps);
+}
+
+/** The same for a request that has no context. */
+export function blockOfIncoming(
+	{ socket, headers }: NonNullable<AppEnv["Bindings"]["incoming"]>,
 	{ trustedProxies }: Pick<AppDeps, "trustedProxies">,
 ): string | null {
-	const { socket, headers } = incomingOf(c) ?? {};
 	const forwardedFor = headers?.["x-forwarded-for"];
 	// Node joins a repeated header, but its type also allows a list.
 	const forwarded = Array.isArray(forwardedFor) ? forwardedFor.join(",") : forwardedFor;
@@ -145,30 +149,35 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		{ per: "unknownProgramme", ...STRANGERS_REFUSALS },
 	]);
 	const batcher = createBatcher<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
+	/** Number of refusals that were not stored since the last line about them in the service log. */
 	let dropped = 0;
 	let droppedLoggedAtMs = Number.NEGATIVE_INFINITY;
 
 	/** Logs how many refusals were not stored. A flood drops some in every batch, so it is logged once a minute. */
 	function logDropped(): void {
 		const nowMs = clock.monotonicMs();
-		if (dropped === 0 || nowMs - droppedLoggedAtMs < DROPPED_LOGGED_EVERY_MS) return;
+		if (nowMs - droppedLoggedAtMs < DROPPED_LOGGED_EVERY_MS) return;
 		log.warn({ dropped }, "some refused calls are not in the inbound log, because there were too many");
 		dropped = 0;
 		droppedLoggedAtMs = nowMs;
 	}
 
-	/** Resolves when the row is stored or dropped. The caller is answered in both cases. */
-	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<void> {
+	/** Resolves to whether the row was stored. False means that there are too many refusals. */
+	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<boolean> {
 		const isFull = batcher.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();
 		const origin = { addressBlock: call.findBlock(), programme: about.programmeId ?? null };
-		if (isFull || !rates.take(origin, atMs)) dropped++;
-		else await batcher.add(refusedRow(call, found, atMs, about));
+		if (isFull || !rates.take(origin, atMs)) {
+			dropped++;
+			logDropped();
+			return false;
+		}
+		await batcher.add(refusedRow(call, found, atMs, about));
+		return true;
 	}
 
 	/** Stores rows. Never rejects. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
-		logDropped();
 		try {
 			await store.writes.insertInboundCalls(store.db, rows);
 		} catch (error) {

@@ -177,7 +177,9 @@ export function createSignedCalls(
 		programmeId: number | null = null,
 	): Promise<Response> {
 		metrics.countInbound(call.kind, found.code);
-		await refusals.write(call, found, { programmeId });
+		const isStored = await refusals.write(call, found, { programmeId });
+		// A caller that sends garbage is slowed down to one call a second for each connection. 503 is our own fault.
+		if (!isStored && found.httpStatus < 500) await admission.delayRefusal();
 		return problemAnswer(deps, found, headers);
 	}
 

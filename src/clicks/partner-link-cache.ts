@@ -21,6 +21,8 @@ export class PartnerLinksUnavailableError extends Error {}
 export interface PartnerLinkCache {
 	/** Returns null if no link has this code. Rejects with a PartnerLinksUnavailableError. */
 	find(code: string): Promise<KnownLink | null> | KnownLink | null;
+	/** Returns whether `find` needs no read for a code that was not used lately. */
+	isKnown(code: string): boolean;
 }
 
 export interface PartnerLinkCacheDeps {
@@ -147,14 +149,19 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 		});
 	}
 
-	function findUncached(code: string): Promise<KnownLink | null> | null {
-		if (!CODE_PATTERN.test(code)) return null;
+	/** Returns whether there is certainly no link with this code. */
+	function isUnknown(code: string): boolean {
+		if (!CODE_PATTERN.test(code)) return true;
 		const unknownSinceMs = unknownCodes.get(code);
-		if (unknownSinceMs !== undefined && ageOf(unknownSinceMs) < FRESH_MS) return null;
-		return findAfterRead(code);
+		return unknownSinceMs !== undefined && ageOf(unknownSinceMs) < FRESH_MS;
+	}
+
+	function findUncached(code: string): Promise<KnownLink | null> | null {
+		return isUnknown(code) ? null : findAfterRead(code);
 	}
 
 	return {
+		isKnown: (code) => entries.has(code) || isUnknown(code),
 		find(code) {
 			const entry = entries.get(code);
 			if (entry === undefined) return findUncached(code);

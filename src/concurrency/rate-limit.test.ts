@@ -30,6 +30,15 @@ const CASES: readonly (readonly [title: string, timesMs: readonly number[], allo
 ];
 
 describe("a token bucket", () => {
+	test("says whether there is a token without taking it", () => {
+		const buckets = createTokenBuckets({ burst: 1, perSecond: 1 });
+		assert.deepEqual(
+			[buckets.has("one", 0), buckets.has("one", 0), buckets.take("one", 0)],
+			[true, true, true],
+		);
+		assert.deepEqual([buckets.has("one", 999), buckets.has("one", 1_000)], [false, true]);
+	});
+
 	for (const [title, timesMs, allowed] of CASES) {
 		test(title, () => assert.equal(countAllowed(RATE, timesMs), allowed));
 	}

@@ -30,6 +30,8 @@ export interface RequestOrigin {
 export interface RateLimiter {
 	/** Returns whether all rules allow the request, and counts it if they do. */
 	take(origin: RequestOrigin, nowMs: number): boolean;
+	/** Returns whether all rules would allow the request, without counting it. */
+	allows(origin: RequestOrigin, nowMs: number): boolean;
 }
 
 /**
@@ -38,13 +40,14 @@ export interface RateLimiter {
  */
 export function createRateLimiter(rules: readonly RateRule[]): RateLimiter {
 	const limits = rules.map(({ per, ...rate }) => ({ per, buckets: createTokenBuckets(rate) }));
+	const askAll = (what: "take" | "has", origin: RequestOrigin, nowMs: number): boolean =>
+		limits.every(({ per, buckets }) => {
+			const key = bucketKey(per, origin);
+			return key === null || buckets[what](key, nowMs);
+		});
 	return {
-		take(origin, nowMs) {
-			return limits.every(({ per, buckets }) => {
-				const key = bucketKey(per, origin);
-				return key === null || buckets.take(key, nowMs);
-			});
-		},
+		take: (origin, nowMs) => askAll("take", origin, nowMs),
+		allows: (origin, nowMs) => askAll("has", origin, nowMs),
 	};
 }
 
@@ -74,12 +77,21 @@ const MAX_BUCKETS = 10_000;
 export function createTokenBuckets({ burst, perSecond }: Rate, maxBuckets = MAX_BUCKETS) {
 	/** In the order of their last use. */
 	const buckets = new Map<string | number, { tokens: number; atMs: number }>();
+	function tokensAt({ tokens, atMs }: { tokens: number; atMs: number }, nowMs: number): number {
+		const passedMs = Math.max(0, nowMs - atMs);
+		return Math.min(burst, tokens + (passedMs / SECOND_MS) * perSecond);
+	}
+
 	return {
+		/** Returns whether there is a token. */
+		has(key: string | number, nowMs: number): boolean {
+			const bucket = buckets.get(key);
+			return bucket === undefined || tokensAt(bucket, nowMs) >= 1;
+		},
 		/** Takes a token, and returns false if there is none. A clock that goes back neither adds nor removes tokens. */
 		take(key: string | number, nowMs: number): boolean {
 			const before = buckets.get(key) ?? { tokens: burst, atMs: nowMs };
-			const passedMs = Math.max(0, nowMs - before.atMs);
-			const tokens = Math.min(burst, before.tokens + (passedMs / SECOND_MS) * perSecond);
+			const tokens = tokensAt(before, nowMs);
 			const isAllowed = tokens >= 1;
 			buckets.delete(key);
 			buckets.set(key, { tokens: isAllowed ? tokens - 1 : tokens, atMs: nowMs });

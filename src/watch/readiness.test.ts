@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
+import { SECOND_MS } from "../domain/time.ts";
 import { createReadiness, STEADY_MS } from "./readiness.ts";
 
 test("a database that fails now and then is not ready until it has answered steadily", async () => {
@@ -63,4 +64,23 @@ test("a change of the state is logged once, and the next check follows sooner wh
 			["info", "the database can be used again"],
 		],
 	);
+});
+
+test("a result that is less than a second old is used again, and an older one is not", async () => {
+	const clock = createClock();
+	let checks = 0;
+	const store = {
+		async acceptsWrites() {
+			checks++;
+			return checks === 1;
+		},
+	};
+	const readiness = createReadiness({ store, clock, log: createLog() });
+	assert.equal(await readiness.checkLately(), "answers");
+	await clock.moveBy(SECOND_MS - 1);
+	assert.equal(await readiness.checkLately(), "answers");
+	assert.equal(checks, 1);
+	await clock.moveBy(1);
+	assert.equal(await readiness.checkLately(), "is read-only");
+	assert.equal(checks, 2);
 });

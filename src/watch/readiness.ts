@@ -21,6 +21,8 @@ export type DatabaseState =
 export interface Readiness {
 	/** Asks the database. Concurrent callers share one query. */
 	check(): Promise<DatabaseState>;
+	/** Returns a result that is at most a second old, so that strangers who ask very often cost one query a second. */
+	checkLately(): Promise<DatabaseState>;
 	/** Returns the result of the last check without a query. */
 	last(): DatabaseState;
 	/** Returns the time until the next check of the background loop. */
@@ -43,12 +45,16 @@ export const STEADY_MS = 2 * SECOND_MS;
 /** Time between two checks of the background loop. It is the age of `ringback_ready` if nobody requests `/readyz`. */
 const CHECK_INTERVAL_MS = 5 * SECOND_MS;
 const CHECK_AGAIN_MS = SECOND_MS;
+/** Maximum age of the answer to `/readyz`. */
+const MAX_AGE_MS = SECOND_MS;
 
 export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness {
 	let state: DatabaseState = "answers";
 	/** Time of the last failed check, or null if none has failed since the database was last usable. */
 	let failedAtMs: number | null = null;
 	let checking: Promise<DatabaseState> | null = null;
+	/** Monotonic time at which the last finished check began, or null before the first one. */
+	let checkedAtMs: number | null = null;
 
 	async function ask(): Promise<DatabaseState> {
 		try {
@@ -75,12 +81,20 @@ export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness
 		if (isSteady && before !== "answers") log.info({}, "the database can be used again");
 	}
 
+	function check(): Promise<DatabaseState> {
+		const beganAtMs = clock.monotonicMs();
+		checking ??= ask().finally(() => {
+			checking = null;
+			checkedAtMs = beganAtMs;
+		});
+		return checking;
+	}
+
 	return {
-		check() {
-			checking ??= ask().finally(() => {
-				checking = null;
-			});
-			return checking;
+		check,
+		checkLately() {
+			const isFresh = checkedAtMs !== null && clock.monotonicMs() - checkedAtMs < MAX_AGE_MS;
+			return isFresh ? Promise.resolve(state) : check();
 		},
 		last: () => state,
 		nextCheckMs: () => (state === "answers" ? CHECK_INTERVAL_MS : CHECK_AGAIN_MS),

@@ -6,6 +6,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { sql } from "kysely";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import { Browser, PASSWORD } from "../../src/web/test-site.test-support.ts";
 import { prepareService } from "../support/open-service.ts";
 import { openAccount } from "../support/shop-account.ts";
@@ -47,15 +48,19 @@ for (const [way, what] of Object.entries(WAYS)) {
 		const stalls = watchStalls();
 		t.after(() => stalls.stop());
 		const told: Told[] = [];
+		let frozenAtMs = 0;
 		const ask = async (kind: string, call: () => Promise<Pick<Told, "status">>) => {
 			const sinceMs = performance.now();
 			const { status } = await call();
+			// The readiness check may answer with a result that is a second old.
+			if (kind === "readiness" && sinceMs - frozenAtMs < SECOND_MS) return;
 			told.push({ kind, status, tookMs: performance.now() - sinceMs });
 		};
 		const askAll = () => Object.entries(calls).map(([kind, call]) => ask(kind, call));
 
 		equal((await shop.post("/v1/conversions", sale("before"))).status, 201);
 		line.freeze(way === "hold" ? "hold" : "lose");
+		frozenAtMs = performance.now();
 		// Many calls at once, some that arrive while those wait, and some that arrive after they were answered.
 		const flood = Array.from({ length: FLOOD }, (_, n) =>
 			ask("flood", () => shop.post("/v1/conversions", sale(`flood-${n}`))),

@@ -24,8 +24,8 @@ export interface Flood {
 	signedBy?: Credentials;
 	headers?: Readonly<Record<string, string>>;
 	body?: string;
-	/** True if each request comes from another address, through a trusted proxy. */
-	isFromEverywhere?: boolean;
+	/** Address of the client that a trusted proxy names: another one for each request, or always the same. */
+	from?: "everywhere" | "one address";
 }
 
 export interface FloodAnswer {
@@ -53,17 +53,22 @@ function startFlood(url: string, flood: Flood): void {
 				? {}
 				: Object.fromEntries(signedRequest(method, path, flood.signedBy, { nowMs: Date.now() }).headers);
 		const n = ++asked;
-		const from = `${1 + (n % 200)}.${(n >> 8) & 255}.${(n >> 16) & 255}.9`;
+		/** Makes the requests of a flood differ. */
+		const number = (text: string) => text.replace("NUMBER", String(n));
+		const from =
+			flood.from === "one address"
+				? "203.0.113.9"
+				: `${1 + (n % 200)}.${(n >> 8) & 255}.${(n >> 16) & 255}.9`;
 		const headers = {
 			...signed,
 			...flood.headers,
-			...(flood.isFromEverywhere === true ? { "x-forwarded-for": from } : {}),
+			...(flood.from === undefined ? {} : { "x-forwarded-for": from }),
 		};
 		const response = await pool.request({
 			method,
-			path,
-			headers,
-			body: body === undefined ? null : body.replace("NUMBER", String(n)),
+			path: number(path),
+			headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, number(value)])),
+			body: body === undefined ? null : number(body),
 		});
 		await response.body.dump({ limit: Number.POSITIVE_INFINITY });
 		answered[response.statusCode] = (answered[response.statusCode] ?? 0) + 1;

@@ -1,12 +1,14 @@
 // Measures how long a shop's sale takes during a flood of pages, sign-ins, reads or signature checks, compared with a quiet
 // service. Quiet and flooded rounds alternate, and the best round of each counts, because machines are noisy.
 
+import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { startSession } from "../../src/people/auth.ts";
 import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import { type ForkedProcess, forkProcess } from "../support/forked-process.ts";
 import { openService } from "../support/open-service.ts";
-import { openAccount } from "../support/shop-account.ts";
+import { expectValue, openAccount } from "../support/shop-account.ts";
 import type { DatabaseKind } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 import type { Flood, FloodAnswer, FloodOrder } from "./flood-process.ts";
@@ -40,6 +42,7 @@ export async function measureFloods(
 		await setPassword(trx, person.id, "hash", workplace.clock.nowMs());
 		return startSession(trx, workplace, person.id, { address: "127.0.0.1", userAgent: "" });
 	});
+	expectValue(await addSamplePartner(workplace, COMMAND_LINE, other.programme.id));
 	await workplace.close();
 	const { url } = opened.service;
 	const start = () =>
@@ -111,6 +114,8 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 	const headers = encodeURIComponent(
 		`X-Service-Timestamp: 1\nX-Service-Nonce: abcdefgh\nX-Service-Signature: ${"0".repeat(64)}`,
 	);
+	const read = { connections: 128, method: "GET", from: "one address" } as const;
+	const report = { ...read, method: "POST", path: "/v1/conversions", body: "{}" } as const;
 	return [
 		{ name: "a page", connections: 128, method: "GET", path: "/sign-in" },
 		{ name: "search", connections: 128, method: "GET", path: "/docs/search?q=signature+callback+secret" },
@@ -120,7 +125,7 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 			connections: 128,
 			method: "GET",
 			path: "/docs/search?q=retry",
-			isFromEverywhere: true,
+			from: "everywhere",
 		},
 		{
 			name: "sign-ins from everywhere",
@@ -129,7 +134,7 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 			path: "/sign-in",
 			headers: form,
 			body: "email=NUMBER%40nobody.example&password=correct+horse+battery",
-			isFromEverywhere: true,
+			from: "everywhere",
 		},
 		{ name: "signed reads", connections: 128, method: "GET", path: "/v1/conversions", signedBy },
 		{
@@ -140,5 +145,28 @@ function floodsOf(programmeId: string, signedBy: Flood["signedBy"] & object, coo
 			headers: { ...form, cookie },
 			body: `method=POST&target=%2Fv1%2Fconversions&headers=${headers}&body=${quotes}`,
 		},
+		{ name: "/readyz", ...read, path: "/readyz" },
+		{ name: "unknown link codes", ...read, path: "/c/xNUMBERx" },
+		{
+			name: "a link with ever new user agents",
+			...read,
+			path: `/c/${SAMPLE_LINK.code}`,
+			headers: {
+				"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:NUMBER.0) Gecko/20100101 Firefox/NUMBER.0",
+			},
+		},
+		{ name: "bad signatures", ...report, headers: signedWrongly(signedBy.key) },
+		{ name: "unknown keys", ...report, headers: signedWrongly("rbk_NUMBER") },
+		{ name: "made-up sign-in links", ...read, path: "/welcome/NUMBER" },
 	];
+}
+
+function signedWrongly(key: string): Readonly<Record<string, string>> {
+	return {
+		authorization: `Bearer ${key}`,
+		"content-type": "application/json",
+		"x-service-timestamp": String(Math.floor(Date.now() / 1000)),
+		"x-service-nonce": "nonce-NUMBER",
+		"x-service-signature": "0".repeat(64),
+	};
 }

@@ -31,8 +31,8 @@ for (const usesPostgres of WITH_POSTGRES) {
 
 for (const usesPostgres of WITH_POSTGRES) {
 	const database = usesPostgres ? "PostgreSQL" : "SQLite";
-	test(`a sale is stored in time during a flood of pages, sign-ins, reads or signature checks (${database})`, async (t) => {
-		const names = isLong ? {} : { names: ["search", "signature checks"] };
+	test(`a sale is stored in time during a flood of pages, sign-ins, reads, signature checks, made-up links or bad signatures (${database})`, async (t) => {
+		const names = isLong ? {} : { names: ["search", "signature checks", "bad signatures"] };
 		const all = await measureFloods(database, { sales: 15, rounds: 1, ...names }, () => undefined);
 		t.diagnostic(describeFloods(database, all));
 		// On a quiet machine the goal is a factor of 3 (`npm run load -- --floods 1`). Without admission it was 100.
