@@ -7,7 +7,7 @@ import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
 import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
-import { POSTGRES_DEFAULTS } from "./store/postgres/setting.ts";
+import { POSTGRES_DEFAULTS, splitHosts } from "./store/postgres/setting.ts";
 
 /** The values that a setting accepts. */
 interface Form<Value> {
@@ -112,7 +112,7 @@ export const SETTINGS = {
 		"DATABASE_URL",
 		{ takes: `\`sqlite:PATH\`, which names a file, or ${POSTGRES_EXAMPLE}`, parse: parseDatabaseUrl },
 		"sqlite:data/ringback.db",
-		"The database: a SQLite file, or PostgreSQL 14 or later.",
+		"The database: a SQLite file, or PostgreSQL 14 or later. Several servers of which one accepts writes are named as `postgres://user:password@one,two/database?target_session_attrs=read-write`; see [Failover](postgresql.md#failover).",
 		{
 			isSecret: true,
 			inProduction: `${POSTGRES_EXAMPLE}, or \`sqlite:PATH\` where a file on this machine is meant`,
@@ -339,7 +339,7 @@ function parseDatabaseUrl(text: string): string | undefined {
 }
 
 export function isPostgresUrl(text: string): boolean {
-	return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+	return splitHosts(text) !== undefined;
 }
 
 function parseKey(text: string): Uint8Array | undefined {

@@ -7,6 +7,7 @@ import { messageOf } from "../domain/visible-text.ts";
 import { listenForStop, type StopSignal } from "../service/stop-signals.ts";
 import type { Service } from "../service.ts";
 import { isExecutable } from "../shipped-files.ts";
+import { hostsOf } from "../store/postgres/setting.ts";
 import type { NetworkFace } from "../store/queries/known-network.ts";
 import { type Command, EXIT, JSON_OPTION, type Screen, withSettings } from "./command.ts";
 import { boundHeap } from "./heap-bounds.ts";
@@ -83,7 +84,9 @@ function sayStarted(service: Service, screen: Screen): void {
 	const storedIn =
 		database.kind === "sqlite"
 			? `SQLite file ${resolve(database.path)}`
-			: `PostgreSQL at ${new URL(database.url).host}`;
+			: `PostgreSQL at ${hostsOf(database.url)
+					.map((url) => new URL(url).host)
+					.join(" or ")}`;
 	screen.out(`Ringback listens on ${url}`);
 	screen.out(`  store    ${storedIn}, schema version ${migration.version}`);
 	if (config.role !== "all") screen.out(`  role     ${config.role}`);

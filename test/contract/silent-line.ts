@@ -9,7 +9,7 @@ import { portOf } from "../support/port-of.ts";
 export type Freeze = "hold" | "lose";
 
 export async function openLine(databaseUrl: string) {
-	const target = new URL(databaseUrl);
+	let target = new URL(databaseUrl);
 	const sockets = new Set<Socket>();
 	const lost = new WeakSet<Socket>();
 	let frozen: Freeze | null = null;
@@ -59,6 +59,11 @@ export async function openLine(databaseUrl: string) {
 		/** Delays everything, so that a round trip takes this time longer. */
 		slowDown(roundTripMs: number) {
 			delayMs = roundTripMs / 2;
+		},
+		/** Leads new connections to another server. Existing ones stay where they are, unless they are cut. */
+		leadTo(otherUrl: string, { isCut }: { isCut: boolean }) {
+			target = new URL(otherUrl);
+			if (isCut) for (const socket of sockets) socket.destroy();
 		},
 		async close() {
 			for (const socket of sockets) socket.destroy();

@@ -41,6 +41,8 @@ export interface PostgresOptions {
 	settings?: Readonly<Record<string, string>>;
 	/** The programs, npm's by default. */
 	binaries?: PostgresBinaries;
+	/** Server whose data is copied and followed as its standby. It is restarted once for that. */
+	standbyOf?: PostgresServer;
 }
 
 /** Starting takes seconds on an idle machine; this limit is for one that runs all other tests at the same time. */
@@ -60,6 +62,7 @@ const DEFAULT_SETTINGS = {
 export async function startPostgres({
 	settings = {},
 	binaries: given,
+	standbyOf: primary,
 }: PostgresOptions = {}): Promise<PostgresServer> {
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
@@ -70,13 +73,16 @@ export async function startPostgres({
 	const keeper = startKeeper(home, folder);
 	try {
 		if (account !== undefined) for (const each of [folder, home]) chownSync(each, account.uid, account.gid);
-		const password = randomBytes(16).toString("hex");
+		const password =
+			primary === undefined ? randomBytes(16).toString("hex") : new URL(primary.url()).password;
 		const binaries = given ?? findBinaries(account, join(folder, "native"));
-		await initialise(binaries.initdb, folder, dataFolder, password, account);
+		if (primary === undefined) await initialise(binaries.initdb, folder, dataFolder, password, account);
+		else await copyAsStandby(primary, dataFolder, account);
 		const port = await freePort();
 		const url = (database = "postgres") => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
 		const start = () => {
-			const all = { ...DEFAULT_SETTINGS, ...settings, port: String(port) };
+			const followed = primary === undefined ? {} : { primary_conninfo: primary.url() };
+			const all = { ...DEFAULT_SETTINGS, ...settings, ...followed, port: String(port) };
 			return startServer(binaries.postgres, folder, dataFolder, all, url(), account);
 		};
 		let server = await start();
@@ -125,6 +131,20 @@ async function initialise(
 		cwd: folder,
 		env: { ...process.env, LC_ALL: "C" },
 	});
+}
+
+/** Copies the data while the primary is stopped, because a running server changes it meanwhile. */
+async function copyAsStandby(
+	primary: PostgresServer,
+	dataFolder: string,
+	account: Account | undefined,
+): Promise<void> {
+	await primary.restart("fast", async () => {
+		await promisify(execFile)("cp", ["-a", primary.dataFolder, dataFolder]);
+	});
+	const signal = join(dataFolder, "standby.signal");
+	writeFileSync(signal, "");
+	if (account !== undefined) chownSync(signal, account.uid, account.gid);
 }
 
 async function startServer(
@@ -234,6 +254,7 @@ function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 
 /** Stops the server if it runs, and removes the folders. */
 async function releaseKeeper(keeper: ChildProcess): Promise<void> {
+	if (hasEnded(keeper)) return;
 	keeper.ref();
 	const gone = once(keeper, "exit");
 	keeper.stdin?.end();

@@ -10,6 +10,7 @@ import { createSingleFlight } from "../../concurrency/single-flight.ts";
 import type { Clock, Log } from "../../ports.ts";
 import type { Owed } from "../queries/queue.ts";
 import type { DueListeners } from "../store.ts";
+import type { Servers } from "./servers.ts";
 
 const CHANNEL = "ringback_due";
 /** Maximum number of ids in a payload. PostgreSQL refuses payloads of 8,000 bytes. */
@@ -33,7 +34,7 @@ export interface DueChannel {
 }
 
 export function createDueChannel(
-	url: string,
+	servers: Servers,
 	listeners: DueListeners,
 	{ clock, log, name }: { clock: Clock; log: Log; name: string },
 	notify: (channel: string, payloads: readonly string[]) => Promise<unknown>,
@@ -62,8 +63,10 @@ export function createDueChannel(
 	});
 
 	async function connect(): Promise<void> {
+		await servers.ready();
+		if (isClosed) return;
 		const fresh = new pg.Client({
-			connectionString: url,
+			connectionString: servers.url(),
 			keepAlive: true,
 			// Keep-alives detect a connection that a firewall has dropped within seconds. The kernel's default is two hours.
 			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -80,9 +83,16 @@ export function createDueChannel(
 			// Notifications that were sent before this connection listened are lost.
 			listeners.onRecheck();
 		} catch {
+			// The address may lead to a standby, which refuses LISTEN.
+			await servers.lookAgain();
 			reconnectLater(fresh);
 		}
 	}
+
+	// Notifications come from the server that accepts writes, so the connection moves there too.
+	servers.onChange(() => {
+		if (client !== undefined) reconnectLater(client);
+	});
 
 	function reconnectLater(broken: pg.Client): void {
 		if (isClosed || client !== broken) return;

@@ -11,6 +11,7 @@ import pg from "pg";
 import type { Clock, Log } from "../../ports.ts";
 import { isReadOnly } from "../unavailable.ts";
 import { hotStatementName } from "./hot-statement.ts";
+import type { Servers } from "./servers.ts";
 
 /** SQLSTATE connection_failure. See unavailable.ts. */
 const CONNECTION_FAILURE = "08006";
@@ -34,14 +35,16 @@ export interface PostgresConnections {
 	connect(): Promise<pg.PoolClient>;
 	/** Runs a query. Rejects under the same conditions. */
 	ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+	/** Looks for another server, because the present one refused a write. */
+	noteReadOnly(): void;
 	end(): Promise<void>;
 }
 
 export function openConnections(
 	config: pg.PoolConfig,
-	{ clock, log }: { clock: Clock; log: Log },
+	{ clock, log, servers }: { clock: Clock; log: Log; servers: Servers },
 ): PostgresConnections {
-	let pool = openPool(config, log);
+	let pool = openPool(config, log, servers);
 	/** Rejects the promises of all waiting queries. */
 	const waiting = new Set<(error: Error) => void>();
 	let hasAnswered = false;
@@ -86,7 +89,7 @@ export function openConnections(
 				cancelPause = clock.after(PROBE_AFTER_MS, resolve);
 			});
 			if (hasAnswered || !mustWatch()) continue;
-			const isAnswered = await probe(config);
+			const isAnswered = await probe(config, servers.url());
 			// If this process was suspended, answers may still be waiting in its sockets. They are read now.
 			await clock.yieldLoop();
 			if (isAnswered && isSilent) noteAnswer();
@@ -106,22 +109,32 @@ export function openConnections(
 		// The connections of the old pool may never answer again, so a new pool replaces it. The end of a pool rejects
 		// only if it has ended before.
 		pool.end().catch(() => undefined);
-		pool = openPool(config, log);
+		pool = openPool(config, log, servers);
+		void servers.lookAgain();
 		for (const fail of waiting) fail(silence());
 		waiting.clear();
+	}
+
+	/** Connects to the server that accepts writes. If it cannot be reached, another host may do so by now. */
+	async function connect(): Promise<pg.PoolClient> {
+		await servers.ready();
+		try {
+			return await pool.connect();
+		} catch (error) {
+			if (!(await servers.lookAgain())) throw error;
+			return pool.connect();
+		}
 	}
 
 	return {
 		get pool() {
 			return pool;
 		},
+		noteReadOnly: () => void servers.lookAgain(),
 		connect: () =>
-			failIfSilent(
-				() => pool.connect(),
-				(client, isLate) => {
-					if (isLate) client.release();
-				},
-			),
+			failIfSilent(connect, (client, isLate) => {
+				if (isLate) client.release();
+			}),
 		ask: (question) =>
 			failIfSilent(question, () => {
 				hasAnswered = true;
@@ -134,8 +147,14 @@ export function openConnections(
 	};
 }
 
-function openPool(config: pg.PoolConfig, log: Log): pg.Pool {
-	const pool = new pg.Pool(config);
+function openPool(config: pg.PoolConfig, log: Log, servers: Servers): pg.Pool {
+	/** Every new connection goes to the server that is chosen at that time. */
+	class ClientOfChosenServer extends pg.Client {
+		constructor(settings: pg.ClientConfig = {}) {
+			super({ ...settings, connectionString: servers.url() });
+		}
+	}
+	const pool = new pg.Pool({ ...config, Client: ClientOfChosenServer });
 	// The next query replaces an idle connection that broke, for example because the server restarted. Without a
 	// listener the error would end the process.
 	pool.on("error", (error) =>
@@ -147,9 +166,10 @@ function openPool(config: pg.PoolConfig, log: Log): pg.Pool {
 /**
  * Returns true if the server answers. A refusal, for example of another connection, is an answer too. Never rejects.
  */
-async function probe(config: pg.PoolConfig): Promise<boolean> {
+async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 	const client = new pg.Client({
 		...config,
+		connectionString: url,
 		connectionTimeoutMillis: PROBE_TIMEOUT_MS,
 		query_timeout: PROBE_TIMEOUT_MS,
 	});
@@ -261,7 +281,10 @@ function watchConnection(
 			.catch((error: unknown) => {
 				// Nobody knows what the server is still doing, so the connection cannot be used again.
 				if (hasNoAnswer(error)) isBroken = true;
-				if (isReadOnly(error)) isOfReadOnlyServer = true;
+				if (isReadOnly(error)) {
+					isOfReadOnlyServer = true;
+					connections.noteReadOnly();
+				}
 				throw isBroken ? withCode(error) : error;
 			});
 	}
@@ -275,7 +298,7 @@ function watchConnection(
  * Returns false if the server is a standby or was set to read-only. That connection is closed, because after a failover
  * the address may lead to another server.
  */
-export async function acceptsWrites(pool: PostgresPool): Promise<boolean> {
+export async function acceptsWrites(pool: PostgresPool, connections: PostgresConnections): Promise<boolean> {
 	const connection = await pool.connect();
 	let isUsable = false;
 	try {
@@ -284,6 +307,7 @@ export async function acceptsWrites(pool: PostgresPool): Promise<boolean> {
 			[],
 		);
 		isUsable = rows[0]?.isReadOnly === false;
+		if (!isUsable) connections.noteReadOnly();
 		return isUsable;
 	} finally {
 		connection.release(!isUsable);

@@ -2,8 +2,13 @@
 
 import { sql } from "kysely";
 import pg from "pg";
+import type { Log } from "../../ports.ts";
 import type { Db } from "../store.ts";
-import type { PostgresSetting } from "./setting.ts";
+import { chooseServer } from "./servers.ts";
+import { hostsOf, type PostgresSetting } from "./setting.ts";
+
+/** A check logs nothing. The store logs which server it uses. */
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -12,8 +17,10 @@ async function askDirectly<Answer>(
 	{ url, directUrl }: PostgresSetting,
 	ask: (client: pg.Client) => Promise<Answer>,
 ): Promise<Answer> {
+	const servers = chooseServer(hostsOf(directUrl ?? url), SILENT);
+	await servers.ready();
 	const client = new pg.Client({
-		connectionString: directUrl ?? url,
+		connectionString: servers.url(),
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		query_timeout: CONNECT_TIMEOUT_MS,
 		application_name: "ringback-command",

@@ -2,7 +2,7 @@
 
 export interface PostgresSetting {
 	kind: "postgres";
-	/** Address for queries: the server itself, or a pooler in transaction mode. */
+	/** Address for queries: the server itself, or a pooler in transaction mode. It may name several hosts. */
 	url: string;
 	/**
 	 * Address of the server itself if `url` is a pooler, because LISTEN and migrations need a session. Null if `url` is
@@ -21,3 +21,31 @@ export const POSTGRES_DEFAULTS = {
 	poolSize: 10,
 	preparesStatements: true,
 } as const satisfies Partial<PostgresSetting>;
+
+/** The parts of an address: scheme, account, hosts, and database with parameters. */
+const ADDRESS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^@/?#]*)(.*)$/;
+const TARGET = /([?&])target_session_attrs=([^&]*)(&|$)/;
+/** The values with which libpq chooses a server that accepts writes. We always need such a server. */
+const WRITABLE = ["read-write", "primary"];
+
+/**
+ * Returns an address for each host of `postgres://user:password@one,two:5433/database?target_session_attrs=read-write`,
+ * or undefined if the text is no address of PostgreSQL. `pg` knows neither several hosts nor that parameter.
+ */
+export function splitHosts(text: string): readonly string[] | undefined {
+	const [, scheme, account, hosts = "", rest = ""] = ADDRESS.exec(text) ?? [];
+	if (scheme === undefined) return undefined;
+	const wanted = TARGET.exec(rest)?.[2];
+	if (wanted !== undefined && !WRITABLE.includes(wanted)) return undefined;
+	const others = rest.replace(TARGET, (_whole, before: string, _value, after: string) =>
+		after === "&" ? before : "",
+	);
+	const urls = hosts.split(",").map((host) => `${scheme}${account}${host}${others}`);
+	const areHosts = urls.length === 1 || hosts.split(",").every((host) => host !== "");
+	return areHosts && urls.every((url) => URL.canParse(url)) ? urls : undefined;
+}
+
+/** Returns an address for each host of an address that was accepted as a setting. */
+export function hostsOf(url: string): readonly string[] {
+	return splitHosts(url) ?? [url];
+}

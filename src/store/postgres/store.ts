@@ -11,7 +11,8 @@ import { acceptsWrites, openConnections, SERVER_TIMEOUTS, toKyselyPool } from ".
 import { migratePostgres } from "./migrate.ts";
 import { storeNewSales } from "./new-sales.ts";
 import { POSTGRES_QUEUE } from "./queue.ts";
-import type { PostgresSetting } from "./setting.ts";
+import { chooseServer } from "./servers.ts";
+import { hostsOf, type PostgresSetting } from "./setting.ts";
 import { POSTGRES_WRITES } from "./writes.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -35,9 +36,10 @@ export interface PostgresDeps {
 export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Store {
 	const { url, directUrl } = setting;
 	const isPooled = directUrl !== null;
+	const servers = chooseServer(hostsOf(url), deps.log);
+	const directServers = directUrl === null ? servers : chooseServer(hostsOf(directUrl), deps.log);
 	const connections = openConnections(
 		{
-			connectionString: url,
 			max: setting.poolSize,
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 			keepAlive: true,
@@ -46,7 +48,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 			...(isPooled ? {} : SERVER_TIMEOUTS),
 			types: { getTypeParser: parserFor },
 		},
-		deps,
+		{ ...deps, servers },
 	);
 	const { preparesStatements } = setting;
 	const poolWith = (lockWait: { lockWaitMs?: number }) =>
@@ -60,7 +62,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	);
 	const listeners = new DueListeners();
 	const changes = new Set<(programmeId: number) => void>();
-	const channel = createDueChannel(directUrl ?? url, listeners, deps, (name, payloads) =>
+	const channel = createDueChannel(directServers, listeners, deps, (name, payloads) =>
 		sql`select pg_notify(${name}, payload) from unnest(${payloads}::text[]) as payload`.execute(db),
 	);
 	const transact: Store["transact"] = async (work, { maxLockWaitMs } = {}) => {
@@ -82,16 +84,18 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		kind: "postgres",
 		db,
 		reader: db,
-		migrate: (nowMs, options = {}) =>
-			migratePostgres(
+		migrate: async (nowMs, options = {}) => {
+			await directServers.ready();
+			return migratePostgres(
 				{
-					url: directUrl ?? url,
+					url: directServers.url(),
 					types: { getTypeParser: parserFor },
 					afterwards: raiseTransactionNumbers,
 				},
 				nowMs,
 				options,
-			),
+			);
+		},
 		transact,
 		storeNewSales: async (calls, maxLockWaitMs) => {
 			const stored = await storeNewSales(db, calls, maxLockWaitMs);
@@ -112,7 +116,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				await keepToIndexes(trx);
 				return look(trx);
 			}),
-		acceptsWrites: () => acceptsWrites(pool),
+		acceptsWrites: () => acceptsWrites(pool, connections),
 		readTime: () => readTime(db),
 		connections: () => {
 			const { totalCount, idleCount: idle, waitingCount: waiting } = connections.pool;

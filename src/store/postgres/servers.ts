@@ -1,0 +1,86 @@
+// Chooses the server that accepts writes from the hosts of an address, because `pg` connects to one host only. The
+// choice stays until that server fails or refuses writes. Then all hosts are asked at once.
+
+import pg from "pg";
+import type { Log } from "../../ports.ts";
+
+export interface Servers {
+	/** Resolves when a server has been chosen. Never rejects. */
+	ready(): Promise<void>;
+	/** URL of the chosen server. */
+	url(): string;
+	/** Asks all hosts again. Resolves to true if another server was chosen. Never rejects. */
+	lookAgain(): Promise<boolean>;
+	/** Calls `run` whenever another server was chosen. */
+	onChange(run: () => void): void;
+}
+
+/** Time limit for connecting, and again for the answer. A server in the same region needs a few milliseconds. */
+const ASK_TIMEOUT_MS = 2_000;
+
+export function chooseServer(urls: readonly string[], log: Log): Servers {
+	const [first = ""] = urls;
+	let chosen = first;
+	let looking: Promise<boolean> | null = null;
+	let isReady: Promise<unknown> | null = null;
+	const listeners = new Set<() => void>();
+
+	async function look(): Promise<boolean> {
+		// The present server comes first, so that two that accept writes do not take turns.
+		const candidates = [chosen, ...urls.filter((url) => url !== chosen)];
+		const accepting = await Promise.all(candidates.map(acceptsWrites));
+		const found = candidates.find((_, index) => accepting[index] === true);
+		if (found === undefined || found === chosen) return false;
+		chosen = found;
+		log.warn({ host: hostOf(found) }, "another PostgreSQL server accepts writes and is used from now on");
+		for (const run of listeners) run();
+		return true;
+	}
+
+	function lookAgain(): Promise<boolean> {
+		if (urls.length === 1) return Promise.resolve(false);
+		looking ??= look().finally(() => {
+			looking = null;
+		});
+		return looking;
+	}
+
+	return {
+		async ready() {
+			isReady ??= lookAgain();
+			await isReady;
+		},
+		url: () => chosen,
+		lookAgain,
+		onChange: (run) => void listeners.add(run),
+	};
+}
+
+function hostOf(url: string): string {
+	return new URL(url).host;
+}
+
+/** Returns false if the server is a standby, was set to read-only, or does not answer. Never rejects. */
+async function acceptsWrites(url: string): Promise<boolean> {
+	const client = new pg.Client({
+		connectionString: url,
+		connectionTimeoutMillis: ASK_TIMEOUT_MS,
+		query_timeout: ASK_TIMEOUT_MS,
+		application_name: "ringback-find-server",
+	});
+	// The error also fails the query that waits on the connection. Without a listener it would end the process.
+	client.on("error", () => undefined);
+	try {
+		await client.connect();
+		const { rows } = await client.query<{ isReadOnly: boolean }>(
+			`select current_setting('transaction_read_only')::bool as "isReadOnly"`,
+		);
+		return rows[0]?.isReadOnly === false;
+	} catch {
+		// A server that cannot be asked is not chosen. If no server can be chosen, the next query fails with its reason.
+		return false;
+	} finally {
+		// The end is not awaited, because a server that has just fallen silent would not answer it.
+		client.end().catch(() => undefined);
+	}
+}

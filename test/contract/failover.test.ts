@@ -1,0 +1,113 @@
+// Two PostgreSQL servers, a primary and its standby: the service uses the one that accepts writes, whichever host it is,
+// and continues by itself after a failover.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
+import type { Service } from "../../src/service.ts";
+import { prepareService } from "../support/open-service.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { openAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
+import { openLine } from "./silent-line.ts";
+
+const NAME = "ringback";
+const RETRY_MS = 100;
+const SETTINGS = { fsync: "off" };
+
+test("with several hosts the primary is found, and after a failover the promoted standby is used", async (t) => {
+	const { primary, standby } = await startPair(t);
+	const { host, username, password } = new URL(primary.url());
+	const hosts = `${new URL(standby.url()).host},${host}`;
+	const service = await start(t, {
+		DATABASE_URL: `postgres://${username}:${password}@${hosts}/${NAME}?target_session_attrs=read-write`,
+	});
+	const shop = await openShop(service);
+	equal(await shop.report("before"), 201);
+	deepEqual(await listListeners(primary), ["ringback-all-listen"]);
+	await until(async () => (await readOrders(standby)).includes("before"));
+
+	await primary.stop();
+	await query(standby, "select pg_promote()");
+	while ((await shop.report("after")) !== 201) await wait(RETRY_MS);
+	await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
+	deepEqual(await readOrders(standby), ["after", "before"]);
+	await until(async () => (await listListeners(standby)).length === 1);
+});
+
+test("an address that leads to a standby for a while is unavailable, and is used again without its connections being cut", async (t) => {
+	const { primary, standby } = await startPair(t);
+	const line = await openLine(primary.url(NAME));
+	t.after(() => line.close());
+	const service = await start(t, { DATABASE_URL: line.url });
+	const shop = await openShop(service);
+	const readiness = async () => (await fetch(`${service.url}/readyz`)).status;
+	equal(await shop.report("before"), 201);
+	await until(async () => (await readOrders(standby)).includes("before"));
+
+	line.leadTo(standby.url(NAME), { isCut: true });
+	await until(async () => (await readiness()) === 503);
+	equal(await shop.report("meanwhile"), 503);
+	line.leadTo(primary.url(NAME), { isCut: false });
+	while ((await shop.report("after")) !== 201) await wait(RETRY_MS);
+	await until(async () => (await readiness()) === 200);
+	ok((await readOrders(primary)).includes("after"));
+});
+
+async function startPair(t: TestContext): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
+	const primary = await startPostgres({ settings: SETTINGS });
+	t.after(() => primary.stop());
+	await primary.createDatabase(NAME);
+	const standby = await startPostgres({ settings: SETTINGS, standbyOf: primary });
+	t.after(() => standby.stop());
+	return { primary, standby };
+}
+
+async function start(t: TestContext, settings: { DATABASE_URL: string }): Promise<Service> {
+	const opened = await prepareService({ database: "SQLite" });
+	t.after(() => opened.close());
+	return opened.start(settings);
+}
+
+async function openShop(service: Service) {
+	const { apiKey: key, secret } = await openAccount(service);
+	return {
+		async report(orderId: string): Promise<number> {
+			const path = "/v1/conversions";
+			const body = JSON.stringify({ orderId, basketValue: "10.00" });
+			const { headers } = signedRequest("POST", path, { key, secret }, { nowMs: Date.now(), body });
+			return (await fetch(service.url + path, { method: "POST", headers, body })).status;
+		},
+	};
+}
+
+async function query<Row extends object>(server: PostgresServer, text: string): Promise<Row[]> {
+	const client = new pg.Client({ connectionString: server.url(NAME) });
+	await client.connect();
+	try {
+		return (await client.query<Row>(text)).rows;
+	} finally {
+		await client.end();
+	}
+}
+
+/** Returns the orders that the server has. The tables may not have arrived at a standby yet. */
+async function readOrders(server: PostgresServer): Promise<string[]> {
+	const [found] = await query<{ exists: boolean }>(
+		server,
+		"select to_regclass('conversions') is not null as exists",
+	);
+	if (found?.exists !== true) return [];
+	const rows = await query<{ order_id: string }>(server, "select order_id from conversions order by 1");
+	return rows.map(({ order_id }) => order_id);
+}
+
+async function listListeners(server: PostgresServer): Promise<string[]> {
+	const rows = await query<{ name: string }>(
+		server,
+		"select application_name as name from pg_stat_activity where application_name like '%-listen'",
+	);
+	return rows.map(({ name }) => name);
+}
