@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { MoveReport } from "../service/move.ts";
-import { isPostgresUrl } from "../settings.ts";
+import { splitHosts } from "../store/postgres/setting.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 
 export const moveCommand: Command = {
@@ -26,7 +26,7 @@ export const moveCommand: Command = {
 				"DATABASE_URL must name the SQLite file to move, as it did for the service: sqlite:PATH.",
 			);
 		}
-		if (!isPostgresUrl(url))
+		if (splitHosts(url) === undefined)
 			throw new CommandError("URL must be postgres://user:password@host:5432/database.");
 		const { moveToPostgres } = await import("../service/move.ts");
 		const path = resolve(database.path);
