@@ -758,6 +758,7 @@ function listFilters(): Filter[] {
 		...sorts.map((sort) => ({ programmeId, sort })),
 		{ programmeId, sort: sortBy("sale", "desc"), soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
 		{ programmeId, beforeMs: MIDDLE_MS, after: MIDDLE },
+		{ programmeId, fromMs: START_MS, beforeMs: START_MS + ROWS },
 	]);
 	return [...ofOne, ...kinds];
 }

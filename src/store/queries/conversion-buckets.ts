@@ -102,12 +102,29 @@ export async function findPositions(
 	limit: number,
 ): Promise<Cursor[]> {
 	if (buckets.values.length === 0) return [];
-	// SQLite has no lateral join. A subquery that returns one text for each bucket serves both databases.
 	const few = selectEntries(db, buckets, stretch, direction, limit);
+	if (isSqlite(db)) return mergeOnSqlite(db, buckets, few, direction, limit);
+	const way = sql.raw(direction);
+	const { rows } = await sql<Cursor>`
+		select few.id, few.at from ${wantedValues(buckets)} cross join lateral (${few}) as few
+		order by few.at ${way}, few.id ${way} limit ${limit}`.execute(db);
+	return rows;
+}
+
+/** SQLite has no lateral join. A subquery therefore returns the positions of each bucket as one text. */
+async function mergeOnSqlite(
+	db: Db,
+	buckets: Buckets,
+	few: RawBuilder<unknown>,
+	direction: ConversionSort["direction"],
+	limit: number,
+): Promise<Cursor[]> {
+	const position = buckets.at === null ? sql`id` : sql`at || ':' || id`;
 	const { rows } = await sql<{ positions: string | null }>`
-		select (select string_agg(at || ':' || id, ',') from (${few}) as few) as positions
-		from ${wantedValues(buckets)}`.execute(db);
-	const found = rows.flatMap(({ positions }) => (positions === null ? [] : positions.split(",")));
+		select (select group_concat(${position}) from (${few})) as positions from ${wantedValues(buckets)}`.execute(
+		db,
+	);
+	const found = rows.flatMap(({ positions }) => positions?.split(",") ?? []);
 	return found
 		.map(readPosition)
 		.sort((one, other) => comparePositions(one, other, direction))
@@ -134,8 +151,9 @@ export function comparePositions(one: Cursor, other: Cursor, direction: Conversi
 	return direction === "desc" ? -difference : difference;
 }
 
+/** Reads "at:id", or the id alone if the bucket is sorted by it. */
 function readPosition(text: string): Cursor {
-	const [at, id] = text.split(":");
+	const [at, id = at] = text.split(":");
 	return { at: Number(at), id: Number(id) };
 }
 
@@ -190,8 +208,14 @@ function betweenPositions(
  * ids, so a list with the newest rows first may keep its range.
  */
 export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
-	const from = fromMs === undefined ? sql`` : sql` and created_at_ms >= ${fromMs}`;
-	const before = beforeMs === undefined ? sql`` : sql` and created_at_ms < ${beforeMs}`;
+	const times = [
+		...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}`]),
+		...(beforeMs === undefined ? [] : [sql`created_at_ms < ${beforeMs}`]),
+	];
+	// Without statistics, PostgreSQL expects a condition on a range to leave few rows, and may sort whole buckets or
+	// compile the statement. It expects half of the rows to satisfy a case.
+	const exactly =
+		times.length === 0 ? sql`` : sql`and case when ${sql.join(times, sql` and `)} then true else false end`;
 	const [firstId, endId] = await Promise.all([
 		fromMs === undefined ? 0 : firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS),
 		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS),
@@ -199,7 +223,7 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	return {
 		low: { at: firstId - 1, id: firstId - 1 },
 		high: { at: endId, id: endId },
-		exactly: sql`${from}${before}`,
+		exactly,
 	};
 }
 
