@@ -4,9 +4,10 @@
 //                 │                  └─▶ failed: its calls one by one, each in a transaction of its own
 //                 └─▶ no room, or waited too long: 503, and nothing was done
 //
-// On PostgreSQL the calls of a batch that report new sales are stored first, in one statement (store-new-sales.ts). Their
-// callers are answered, and the other calls of the batch take the general path. A caller who repeats old sales therefore
-// does not slow down the new sales of others.
+// On PostgreSQL the calls of a batch that look like new sales are stored first, in one statement (store-new-sales.ts). Their
+// callers are answered, and the other calls of the batch take the general path. If one of them is not new after all, the
+// statement was in vain. Its programme is then left out for a while, so a caller who repeats old sales can slow down others
+// only once in that time.
 //
 // A call that comes alone starts at once, and calls that arrive while a batch is stored are the next batch. Programmes
 // take turns, so the calls of one programme, or a lock on one of its rows, do not delay the others. Nobody is answered
@@ -22,7 +23,7 @@ import { isDatabaseUnavailable, waitedForLock, wasEndedForOthers } from "../stor
 import type { Answer } from "./answers.ts";
 import type { IntakeCall, SharedCall } from "./call-plan.ts";
 import type { StoringWatch } from "./deps.ts";
-import { storeCalls } from "./store-calls.ts";
+import { type StoredCalls, storeCalls } from "./store-calls.ts";
 import { storeNewSales } from "./store-new-sales.ts";
 
 /**
@@ -54,6 +55,8 @@ export const MAX_WAIT_WHILE_STOPPING_MS = SECOND_MS;
 const MAX_RETRY_MS = 3 * SECOND_MS;
 /** Time for which a programme with a locked row has batches of its own; also the Retry-After of its callers. */
 export const HELD_MS = 5 * SECOND_MS;
+/** Time for which no call of a programme that has repeated a sale is taken for new. */
+export const REPEATING_MS = 10 * SECOND_MS;
 /** Maximum time that a batch waits for a lock. */
 const BATCH_LOCK_WAIT_MS: LockWaitMs = 1_000;
 /** The same for a call that is stored again by itself. */
@@ -76,12 +79,13 @@ export interface IntakeDeps extends InTransaction {
 
 export function createIntake(deps: IntakeDeps): Intake {
 	const { clock, stopSignal } = deps;
-	const held = createHeldProgrammes(clock);
+	const held = createMarks(clock, HELD_MS);
+	const repeating = createMarks(clock, REPEATING_MS);
 	const batcher = createBatcher<SharedCall, Result<Answer>>(clock, storeBatch, {
 		maxSize: MAX_BATCH_REQUESTS,
 		sizeOf,
 		groupOf: ({ programme }) => programme.id,
-		isIsolated: held.isHeld,
+		isIsolated: held.has,
 		workers: MAX_BATCHES_AT_ONCE,
 		maxWaitMs: MAX_WAIT_MS,
 	});
@@ -90,7 +94,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 	});
 
 	async function storeBatch(calls: readonly SharedCall[], answer: AnswerCall): Promise<void> {
-		const news = await tryToStoreNew(deps, calls);
+		const news = await tryToStoreNew(deps, calls, repeating.has);
 		const left: { call: SharedCall; index: number }[] = [];
 		for (const [index, call] of calls.entries()) {
 			const result = news.results.get(call);
@@ -109,12 +113,13 @@ export function createIntake(deps: IntakeDeps): Intake {
 		const calls = left.map(({ call }) => call);
 		const answer: AnswerCall = (at, result) => answerCall(left[at]?.index ?? at, result);
 		const attempt = failure ?? (await tryToStore(deps, calls, BATCH_LOCK_WAIT_MS));
+		if (attempt.ok) repeating.add(attempt.repeatingProgrammes);
 		if (attempt.ok || !isWorthRetrying(attempt, calls.length)) {
 			for (const index of calls.keys()) answer(index, resultAt(attempt, index));
 			return;
 		}
 		deps.log.warn({ err: attempt.error, calls: calls.length }, "calls could not be stored together");
-		for (const programmeId of await storeOneByOne(deps, calls, answer)) held.add(programmeId);
+		held.add(await storeOneByOne(deps, calls, answer));
 	}
 
 	function hasRoom(call: SharedCall): boolean {
@@ -134,7 +139,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 
 type AnswerCall = (index: number, result: Promise<Result<Answer>>) => void;
 
-type Attempt = { ok: true; results: readonly Result<Answer>[] } | FailedAttempt;
+type Attempt = ({ ok: true } & StoredCalls) | FailedAttempt;
 
 interface FailedAttempt {
 	ok: false;
@@ -147,8 +152,9 @@ interface FailedAttempt {
 async function tryToStoreNew(
 	deps: IntakeDeps,
 	calls: readonly SharedCall[],
+	isLeftOut: (programmeId: number) => boolean,
 ): Promise<{ results: ReadonlyMap<SharedCall, Result<Answer>>; failure?: FailedAttempt }> {
-	const stored = await storeNewSales(deps, calls, BATCH_LOCK_WAIT_MS).catch(
+	const stored = await storeNewSales(deps, calls, isLeftOut, BATCH_LOCK_WAIT_MS).catch(
 		(error: unknown) => ({ kind: "failed", error, isUncertain: false }) as const,
 	);
 	if (stored.kind === "failed") {
@@ -172,17 +178,17 @@ async function tryToStore(
 	const { store, storing } = deps;
 	let isUncertain = false;
 	try {
-		const { results, owed } = await store.transact(
+		const stored = await store.transact(
 			async (trx) => {
-				const stored = await storeCalls(trx, deps, calls);
+				const handled = await storeCalls(trx, deps, calls);
 				isUncertain = true;
-				return stored;
+				return handled;
 			},
 			maxLockWaitMs === undefined ? {} : { maxLockWaitMs },
 		);
-		store.announceDue(owed);
+		store.announceDue(stored.owed);
 		storing?.note(null);
-		return { ok: true, results };
+		return { ok: true, ...stored };
 	} catch (error) {
 		storing?.note(error);
 		return { ok: false, error, isUncertain };
@@ -217,15 +223,15 @@ async function storeOneByOne(
 	return lockedProgrammes.keys();
 }
 
-/** Programmes that had a locked row in the last seconds. Their calls share no batch with those of others. */
-function createHeldProgrammes(clock: Pick<Clock, "nowMs">) {
+/** Creates a set of programmes, each of which is removed after `forMs`. */
+function createMarks(clock: Pick<Clock, "nowMs">, forMs: number) {
 	const untilMs = new Map<unknown, number>();
 	return {
-		isHeld: (programmeId: unknown): boolean => (untilMs.get(programmeId) ?? 0) > clock.nowMs(),
-		add(programmeId: number): void {
+		has: (programmeId: unknown): boolean => (untilMs.get(programmeId) ?? 0) > clock.nowMs(),
+		add(programmeIds: Iterable<number>): void {
 			const nowMs = clock.nowMs();
 			for (const [id, endsAtMs] of untilMs) if (endsAtMs <= nowMs) untilMs.delete(id);
-			untilMs.set(programmeId, nowMs + HELD_MS);
+			for (const id of programmeIds) untilMs.set(id, nowMs + forMs);
 		},
 	};
 }

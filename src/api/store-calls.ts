@@ -29,11 +29,19 @@ interface HandledCall {
 	result: Result<Answer>;
 }
 
+export interface StoredCalls {
+	/** In the order of the calls. */
+	results: readonly Result<Answer>[];
+	owed: Owed;
+	/** Programmes that have repeated a call or the report of an order. */
+	repeatingProgrammes: ReadonlySet<number>;
+}
+
 export async function storeCalls(
 	trx: Db,
 	deps: InTransaction,
 	calls: readonly IntakeCall[],
-): Promise<{ results: readonly Result<Answer>[]; owed: Owed }> {
+): Promise<StoredCalls> {
 	const { writes } = deps.store;
 	const nonces = calls.flatMap(({ caller }) => caller?.nonce ?? []);
 	const spent = await writes.spendNonces(trx, nonces);
@@ -59,7 +67,21 @@ export async function storeCalls(
 	);
 	await noteFirstTimes(trx, handled, nowMs);
 	await noteKeyUses(trx, findKeyUses(handled), KEY_USE_NOTED_EVERY_MS);
-	return { results: handled.map(({ result }) => result), owed: judged.owed };
+	return {
+		results: handled.map(({ result }) => result),
+		owed: judged.owed,
+		repeatingProgrammes: new Set(handled.filter(isRepeated).map(({ call }) => call.programme.id)),
+	};
+}
+
+/** Returns whether the call's nonce was used before, or whether it reports an order that was reported before. */
+function isRepeated({ isReplayed, decided }: HandledCall): boolean {
+	return (
+		isReplayed ||
+		decided.some(
+			(done) => done.ok && (done.value.outcome === "DUPLICATE" || done.value.outcome === "CONFIRMED"),
+		)
+	);
 }
 
 /** Returns the call's row of the inbound log, and one for each refused item of a bulk call. */

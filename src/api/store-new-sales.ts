@@ -1,17 +1,20 @@
 // The short way to store calls. If all orders of a call are new, as for most sales, everything that the call stores is known
 // before the database is asked, and one statement stores it (store/new-sales.ts). Every other call takes the general path
-// (store-calls.ts). A call looks new here if
+// (store-calls.ts). A call looks new if
 //
 //   - it only reports sales, and its programme credits no partners,
 //   - no other call of the batch has its nonce or one of its orders, so the order of the calls does not matter,
+//   - its programme reports sales in one way only. With a pixel and a server, most orders are reported twice,
 //   - it is not the first that worked for its programme, and the use of its key was noted a short time ago.
+//
+// If one of the calls is not new, nothing is stored, and all of them take the general path.
 
 import type { InTransaction } from "../conversions/deps.ts";
 import { byOrder } from "../conversions/make-moves.ts";
 import { owedByNewSales, type PreparedSale, prepareNewSale } from "../conversions/new-sales.ts";
 import { type Result, succeed } from "../domain/fault.ts";
-import { compareNonces, type NewInboundCall, type NewNonce } from "../store/hot-writes.ts";
-import type { NewSale, StoredNewSales } from "../store/new-sales.ts";
+import { compareNonces } from "../store/hot-writes.ts";
+import type { StoredNewSales } from "../store/new-sales.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
@@ -36,51 +39,48 @@ interface PreparedCall {
 	result: Result<Answer>;
 }
 
+/** Stores the calls that look new. The calls of programmes for which `isLeftOut` returns true are left out. */
 export async function storeNewSales(
 	deps: InTransaction & { store: Pick<Store, "storeNewSales"> },
 	calls: readonly SharedCall[],
+	isLeftOut: (programmeId: number) => boolean,
 	maxLockWaitMs: LockWaitMs,
 ): Promise<NewSalesStored> {
 	const { store, clock } = deps;
 	if (store.storeNewSales === null) return NOTHING_STORED;
-	const prepared = prepareCalls(deps, calls);
+	const prepared = prepareCalls(deps, calls, isLeftOut);
 	if (prepared.length === 0) return NOTHING_STORED;
 	const nowMs = clock.nowMs();
-	const nonces: (NewNonce & { call: number })[] = [];
-	const sales: NewSale[] = [];
-	const inboundCalls: (NewInboundCall & { call: number })[] = [];
-	for (const [at, { call, sales: ofCall, result }] of prepared.entries()) {
-		if (call.caller !== null) nonces.push({ ...call.caller.nonce, call: at });
-		for (const { sale } of ofCall) sales.push({ ...sale, call: at });
-		const rows = inboundRows({ call, isReplayed: false, result }, nowMs);
-		for (const row of rows) inboundCalls.push({ ...row, call: at });
-	}
-	const readAtMs = clock.monotonicMs();
-	const stored = await store.storeNewSales(
-		{ nonces: nonces.sort(compareNonces), sales: sales.sort(byOrder), inboundCalls },
-		maxLockWaitMs,
+	const sales = prepared.flatMap((one) => one.sales.map(({ sale }) => sale)).sort(byOrder);
+	const nonces = prepared.flatMap(({ call: { caller } }) => caller?.nonce ?? []).sort(compareNonces);
+	const inboundCalls = prepared.flatMap(({ call, result }) =>
+		inboundRows({ call, isReplayed: false, result }, nowMs),
 	);
+	const readAtMs = clock.monotonicMs();
+	const stored = await store.storeNewSales({ nonces, sales, inboundCalls }, maxLockWaitMs);
 	switch (stored.kind) {
 		case "conflict":
 			return NOTHING_STORED;
 		case "failed":
 			return stored;
-		case "stored": {
-			const results = prepared.filter((_, at) => !stored.knownCalls.has(at));
+		case "stored":
 			return {
 				kind: "stored",
-				results: new Map(results.map(({ call, result }) => [call, result])),
+				results: new Map(prepared.map(({ call, result }) => [call, result])),
 				owed: owedByNewSales(sales, stored, readAtMs),
 			};
-		}
 	}
 }
 
-function prepareCalls(deps: InTransaction, calls: readonly SharedCall[]): PreparedCall[] {
+function prepareCalls(
+	deps: InTransaction,
+	calls: readonly SharedCall[],
+	isLeftOut: (programmeId: number) => boolean,
+): PreparedCall[] {
 	const repeated = findRepeated(calls);
 	return calls.flatMap((call) => {
-		const isRepeated = namesOf(call).some((name) => repeated.has(name));
-		return isRepeated || !isUsual(call) ? [] : (prepareCall(deps, call) ?? []);
+		if (isLeftOut(call.programme.id) || !looksNew(call)) return [];
+		return namesOf(call).some((name) => repeated.has(name)) ? [] : (prepareCall(deps, call) ?? []);
 	});
 }
 
@@ -98,10 +98,10 @@ function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | unde
 	return { call, sales, result: call.answer(sales.map(({ decided }) => succeed(decided))) };
 }
 
-/** Returns whether the call writes nothing besides its nonce, its sales and its rows of the inbound log. */
-function isUsual({ caller, programme, requests }: SharedCall): boolean {
-	if (requests.length === 0) return false;
-	return caller === null || (caller.keyUsedAtMs === null && programme.first_signed_at_ms !== null);
+function looksNew({ caller, programme, requests }: SharedCall): boolean {
+	const { first_signed_at_ms: firstSignedAtMs, first_pixel_at_ms: firstPixelAtMs } = programme;
+	if (requests.length === 0 || (firstSignedAtMs !== null && firstPixelAtMs !== null)) return false;
+	return caller === null || (caller.keyUsedAtMs === null && firstSignedAtMs !== null);
 }
 
 /** Returns the names that occur more than once in the batch. */

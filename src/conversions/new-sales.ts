@@ -14,7 +14,7 @@ import { subjectOf } from "./owe.ts";
 import type { RecordOutcome, ReportRequest } from "./record.ts";
 
 export interface PreparedSale {
-	sale: Omit<NewSale, "call">;
+	sale: NewSale;
 	/** The outcome if the sale is new. */
 	decided: Decided<RecordOutcome, NewConversion>;
 }

@@ -3,7 +3,7 @@
 
 import type { RawBuilder } from "kysely";
 import type { HotWrites } from "./hot-writes.ts";
-import type { NewSalesCalls, StoredNewSales } from "./new-sales.ts";
+import type { NewSales, StoredNewSales } from "./new-sales.ts";
 import type { Owed, Queue } from "./queries/queue.ts";
 import type { MigrateOptions, MigrationReport } from "./schema/migrations.ts";
 import type { Db } from "./schema/tables.ts";
@@ -27,7 +27,7 @@ export interface Store {
 	 * Stores calls that report new sales in one statement, which commits by itself. Never rejects. Null on SQLite, where
 	 * a statement needs no round trip.
 	 */
-	storeNewSales: ((calls: NewSalesCalls, maxLockWaitMs: LockWaitMs) => Promise<StoredNewSales>) | null;
+	storeNewSales: ((calls: NewSales, maxLockWaitMs: LockWaitMs) => Promise<StoredNewSales>) | null;
 	queue: Queue;
 	writes: HotWrites;
 	/** Whether several engines share the slots. On a SQLite file one engine owns all of them, and the others wait. */

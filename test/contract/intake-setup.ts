@@ -21,9 +21,9 @@ const nothing = async (): Promise<void> => undefined;
 export function createIntakeSetup(database: SuiteDatabase) {
 	const clock = createClock();
 
-	/** Counts the store's transactions, and runs planted work instead of one or after it. */
+	/** Counts the store's transactions and conflicts of new sales, and runs planted work instead of one or after it. */
 	function watch(store: Store) {
-		const watched = { transactions: 0, before: nothing, after: nothing };
+		const watched = { transactions: 0, conflicts: 0, before: nothing, after: nothing };
 		const transact: Store["transact"] = async (work, options) => {
 			watched.transactions++;
 			// A retry has a shorter lock wait, and is not held here.
@@ -42,6 +42,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 					await watched.before();
 					const stored = await storeNew(calls, maxLockWaitMs);
 					isUncertain = true;
+					if (stored.kind === "conflict") watched.conflicts++;
 					await watched.after();
 					return stored;
 				} catch (error) {
@@ -53,6 +54,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 
 	async function openShop(options: { parksPixels?: boolean; over?: Store; stopSignal?: AbortSignal } = {}) {
 		const { watched, store } = watch(options.over ?? database.store);
+		let busyOrders = 0;
 		const parts = makeAppDeps({ store, clock, random: createRandom(), log: createLog() });
 		const deps: AllDeps = { ...parts, stopSignal: options.stopSignal };
 		const { programme, credentials } = await makeShop(deps, options);
@@ -90,7 +92,8 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			const gate = Promise.withResolvers<void>();
 			watched.before = () => gate.promise;
 			watched.transactions = 0;
-			const busy = await oneByOne(["busy-1", "busy-2"].map((orderId) => sale(other.credentials, orderId)));
+			const orders = [1, 2].map(() => `busy-${++busyOrders}`);
+			const busy = await oneByOne(orders.map((orderId) => sale(other.credentials, orderId)));
 			equal(watched.transactions, 2);
 			return {
 				async setFree(before = nothing): Promise<Answered[]> {
