@@ -96,18 +96,32 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await list(6_000, 7_000), []);
 	});
 
-	test("eight simultaneous resends of one delivery start one run", async () => {
-		const { store, rival } = database;
+	for (const [state, end] of Object.entries({ failed, delivered })) {
+		test(`eight simultaneous resends of one ${state} delivery start one run`, async () => {
+			const { store, rival } = database;
+			const programme = await addProgramme(store);
+			const finished = await finish(store, programme, end);
+			const started = await Promise.all(
+				Array.from({ length: 8 }, (_, n) =>
+					(n % 2 === 0 ? store : rival).transact((trx) => requeue(trx, programme.id, [finished], START_MS)),
+				),
+			);
+			equal(started.flat().length, 1);
+			const { delivery, queued } = await readAll(store, finished.id);
+			deepEqual([delivery.run, queued?.run], [2, 2]);
+		});
+	}
+
+	test("a resend of a delivered callback does nothing after somebody else's resend was delivered", async () => {
+		const { store } = database;
 		const programme = await addProgramme(store);
-		const finished = await finish(store, programme);
-		const started = await Promise.all(
-			Array.from({ length: 8 }, (_, n) =>
-				(n % 2 === 0 ? store : rival).transact((trx) => requeue(trx, programme.id, [finished], START_MS)),
-			),
-		);
-		equal(started.flat().length, 1);
-		const { delivery, queued } = await readAll(store, finished.id);
-		deepEqual([delivery.run, queued?.run], [2, 2]);
+		const seen = await finish(store, programme, delivered);
+		const resend = () => store.transact((trx) => requeue(trx, programme.id, [seen], START_MS + 2));
+		equal((await resend())?.length, 1);
+		await settle(store, delivered(await takeOne(store, programme.id, START_MS + 2)));
+		deepEqual(await resend(), []);
+		const { delivery, queued } = await readAll(store, seen.id);
+		deepEqual([delivery.state, delivery.run, queued], ["delivered", 2, null]);
 	});
 
 	test("of many deliveries at once, only unchanged ones are resent, and each keeps its number of attempts", async () => {
@@ -164,9 +178,9 @@ eachDatabase("deliveries", (database) => {
 });
 
 /** Adds a delivery that failed with its second attempt. */
-async function finish(store: Store, programme: Programme): Promise<Delivery> {
+async function finish(store: Store, programme: Programme, end = failed): Promise<Delivery> {
 	const id = await addDelivery(store, programme);
 	await settle(store, retried(await takeOne(store, programme.id, START_MS), START_MS + 1));
-	await settle(store, failed(await takeOne(store, programme.id, START_MS + 1)));
+	await settle(store, end(await takeOne(store, programme.id, START_MS + 1)));
 	return (await readAll(store, id)).delivery;
 }
