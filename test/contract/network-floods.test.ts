@@ -50,10 +50,18 @@ async function openFlooded(store: Store) {
 	/** Resolves to the status of a request that must wait for the clock. All others are answered while it stands still. */
 	const late = async (send: () => Promise<Response>) => {
 		const timers = clock.waitingTimers;
-		const answer = send();
+		let status: number | null = null;
+		const answered = send().then((response) => {
+			status = response.status;
+		});
 		await until(() => clock.waitingTimers > timers);
-		await clock.moveBy(REFUSAL_DELAY_MS);
-		return (await answer).status;
+		// If several requests are sent, some may begin to wait only after the clock was moved.
+		while (status === null) {
+			await clock.moveBy(REFUSAL_DELAY_MS);
+			await until(() => clock.waitingTimers > timers || status !== null);
+		}
+		await answered;
+		return status;
 	};
 	return { clock, log, credentials, request, late, countLinkReads: () => linkReads };
 }
