@@ -112,15 +112,17 @@ async function tellOne(trx: Db, mails: MailDispatcher, news: News, nowMs: number
 }
 
 /**
- * Returns the earliest time of the next mail. The last mail went to several readers, and the interval counts
- * from the latest time at which one of them got it.
+ * Returns the earliest time of the next mail. The last mail went to several readers, and the interval counts from the
+ * time at which the first of them got it. Otherwise one mailbox that takes its mail late would delay everybody's next mail.
  */
-function nextMailAtMs(earlier: readonly MailState[], intervalMs: number, nowMs: number): number {
+export function nextMailAtMs(earlier: readonly MailState[], intervalMs: number, nowMs: number): number {
 	const writtenAtMs = earlier[0]?.created_at_ms ?? Number.NEGATIVE_INFINITY;
 	const last = earlier.filter((mail) => mail.created_at_ms === writtenAtMs);
 	const sentAtMs = last.flatMap((mail) => mail.sent_at_ms ?? []);
 	const isWaiting = sentAtMs.length === 0 && last.some((mail) => mail.due_at_ms !== null && mail.tries === 0);
-	return isWaiting ? nowMs + WAIT_FOR_LAST_MS : Math.max(writtenAtMs, ...sentAtMs) + intervalMs;
+	if (isWaiting) return nowMs + WAIT_FOR_LAST_MS;
+	const firstAtMs = sentAtMs.length === 0 ? writtenAtMs : Math.min(...sentAtMs);
+	return firstAtMs + intervalMs;
 }
 
 function newsOfChanges(topic: Topic, publicUrl: string): News {
