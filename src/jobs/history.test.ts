@@ -96,6 +96,29 @@ eachDatabase("imported history", (database) => {
 		deepEqual(await findConversion(store.db, programme.id, "A-1"), stored);
 	});
 
+	test("a comma before three digits is refused in a currency with three decimals, and a point is a decimal point", async () => {
+		const { store, programme, deps } = await open();
+		await store.db
+			.updateTable("programmes")
+			.set({ currency: "KWD" })
+			.where("id", "=", programme.id)
+			.execute();
+		const line = (order: string, amount: string) =>
+			`${programme.public_id},${order},,approved,2025-02-01,,"${amount}",,,,`;
+		const amounts = ["1,299", "1.299", "1,29", "1299"];
+		const lines = [HEADER, ...amounts.map((amount, index) => line(`A-${index}`, amount))];
+		const [refused, ...others] = wordsOf(await runLines(deps, "conversions", lines, "apply"));
+		match(refused ?? "", /^2 refused: amount “1,299” has its thousands grouped, or could have/);
+		deepEqual(others, ["3 change", "4 change", "5 change"]);
+		const stored = await Promise.all(
+			["A-1", "A-2", "A-3"].map((order) => findConversion(store.db, programme.id, order)),
+		);
+		deepEqual(
+			stored.map((conversion) => conversion?.basket_value),
+			["1.299", "1.290", "1299.000"],
+		);
+	});
+
 	test("amounts that the file does not have are not compared, because rates may have changed since", async () => {
 		const { store, programme, deps } = await open();
 		const lines = [HEADER, `${programme.public_id},A-1,,approved,2025-02-01,,100,,,,`];
@@ -128,7 +151,7 @@ eachDatabase("imported history", (database) => {
 			[`${id},B-11,,approved,2025-02-01,,-1,,,,`, /amount must not be negative/],
 			[
 				`${id},B-12,,approved,2025-02-01,,"1.000,00",,,,`,
-				/its thousands grouped\. Write amounts with a point and without grouping, as 1234\.50/,
+				/its thousands grouped, or could have\. Write amounts with a point and without grouping, as 1234\.50/,
 			],
 			[`${id},B-13,,approved,2025-02-01,,"1,234",,,,`, /has 3 decimals, but EUR has 2/],
 			[`${id},B-14,,approved,2025-02-01,,1,USD,,,`, /The programme is in EUR, and the line in USD/],

@@ -16,7 +16,7 @@ import {
 } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { parseAmount, shareOf } from "../domain/money.ts";
+import { currencyDigits, parseAmount, shareOf } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
 import { DAY_MS, saleTimeProblem, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
@@ -59,7 +59,11 @@ const HISTORY_COLUMNS: readonly JobColumn[] = [
 			"2026-02-01, 2026-02-01 10:15, 2026-02-01T10:15:00+01:00 or 01.02.2026 10:15. In UTC unless it says otherwise.",
 	},
 	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
-	{ name: "amount", means: "129.90 or 129,90, without a separator for thousands." },
+	{
+		name: "amount",
+		means:
+			"129.90 or 129,90, without a separator for thousands. In currencies with three decimals write a point, as 129.900.",
+	},
 	{ name: "currency", means: "For checking only. It must be the programme's currency.", isOptional: true },
 	{
 		name: "commission",
@@ -289,12 +293,16 @@ function readMoney(
 		const detail = `The programme is in ${currency}, and the line in ${lineCurrency}. Convert the amounts, or correct the currency.`;
 		return refuse("wrong_currency", detail, "currency");
 	}
+	const digits = currencyDigits(currency);
+	const hasThreeDigits = digits.ok && digits.value === 3;
 	const read = (column: string) => {
 		const cell = cellOf(cells, column);
 		// If the cell contains both a comma and a point, or one of them twice, it has thousands separators. A
 		// guess could be wrong by a factor of a thousand.
-		if (!/[.,].*[.,]/.test(cell)) return parseAmount(withDecimalPoint(cell), currency, column);
-		const detail = `${column} “${cell}” has its thousands grouped. Write amounts with a point and without grouping, as 1234.50.`;
+		// In a currency with three decimals, a comma before three digits can be either.
+		const isGrouped = /[.,].*[.,]/.test(cell) || (hasThreeDigits && /^\d+,\d{3}$/.test(cell));
+		if (!isGrouped) return parseAmount(withDecimalPoint(cell), currency, column);
+		const detail = `${column} “${cell}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;
 		return refuse("malformed_amount", detail, column);
 	};
 	const basket = read("amount");
