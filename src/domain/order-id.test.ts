@@ -24,9 +24,6 @@ const TAKEN: readonly string[] = [
 	"(cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS) A-1",
 	"Bücher 1/2",
 	"two  spaces inside",
-	// Some languages put this space between the digits of a number.
-	"1\u{202f}001",
-	"1\u{a0}001",
 	"注文-42",
 	"طلب-42",
 	"हिन्दी-42",
@@ -55,11 +52,14 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	["a no-break space in front", "\u{a0}8001", /white space \(U\+00A0\)/],
 	["a figure space at the end", "8001\u{2007}", /white space \(U\+2007\)/],
 	["an ideographic space in front", "\u{3000}8001", /white space \(U\+3000\)/],
+	["a no-break space inside", "10\u{a0}01", /other white space than plain spaces \(U\+00A0\)/],
+	["a narrow no-break space inside", "1\u{202f}001", /other white space than plain spaces \(U\+202F\)/],
+	["a blank Braille pattern inside", "1\u{2800}001", /other white space than plain spaces \(U\+2800\)/],
 	["a blank Braille pattern at the end", "8001\u{2800}", /white space \(U\+2800\)/],
 	["the name of one that was replaced", nameAsReplaced(REPLACED), /ID of a conversion in brackets/],
 	["an emoji that is glued together", "👩\u{200d}💻-42", /U\+200D/],
-	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, annotation marks.
-	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 E0041 E0100"
+	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, annotation marks, the object replacement, unassigned.
+	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 FFFC 378 E0041 E0100"
 		.split(" ")
 		.flatMap((hex) => {
 			const [unseen, told] = [String.fromCodePoint(Number.parseInt(hex, 16)), hex.padStart(4, "0")];

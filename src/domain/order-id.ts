@@ -16,12 +16,16 @@ const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
 /** The blank Braille pattern is not white space in Unicode, but nobody sees the difference. */
 const OUTER_SPACE = /^[\p{White_Space}\u{2800}]|[\p{White_Space}\u{2800}]$/u;
 
+/** All white space except the plain space. "10 01" with a no-break space would look like the same with a plain one. */
+const OTHER_SPACE = /[[\p{White_Space}\u{2800}]--[ ]]/v;
+
 /**
  * Characters that a program may draw as nothing: zero-width characters, direction marks, soft hyphens,
- * fillers, variation selectors, tags and the three annotation marks. No order needs one. Emoji that are
- * joined by them are refused, because nobody can see whether they are there.
+ * fillers, variation selectors, tags, the three annotation marks, the object replacement character and code points
+ * without a character. No order needs one. Emoji that are joined by them are refused, because nobody can see whether
+ * they are there.
  */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}]/u;
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Unassigned}\u{FFF9}-\u{FFFC}]/u;
 
 /**
  * The ending that nameAsReplaced adds. A reported order of that form could block the next report of the
@@ -53,6 +57,12 @@ export function parseKnownOrderId(text: string): Result<string> {
 	if (space !== undefined) {
 		return refuseOrder(
 			`starts or ends with white space (${codePointOf(space)}). Remove it: order IDs are compared as they are, and nothing is trimmed.`,
+		);
+	}
+	const otherSpace = OTHER_SPACE.exec(text)?.[0];
+	if (otherSpace !== undefined) {
+		return refuseOrder(
+			`holds other white space than plain spaces (${codePointOf(otherSpace)}), so it could pass for another order. Write a plain space.`,
 		);
 	}
 	return succeed(text);
