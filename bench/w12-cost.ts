@@ -1,7 +1,8 @@
 // W12: the cost of a conversion with one delivered callback at full load: processor time of the service and
-// of PostgreSQL, and statements.
+// of PostgreSQL, statements, and bytes in the SQLite file with all indexes.
 
 import { sql } from "kysely";
+import { readUsedBytes } from "../src/store/sqlite/file.ts";
 import { type Database, withStore } from "./database.ts";
 import { untilStored } from "./drain.ts";
 import { least } from "./figures.ts";
@@ -13,7 +14,7 @@ import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const SHOPS = 100;
-const REACH = { serviceMs: 0.6, postgresMs: 0.5, statements: 1 } as const;
+const REACH = { serviceMs: 0.6, postgresMs: 0.5, statements: 1, diskBytes: 1_050 } as const;
 
 interface CostScale {
 	conversions: number;
@@ -25,13 +26,15 @@ interface Cost {
 	serviceMs: number;
 	postgresMs: number;
 	statements: number;
+	/** Zero on PostgreSQL, which reuses space too late for a short measurement. */
+	diskBytes: number;
 	perSecond: number;
 }
 
 export const w12Cost = defineWorkload<CostScale>({
 	name: "W12",
 	title: "cost",
-	measures: "processor time and statements of a conversion with one delivered callback, at full load",
+	measures: "processor time, statements and disk of a conversion with one delivered callback, at full load",
 	scales: {
 		full: { conversions: 20_000, warmUp: 4_000, rounds: 3 },
 		short: { conversions: 3_000, warmUp: 1_000, rounds: 1 },
@@ -44,9 +47,9 @@ export const w12Cost = defineWorkload<CostScale>({
 			for (let round = 1; round <= scale.rounds; round++) {
 				const cost = await measureCost(kind, scale, tools);
 				costs.push(cost);
-				const { serviceMs, postgresMs, statements, perSecond } = cost;
+				const { serviceMs, postgresMs, statements, diskBytes, perSecond } = cost;
 				tools.say(
-					`round ${round} of ${scale.rounds}: ${kind} service ${serviceMs.toFixed(2)} ms, database ${postgresMs.toFixed(2)} ms, ${statements.toFixed(2)} statements; ${Math.round(perSecond)} a second`,
+					`round ${round} of ${scale.rounds}: ${kind} service ${serviceMs.toFixed(2)} ms, database ${postgresMs.toFixed(2)} ms, ${statements.toFixed(2)} statements, ${Math.round(diskBytes)} bytes; ${Math.round(perSecond)} a second`,
 				);
 			}
 			figures.push(...figuresOf(kind, costs));
@@ -77,6 +80,7 @@ function measureCost(kind: Database, { conversions, warmUp }: CostScale, tools: 
 				serviceMs: (after.serviceMicros - before.serviceMicros) / 1_000 / conversions,
 				postgresMs: (after.postgresMicros - before.postgresMicros) / 1_000 / conversions,
 				statements: (after.statements - before.statements) / conversions,
+				diskBytes: (after.diskBytes - before.diskBytes) / conversions,
 				perSecond: conversions / seconds,
 			};
 		} finally {
@@ -89,12 +93,16 @@ interface Costs {
 	serviceMicros: number;
 	postgresMicros: number;
 	statements: number;
+	diskBytes: number;
 }
 
 /** Reads the costs. Its own statements are included, a few in thousands. */
 async function readCosts(kind: Database, databaseUrl: string, servicePid: number): Promise<Costs> {
 	const serviceMicros = cpuMicros(servicePid);
-	if (kind === "SQLite") return { serviceMicros, postgresMicros: 0, statements: 0 };
+	if (kind === "SQLite") {
+		const diskBytes = readUsedBytes(databaseUrl.slice("sqlite:".length));
+		return { serviceMicros, postgresMicros: 0, statements: 0, diskBytes };
+	}
 	return withStore(databaseUrl, async ({ db }) => {
 		await sql`create extension if not exists pg_stat_statements`.execute(db);
 		// Beginning and ending a transaction are round trips too, and are counted.
@@ -103,7 +111,8 @@ async function readCosts(kind: Database, databaseUrl: string, servicePid: number
 			where dbid = (select oid from pg_database where datname = current_database())
 				and toplevel`.execute(db);
 		const { pid = 0, calls = 0 } = rows[0] ?? {};
-		return { serviceMicros, postgresMicros: familyCpuMicros(parentOf(pid)), statements: calls };
+		const postgresMicros = familyCpuMicros(parentOf(pid));
+		return { serviceMicros, postgresMicros, statements: calls, diskBytes: 0 };
 	});
 }
 
@@ -114,7 +123,7 @@ function figuresOf(kind: Database, costs: readonly Cost[]): Figure[] {
 		return { what: `${kind}: ${what}`, value: least(rounds), unit, goal: atMost, rounds };
 	};
 	const service = figure("processor time of the service", "serviceMs", "ms", REACH.serviceMs);
-	if (kind === "SQLite") return [service];
+	if (kind === "SQLite") return [service, figure("disk", "diskBytes", "bytes", REACH.diskBytes)];
 	return [
 		service,
 		figure("processor time of PostgreSQL", "postgresMs", "ms", REACH.postgresMs),

@@ -19,7 +19,17 @@ export interface Figure {
 	what: string;
 	value: number;
 	/** Unit of the number, or empty for a ratio. */
-	unit: "" | "a second" | "ms" | "µs" | "MB" | "statements" | "deliveries" | "requests" | "attempts";
+	unit:
+		| ""
+		| "a second"
+		| "ms"
+		| "µs"
+		| "MB"
+		| "bytes"
+		| "statements"
+		| "deliveries"
+		| "requests"
+		| "attempts";
 	/** Goal of docs/performance.md, or null if there is none. */
 	goal: Goal | null;
 	/** Figure of every round in order, which shows how noisy the machine was. */
