@@ -33,6 +33,7 @@ export const GUIDE_SAMPLES = [
 	"ops/container/README.md",
 	"ops/container/compose.yaml",
 	"ops/grafana/ringback.json",
+	"ops/prometheus/database.rules.yml",
 	"ops/prometheus/prometheus.yml",
 	"ops/prometheus/ringback.rules.yml",
 	"ops/proxy/Caddyfile",

@@ -8,9 +8,11 @@ import { test } from "node:test";
 import { reportNotRun } from "../support/not-run.ts";
 import { findPrometheus, PROMETHEUS_MISSING, runPromtool } from "../support/prometheus.ts";
 
-const RULES_FILE = new URL("../../ops/prometheus/ringback.rules.yml", import.meta.url).pathname;
+const RULES_FILES = ["ringback", "database"].map(
+	(name) => new URL(`../../ops/prometheus/${name}.rules.yml`, import.meta.url).pathname,
+);
 const CONFIG_FILE = new URL("../../ops/prometheus/prometheus.yml", import.meta.url).pathname;
-const RULES = readFileSync(RULES_FILE, "utf8");
+const RULES = RULES_FILES.map((file) => readFileSync(file, "utf8")).join("\n");
 const OPERATIONS = readFileSync(new URL("../../docs/operations/incidents.md", import.meta.url), "utf8");
 const ALERTS = [...RULES.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
 const IS_HERE = findPrometheus() !== undefined;
@@ -22,6 +24,22 @@ const TARGET = 'job="ringback",instance="a:9464"';
 const MINUTES = 80;
 const steady = (value: number) => `${value}x${MINUTES}`;
 const rising = (step: number) => `0+${step}x${MINUTES}`;
+
+/** The series of postgres_exporter 0.11 and node_exporter 1.5. */
+const PG = {
+	up: 'pg_up{job="postgres",instance="db:9187"}',
+	inUse: 'pg_stat_activity_count{job="postgres",instance="db:9187",datname="ringback",state="idle"}',
+	limit: 'pg_settings_max_connections{job="postgres",instance="db:9187",server="db:5432"}',
+	archiveFailures: 'pg_stat_archiver_failed_count{job="postgres",instance="db:9187"}',
+	replica: 'pg_stat_replication_pg_wal_lsn_diff{job="postgres",instance="db:9187",application_name="two"}',
+};
+const NODE = {
+	free: 'node_filesystem_avail_bytes{job="node",instance="db:9100",fstype="ext4",mountpoint="/"}',
+	size: 'node_filesystem_size_bytes{job="node",instance="db:9100",fstype="ext4",mountpoint="/"}',
+	memoryFree: 'node_memory_MemAvailable_bytes{job="node",instance="db:9100"}',
+	memory: 'node_memory_MemTotal_bytes{job="node",instance="db:9100"}',
+	clock: 'node_timex_sync_status{job="node",instance="db:9100"}',
+};
 
 /** The series of a healthy service: a worker with callbacks, calls and chores. */
 const HEALTHY: Series = {
@@ -61,8 +79,21 @@ const HEALTHY: Series = {
 	[`ringback_event_loop_lag_seconds_bucket{${TARGET},le="0.5"}`]: rising(600),
 	[`ringback_clock_offset_seconds{${TARGET}}`]: steady(-0.2),
 	[`process_start_time_seconds{${TARGET}}`]: steady(1_000_000),
-	[`ringback_build_info{${TARGET},version="1.0.0"}`]: steady(1),
+	[`ringback_build_info{${TARGET},version="1.0.0",role="all"}`]: steady(1),
 	[`ringback_log_lines_dropped_total{${TARGET}}`]: steady(0),
+	[`ringback_failing_programme_undelivered{${TARGET},programme="prg_1"}`]: steady(100),
+	[PG.up]: steady(1),
+	[PG.inUse]: steady(80),
+	[PG.limit]: steady(100),
+	[PG.archiveFailures]: steady(3),
+	[PG.replica]: steady(1_000),
+	// A backup that has ended is no replica that is gone.
+	'pg_stat_replication_pg_wal_lsn_diff{job="postgres",application_name="pg_basebackup"}': `1x10 stale`,
+	[NODE.free]: steady(20),
+	[NODE.size]: steady(100),
+	[NODE.memoryFree]: steady(20),
+	[NODE.memory]: steady(100),
+	[NODE.clock]: steady(1),
 };
 
 const name = (metric: string, labels = ""): string =>
@@ -72,6 +103,10 @@ const name = (metric: string, labels = ""): string =>
 const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
 	RingbackDown: { [name("up")]: steady(0) },
 	RingbackNoWorker: { [name("ringback_oldest_due_age_seconds")]: null },
+	RingbackNoWeb: {
+		[name("ringback_build_info", 'version="1.0.0",role="all"')]: null,
+		'ringback_build_info{job="ringback",instance="a:9464",version="1.0.0",role="worker"}': steady(1),
+	},
 	RingbackNotReady: { [name("ringback_ready")]: steady(0) },
 	// While callbacks are held, a notice that waits must not fire a second alert.
 	RingbackDeliveryPaused: {
@@ -88,7 +123,11 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	RingbackTakenOver: { [name("ringback_engines_taken_over_total")]: rising(1) },
 	RingbackMissedCallbacks: { [name("ringback_missed_programmes_total")]: rising(1) },
 	RingbackChoreLate: { [name("ringback_chore_late", 'chore="approvals"')]: steady(1) },
-	RingbackMailStuck: { [name("ringback_unmailed_notices")]: steady(1) },
+	RingbackShopFailing: {
+		[name("ringback_failing_programme_undelivered", 'programme="prg_1"')]: steady(101),
+	},
+	// The worker was restarted in between, and was not scraped for three minutes.
+	RingbackMailStuck: { [name("ringback_unmailed_notices")]: "1x52 stale stale stale 1x25" },
 	RingbackErrors: {
 		[name("ringback_http_requests_total", 'method="POST",route="/v1/conversions",status="503"')]: rising(30),
 	},
@@ -102,9 +141,17 @@ const TROUBLES: Readonly<Record<string, Readonly<Record<string, string | null>>>
 	RingbackClockOff: { [name("ringback_clock_offset_seconds")]: steady(-5.1) },
 	RingbackRestarting: { [name("process_start_time_seconds")]: rising(60) },
 	RingbackMixedVersions: {
-		'ringback_build_info{job="ringback",instance="b:9464",version="1.1.0"}': steady(1),
+		'ringback_build_info{job="ringback",instance="b:9464",version="1.1.0",role="all"}': steady(1),
 	},
 	RingbackLogDropped: { [name("ringback_log_lines_dropped_total")]: rising(3) },
+	RingbackPostgresDown: { [PG.up]: steady(0) },
+	RingbackPostgresConnections: { [PG.inUse]: steady(81) },
+	RingbackArchiveFailing: { [PG.archiveFailures]: rising(1) },
+	RingbackReplicaMissing: { [PG.replica]: "1000x30 stale" },
+	RingbackReplicaLate: { [PG.replica]: steady(1_100_000_000) },
+	RingbackServerDiskFilling: { [NODE.free]: steady(9) },
+	RingbackServerMemoryLow: { [NODE.memoryFree]: steady(4) },
+	RingbackServerClock: { [NODE.clock]: steady(0) },
 };
 
 function firingTest(series: Readonly<Record<string, string | null>>, firing: readonly string[]): object {
@@ -141,8 +188,12 @@ test("every alert has a case here, and its own part of the operations guide", ()
 test("promtool accepts the rules and the sample configuration", {
 	skip: !IS_HERE && reportNotRun(PROMETHEUS_MISSING),
 }, async () => {
-	const rules = await runPromtool(["check", "rules", RULES_FILE]);
-	match(rules.output, new RegExp(`SUCCESS: ${ALERTS.length} rules found`));
+	const rules = await runPromtool(["check", "rules", ...RULES_FILES]);
+	const found = [...rules.output.matchAll(/SUCCESS: (\d+) rules found/g)];
+	equal(
+		found.reduce((sum, [, count]) => sum + Number(count), 0),
+		ALERTS.length,
+	);
 	equal(rules.exitCode, 0);
 	equal((await runPromtool(["check", "config", CONFIG_FILE])).exitCode, 0);
 });
@@ -158,14 +209,14 @@ test("each alert fires on its own trouble only, and a healthy service fires none
 	];
 	const file = join(folder, "tests.yml");
 	// JSON is YAML.
-	writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], evaluation_interval: "1m", tests }));
+	writeFileSync(file, JSON.stringify({ rule_files: RULES_FILES, evaluation_interval: "1m", tests }));
 	const { output, exitCode } = await runPromtool(["test", "rules", file]);
 	equal(exitCode, 0, output);
 	// This case must fail. It shows that promtool really evaluates the tests above.
 	writeFileSync(
 		file,
 		JSON.stringify({
-			rule_files: [RULES_FILE],
+			rule_files: RULES_FILES,
 			evaluation_interval: "1m",
 			tests: [firingTest(HEALTHY, ["RingbackDown"])],
 		}),
