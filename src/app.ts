@@ -1,5 +1,5 @@
-// Every route of a process that serves shops and people, in one place. Tests call it in process, without a socket. A
-// worker process never loads it, because pages and sign-in are most of the code.
+// All routes of a process that serves shops and people, in one place. Tests call the app in process, without
+// a socket. A worker process never loads this file, because pages and sign-in are most of the code.
 
 import { Hono } from "hono";
 import { answerInTime, TOO_SLOW } from "./api/answer-deadline.ts";
@@ -25,7 +25,10 @@ import { recordOf } from "./request-notes.ts";
 import type { WebDeps } from "./web/page.ts";
 import { createSite } from "./web/site.ts";
 
-/** Route pattern in metrics and logs. It does not contain the programme, because callers choose that part. */
+/**
+ * Route pattern of the pixel in metrics and logs. It does not contain the programme id, because callers can
+ * send any text as the id.
+ */
 const PIXEL_ROUTE = "/pixel/:programme.gif";
 
 const TOO_MANY_WAIT = fault(
@@ -64,8 +67,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		admission,
 	};
 	const signedCalls = createSignedCalls(deps, shared);
-	// Calls and clicks come thousands of times a second. They have an app of their own, because Hono finds one of a few
-	// paths faster than one of all.
+	// API calls and clicks arrive thousands of times a second. They have an app of their own, because Hono
+	// finds a route faster among a few than among all.
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
 	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl));
@@ -82,7 +85,8 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 		});
 	}
 	const answerPixel = createPixel(deps, shared);
-	// HEAD is refused, because it reports nothing and an image would suggest that it did.
+	// A HEAD request is refused, because it does not report a sale, and an image as the answer would suggest
+	// that it did.
 	app.all("/pixel/*", (c: AppContext) => {
 		noteRoute(c, PIXEL_ROUTE);
 		if (c.req.method !== "GET") return refuseMethod(c, deps, signedCalls, "pixel", ["GET"]);
@@ -106,12 +110,14 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	});
 	refuseOtherMethods(rest, deps, ["/openapi.json"]);
 	rest.route("/", createSite({ ...deps, auth: createAuth(deps), admission }));
-	// Tests ask for the list of all routes.
+	// The routes are copied, because tests need the list of all routes.
 	app.routes.push(...rest.routes);
 	return Object.assign(app, { answerAtOnce: clicks.answerAtOnce });
 }
 
-/** Records the route without asking Hono for it, which would cost too much for requests that come this often. */
+/**
+ * Records the route of a frequent request. The route is known, and asking Hono for it would cost too much.
+ */
 function noteRoute(c: AppContext, route: string): void {
 	const record = recordOf(c);
 	if (record !== undefined) record.route = route;

@@ -1,5 +1,5 @@
-// Reads the environment, and is the only place that does. It turns the rows of settings.ts into a typed
-// Config, or reports every problem at once.
+// Reads the environment. No other file does. It turns the rows of settings.ts into a typed Config, or reports
+// all problems at once.
 
 import { readFileSync } from "node:fs";
 import type { ServiceManager } from "./domain/process.ts";
@@ -12,15 +12,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Values = { readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]["fallback"] };
 
-/** Values that are combined into others below. */
+/** Settings that are combined into other fields of Config. */
 type Part = "databaseUrl" | "databaseDirectUrl" | "databasePool" | "drainSeconds" | "accessLog";
 
-/** The settings of a process. settings.ts says what each is for, and null means that it is not set. */
+/**
+ * The settings of a process. settings.ts describes each of them, and null means that a setting is not set.
+ */
 export interface Config extends Omit<Values, Part> {
 	database: DatabaseSetting;
 	drainMs: number;
 	accessLog: boolean;
-	/** How to reach systemd, or null if it did not start this process or does not want notifications. */
+	/** Socket of systemd, or null if systemd did not start this process or does not want notifications. */
 	serviceManager: ServiceManager | null;
 	/** Names of the settings that are set. */
 	givenSettings: readonly string[];
@@ -33,14 +35,14 @@ export type ConfigResult = { ok: true; config: Config } | { ok: false; problems:
 export const ALL_SETTINGS: readonly Setting<unknown>[] = Object.values(SETTINGS);
 const IN_PRODUCTION = "with RINGBACK_ENV=production";
 /**
- * Load balancers ask every one or two seconds and react to the second or third answer. Outside production
- * nobody wants to wait.
+ * Default drain time in production. Load balancers check every one or two seconds and react to the second or
+ * third failed check. Outside production there is no drain time, because nobody wants to wait.
  */
 const PRODUCTION_DRAIN_SECONDS = 5;
 
 export function readConfig(environment: Environment = process.env): ConfigResult {
 	const reader = new SettingReader(environment);
-	// The table gives each value its type, which Object.fromEntries loses.
+	// The cast restores the type of each value, which Object.fromEntries loses.
 	const values = Object.fromEntries(
 		Object.entries(SETTINGS).map(([key, setting]) => [key, reader.read<unknown>(setting)]),
 	) as Values;
@@ -61,7 +63,8 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 						url: databaseUrl,
 						directUrl: databaseDirectUrl,
 						poolSize: databasePool,
-						// A pooler may pass a statement to a session in which it was not prepared. All older poolers do.
+						// Statements are not prepared behind a connection pooler. Older poolers may run a statement in a
+						// session in which it was not prepared.
 						preparesStatements: databaseDirectUrl === null,
 					}
 				: { kind: "sqlite", path: databaseUrl.slice("sqlite:".length) },
@@ -73,13 +76,16 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 	};
 }
 
-/** Removes Markdown marks for a terminal. */
+/** Removes Markdown syntax from a text for a terminal. */
 function plain(markdown: string): string {
 	return markdown.replaceAll("`", "");
 }
 
 class SettingReader {
-	/** The first problem of each setting, because later ones usually follow from it. */
+	/**
+	 * The first problem of each setting by name. Later problems are not stored, because they usually follow
+	 * from the first.
+	 */
 	readonly problems = new Map<string, string>();
 	readonly #environment: Environment;
 
@@ -91,7 +97,7 @@ class SettingReader {
 		if (!this.problems.has(name)) this.problems.set(name, sentence);
 	}
 
-	/** Returns true even if the value or its file turned out to be unusable. */
+	/** Returns whether the setting is present, even if its value or its file cannot be used. */
 	isSet(name: string): boolean {
 		return this.text(name) !== undefined || this.text(`${name}_FILE`) !== undefined;
 	}
@@ -111,9 +117,9 @@ class SettingReader {
 	}
 
 	/**
-	 * Returns the value, or the content of the file that `<name>_FILE` names, which is how supervisors pass
-	 * secrets. Neither is ever repeated in a message, because somebody may have entered the secret instead of
-	 * the path.
+	 * Returns the value, or the content of the file that `<name>_FILE` names, which is how service managers
+	 * pass secrets. No message ever contains the value or the path, because somebody may have entered the
+	 * secret instead of the path.
 	 */
 	#secret(name: string): string | undefined {
 		const text = this.text(name);
@@ -128,7 +134,7 @@ class SettingReader {
 		const cure =
 			"It must be the path of a file that this account can read, with the value in it and nothing else.";
 		try {
-			// Editors and `echo` end a file with a line break.
+			// A final line break is removed, because editors and `echo` add one.
 			const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
 			if (text.trim() !== "") return text;
 			this.problem(name, `names a file that is empty. ${cure}`);
@@ -159,7 +165,7 @@ function findContradictions(reader: SettingReader, values: Values): void {
 		reader.problem("RINGBACK_CLICK_URL", `must begin with https: ${IN_PRODUCTION}.`);
 	}
 	if (clickUrl !== null && !reader.problems.has("PUBLIC_URL")) {
-		// Only the names are compared, because proxies do not pass on ports.
+		// Only host names are compared, because some proxies do not pass on the port.
 		const isOwnName = publicUrl !== null && new URL(publicUrl).hostname !== new URL(clickUrl).hostname;
 		if (!isOwnName) {
 			reader.problem(
@@ -180,7 +186,8 @@ function findContradictions(reader: SettingReader, values: Values): void {
 			"is required with PostgreSQL, the same for every process. Make one with: openssl rand -hex 32",
 		);
 	}
-	// The operator means a server and would believe that the service runs on it.
+	// An operator who sets the direct address of a PostgreSQL server would otherwise believe that the service
+	// uses that server.
 	const isDatabaseRead = ["DATABASE_URL", "DATABASE_URL_FILE"].every((name) => !reader.problems.has(name));
 	if (values.databaseDirectUrl !== null && !isPostgresUrl(databaseUrl) && isDatabaseRead) {
 		reader.problem("RINGBACK_DATABASE_DIRECT_URL", "is set, but DATABASE_URL names no PostgreSQL.");
@@ -209,7 +216,7 @@ function readServiceManager(environment: Environment): ServiceManager | null {
 	return socket === null ? null : { socket, watchdogMs: watchdogMs > 0 ? watchdogMs : null };
 }
 
-/** Returns the settings that can lead to a warning. */
+/** Returns the settings that the checks for warnings use. */
 export function warningSettings(config: Config): WarningSettings {
 	return {
 		publicUrl: config.publicUrl,
@@ -221,7 +228,7 @@ export function warningSettings(config: Config): WarningSettings {
 }
 
 /**
- * Returns the address that links and mails begin with: the setting, or the address on which the service
+ * Returns the base URL of links and mails. It is PUBLIC_URL, or by default the address on which the service
  * listens. `port` is the real port, once it is known.
  */
 export function publicUrlAt({ publicUrl, host }: Pick<Config, "publicUrl" | "host">, port: number): string {

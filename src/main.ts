@@ -1,4 +1,4 @@
-// The `ringback` command, started by ringback.js. It finds the subcommand, parses its options and turns
+// The `ringback` command, which ringback.js starts. It finds the subcommand, parses its options and turns
 // failures into sentences.
 
 import packageJson from "../package.json" with { type: "json" };
@@ -51,11 +51,11 @@ const COMMANDS: readonly Command[] = [
 	licencesCommand,
 ];
 
-/** Commands of the package for shop developers, whose executable is also called `ringback`. */
+/** Subcommands of the package for shop developers, whose executable is also called `ringback`. */
 const OF_THE_SHOP: readonly string[] = ["listen", "trigger"];
 
 /**
- * Runs a command and resolves to its exit code. By default it uses the terminal and the settings of the
+ * Runs a command and resolves to its exit code. By default it uses the terminal and the settings of this
  * process.
  */
 export async function main(
@@ -117,7 +117,7 @@ async function run(
 }
 
 function openTerminal(): Screen {
-	// A reader such as `ringback doctor | head -3` may close the pipe early.
+	// The reader of the output may close the pipe early, as in `ringback doctor | head -3`.
 	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 		if (error.code !== "EPIPE") throw error;
 		process.exit(EXIT.ok);
@@ -128,7 +128,7 @@ function openTerminal(): Screen {
 	};
 }
 
-/** Returns a single line, so that the sentence before it does not scroll away. */
+/** Returns a one-line hint at the help. The whole help would scroll the error message away. */
 function sayHelp(name: string): string {
 	return `See \`ringback ${name === "" ? "" : `${name} `}--help\`.`;
 }
@@ -152,7 +152,10 @@ function describeCommands(commands: readonly Pick<Command, "name" | "summary">[]
 	].join("\n");
 }
 
-/** Returns a sentence. Known failures have a code and advice; others show their message, never a stack. */
+/**
+ * Returns a sentence about a failure. A known failure has a code and advice. Any other failure shows its
+ * message, and never a stack trace.
+ */
 function describeFailure(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	switch (code) {

@@ -1,5 +1,5 @@
-// Interfaces to the outside world that the service depends on. The real implementations live in outside/.
-// Tests bring a clock that they can move.
+// Interfaces to the outside world that the service depends on. The real implementations are in outside/.
+// Tests use a clock that they can move.
 
 import type { AddressRange } from "./domain/address.ts";
 import type { AnswerExcerpt } from "./domain/answer-excerpt.ts";
@@ -7,18 +7,21 @@ import type { AttemptTimings, Outcome } from "./domain/verdict.ts";
 
 export interface Clock {
 	/**
-	 * Current time in milliseconds. Everything that is stored, compared or signed uses it. On PostgreSQL it
-	 * follows the database's clock, on SQLite this machine's.
+	 * Returns the current time in milliseconds. Every time that is stored, compared or signed comes from this
+	 * function. On PostgreSQL it follows the database's clock, and on SQLite this machine's clock.
 	 */
 	nowMs(): number;
-	/** Monotonic time for measuring durations. Nobody can set it, and its zero point has no meaning. */
+	/**
+	 * Returns the monotonic time for measuring durations. Nobody can set this clock, and its zero point has no
+	 * meaning.
+	 */
 	monotonicMs(): number;
 	/**
-	 * Returns false while this machine's clock and the database's differ by more than a minute. Nobody knows
-	 * then which one is right, so nothing is sent or decided by time.
+	 * Returns false while this machine's clock and the database's clock differ by more than a minute. It is
+	 * then unknown which one is right, so no callback is sent and nothing is decided by time.
 	 */
 	isSure(): boolean;
-	/** Calls `run` once after `delayMs`; the returned function cancels it. */
+	/** Calls `run` once after `delayMs`. The returned function cancels the call. */
 	after(delayMs: number, run: () => void): () => void;
 	/** Lets all other pending work of the event loop run first. Long work calls it between two batches. */
 	yieldLoop(): Promise<void>;
@@ -27,24 +30,24 @@ export interface Clock {
 /** Measures how well this process keeps up with its work. */
 export interface Load {
 	/**
-	 * Share of the time since the last call in which the event loop was working or waiting for a core, from 0
-	 * to 1.
+	 * Returns the share of time, from 0 to 1, in which the event loop was working or waiting for a core. It
+	 * covers the time since the last call.
 	 */
 	busyShare(): number;
 	/**
-	 * Total time since the start by which the event loop was late. Delays of a tenth of a second or less do not
-	 * count.
+	 * Returns the total time by which the event loop was late since the process started. Delays of a tenth of a
+	 * second or less do not count.
 	 */
 	lateMs(): number;
 }
 
 export interface DiskSpace {
-	/** Number of bytes that this account may still use. */
+	/** Number of bytes that this account can still use on the disk. */
 	freeBytes: number;
 	sizeBytes: number;
 }
 
-/** What is known about an incoming request while it is being answered. The handlers fill it in. */
+/** Facts about an incoming request, which handlers add while they answer it. */
 export interface RequestRecord {
 	/** The caller's X-Request-Id if it is usable, otherwise an id that was generated here. */
 	readonly id: string;
@@ -56,17 +59,17 @@ export interface RequestRecord {
 	readonly traceId: string | null;
 }
 
-/** An incoming request that was answered, or that its caller gave up. */
+/** An incoming request that has been answered, or whose caller disconnected. */
 export interface AnsweredRequest extends RequestRecord {
 	method: string;
-	/** HTTP status of the answer, or null if the caller went away before there was one. */
+	/** HTTP status of the answer, or null if the caller disconnected before there was one. */
 	status: number | null;
-	/** Time until the first byte of the answer; `tookMs` is the time until the last. */
+	/** Time until the first byte of the answer. `tookMs` is the time until the last byte. */
 	headMs: number;
 	tookMs: number;
 	/** Size of the answer including its headers. */
 	sentBytes: number;
-	/** Returns the client's address, as far as the trusted proxies report it. */
+	/** Returns the client's address, as reported by the trusted proxies. */
 	findAddress(): string;
 }
 
@@ -82,7 +85,10 @@ export interface Random {
 /** One signed request, byte for byte as it is sent. */
 export interface PostbackRequest {
 	url: string;
-	/** Names and values in turn. These are the headers of the contract, without those that HTTP itself adds. */
+	/**
+	 * Header names and values in turn. These are the headers of the contract, without those that HTTP itself
+	 * adds.
+	 */
 	headers: readonly string[];
 	body: string;
 }
@@ -91,17 +97,17 @@ export interface PostbackAnswer {
 	outcome: Outcome;
 	timings: AttemptTimings;
 	/**
-	 * What is stored of an answer that is not 2xx, or null for any other outcome. Resolves when the beginning
-	 * of the body has arrived, at most half a second later and never after the attempt's deadline. Never
-	 * rejects.
+	 * The part of an answer that is stored, or null if the answer is 2xx or there is no answer. Resolves when
+	 * the beginning of the body has arrived, at most half a second later and never after the attempt's
+	 * deadline. Never rejects.
 	 */
 	excerpt: Promise<AnswerExcerpt> | null;
 }
 
 export interface Transport {
-	/** Sends the request. Never rejects, because every failure is an outcome. */
+	/** Sends the request. Never rejects, because every failure is a possible outcome. */
 	post(request: PostbackRequest): Promise<PostbackAnswer>;
-	/** Returns the addresses of a host name, or a code that says why there are none. */
+	/** Returns the addresses of a host name, or an error code if there are none. */
 	lookUp(host: string): Promise<LookUp>;
 	close(): Promise<void>;
 }
@@ -114,17 +120,17 @@ export interface AddressPolicy {
 }
 
 export interface Mail {
-	/** Address of the only recipient. Each mail has one, so that a refused recipient does not delay others. */
+	/** Address of the recipient. Each mail has only one, so that a refused recipient does not affect others. */
 	to: string;
 	subject: string;
 	text: string;
 	/** Sender of the mail. The default is MAIL_FROM. */
 	from?: MailSender;
-	/** Address for answers. The default is the sender. */
+	/** Address for replies. The default is the sender. */
 	replyTo?: string;
 }
 
-/** Name and address of a sender. MAIL_FROM supplies a part that is null. */
+/** Name and address of a sender. If one of them is null, the value from MAIL_FROM is used. */
 export interface MailSender {
 	name: string | null;
 	address: string | null;
@@ -132,15 +138,15 @@ export interface MailSender {
 
 export interface Mailer {
 	/**
-	 * Sends one mail. Returns null if the server accepted it, or the reason if the server refused this mail
-	 * alone. Rejects if the server itself failed, because it would not accept another mail either.
+	 * Sends one mail. Returns null if the server accepted it, or the reason if the server refused only this
+	 * mail. Rejects if the server itself failed, because it would not accept another mail either.
 	 */
 	send(mail: Mail): Promise<MailRefusal | null>;
 }
 
-/** The server works but refuses this one mail, because of its recipient or its text. */
+/** A refusal of a single mail because of its recipient or its text. The server itself works. */
 export interface MailRefusal {
-	/** The server's answer. */
+	/** Text of the server's answer. */
 	reason: string;
 }
 

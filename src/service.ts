@@ -1,5 +1,5 @@
-// Turns a Config into a running service, and stops it in order. Only this file and service/ import the real
-// implementations in outside/; everything else sees the interfaces of ports.ts.
+// Turns a Config into a running service, and stops the service in order. Only this file and service/ import
+// the real implementations in outside/. All other code uses the interfaces of ports.ts.
 
 import { writeAccess } from "./api/access-log.ts";
 import { createMetricsApp, createWorkerApp } from "./api/bare-app.ts";
@@ -43,9 +43,12 @@ import { createReadiness } from "./watch/readiness.ts";
 
 export interface Service extends Workplace {
 	url: string;
-	/** Address of /metrics and the detailed health, or null if they are off. */
+	/** Address of /metrics and the detailed health check, or null if they are switched off. */
 	metricsUrl: string | null;
-	/** Link that creates the first staff account, or null if there is one that can sign in, and in a worker. */
+	/**
+	 * Link that creates the first staff account. Null in a worker, and if a staff account exists that can sign
+	 * in.
+	 */
 	welcomeLink: string | null;
 	/**
 	 * Resolves when a newer version of the program has migrated the schema to a version that this one does not
@@ -54,23 +57,30 @@ export interface Service extends Workplace {
 	outdated: Promise<Error>;
 	/** Problems of the installation that were found at the start. */
 	warnings: readonly Warning[];
-	/** Finishes requests and callbacks in flight, accepts no more, and releases everything. */
+	/**
+	 * Stops the service. It accepts no more requests, finishes requests and callbacks in flight, and releases
+	 * all resources.
+	 */
 	stop(options?: StopOptions): Promise<void>;
 }
 
 interface StopOptions {
-	/** Why the service stops, for the log. */
+	/** Reason of the stop, which is logged. */
 	cause?: StopSignal | "outdated";
-	/** Time for which it answers as unready before it closes its port. A worker gets no requests and skips it. */
+	/**
+	 * Time for which the service reports that it is not ready before it closes its port. A worker gets no
+	 * requests and skips this time.
+	 */
 	drainMs?: number;
 }
 
 /**
  * Starts a service in this order:
- * 1. It opens the parts that commands use too: database, clock, keys, transport, mail.
- * 2. It listens, because links need to know the port. Requests wait until step 4.
- * 3. It starts the background work: engine, chores, reports.
- * 4. It serves requests.
+ *
+ *   1. It opens the parts that commands use too: database, clock, keys, transport, mail.
+ *   2. It listens, because links must contain the port. Requests wait until step 4.
+ *   3. It starts the background work: engine, chores, reports.
+ *   4. It serves requests.
  *
  * If a step fails, the steps before it are undone in reverse order.
  */
@@ -112,8 +122,8 @@ async function startOpened(
 	const metricsSite = await listenForMetrics(config, log);
 	if (metricsSite !== null) opened.defer(() => metricsSite.close());
 	const workplace = addMail(parts, publicUrlAt(config, site.port));
-	// The network is read here so that the first answer shows its name. Code that signs or verifies reads the
-	// brand itself.
+	// The network is read here, so that the first answer already shows its name. Code that signs or verifies
+	// reads the brand itself.
 	await parts.network.read();
 
 	const background = startBackgroundWork({ workplace, installation, load, startedAtMs });
@@ -154,7 +164,8 @@ async function startOpened(
 			log.info({ cause }, "stopping: finishing what is in flight");
 			app.endStreams();
 			await Promise.all([site.close(), metricsSite?.close(), background.stop(), app.readinessLoop.stop()]);
-			// These write to the database, so they run after the last answer and before it closes.
+			// These parts write to the database, so they are stopped after the last answer and before the database
+			// is closed.
 			await app.limitedCalls.stop();
 			await app.clickCounts.flush();
 			load.stop();
@@ -195,12 +206,12 @@ interface RunningParts {
 	background: BackgroundWork;
 }
 
-/** The dependencies of the HTTP applications, and what the service does with them when it stops. */
+/** The dependencies of the HTTP apps, and the parts that must be stopped with the service. */
 interface AppState {
 	deps: AllDeps;
 	limitedCalls: LimitedCalls;
 	clickCounts: ClickCounts;
-	/** Checks the database for the metric, also if nobody requests `/readyz`. */
+	/** Loop that checks the database for the metric `ringback_ready`, even if nobody requests `/readyz`. */
 	readinessLoop: Loop;
 	becomeUnready(): void;
 	endStreams(): void;
@@ -304,7 +315,10 @@ const UNSURE: Unready = {
 	reason: "This machine's clock and the database server's are more than a minute apart: set both by NTP.",
 };
 
-/** Listens for metrics. If several processes run on one machine, the first gets the default address and the others have none. */
+/**
+ * Listens for metrics. If several processes with the default address run on one machine, only the first one
+ * serves metrics.
+ */
 async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | null> {
 	if (config.metricsAddress === null) return null;
 	const { host, port, isDefault } = config.metricsAddress;
@@ -325,7 +339,10 @@ async function listenForMetrics(config: Config, log: Log): Promise<HttpServer | 
 	}
 }
 
-/** Returns null if the database refuses writes, because callbacks must still be sent. The next start tries again. */
+/**
+ * Returns the link that creates the first staff account. Returns null if the database refuses writes, because
+ * the service must start all the same to send callbacks. The next start tries again.
+ */
 async function offerFirstStaff(workplace: OpenedParts): Promise<string | null> {
 	try {
 		return await makeFirstStaffPath(workplace);

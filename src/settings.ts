@@ -1,5 +1,6 @@
-// All settings, one row each: name, accepted values, default and meaning. config.ts reads the environment by
-// these rows, and `npm run docs` writes the tables of docs/operations/settings.md from them.
+// All settings, one row each, with name, accepted values, default and meaning. config.ts reads the
+// environment by these rows, and `npm run docs` generates the tables of docs/operations/settings.md from
+// them.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,38 +13,44 @@ import { POSTGRES_DEFAULTS, splitHosts } from "./store/postgres/setting.ts";
 /** The values that a setting accepts. */
 interface Form<Value> {
 	/**
-	 * Description as Markdown. It follows "must be" in the message about a wrong value, and "Takes" on the
-	 * page.
+	 * Description of the accepted values as Markdown. It follows the words "must be" in an error message and
+	 * "Takes" on the settings page.
 	 */
 	takes: string;
-	/** Returns undefined if the text is not accepted. */
+	/** Parses the value. Returns undefined if the text is not accepted. */
 	parse(text: string): Value | undefined;
 }
 
-/** When a setting is required, and how its value is treated. */
+/** Rules for when a setting is required, and for how its value is treated. */
 interface Rules {
-	/** Description of the default on the page, as Markdown. */
+	/** Description of the default on the settings page, as Markdown. */
 	fallbackText: string;
-	/** True if the value is never repeated and may be read from the file that `<name>_FILE` names. */
+	/**
+	 * True if messages must never contain the value. The value may then also be read from the file that
+	 * `<name>_FILE` names.
+	 */
 	isSecret: boolean;
-	/** When the setting is required, if that is not only in production. */
+	/** Condition under which the setting is required, or null if it is required at most in production. */
 	neededWhen: string | null;
-	/** Why the setting is required in production, or which value it must have there. */
+	/** Reason why the setting is required in production, or the value that it must have there. */
 	inProduction: string | null;
 }
 
 export interface Setting<Value> extends Form<Value>, Rules {
 	name: string;
-	/** Value if the setting is missing or empty. Compose files unset a setting by leaving it empty. */
+	/**
+	 * Value to use if the setting is missing or empty. An empty setting counts as missing, because compose
+	 * files unset a setting that way.
+	 */
 	fallback: Value;
-	/** Description as Markdown. */
+	/** Meaning of the setting, as Markdown. */
 	meaning: string;
 }
 
 const MAX_PORT = 65_535;
 /**
- * Smallest pool. A transaction and a query beside it need a connection each; otherwise they would wait for
- * each other.
+ * Minimum size of the connection pool. A transaction and a query that runs at the same time need a connection
+ * each. With a single connection they would wait for each other forever.
  */
 const LEAST_POOL = 2;
 const NO_RANGES: readonly AddressRange[] = [];
@@ -53,13 +60,16 @@ const POSTGRES_EXAMPLE = "`postgres://user:password@host:5432/database`";
 export interface ListenAddress {
 	host: string;
 	port: number;
-	/** True if nobody chose this address. If another process uses it, the service runs without metrics. */
+	/**
+	 * True if the operator did not choose this address. If another process uses the default address, the
+	 * service runs without metrics.
+	 */
 	isDefault: boolean;
 }
 
 /**
- * Default address: the port that metrics exporters commonly use, on loopback because the figures are
- * internal.
+ * Default address for metrics. The port is the usual one of metrics exporters. The host is loopback, because
+ * the figures are internal.
  */
 const METRICS_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 9464, isDefault: true };
 
@@ -301,7 +311,7 @@ function oneOf<const Value extends string>(values: readonly Value[]): Form<Value
 	};
 }
 
-/** Parses a list and ignores empty parts. */
+/** Parses a comma-separated list and ignores empty parts. */
 function listOf<Part>(
 	takes: string,
 	parse: (part: string) => Part | undefined,
@@ -317,7 +327,7 @@ function listOf<Part>(
 	};
 }
 
-/** Refuses a path, because all links of the pages begin at the root. */
+/** Parses a base URL. A URL with a path is refused, because all links on pages begin at the root. */
 function parseOrigin(text: string): string | undefined {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
@@ -332,7 +342,10 @@ function parseListenAddress(text: string): ListenAddress | null | undefined {
 	return { host, port: Number(port), isDefault: false };
 }
 
-/** Refuses a database in memory, which would forget every conversion. */
+/**
+ * Parses DATABASE_URL. A database in memory is refused, because it would lose every conversion at the end of
+ * the process.
+ */
 function parseDatabaseUrl(text: string): string | undefined {
 	const isFile = /^sqlite:./.test(text) && text !== "sqlite::memory:";
 	return isFile || isPostgresUrl(text) ? text : undefined;
@@ -348,8 +361,8 @@ function parseKey(text: string): Uint8Array | undefined {
 }
 
 /**
- * Reads a certificate and checks it, because TLS ignores a damaged one silently and every callback that needs
- * it would fail.
+ * Reads a certificate and checks it. TLS ignores a damaged certificate silently, and every callback that
+ * needs it would fail.
  */
 function readCertificate(path: string): string | undefined {
 	try {
@@ -357,7 +370,7 @@ function readCertificate(path: string): string | undefined {
 		new X509Certificate(pem);
 		return pem;
 	} catch {
-		// The file cannot be read or is not a certificate. The message names both possibilities.
+		// The file cannot be read, or it is not a certificate. The error message names both possibilities.
 		return undefined;
 	}
 }

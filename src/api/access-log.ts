@@ -4,7 +4,10 @@
 import type { AnsweredRequest, Log } from "../ports.ts";
 import { idsOf } from "../request-notes.ts";
 
-/** Routes that machines request every few seconds. Successful answers are counted but not logged. */
+/**
+ * Routes of health checks, which machines request every few seconds. Successful requests to them are counted,
+ * but not logged.
+ */
 const HEALTH_ROUTES: ReadonlySet<string | null> = new Set(["/healthz", "/readyz"]);
 
 export function writeAccess(log: Log, request: AnsweredRequest): void {

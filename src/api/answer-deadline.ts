@@ -1,6 +1,6 @@
-// Answers every call of a program in time, however slow the database is. The caller of a late call gets a 503 although
-// its transaction may still succeed, so the answer does not say whether anything was stored. A repeated call is
-// recognized, so nothing is recorded twice.
+// Answers each API call before a deadline, however slow the database is. If the deadline passes, the caller
+// gets a 503. The call's transaction may still succeed, so the 503 does not say whether anything was stored.
+// The caller can safely repeat the call, because a repeated call is recognized and nothing is recorded twice.
 
 import { fault } from "../domain/fault.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -8,8 +8,8 @@ import type { Clock } from "../ports.ts";
 import type { AppContext, AppEnv } from "./deps.ts";
 
 /**
- * Time after which a call is answered, counted from the last byte of its body. Callers are promised an answer within
- * five seconds, and the rest is for the network and a busy process.
+ * Time after which a call is answered, counted from the last byte of its body. Callers are promised an answer
+ * within five seconds. The remaining half second is for the network and a busy process.
  */
 export const ANSWER_WITHIN_MS = 4.5 * SECOND_MS;
 
@@ -30,7 +30,10 @@ export function answerInTime(
 	let isOver = false;
 	let cancel = clock.after(ANSWER_WITHIN_MS, pass);
 
-	/** The time that a slow caller needs for its body does not count. */
+	/**
+	 * Starts the time limit again when the body has arrived, so that a caller with a slow connection is not cut
+	 * off.
+	 */
 	function restart(): void {
 		cancel();
 		if (!isOver) cancel = clock.after(ANSWER_WITHIN_MS, pass);
@@ -49,7 +52,7 @@ export function answerInTime(
 	work().then(
 		(response) => {
 			cancel();
-			// A stream that nobody reads must not stay open.
+			// The caller already got the late answer. Nobody would read the stream in this answer, so it is closed.
 			if (isOver) void response.body?.cancel();
 			isOver = true;
 			resolve(response);

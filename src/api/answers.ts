@@ -1,6 +1,7 @@
-// The answers of the API, each defined once as a zod schema. The types of handlers, the schemas in /openapi.json and the
-// checks of test/openapi come from them. The running service does not parse its answers, because the compiler has checked
-// them. The schemas are strict, so that no answer changes unnoticed. Shops get an open form of them (openapi/document.ts).
+// The answers of the API, each defined once as a zod schema. The types of handlers, the schemas in
+// /openapi.json and the checks of test/openapi are derived from these schemas. The running service does not
+// parse its own answers, because the compiler has checked them. The schemas are strict, so that no answer
+// changes unnoticed. The document for shops allows additional fields (openapi/document.ts).
 
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
@@ -29,15 +30,21 @@ export interface Answer {
 	httpStatus: 200 | 201;
 	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | AnswersKeptBody | null;
 	conversionId: string | null;
-	/** Order id for the inbound log, if the call itself does not name it. */
+	/** Order id for the inbound log, if the request itself does not contain it. */
 	orderId?: string;
 	/** Details for the inbound log, in addition to the outcome. */
 	detail?: string;
 	/** Refused items of a batch. Each gets a row of the inbound log, so that people find out why an order is missing. */
 	refusedItems?: readonly { orderId: string | null; fault: Fault }[];
-	/** True for calls of `ringback listen`, which may run on any machine and say nothing about the shop's server. */
+	/**
+	 * True for calls of `ringback listen`. The command may run on any machine, so its calls do not show that
+	 * the shop's server works.
+	 */
 	isOfListener?: true;
-	/** Opens a stream after the transaction, instead of `body`. Returns undefined if there is no room for another stream. */
+	/**
+	 * Opens a stream after the transaction has been committed. The stream is the body of the answer. Returns
+	 * undefined if there is no room for another stream.
+	 */
 	openStream?: () => Response | undefined;
 }
 
@@ -48,7 +55,7 @@ const AMOUNT = z
 	.regex(new RegExp(AMOUNT_PATTERN))
 	.meta({ examples: ["129.90"] });
 
-/** The format of Date.prototype.toISOString. */
+/** Time in the format of Date.prototype.toISOString. */
 export const UTC_TIME = z
 	.string()
 	.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -142,14 +149,17 @@ export const ONE_CONVERSION = z
 	.meta({ id: "OneConversion", description: "One conversion." });
 type OneConversion = z.output<typeof ONE_CONVERSION>;
 
-/** Returns the schema of an operation's answer: one of its outcome words, and the conversion. */
+/**
+ * Returns the schema of an operation's answer, which contains one of the given outcome words and the
+ * conversion.
+ */
 export function outcomeAnswer(outcomes: readonly Outcome[], description: string) {
 	return z
 		.strictObject({ outcome: z.enum(outcomes).describe("What was done."), conversion: CONVERSION })
 		.meta({ description });
 }
 
-/** Field of answers to a report whose order may have been reported before. */
+/** Field that lists the values in which a repeated report differs from the first report of the same order. */
 export const DIFFERS = {
 	differs: z
 		.array(z.enum(DIFFERING_FIELDS))
@@ -162,7 +172,10 @@ export const DIFFERS = {
 		}),
 };
 
-/** Field of answers if the programme credits partners, or if it does not and the report named one. */
+/**
+ * Field that says whether a partner is credited. It is present if the programme credits partners, or if the
+ * report names a partner although the programme credits none.
+ */
 export const CREDIT = {
 	credit: z
 		.enum([...CREDIT_WORDS, NOT_CREDITING])
@@ -176,7 +189,10 @@ export const CREDIT = {
 export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
 	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>>;
 
-/** OpenAPI 3.1 cannot describe the messages of a stream, so the answer's description names this schema. */
+/**
+ * Schema of one message of the event stream. OpenAPI 3.1 cannot describe the messages of a stream, so the
+ * description of the answer refers to this schema by name.
+ */
 export const LISTENING = z
 	.strictObject({
 		programId: z
@@ -271,7 +287,10 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 	return z.strictObject({ status: z.literal(status).describe("Always this word.") }).meta({ description });
 }
 
-/** `couponCode` is for the log, as the shop sent it. */
+/**
+ * Returns the answer to a report or a decision. `couponCode` is the code that the shop sent, which is written
+ * to the inbound log.
+ */
 export function decidedAnswer(
 	decided: Decided<Outcome, NewConversion>,
 	programme: Pick<Programme, "public_id">,

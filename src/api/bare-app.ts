@@ -1,5 +1,5 @@
-// The base of every app of the service: safe headers, answers for failures and unknown addresses, and health checks. The
-// apps that only the operator's own programs use are here, too.
+// The base of every HTTP app of the service: security headers, answers for failures and unknown paths, and
+// health checks. The apps for worker processes and for metrics are also defined here.
 
 import { Hono } from "hono";
 import type { Admission } from "../concurrency/admission.ts";
@@ -28,7 +28,8 @@ export function createBareApp(deps: AppDeps, signedCalls: SignedCalls | null): H
 			signedCalls === null
 				? fault("not_found", "There is nothing at this address.")
 				: faultOf("not_found", {});
-		// Requests to other paths come from scanners and would only fill the log.
+		// Requests to paths outside /v1/ come from scanners. They get no row in the inbound log, because they
+		// would only fill it.
 		const isOurs = c.req.path.startsWith("/v1/");
 		if (signedCalls === null || !isOurs) return problemAnswer(deps, found);
 		return signedCalls.refuse(readInboundCall(c, deps, "api"), found);
@@ -45,15 +46,16 @@ export function answerFailures(app: Hono<AppEnv>, deps: AppDeps): void {
 }
 
 /**
- * Rates of `/readyz`. A load balancer asks once a second at most. Private addresses may be many load balancers, and a check
- * that is answered late could remove a process that works, so they have more.
+ * Rate limits of `/readyz`. A load balancer sends at most one check a second. Private addresses get a higher
+ * rate, because they may be many load balancers, and a load balancer could remove a healthy process if its
+ * check is answered late.
  */
 export const READY_RATES = [
 	{ per: "addressBlock", burst: 100, perSecond: 20 },
 	{ per: "privateAddresses", burst: 500, perSecond: 200 },
 ] as const satisfies readonly RateRule[];
 
-/** Without `admission`, all requests are answered at once. */
+/** Adds the health checks to an app. Without `admission`, requests above the rate limit are not delayed. */
 export function mountHealth(
 	app: Hono<AppEnv>,
 	deps: AppDeps,
@@ -70,7 +72,10 @@ export function mountHealth(
 	refuseOtherMethods(app, deps, ["/healthz", "/readyz"]);
 }
 
-/** Refuses methods that the paths do not have. Must be called after the handlers of these paths. */
+/**
+ * Answers 405 to all methods that have no handler at the given paths. Must be called after the handlers of
+ * these paths are registered.
+ */
 export function refuseOtherMethods(app: Hono<AppEnv>, deps: AppDeps, paths: readonly string[]): void {
 	for (const path of paths) {
 		app.all(path, (c) => {
@@ -88,8 +93,8 @@ export function createWorkerApp(deps: AppDeps): Hono<AppEnv> {
 }
 
 /**
- * Creates the app for the operator. It has an address of its own, because metrics reveal how much is sold and details
- * help an attacker.
+ * Creates the app for metrics and detailed health. It listens on a separate address, because metrics reveal
+ * how much is sold, and the details would help an attacker.
  */
 export function createMetricsApp(deps: AppDeps, about: ProcessDetails): Hono<AppEnv> {
 	const app = createBareApp(deps, null);

@@ -1,4 +1,5 @@
-// What an endpoint wants done for a call, so that the calls of a batch can share a transaction (intake.ts).
+// The plan of a call: the database work that an endpoint requests for it. Plans allow the calls of a batch to
+// share one transaction (intake.ts).
 
 import type { Decided } from "../conversions/deps.ts";
 import type { OrderRequest } from "../conversions/judge-and-move.ts";
@@ -16,19 +17,25 @@ export type CallPlan = SharedPlan | LonePlan;
 /** The plan of a call that is stored together with others. */
 export interface SharedPlan {
 	runsAlone?: never;
-	/** For the inbound log, also if the call is refused, because people search the log by order. */
+	/**
+	 * Order id for the inbound log. It is also logged if the call is refused, because people search the log by
+	 * order.
+	 */
 	orderId: string | null;
-	/** Empty for a call that is refused for its content. */
+	/** Requests to store. The list is empty if the call is refused because of its content. */
 	requests: readonly (OrderRequest<Decided<Outcome>> | ReportRequest)[];
-	/** Number of items of a bulk call, including refused ones, because each takes a row of the log; 1 by default. */
+	/**
+	 * Number of items in a bulk call; 1 by default. Refused items count too, because each of them takes a row
+	 * of the log.
+	 */
 	size?: number;
-	/** Receives the results of `requests` in their order. */
+	/** Creates the answer from the results of `requests`, which are in the same order as the requests. */
 	answer(results: readonly RequestResult[]): Result<Answer>;
 }
 
 /**
- * The plan of a call that only reads or reports to a listener. It has a short transaction of its own beside the
- * batches.
+ * The plan of a call that only reads, or that reports a listener's answers. Such a call runs in a short
+ * transaction of its own and is not part of a batch.
  */
 export interface LonePlan {
 	runsAlone: true;
@@ -37,7 +44,10 @@ export interface LonePlan {
 	answer(trx: Db): Promise<Result<Answer>>;
 }
 
-/** The result of a request. Answers never contain the integer key of a conversion, so its row may lack it. */
+/**
+ * The result of a request. The conversion may have no database key yet, because answers contain only its
+ * public id.
+ */
 export type RequestResult = Result<Decided<Outcome, NewConversion>>;
 
 export type SharedCall = CallOrigin & SharedPlan;
@@ -46,8 +56,11 @@ export type IntakeCall = SharedCall | (CallOrigin & LonePlan);
 interface CallOrigin {
 	inbound: InboundCall;
 	programme: Programme;
-	/** Null for a pixel call, which anybody can make. */
+	/** Key and signature of the caller, or null for a pixel call, which anybody can make. */
 	caller: Caller | null;
-	/** Status that the caller gets whatever happens: a browser always gets its image. */
+	/**
+	 * Status of the answer, whether or not the call succeeds. It is set for the pixel, because a browser must
+	 * always get its image.
+	 */
 	httpStatus?: number;
 }

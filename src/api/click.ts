@@ -1,5 +1,6 @@
-// GET /c/<code>: a click on a partner's link redirects to the shop's page and adds a click ID. domain/click.ts decides
-// which requests count as clicks. Links come from a cache (clicks/), so that a click usually needs no query.
+// GET /c/<code>. A click on a partner's link is redirected to the shop's page, with a click ID added to the
+// address. domain/click.ts decides which requests count as clicks. Links come from a cache (clicks/), so that
+// a click usually needs no query.
 
 import type { MiddlewareHandler } from "hono";
 import { isbot } from "isbot";
@@ -27,21 +28,26 @@ export interface ClickDeps
 }
 
 /**
- * Rates of codes that no link has and that are not cached. Each costs a part of a query. People mistype a code now and
- * then; more comes from somebody who tries codes. Private addresses may be all visitors behind an unknown proxy.
+ * Rate limits for requests with a link code that does not exist and is not cached, because each costs a share
+ * of a database query. People mistype a code now and then. A client that sends more than that is guessing
+ * codes. Private addresses get a higher rate, because a proxy that is not configured as trusted makes all
+ * visitors appear to have the same address.
  */
 export const UNKNOWN_CODE_RATES = [
 	{ per: "addressBlock", burst: 100, perSecond: 5 },
 	{ per: "privateAddresses", burst: 300, perSecond: 50 },
 ] as const satisfies readonly RateRule[];
 
-/** Rates of user agents that are not cached. Comparing one with the list of crawlers costs as much as two clicks. */
+/**
+ * Rate limits for user agents that are not cached. Comparing a user agent with the list of crawlers costs as
+ * much as answering two clicks.
+ */
 export const NEW_AGENT_RATES = [
 	{ per: "addressBlock", burst: 500, perSecond: 50 },
 	{ per: "privateAddresses", burst: 2_000, perSecond: 250 },
 ] as const satisfies readonly RateRule[];
 
-/** An answer without a body, unless it has `html`. */
+/** An answer to a click. It has no body unless `html` is set. */
 interface ClickAnswer {
 	status: number;
 	headers: Readonly<Record<string, string>>;
@@ -84,13 +90,18 @@ export function createClicks(deps: ClickDeps) {
 		return { status: 302, headers: { ...NO_BODY, location } };
 	}
 
-	/** Returns whether the user agent is cheap to judge. Counts it if it is not. */
+	/**
+	 * Returns true if the user agent is cached or its comparison is within the rate limit. A comparison counts
+	 * against that limit.
+	 */
 	function takeAgent(header: ClickRequest["header"], origin: () => RequestOrigin): boolean {
 		const userAgent = header("user-agent") ?? "";
 		return crawlers.isCached(userAgent) || newAgents.take(origin(), clock.monotonicMs());
 	}
 
-	/** Finds a link. A client that tries many codes is answered a second late, and without a query. */
+	/**
+	 * Finds a link. A client that guesses many codes gets an error after a second, and no query is made for it.
+	 */
 	async function findLimited(code: string, origin: RequestOrigin): Promise<KnownLink | null> {
 		const isKnown = partnerLinks.isKnown(code);
 		if (!isKnown && !unknownCodes.allows(origin, clock.monotonicMs())) {
@@ -110,7 +121,8 @@ export function createClicks(deps: ClickDeps) {
 			const origin = { addressBlock: callerBlock(c, deps), programme: null };
 			try {
 				const link = code === null ? null : await findLimited(code, origin);
-				// A late click still counts, because many people may share an address block.
+				// A click above the rate limit is delayed but still counted, because many people may share an address
+				// block.
 				if (link !== null && !takeAgent(header, () => origin)) await admission.delayRefusal();
 				const { html = null, ...head } =
 					link === null ? NOT_FOUND : answerClick(link, target, c.req.method, header);
@@ -133,7 +145,8 @@ export function createClicks(deps: ClickDeps) {
 			const link = partnerLinks.find(code);
 			if (link === null) return null;
 			if (link instanceof Promise) {
-				// The usual way asks again, shares this read and handles its error.
+				// The caller now answers the request in the normal way. It waits for the same read and handles the
+				// error.
 				link.catch(() => undefined);
 				return null;
 			}
@@ -148,21 +161,24 @@ export function createClicks(deps: ClickDeps) {
 	};
 }
 
-/** Returns the code of a link, or null if the target is not one. Codes ignore case, because a link may be printed or dictated. */
+/**
+ * Returns the code of a partner's link, or null if the request target is not such a link. Codes ignore case,
+ * because a link may be printed or dictated.
+ */
 function codeIn(target: string): string | null {
 	if (!target.startsWith(PATH)) return null;
 	const queryAt = target.indexOf("?");
 	return target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
 }
 
-/** Methods and paths that are answered on a host of its own for links. */
+/** Methods and paths that are answered if partners' links have a host name of their own. */
 const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
 
 /** Answers nothing but links and health checks on the host of `clickUrl`, so that nobody finds a sign-in page there. */
 export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
-		// Some proxies forward the port in this header, others do not.
+		// Some proxies include the port in this header and some do not, so the port is removed.
 		const host = c.req
 			.header("host")
 			?.toLowerCase()
@@ -172,10 +188,16 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	};
 }
 
-/** About a megabyte. If there are more, all are removed, which costs less than to order them by their use. */
+/**
+ * Maximum number of cached user agents, about a megabyte. When the cache is full, it is emptied, which costs
+ * less than tracking which entries were used last.
+ */
 const MAX_CACHED_AGENTS = 5_000;
 
-/** Caches which user agents are crawlers, because people use few browsers and the list of crawlers is long. */
+/**
+ * Creates a check that remembers which user agents are crawlers. Visitors use few different browsers, and the
+ * list of crawlers is long.
+ */
 function createCrawlerCheck() {
 	const cached = new Map<string, boolean>();
 	return {
@@ -192,18 +214,21 @@ function createCrawlerCheck() {
 	};
 }
 
-/** There is no cookie, because the shop's own server sets one. The Referer lets the shop see where a visitor came from. */
+/**
+ * Headers of every answer to a click. No cookie is set, because the shop's own server sets one. The Referer
+ * stays visible to the shop, so that it can see where a visitor came from.
+ */
 const HEADERS = {
 	"cache-control": "no-store",
 	"referrer-policy": "no-referrer-when-downgrade",
 };
 
-/** With a length, because an answer without one would be sent in chunks. */
+/** Headers of an answer without a body. Without a content length the answer would be sent in chunks. */
 const NO_BODY = { ...HEADERS, "content-length": "0" };
 
 const STYLE =
 	"body{max-width:32rem;margin:20vh auto;padding:0 1rem;font:1.1rem/1.5 system-ui;text-align:center}";
-/** An inline style is safe here, because the page is constant and contains nothing that anybody sends. */
+/** An inline style is safe on this page, because the page is constant and contains no input. */
 const STYLED = {
 	"content-security-policy": `${SAFE_HEADERS["content-security-policy"]}; style-src 'unsafe-inline'`,
 };

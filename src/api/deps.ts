@@ -14,11 +14,13 @@ export interface AppDeps extends AccountsDeps {
 	log: Log;
 	/** The network's settings. Its brand is part of the signature headers, X-<brand>-Signature. */
 	network: KnownNetwork;
-	/** Address that people open, without a slash at its end. Problem types are addresses below it. */
+	/** Base URL of the pages, without a trailing slash. The `type` of a problem answer is a URL below it. */
 	publicUrl: string;
-	/** Watches how requests reach the service, to warn about wrong proxies. */
+	/**
+	 * Watches how requests reach the service, and warns staff about a proxy that is not configured correctly.
+	 */
 	installation: InstallationWatch;
-	/** Counts calls. The metrics address, which is another app, shows the counts. */
+	/** Counts API calls and requests. Another app serves the counts on the metrics address. */
 	metrics: Metrics;
 	/** Counts refused pixel calls. The service stores the counts when it stops. */
 	limitedCalls: LimitedCalls;
@@ -26,33 +28,45 @@ export interface AppDeps extends AccountsDeps {
 	clickCounts: ClickCounts;
 	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Is notified whenever calls were stored or could not be stored. */
+	/** Notified of the result each time calls were stored or could not be stored. */
 	storing?: StoringWatch;
-	/** Whether the database can be used. */
+	/** Check of whether the database can be used. */
 	readiness: Readiness;
-	/** Returns why the service is not ready, or null if it is. /readyz asks it in addition to the database. */
+	/** Returns the reason why the service is not ready, or null if it is. /readyz also checks the database. */
 	unready?: () => Unready | null;
-	/** Aborted when the service stops. The service does not wait for open streams to end. */
+	/** Signal that is aborted when the service stops. Open event streams are then ended at once. */
 	stopSignal?: AbortSignal | undefined;
 }
 
-/** Why a service is not ready: it is being stopped, or for a reason that only the operator may read. */
+/**
+ * Reason why a service is not ready. The public answer of /readyz says that the service is stopping, but a
+ * `reason` is shown only to the operator.
+ */
 export type Unready = "stopping" | { reason: string };
 
 export interface StoringWatch {
-	/** Notes the error of an attempt to store calls, or null if it succeeded. */
+	/** Records the result of an attempt to store calls. `error` is null if the attempt succeeded. */
 	note(error: unknown): void;
 	isFailing(): boolean;
 }
 
 export interface LimitedCalls {
-	/** Counts a refused call. `programmeId` is the programme in the address, which may not exist. */
+	/**
+	 * Counts a refused call. `programmeId` is the id in the request's address, and no programme with that id
+	 * may exist.
+	 */
 	note(programmeId: string, block: string | null): void;
-	/** Stores the counts. Called when no more calls come and before the store is closed. */
+	/**
+	 * Stores the remaining counts. Must be called after the last call was answered and before the database is
+	 * closed.
+	 */
 	stop(): Promise<void>;
 }
 
-/** Both fields are set by @hono/node-server. They are missing for a request that was made in process. */
+/**
+ * Objects that @hono/node-server provides for each request. They are missing if a request is made in process,
+ * as in tests.
+ */
 export interface AppEnv {
 	Bindings: {
 		incoming?: {
@@ -61,12 +75,15 @@ export interface AppEnv {
 			socket?: { remoteAddress?: string | undefined } | undefined;
 			/** False until the last byte of the body has arrived. */
 			complete?: boolean;
-			/** "end" is emitted when the whole body was read. */
+			/** Registers a listener for "end", which is emitted when the whole body has been read. */
 			once?(event: "end", run: () => void): unknown;
 			/** Record for metrics and logs (outside/request-records.ts). */
 			record?: RequestRecord;
 		};
-		/** A long answer emits "takesLong", so that its connection is not closed too early (outside/connection-guard.ts). */
+		/**
+		 * Node's response. A long answer emits "takesLong" on it, so that outside/connection-guard.ts does not
+		 * close the connection too early.
+		 */
 		outgoing?: { destroy(): unknown; emit?(event: "takesLong"): unknown };
 	};
 }

@@ -5,11 +5,14 @@ import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { AppDeps } from "./deps.ts";
 
 export interface StreamSource {
-	/** First message. It is sent at once, so that the headers go out and a proxy sees data. */
+	/** First message. It is sent at once, so that the client and the proxies in between receive the headers. */
 	opening: string;
-	/** Resolves to null if nothing is new. It must be cheap, because it is called twice a second. */
+	/**
+	 * Checks for new events and resolves to null if there are none. The check must be cheap, because it runs
+	 * twice a second.
+	 */
 	look(): Promise<News | null>;
-	/** Returns whether the reader still has the right to read. Called before anything is sent. */
+	/** Returns whether the reader is still allowed to read. It is called before anything is sent. */
 	isAllowed(): Promise<boolean>;
 	/** Called before each message and each heartbeat. */
 	onAlive(): Promise<void>;
@@ -24,24 +27,38 @@ export interface StreamSource {
 export interface News {
 	/** Returns the text to send. It may be empty. */
 	compose(): Promise<string>;
-	/** True if more is available, which is read as soon as this message was taken. */
+	/** True if more events are available. They are read as soon as the reader has received this message. */
 	hasMore: boolean;
 }
 
 type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
 
-/** Streams are for developers, of whom a shop has few. Each stream costs a query every half second. */
+/**
+ * Maximum number of open streams. Streams are for developers, of whom a shop has few, and each stream costs a
+ * query every half second.
+ */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_PROGRAMME = 5;
 /** Time between two checks for news. */
 const LOOK_MS = 500;
-/** Proxies close connections that are silent for half a minute or more. */
+/**
+ * Time without an event after which a heartbeat is sent. Proxies close connections that are silent for half a
+ * minute or more.
+ */
 const HEARTBEAT_MS = 15 * SECOND_MS;
-/** Maximum lifetime. The client then sends a new request, and changes of its rights take effect. */
+/**
+ * Maximum lifetime of a stream. When it ends, the client sends a new request, so changes of its rights take
+ * effect.
+ */
 const LIFETIME_MS = 15 * MINUTE_MS;
-/** A check is followed by a pause of this many times its duration, so that all streams take at most a quarter of the time. */
+/**
+ * Factor for the pause after each check. The pause is at least this many times the duration of the check,
+ * multiplied by the number of open streams. All streams together therefore use at most a quarter of the time.
+ */
 const REST_FACTOR = 3;
-/** Maximum time that a message waits for its reader. Nothing is read from the database meanwhile. */
+/**
+ * Maximum time that a message waits for its reader. Nothing is read from the database while a message waits.
+ */
 const STALL_MS = 30 * SECOND_MS;
 
 const STREAM_HEADERS = {
@@ -53,12 +70,12 @@ const STREAM_HEADERS = {
 
 export class EventStreams {
 	readonly #deps: StreamDeps;
-	/** Programme of each open stream. */
+	/** Open streams and the programme of each. */
 	readonly #open = new Map<OpenStream, number>();
 
 	constructor(deps: StreamDeps) {
 		this.#deps = deps;
-		// A stop does not wait for readers of streams.
+		// Streams are closed when the service stops, so that the stop does not wait for their readers.
 		deps.stopSignal?.addEventListener("abort", () => {
 			for (const stream of [...this.#open.keys()]) stream.end();
 		});
@@ -161,7 +178,8 @@ function openStream(
 		const isSilentForLong = clock.nowMs() - sentAtMs >= HEARTBEAT_MS;
 		if (news === null && !isSilentForLong) return false;
 		if (!(await source.isAllowed())) {
-			// The reason (a revoked key, an ended secret, an uncertain clock) is in the answer when the client reconnects.
+			// The stream ends without a reason. The client learns the reason (a revoked key, an expired secret, an
+			// uncertain clock) when it reconnects and is refused.
 			end();
 			return false;
 		}
@@ -171,7 +189,10 @@ function openStream(
 		return news?.hasMore ?? false;
 	}
 
-	/** Waits until the reader has taken the last message. Later events stay in the database, so a slow reader costs one message. */
+	/**
+	 * Waits until the reader has received the last message. Later events stay in the database, so a slow reader
+	 * occupies the memory of one message only.
+	 */
 	function waitForReader(nowMs: number): void {
 		const deadlineMs = sentAtMs + STALL_MS;
 		if (nowMs >= deadlineMs) {

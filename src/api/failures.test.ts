@@ -16,7 +16,10 @@ async function failWith(t: Parameters<typeof openTestShop>[0], error: Error): Pr
 	});
 }
 
-/** Refusals are not delayed when the service stops. The clock of these tests stands still, so nobody could wait for it. */
+/**
+ * Dependencies of a service that is stopping, which delays no refusals. The clock of these tests does not
+ * move, so a delayed refusal would never be answered.
+ */
 const STOPPING = { stopSignal: AbortSignal.abort() };
 
 test("an unexpected failure is answered with internal and no details, and is in both logs", async (t) => {
@@ -33,10 +36,12 @@ test("an unexpected failure is answered with internal and no details, and is in 
 });
 
 test("if the database is out of reach, read-only or full, a call is answered with unavailable and Retry-After", async (t) => {
-	// 53100 is PostgreSQL's code for a full disk, and 25006 that of a standby.
+	// 53100 is PostgreSQL's error code for a full disk, and 25006 its code for a read-only server such as a
+	// standby.
 	const postgresCodes = ["57P01", "08006", "53100", "40P01", "40001", "25006", "25P04", "58030"];
 	const codes = ["ECONNREFUSED", ...postgresCodes].map((code) => ({ code }));
-	// Busy, read-only, I/O error, full, cannot open, and SQLITE_IOERR_READ, which is an extended code of an I/O error.
+	// The codes mean busy, read-only, I/O error, full, cannot open, and SQLITE_IOERR_READ, which is an extended
+	// code of the I/O error.
 	const sqliteCodes = [5, 8, 10, 13, 14, 266].map((errcode) => ({ code: "ERR_SQLITE_ERROR", errcode }));
 	for (const fields of [...codes, ...sqliteCodes]) {
 		const shop = await failWith(t, Object.assign(new Error("not now"), fields));
@@ -196,7 +201,8 @@ test("concurrent refusals share inserts, each is stored before its answer, and a
 	assert.ok(inserts <= 3, `${inserts} inserts`);
 	const stored = (await shop.inbound()).length;
 	assert.ok(stored >= MAX_REFUSALS_WAITING && stored < flood);
-	// The first line comes at once. The next one comes a minute later and counts everything since.
+	// The first dropped refusal is logged at once. The next line is logged a minute later and counts all
+	// refusals since.
 	const dropped = () =>
 		shop.complaints.flatMap((fields) => ("dropped" in fields ? Number(fields.dropped) : []));
 	assert.deepEqual(dropped(), [1]);
@@ -260,7 +266,10 @@ test("a caller with a key but no secret cannot fill the log, and the shop's own 
 	);
 });
 
-/** Returns the shop's key as a header, because no body is read for an unknown key. */
+/**
+ * Returns a header with the shop's key. It is needed because the service does not read the body of a request
+ * with an unknown key.
+ */
 function keyOf({ credentials }: TestShop): { authorization: string } {
 	return { authorization: `Bearer ${credentials.key}` };
 }

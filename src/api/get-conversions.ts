@@ -14,10 +14,13 @@ import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } 
 import { type Endpoint, refusedPlan } from "./signed-call.ts";
 
 const DEFAULT_PAGE_ROWS = 50;
-/** About 100 KB of JSON, which a shop's server can read at once. */
+/** Maximum number of conversions on a page, about 100 KB of JSON, which a shop's server can easily read. */
 const MAX_PAGE_ROWS = 200;
 
-/** Other ids are not looked up, because a stranger may put text into a path that a database refuses. */
+/**
+ * Form of a public id. No other text is looked up, because a path may contain characters that a database
+ * refuses.
+ */
 const PUBLIC_ID = /^[0-9A-Za-z_]{1,64}$/;
 
 export const CONVERSIONS_QUERY = z.strictObject({

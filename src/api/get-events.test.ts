@@ -349,7 +349,8 @@ test("when the service stops, every stream ends at once", async (t) => {
 		assert.equal(stream.hasEnded, true);
 	}
 	assert.equal(clock.waitingTimers, 0);
-	// Not "too many streams", because the listener can reconnect to another process, or to this one in a moment.
+	// The code is not "too many streams", because the listener can reconnect to another process, or to this one
+	// a moment later.
 	assert.equal((await refuse("/v1/events")).json.code, "unavailable");
 });
 
@@ -403,14 +404,14 @@ async function open(t: TestContext, isSure: () => boolean = () => true) {
 	};
 	const refuse = async (target = "/v1/events", credentials: Credentials = shop.credentials) => {
 		const response = await shop.request(signedRequest("GET", target, credentials, { nowMs: clock.nowMs() }));
-		// With 200 the stream would be endless.
+		// A status of 200 would mean an endless stream, and the test would hang.
 		assert.notEqual(response.status, 200, target);
 		return read(response);
 	};
 	return { shop, clock, counter, listen, refuse, stop: () => stopping.abort() };
 }
 
-/** Counts how often the feed was read. Its query is the only one with a subquery in its from clause. */
+/** Counts the queries that read events. Only that query has a subquery in its from clause. */
 class ReadingCounter implements KyselyPlugin {
 	count = 0;
 
@@ -465,7 +466,7 @@ class StreamReader {
 		this.hasEnded = true;
 	}
 
-	/** Returns the text that arrived since the last call. */
+	/** Returns the messages that have arrived since the last call. */
 	async take(): Promise<Message[]> {
 		await settle();
 		const messages = this.#text.split("\n\n").filter((text) => text !== "");

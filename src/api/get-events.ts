@@ -1,5 +1,5 @@
-// GET /v1/events: the programme's events as they happen, as server-sent events, for `ringback listen`. It only reads, and
-// notes that somebody listens. It does not affect any delivery.
+// GET /v1/events sends the programme's events as they happen, as server-sent events, for `ringback listen`.
+// The endpoint only reads events and records that somebody listens. It does not affect any delivery.
 
 import * as z from "zod";
 import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
@@ -21,7 +21,10 @@ import { STOPPING } from "./health.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import type { Endpoint, SignedCall } from "./signed-call.ts";
 
-/** Minimum time between two notes that a stream is open. It is shorter than the time between two heartbeats. */
+/**
+ * Minimum time between two updates of the time at which a listener was last seen. It is shorter than the time
+ * between two heartbeats.
+ */
 const NOTE_MS = 10 * SECOND_MS;
 
 export const EVENTS_QUERY = z.strictObject({
@@ -138,7 +141,8 @@ function createSource(
 						const signed = sign === null ? "" : `signed: ${JSON.stringify(sign(body))}\n`;
 						return `event: ${event}\n${idLine(after)}${signed}data: ${body}\n\n`;
 					});
-					// Empty for a batch of other shops' moves, because any output would reveal how much they sell.
+					// The text is empty if the batch contains only events of other shops. Any output would reveal how
+					// much they sell.
 					return messages.join("");
 				},
 			};
@@ -156,7 +160,8 @@ function createSource(
 			notedAtMs = nowMs;
 			await noteListener(store.db, programme.id, nowMs);
 		},
-		// With the current position, so that a reader that reconnects does not go through all other events again.
+		// The heartbeat contains the current position, so that a client that reconnects does not read the same
+		// events again.
 		heartbeat: () => `: still here\n${idLine(position)}\n`,
 		hangUp,
 	};
@@ -167,7 +172,8 @@ function listOf({ public_id }: Programme): string {
 }
 
 /**
- * Path used in the signature, where a callback would use the path of its Postback URL. All examples use it.
+ * Path that the signature of an event covers. A callback's signature covers the path of the shop's Postback
+ * URL instead. All examples use this path.
  */
 const SIGNED_PATH = "/postback";
 const NONCE_BYTES = 16;

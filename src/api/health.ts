@@ -23,17 +23,23 @@ export interface ProcessDetails {
 
 export type HealthDeps = Pick<AppDeps, "clock" | "network" | "publicUrl" | "readiness" | "unready">;
 
-/** Strangers may know this, because they are about to notice it. */
+/**
+ * Sentence of the public answer while the process stops. It reveals nothing, because callers are about to
+ * notice the stop.
+ */
 export const STOPPING =
 	"The service is stopping. Send requests to another process, or come back in a moment.";
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
-/** Number of batches in a row that must fail before the process is not ready. One broken connection is no reason. */
+/**
+ * Number of consecutive failed batches after which the process is not ready. A single broken connection must
+ * not make it unready.
+ */
 const FAILED_BATCHES = 3;
 /**
- * Time after the last failure at which the process is ready again. Without calls it would never learn that they can be
- * stored again.
+ * Time after the last failure at which the process becomes ready again. An unready process gets no calls, so
+ * it could not find out otherwise that calls can be stored again.
  */
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
@@ -43,7 +49,7 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 	return {
 		note(error) {
 			if (error === null) failed = 0;
-			// A locked row is a problem of its programme and not of the database.
+			// A locked row is a problem of one programme and does not mean that the database has failed.
 			if (!isDatabaseUnavailable(error) || waitedForLock(error) || wasEndedForOthers(error)) return;
 			failed++;
 			failedAtMs = clock.nowMs();
@@ -53,7 +59,7 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 }
 
 export function createHealth(deps: HealthDeps) {
-	// Called after the check, because the process may have been asked to stop meanwhile.
+	// This is read after the database check, because the process may have been asked to stop during the check.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
@@ -63,7 +69,10 @@ export function createHealth(deps: HealthDeps) {
 			if (isUsable && unready() === null) return answer<Ready>(200, { status: "ready" });
 			return problemAnswer(deps, fault("unavailable", "The service is not ready. Ask again in a moment."));
 		},
-		/** Answers with details. Only for the operator. */
+		/**
+		 * Returns the health of this process with details. The answer is only served on the operator's metrics
+		 * address.
+		 */
 		async answerDetails(about: ProcessDetails): Promise<Response> {
 			const database = await deps.readiness.check();
 			const why = unready();

@@ -1,5 +1,6 @@
-// The inbound log. Every call gets a row, so that people can find out why an order is missing. Calls that are stored write
-// their rows in their own transaction. Refused calls without a transaction share an insert with others.
+// The inbound log. Every API and pixel call gets a row, so that people can find out why an order is missing.
+// A call that is stored writes its row in the same transaction. Rows of refused calls without a transaction
+// are inserted in batches.
 
 import { createBatcher } from "../concurrency/batching.ts";
 import { createRateLimiter, type Rate } from "../concurrency/rate-limit.ts";
@@ -10,22 +11,31 @@ import type { NewInboundCall } from "../store/hot-writes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 
-/** Maximum length of a stored target. A pixel call with all fields has 150 characters, and seldom 300 with the shop's own. */
+/**
+ * Maximum length of a stored request target. A pixel call with all fields has 150 characters, and rarely more
+ * than 300 with parameters that the shop adds.
+ */
 export const MAX_TARGET_LENGTH = 512;
-/** Our own sentences have at most half of this length. */
+/** Maximum length of a stored detail. Sentences that Ringback writes have at most half of this length. */
 const MAX_DETAIL_LENGTH = 600;
 const MAX_METHOD_LENGTH = 20;
-/** Maximum number of refusals that wait for an insert. Further ones are counted and not stored, to bound memory. */
+/**
+ * Maximum number of refused calls that wait to be inserted. Further refusals are counted but not stored, to
+ * limit memory.
+ */
 export const MAX_REFUSALS_WAITING = 500;
 
 /**
- * Rate at which refusals are stored, about half a kilobyte each, so that a stranger cannot fill the disk. The address
- * block's rate is checked first, so that one client who sends garbage leaves room for the refusals of others. People who
- * look for a mistake in a shop's integration need only a few.
+ * Rate at which refused calls of one address block are stored. A row takes about half a kilobyte, so the
+ * limit keeps a stranger from filling the disk. This rate is checked before the shared ones, so that a single
+ * client that sends garbage does not use them up. People who look for a mistake in a shop's integration need
+ * only a few rows.
  */
 export const BLOCK_REFUSALS: Rate = { burst: 120, perSecond: 1 };
 export const PROGRAMME_REFUSALS: Rate = { burst: 600, perSecond: 5 };
-/** Shared rate of all calls that name no programme or an unknown one. */
+/**
+ * Rate at which refused calls are stored that name no programme or an unknown one. All such calls share it.
+ */
 export const STRANGERS_REFUSALS: Rate = { burst: 1_000, perSecond: 5 };
 
 const DROPPED_LOGGED_EVERY_MS = MINUTE_MS;
@@ -34,7 +44,10 @@ export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
-	/** Returns the caller's address block for rate limits, or null for a private address. Computed only when it is needed. */
+	/**
+	 * Returns the caller's address block for rate limits, or null for a private address. It is a function,
+	 * because most calls do not need the block.
+	 */
 	findBlock(): string | null;
 }
 
@@ -51,18 +64,21 @@ export function readInboundCall(
 	};
 }
 
-/** Reads the headers that Node parsed, because a Headers object costs more than all the rest of a call that is refused. */
+/**
+ * Returns the caller's address block. It reads the headers that Node parsed, because creating a Headers
+ * object would cost more than refusing the call.
+ */
 export function callerBlock(c: AppContext, deps: Pick<AppDeps, "trustedProxies">): string | null {
 	return blockOfIncoming(incomingOf(c) ?? {}, deps);
 }
 
-/** The same for a request that has no context. */
+/** Returns the caller's address block for a request that has no Hono context. */
 export function blockOfIncoming(
 	{ socket, headers }: NonNullable<AppEnv["Bindings"]["incoming"]>,
 	{ trustedProxies }: Pick<AppDeps, "trustedProxies">,
 ): string | null {
 	const forwardedFor = headers?.["x-forwarded-for"];
-	// Node joins a repeated header, but its type also allows a list.
+	// Node joins repeated headers of this name into one text, but its type also allows a list.
 	const forwarded = Array.isArray(forwardedFor) ? forwardedFor.join(",") : forwardedFor;
 	return blockOf(findClientAddress(socket?.remoteAddress, forwarded, trustedProxies));
 }
@@ -78,7 +94,8 @@ export function targetQuery(target: string): URLSearchParams {
  */
 export function requestTarget(c: AppContext): string {
 	const received = incomingOf(c)?.url;
-	// A proxy may send the absolute form (RFC 9112, section 3.2.2). The signature covers only path and query.
+	// A proxy may send the target in absolute form (RFC 9112, section 3.2.2), but the signature covers only
+	// path and query.
 	if (received !== undefined) return received.replace(/^https?:\/\/[^/?]*/i, "");
 	const { pathname, search } = new URL(c.req.url);
 	return pathname + search;
@@ -89,7 +106,10 @@ function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
 	return bindings?.incoming;
 }
 
-/** Columns about the result of a call. The outcome is a name such as RECORDED, or a fault code. */
+/**
+ * Columns of the inbound log that describe the result of a call. The outcome is a word such as RECORDED, or a
+ * fault code.
+ */
 type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms">;
 
 export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): NewInboundCall {
@@ -106,7 +126,7 @@ export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): Ne
 export interface RefusedAbout {
 	programmeId?: number | null;
 	orderId?: string | null;
-	/** Status that the caller got, if it is not the fault's own. */
+	/** Status of the answer, if it differs from the status of the fault. */
 	httpStatus?: number | undefined;
 }
 
@@ -125,7 +145,7 @@ export function refusedRow(
 	});
 }
 
-/** Cuts a long target and says so, so that nobody takes it for complete. */
+/** Shortens a long target and marks the cut, so that nobody takes the text for complete. */
 function cut(target: string): string {
 	if (target.length <= MAX_TARGET_LENGTH) return storable(target, MAX_TARGET_LENGTH);
 	const mark = `… (cut: ${target.length} characters)`;
@@ -149,7 +169,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		{ per: "unknownProgramme", ...STRANGERS_REFUSALS },
 	]);
 	const batcher = createBatcher<NewInboundCall, void>(clock, writeRows, { maxSize: MAX_REFUSALS_WAITING });
-	/** Number of refusals that were not stored since the last line about them in the service log. */
+	/** Number of refusals that were not stored and that no line of the service log has reported yet. */
 	let dropped = 0;
 	let droppedLoggedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -162,7 +182,10 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		droppedLoggedAtMs = nowMs;
 	}
 
-	/** Resolves to whether the row was stored. False means that there are too many refusals. */
+	/**
+	 * Stores the row of a refused call. Resolves to false if the row was not stored because there are too many
+	 * refusals.
+	 */
 	async function write(call: InboundCall, found: Fault, about: RefusedAbout = {}): Promise<boolean> {
 		const isFull = batcher.waitingSize >= MAX_REFUSALS_WAITING;
 		const atMs = clock.nowMs();
@@ -176,7 +199,7 @@ export function createRefusalLog({ store, log, clock }: Pick<AppDeps, "store" | 
 		return true;
 	}
 
-	/** Stores rows. Never rejects. */
+	/** Inserts rows. A failure is logged, so the function never rejects. */
 	async function writeRows(rows: readonly NewInboundCall[]): Promise<void> {
 		try {
 			await store.writes.insertInboundCalls(store.db, rows);

@@ -32,34 +32,46 @@ import { storeNewSales } from "./store-new-sales.ts";
  * bulk call gets a batch of its own.
  */
 export const MAX_BATCH_REQUESTS = 256;
-/** While one batch is committed, the next one is processed. */
+/** Maximum number of batches in progress. While one batch is being committed, the next one is processed. */
 const MAX_BATCHES_AT_ONCE = 2;
-/** Eight batches, which take a second or two. Further callers are better refused than left waiting. */
+/**
+ * Maximum number of waiting requests. They fill eight batches, which take one or two seconds. Further callers
+ * are refused, which is better for them than a long wait.
+ */
 const MAX_WAITING_REQUESTS = 2_048;
 
 /**
- * Maximum number of waiting requests, including the new one, up to which a call of this kind is accepted. The
- * remaining places are reserved for others and for single calls.
+ * Maximum number of waiting requests, including the new one, at which a call of this kind is still accepted.
+ * The remaining places are reserved for other programmes and for single calls.
  */
 export const WAITING_ROOM = {
 	single: { inAll: MAX_WAITING_REQUESTS, ofProgramme: MAX_WAITING_REQUESTS / 2 },
-	/** A programme may have a bulk call of 500 waiting, and some more beside it. */
+	/** Limits for bulk calls. A programme may have a bulk call of 500 items waiting, and a few more calls. */
 	bulk: { inAll: (MAX_WAITING_REQUESTS * 3) / 4, ofProgramme: Math.floor(MAX_WAITING_REQUESTS / 3) },
 } as const;
 
-/** Time after which a waiting call is refused with "try again", before its caller gives up without an answer. */
+/**
+ * Maximum time that a call waits. It is then refused with "try again", before its caller gives up without an
+ * answer.
+ */
 export const MAX_WAIT_MS = 3 * SECOND_MS;
-/** The same while the service stops, so that every caller is answered before connections are closed. */
+/**
+ * Maximum time that a call waits while the service stops. It is short, so that every caller is answered
+ * before connections are closed.
+ */
 export const MAX_WAIT_WHILE_STOPPING_MS = SECOND_MS;
 /** Maximum time for which the calls of a failed batch are stored one by one. */
 const MAX_RETRY_MS = 3 * SECOND_MS;
-/** Time for which a programme with a locked row has batches of its own; also the Retry-After of its callers. */
+/**
+ * Time for which a programme with a locked row gets batches of its own. It is also the Retry-After value in
+ * answers to its callers.
+ */
 export const HELD_MS = 5 * SECOND_MS;
-/** Time for which no call of a programme that has repeated a sale is taken for new. */
+/** Time for which the calls of a programme that has repeated a sale skip the fast path for new sales. */
 export const REPEATING_MS = 10 * SECOND_MS;
 /** Maximum time that a batch waits for a lock. */
 const BATCH_LOCK_WAIT_MS: LockWaitMs = 1_000;
-/** The same for a call that is stored again by itself. */
+/** Maximum time that a single call waits for a lock after its batch failed. */
 const SINGLE_LOCK_WAIT_MS: LockWaitMs = 250;
 
 export interface Intake {
@@ -104,7 +116,10 @@ export function createIntake(deps: IntakeDeps): Intake {
 		if (left.length > 0) await storeLeft(news.failure, left, answer);
 	}
 
-	/** Stores calls on the general path, unless the attempt to store the new ones among them has failed. */
+	/**
+	 * Stores the remaining calls on the general path. If the attempt to store the new sales has failed, that
+	 * failure applies to all remaining calls, and they are stored one by one or refused.
+	 */
 	async function storeLeft(
 		failure: FailedAttempt | undefined,
 		left: readonly { call: SharedCall; index: number }[],
@@ -144,7 +159,7 @@ type Attempt = ({ ok: true } & StoredCalls) | FailedAttempt;
 interface FailedAttempt {
 	ok: false;
 	error: unknown;
-	/** True if the commit failed, because nobody knows then whether the calls are stored. */
+	/** True if the commit failed. It is then unknown whether the calls are stored. */
 	isUncertain: boolean;
 }
 
@@ -223,7 +238,7 @@ async function storeOneByOne(
 	return lockedProgrammes.keys();
 }
 
-/** Creates a set of programmes, each of which is removed after `forMs`. */
+/** Creates a set of programmes. Each programme is removed from it after `forMs`. */
 function createMarks(clock: Pick<Clock, "nowMs">, forMs: number) {
 	const untilMs = new Map<unknown, number>();
 	return {
@@ -236,7 +251,7 @@ function createMarks(clock: Pick<Clock, "nowMs">, forMs: number) {
 	};
 }
 
-/** Returns the fault of a call that was not accepted. */
+/** Returns the fault for a call that was refused because too many calls wait. */
 export function tooManyWaiting(): Fault {
 	return fault(
 		"unavailable",
@@ -253,7 +268,8 @@ function isWorthRetrying(
 	calls: number,
 ): boolean {
 	if (isUncertain) return false;
-	// The database ended this transaction because of another one, so even a single call succeeds now.
+	// The database ended this transaction to let another one proceed, so a retry succeeds even for a single
+	// call.
 	if (wasEndedForOthers(error)) return true;
 	return calls > 1 && (waitedForLock(error) || !isDatabaseUnavailable(error));
 }

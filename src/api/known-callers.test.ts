@@ -1,4 +1,4 @@
-// How long cached keys, secrets and programmes are used.
+// These tests show how long cached keys, secrets and programmes are used.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -55,7 +55,7 @@ test("a key that is revoked in this process is refused at once, and one that is 
 		if (isHere) {
 			expectValue(await revokeKey(shop.deps, shop.programme.public_id, keyId, COMMAND_LINE));
 		} else {
-			// Another process revokes it, so this process is not notified.
+			// Another process revokes the key, so this process is not notified.
 			await revokeApiKey(shop.store.db, shop.programme.id, keyId, START_MS);
 			shop.moveClock(SECOND_MS - 1);
 			assert.equal((await call()).status, 200);
@@ -86,7 +86,7 @@ test("a key that is revoked while it is being read is not cached as valid", asyn
 	const { keyId, credentials } = await addKey(shop);
 	const call = async () =>
 		read(await shop.request(signedRequest("GET", "/v1/conversions", credentials, { nowMs: START_MS })));
-	// This runs during the first read, after it has found the key still valid.
+	// The key is revoked during the first read, after that read has found the key still valid.
 	onReading = () =>
 		revokeKey({ ...shop.deps, store: shop.store }, shop.programme.public_id, keyId, COMMAND_LINE);
 	await call();

@@ -1,5 +1,6 @@
-// Pixel calls that were refused because of their limits (concurrency/admission.ts), counted for the inbound log. One row
-// for each call would store the flood itself, so there is one row for each programme and minute with the number of calls.
+// Counts pixel calls that were refused because of rate limits (concurrency/admission.ts), for the inbound
+// log. A row for each call would store the flood itself, so there is one row for each programme and minute,
+// with the number of calls.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import { groupDigits } from "../domain/bytes.ts";
@@ -21,7 +22,10 @@ interface Tally {
  * appear only in the service log.
  */
 const MAX_TALLIES = 100;
-/** Maximum number of address blocks that are counted for a programme. The sentence then says "or more". */
+/**
+ * Maximum number of address blocks that are counted for a programme. If there are more, the row says "or
+ * more".
+ */
 const MAX_COUNTED_BLOCKS = 1_000;
 
 export function createLimitedCalls({
@@ -86,7 +90,10 @@ function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: numbe
 	return refusedRow(call, describe(tally), nowMs, { programmeId, httpStatus: 200 });
 }
 
-/** Says to the shop's people what happened, what it means for them, and what they can do. */
+/**
+ * Returns a sentence for the shop's staff that says what happened, what it means for them, and what they can
+ * do.
+ */
 function describe({ calls, blocks }: Tally): Fault {
 	const counted = calls === 1 ? "1 pixel call was" : `${groupDigits(calls)} pixel calls were`;
 	const where = blocks.size === 1 ? "1 address block" : `${groupDigits(blocks.size)} address blocks`;

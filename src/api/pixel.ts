@@ -1,5 +1,5 @@
-// The pixel, with which a browser reports a sale without a signature. The browser always gets its image. The inbound log
-// says to the shop's people what was done or why a call was refused.
+// The pixel, with which a browser reports a sale without a signature. The browser always gets its image. The
+// inbound log tells the shop's staff what was done, or why a call was refused.
 //
 //   admitted ─▶ programme found ─▶ report parsed ─▶ stored with the signed calls that wait (intake.ts) ─▶ image
 
@@ -30,14 +30,17 @@ const IMAGE = Buffer.from("R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICR
 
 const PATH = /^\/pixel\/([0-9A-Za-z_]{1,64})\.gif$/;
 
-/** Status of every answer, whatever happened. */
+/** Status of every answer, whether or not the report was accepted. */
 const HTTP_STATUS = 200;
 
 const IMAGE_HEADERS = { "content-type": "image/gif", "cache-control": "no-store", ...SAFE_HEADERS };
 
 const LIMITED: FaultCode = "pixel_limited";
 
-/** Other names are ignored, because shops add their own to defeat caches. */
+/**
+ * Query parameters of the pixel. Unknown parameters are ignored, because shops add their own to defeat
+ * caches.
+ */
 export const PIXEL_QUERY = z.object(SALE);
 
 export function pixelImage(): Response {
@@ -61,8 +64,8 @@ export function createPixel(
 	};
 
 	/**
-	 * Resolves to the outcome word or the fault's code. Calls are admitted before anything of them is read, so that a flood
-	 * costs next to nothing. Whether there is such a programme is not known yet.
+	 * Answers a pixel call and resolves to its outcome word or fault code. Rate limits are checked before
+	 * anything of the call is read, so that a flood costs next to nothing. The programme may not exist.
 	 */
 	async function answer(c: AppContext, programmeId = ""): Promise<string> {
 		const addressBlock = callerBlock(c, deps);
@@ -75,7 +78,7 @@ export function createPixel(
 		return takeReport(readInboundCall(c, deps, "pixel"), programmeId).finally(leave);
 	}
 
-	/** Resolves to the outcome word or the fault's code. Never rejects. */
+	/** Stores a pixel's report and resolves to its outcome word or fault code. Never rejects. */
 	async function takeReport(call: InboundCall, publicId: string): Promise<string> {
 		const query = targetQuery(call.target);
 		const refuse = async (found: Fault, programmeId: number | null): Promise<string> => {
@@ -99,7 +102,7 @@ export function createPixel(
 		}
 	}
 
-	/** Stores the report together with signed calls that wait. */
+	/** Stores the report in a batch with signed calls. */
 	function record(
 		call: InboundCall,
 		programme: Programme,
@@ -126,6 +129,6 @@ function parseReport(query: URLSearchParams, programme: Programme): Result<Repor
 	if (!fields.ok) return fields;
 	const sale = parseSale(programme, fields.value);
 	if (!sale.ok) return sale;
-	// The browser's clock may be wrong, so our own time counts.
+	// The browser's clock may be wrong, so the time at which the service received the report is used.
 	return succeed({ source: "pixel", ...sale.value, occurredAtMs: null, isTest: false });
 }

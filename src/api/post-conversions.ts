@@ -1,7 +1,8 @@
-// The POST endpoints for a shop's server. /v1/conversions reports a sale, or confirms a pixel's report. /v1/approvals,
-// /v1/rejections and /v1/reversals decide, by the shop's own order id. The batch endpoints take up to 500 sales or
-// decisions in one signed call and answer an outcome or a problem for each, in the order of the items. They are an
-// addition to the contract, for shops that have many to report at once.
+// The POST endpoints for a shop's server. /v1/conversions reports a sale, or confirms a pixel's report.
+// /v1/approvals, /v1/rejections and /v1/reversals decide about an order by the shop's own order id. The batch
+// endpoints take up to 500 sales or decisions in one signed call and answer with an outcome or a problem for
+// each item, in the same order. They are an addition to the contract, for shops that have a lot to report at
+// once.
 
 import * as z from "zod";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
@@ -33,9 +34,15 @@ import {
 } from "./sale-fields.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
-/** Maximum number of items in a batch; the same as for other work in one transaction. */
+/**
+ * Maximum number of items in a batch, the same as the number of rows that other work handles in one
+ * transaction.
+ */
 export const MAX_ITEMS = BATCH_ROWS;
-/** 500 bytes for each item. A sale with every field has 250, and order ids may be long. */
+/**
+ * Maximum size of a batch, about 500 bytes for each item. A sale with every field has 250 bytes, and order
+ * ids may be long.
+ */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
 export const SALE_BODY = z.strictObject({
@@ -46,7 +53,10 @@ export const SALE_BODY = z.strictObject({
 	couponCode: COUPON_CODE.optional(),
 });
 export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
-/** The reason is optional here, because a missing reason has a fault code of its own. */
+/**
+ * Body of a rejection or a reversal. The schema treats the reason as optional, because a missing reason has a
+ * fault code of its own.
+ */
 export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
 /** Item of a batch of decisions. Each item names its decision. */
 export const DECISION_ITEM = REASONED_BODY.extend({
@@ -56,10 +66,13 @@ export const DECISION_ITEM = REASONED_BODY.extend({
 		examples: ["approve"],
 	}),
 });
-/** Schema of a batch as a whole. Each item is checked by itself. */
+/**
+ * Schema of the outer object of a batch. Each item is checked separately, so that one bad item does not
+ * refuse the others.
+ */
 const BATCH_BODY = z.strictObject({ items: z.array(z.unknown()) });
 
-/** Returns the schema of a batch for the reference. */
+/** Returns the schema of a batch for the API reference. */
 export function batchBody(item: z.ZodObject) {
 	return z.strictObject({
 		items: z
@@ -102,7 +115,8 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
-	// A sale is never refused because of a bad click ID. The word in the answer says what was wrong with it.
+	// A sale is never refused because of a bad click ID. The `credit` field of the answer says what was wrong
+	// with the click ID.
 	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
 	return succeed({
 		source: "postback",
@@ -130,7 +144,9 @@ function parseDecision(
 	return succeed(mayDecide || move === "reverse" ? request : forTestsOnly(request));
 }
 
-/** Limits a request to test conversions, about which a key that may only report can also decide. */
+/**
+ * Restricts a request to test conversions. A key that may only report may also decide about test conversions.
+ */
 function forTestsOnly<Done>(request: OrderRequest<Done>): OrderRequest<Done> {
 	return {
 		...request,
@@ -150,7 +166,7 @@ function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest
 	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
 }
 
-/** Creates an endpoint for one request, which is answered with its conversion. */
+/** Creates an endpoint for a single request, which is answered with its conversion. */
 function single(parse: Parse): Endpoint {
 	return (call) => {
 		const json = parseJson(call);
@@ -169,7 +185,7 @@ function single(parse: Parse): Endpoint {
 	};
 }
 
-/** Creates an endpoint for many requests. */
+/** Creates an endpoint for a batch of requests. */
 function batch(deps: Pick<AppDeps, "publicUrl">, parse: Parse): Endpoint {
 	const plan: Endpoint = (call) => {
 		const items = parseItems(call);
@@ -234,7 +250,10 @@ function batchAnswer(
 	};
 }
 
-/** Returns a text such as "3 items: 2 RECORDED, 1 DUPLICATE. Differs from the conversion on record: A-1 (basketValue)". */
+/**
+ * Returns a summary such as "3 items: 2 RECORDED, 1 DUPLICATE. Differs from the conversion on record: A-1
+ * (basketValue)".
+ */
 function summarize(items: readonly DoneItem[]): string {
 	const counts = Map.groupBy(items, ({ result }) => (result.ok ? result.value.outcome : "refused"));
 	const words = [...counts].map(([word, { length }]) => `${length} ${word}`);

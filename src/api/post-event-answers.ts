@@ -1,5 +1,6 @@
-// POST /v1/events/answers: `ringback listen` reports how the developer's machine answered events, so that the Integration
-// page can show it. It does not affect any delivery, and no more answers are stored than a person can read.
+// POST /v1/events/answers. `ringback listen` reports how the developer's machine answered events, so that the
+// Integration page can show it. The reports do not affect any delivery, and no more answers are stored than a
+// person can read.
 
 import * as z from "zod";
 import { createTokenBuckets, type Rate } from "../concurrency/rate-limit.ts";
@@ -18,13 +19,22 @@ import type { LonePlan } from "./call-plan.ts";
 import { checkFields, parseJson } from "./read-request.ts";
 import { type Endpoint, refusedPlan, type SignedCall } from "./signed-call.ts";
 
-/** Maximum number of answers in a call. A listener gathers them, and 35 KB are well within the limit of a body. */
+/**
+ * Maximum number of answers in a call. The listener collects answers before it sends them. This many take
+ * about 35 KB, well below the limit of a body.
+ */
 export const MAX_ANSWERS = 200;
-/** Rate at which answers are stored. A developer needs a handful; for a busy shop the page shows some of them. */
+/**
+ * Rate at which answers are stored. A developer needs only a handful, so the page of a busy shop shows only
+ * some of them.
+ */
 export const ANSWER_RATE: Rate = { burst: 200, perSecond: 0.1 };
-/** A stream is noted when it opens and every 15 seconds, so this time spans a restart of either side. */
+/**
+ * Time after which a listener that was not seen no longer counts as listening. It is seen when its stream
+ * opens and every 15 seconds, so the time is long enough for a restart of the service or the listener.
+ */
 const LISTENED_WITHIN_MS = 5 * MINUTE_MS;
-/** One day. A longer time means that a clock jumped. */
+/** Maximum duration of an answer, one day. A longer duration means that a clock jumped. */
 const MAX_TOOK_MS = 86_400_000;
 
 const OF_EVENT = z.strictObject({

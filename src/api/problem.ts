@@ -1,12 +1,12 @@
-// Answers with a fault in the format of RFC 9457. The fault's stable code is an additional member.
+// Creates answers for faults in the format of RFC 9457. The fault's stable code is an additional member.
 
 import { type Fault, faultOf, problemBody } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import type { AppDeps } from "./deps.ts";
 
 /**
- * Headers of every answer that does not have its own, also of JSON and the pixel, because somebody may lead a browser to
- * them. Pages have other headers (web/access.ts).
+ * Security headers of every answer that does not set its own. JSON and the pixel have them too, because
+ * somebody may lead a browser to their addresses. Pages have other headers (web/access.ts).
  */
 export const SAFE_HEADERS = {
 	"content-security-policy":
@@ -15,14 +15,17 @@ export const SAFE_HEADERS = {
 	"referrer-policy": "no-referrer",
 };
 
-/** Adds the headers to an answer that was created without them. Frequent answers are created with them, which is faster. */
+/**
+ * Adds the security headers to an answer that was created without them. Frequent answers are created with
+ * these headers, which is faster.
+ */
 export function addSafeHeaders({ headers }: Response): void {
 	for (const [name, value] of Object.entries(SAFE_HEADERS)) {
 		if (!headers.has(name)) headers.set(name, value);
 	}
 }
 
-/** A database that restarts is back within seconds. */
+/** Value of the Retry-After header. A database that restarts is available again within seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
 export function problemAnswer(
@@ -49,7 +52,10 @@ function brandOf({ network }: Pick<AppDeps, "network">): string {
 	return (network.wire.names ?? network.face).brand;
 }
 
-/** Returns a fault that does not say whether anything was stored, because nobody knows that after a failed commit. */
+/**
+ * Returns the fault for a failure on our side. Its sentence does not say whether anything was stored, because
+ * that is unknown after a failed commit.
+ */
 export function ourFault(error: unknown): Fault {
 	return faultOf(isDatabaseUnavailable(error) ? "unavailable" : "internal", {});
 }

@@ -1,16 +1,22 @@
-// Reads a request from its bytes to its fields. It never reads more bytes than the limit, and it checks that every field is
-// known and has the right type. The first problem becomes the fault, which names its field.
+// Reads the body of a request and checks its fields. It never reads more bytes than the limit, and it refuses
+// unknown fields and wrong types. The first problem becomes the fault, which names the field.
 
 import type * as z from "zod";
 import { type Fault, fault, faultOf, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { findRepeatedKey } from "../domain/json.ts";
 
-/** The largest sensible report is below 1 KiB. This leaves room, and a flood of unknown callers still costs little. */
+/**
+ * Maximum size of a body. The largest sensible report is below 1 KiB. The limit leaves enough room, and a
+ * flood of unknown callers still costs little.
+ */
 export const MAX_BODY_BYTES = 64 * 1024;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A JSON number in these fields has a fault code of its own, because parsing it may already have lost its cents. */
+/**
+ * Fields in which a JSON number is refused with a fault code of its own, because parsing the number may
+ * already have lost its cents.
+ */
 const AMOUNT_FIELDS: readonly string[] = ["basketValue"];
 
 const MAX_SHOWN_NAME_LENGTH = 40;
@@ -28,14 +34,15 @@ export async function readBody(request: Request, maxBytes = MAX_BODY_BYTES): Pro
 	const declaredBytes = Number(request.headers.get("content-length") ?? Number.NaN);
 	if (declaredBytes > maxBytes) return tooLarge(maxBytes);
 	try {
-		// The HTTP parser passes on no more bytes than were declared. Without a declared length they are counted, which is
-		// slower, because the adapter then builds a web stream.
+		// The HTTP parser passes on no more bytes than the caller declared. Without a declared length the bytes
+		// are counted while they are read. That is slower, because the adapter then builds a web stream.
 		const bytes = Number.isNaN(declaredBytes)
 			? await readCounted(request.body, maxBytes)
 			: new Uint8Array(await request.arrayBuffer());
 		return bytes === undefined || bytes.length > maxBytes ? tooLarge(maxBytes) : succeed(bytes);
 	} catch {
-		// Only the caller's connection can fail here, so this goes into the inbound log and not into our own.
+		// Only the caller's connection can fail here, so the failure is written to the inbound log and not to the
+		// service log.
 		return refuse("malformed_json", "The body broke off before its end. Send the request again.");
 	}
 }
@@ -71,7 +78,7 @@ export function parseJson(call: RawBody): Result<unknown> {
 	return repeated === undefined ? succeed(json.value) : refuseRepeated(repeated);
 }
 
-/** Returns undefined if the bytes are not valid JSON in UTF-8. */
+/** Decodes a body. Returns undefined if the bytes are not valid JSON in UTF-8. */
 function decodeJson(bytes: Uint8Array): { text: string; value: unknown } | undefined {
 	try {
 		const text = UTF8.decode(bytes);
@@ -81,13 +88,16 @@ function decodeJson(bytes: Uint8Array): { text: string; value: unknown } | undef
 	}
 }
 
-/** Refuses a repeated name in a body or a query, because nobody knows which value was meant. */
+/**
+ * Returns the refusal of a repeated name in a body or a query. A repeated name is ambiguous, because nobody
+ * knows which value was meant.
+ */
 function refuseRepeated(name: string): ReturnType<typeof refuse> {
 	const shown = name.slice(0, MAX_SHOWN_NAME_LENGTH);
 	return refuse("invalid_field", `${shown} is there more than once. Send it once.`, shown);
 }
 
-/** Returns the values of a query by name. A repeated name is refused. */
+/** Returns the values of a query by name. Refuses a query that repeats a name. */
 export function parseQuery(query: URLSearchParams): Result<Record<string, string>> {
 	const values = new Map<string, string>();
 	for (const [name, value] of query) {
@@ -104,13 +114,14 @@ export function checkFields<Shape extends z.ZodRawShape, Config extends z.core.$
 	const checked = schema.safeParse(input, { reportInput: true });
 	if (checked.success) return succeed(checked.data);
 	const { issues } = checked.error;
-	// An unknown field comes first, because a misspelt name is also a missing one and this sentence helps more.
+	// An unknown field is reported first. A misspelt field is both an unknown field and a missing one, and
+	// naming the misspelt name helps more.
 	const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
 	return { ok: false, fault: describeIssue(issue, Object.keys(schema.shape)) };
 }
 
 function describeIssue(issue: z.core.$ZodIssue | undefined, fields: readonly string[]): Fault {
-	// The path may lead inside a field, such as answers.0.status.
+	// The path may point inside a field, such as answers.0.status.
 	const field = issue?.path.join(".") ?? "";
 	if (issue?.code === "unrecognized_keys") {
 		const name = (issue.keys[0] ?? "").slice(0, MAX_SHOWN_NAME_LENGTH);

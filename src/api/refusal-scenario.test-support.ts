@@ -8,7 +8,7 @@ import type { Answered, TestShop } from "./test-shop.test-support.ts";
 export interface Scenario {
 	what: string;
 	field?: string;
-	/** Order in the log's row, or undefined if the call names none. */
+	/** Order id in the row of the log, or undefined if the call names none. */
 	orderId?: string;
 	detail?: RegExp;
 	/** Runs before the stored rows are read for the comparison. */
@@ -16,12 +16,12 @@ export interface Scenario {
 	call: (shop: TestShop) => Promise<Answered>;
 }
 
-/** Codes of refusals because of the caller. */
+/** Codes of faults that are caused by the caller's key, secret, timestamp or nonce. */
 export type CallerCode = CodeOf<"caller">;
 
 /**
- * Fault codes for invalid content: all API codes except caller faults and our own failures
- * (failures.test.ts).
+ * Codes of faults that are caused by invalid content. These are all API codes except faults of the caller and
+ * failures on our side (failures.test.ts).
  */
 export type ContentCode = Exclude<ApiFaultCode, CallerCode | CodeOf<"own">>;
 

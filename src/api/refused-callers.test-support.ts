@@ -1,4 +1,4 @@
-// A table of calls that are refused because of their key, secret, timestamp or nonce, by fault code.
+// A table by fault code of calls that are refused because of their key, secret, timestamp or nonce.
 
 import { expectValue } from "../../test/support/shop-account.ts";
 import { type Credentials, signedRequest } from "../../test/support/signed-request.ts";
@@ -46,7 +46,7 @@ export const CALLER_SCENARIOS: Readonly<Record<CallerCode, readonly Scenario[]>>
 			call: async (shop) => {
 				const second = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE));
 				expectValue(await revokeKey(shop.deps, shop.programme.public_id, second.keyId, COMMAND_LINE));
-				// Revoking the key is announced, but the refused call must announce nothing.
+				// Revoking the key sends an announcement, which is removed here. The refused call must not send one.
 				shop.announced.length = 0;
 				return recordAs(shop, { key: second.key });
 			},

@@ -1,4 +1,4 @@
-// A table of calls that are refused because of their content, by fault code.
+// A table by fault code of calls that are refused because of their content.
 
 import assert from "node:assert/strict";
 import { expectValue } from "../../test/support/shop-account.ts";
@@ -54,14 +54,17 @@ const reportingKey = (target: string, body: object): Scenario => ({
 	call: async (shop) => {
 		const asked = { right: "report" };
 		const { key } = expectValue(await issueKey(shop.deps, shop.programme.public_id, COMMAND_LINE, asked));
-		// The new key is announced, but the refused call must announce nothing.
+		// Issuing the new key sends an announcement, which is removed here. The refused call must not send one.
 		shop.announced.length = 0;
 		const options = { body: { orderId: "A-1", ...body }, nowMs: shop.deps.clock.nowMs() };
 		const credentials = { ...shop.credentials, key };
 		return read(await shop.request(signedRequest("POST", target, credentials, options)));
 	},
 });
-/** The detail of the fault names the status of the order. */
+/**
+ * Returns the scenario of a decision that the order's status does not allow. The detail of the fault must
+ * name that status.
+ */
 const wrongMove = (
 	target: string,
 	body: object,

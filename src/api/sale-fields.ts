@@ -1,6 +1,6 @@
-// The fields of a sale, which the signed API and the pixel share. Handlers check types with these schemas, the reference
-// takes its descriptions from them, and the functions below check rules that no schema can express, each with its own
-// fault code.
+// The fields of a sale, which the signed API and the pixel share. Handlers check types with these schemas,
+// and the API reference takes its descriptions from them. The functions in this file check rules that no
+// schema can express, each with its own fault code.
 
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
@@ -12,18 +12,24 @@ import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
-/** RFC 3339 with seconds and an offset. Hour 24 is not in the standard, although Date.parse accepts it as the next day. */
+/**
+ * Pattern of an RFC 3339 time with seconds and an offset. Hour 24 is refused, because the standard does not
+ * allow it, although Date.parse accepts it as the next day.
+ */
 const TIME_PATTERN =
 	"^(\\d{4}-\\d\\d-\\d\\d)T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$";
 const TIME = new RegExp(TIME_PATTERN);
 
-/** Values of the one order that all examples use. */
+/** Values of the order that all examples use. */
 export const EXAMPLE_PROGRAM_ID = "prg_01KJ9V5C00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_CONVERSION_ID = "cnv_01KJ9XMZ00ABCDEFGHJKMNPQRS";
 export const EXAMPLE_ORDER_ID = "ORDER-1001";
 export const EXAMPLE_CURSOR = "mJx0Yw9Vq3bT5kL1ZrE8Sg";
 
-/** Uses \x escapes, which the regular expressions of every language understand. */
+/**
+ * Pattern of a character that is not a control character. It is written with \x escapes, which the regular
+ * expressions of every language understand.
+ */
 const NO_CONTROL_CHARACTER = "[^\\x00-\\x1F\\x7F-\\x9F]";
 const NO_SPACE_EITHER = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
@@ -68,7 +74,7 @@ export const OCCURRED_AT = z.string().meta({
 	examples: ["2026-03-01T12:30:00+01:00"],
 });
 
-/** Returns the schema of a time in a query. */
+/** Returns the schema of a query parameter that contains a time. */
 export function momentField(description: string) {
 	return z.string().meta({
 		description: `${description} RFC 3339 with seconds and an offset or \`Z\`, or a day, which begins at midnight UTC.`,
@@ -95,8 +101,8 @@ export const COUPON_CODE = z.unknown().meta({
 });
 
 /**
- * Returns the text of a click ID or a coupon code. No value refuses a sale. Shops send null, false or "" for none, and a
- * code of digits as a number.
+ * Returns the text of a click ID or a coupon code, or undefined if there is none. No value leads to a refusal
+ * of the sale. Shops send null, false or "" if they have no code, and send a code of digits as a number.
  */
 export function signalText(value: unknown): string | undefined {
 	const isNone = value === undefined || value === null || value === false;
@@ -115,13 +121,16 @@ export const REASON = z.string().meta({
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
-/** Returns the coupon code for the inbound log, cut to the maximum length of a code. */
+/** Returns the coupon code for the inbound log, shortened to the maximum length of a code. */
 export function mentionedCode(input: unknown): string | undefined {
 	if (typeof input !== "object" || input === null || !("couponCode" in input)) return undefined;
 	return signalText(input.couponCode)?.slice(0, MAX_COUPON_CODE_CHARACTERS);
 }
 
-/** Returns the order of a call for the inbound log. It is also found in a call that is refused for another reason. */
+/**
+ * Returns the order id that a call contains, for the inbound log. It also finds the id in a call that is
+ * refused for another reason.
+ */
 export function mentionedOrderId(input: unknown): string | null {
 	if (typeof input !== "object" || input === null || !("orderId" in input)) return null;
 	if (typeof input.orderId !== "string") return null;
@@ -147,7 +156,7 @@ export function parseSale(
 	});
 }
 
-/** Returns the amount in canonical form, in the programme's currency. */
+/** Parses the amount in the programme's currency and returns it in canonical form. */
 function parseBasket(
 	programme: Pick<Programme, "currency">,
 	basketValue: string,
@@ -163,7 +172,7 @@ function parseBasket(
 	return parseAmount(basketValue, programme.currency, "basketValue");
 }
 
-/** Returns the time in milliseconds. */
+/** Parses the time of a sale and returns it in milliseconds. */
 export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	const atMs = readRfc3339(text);
 	if (atMs === undefined) {
@@ -173,7 +182,10 @@ export function parseOccurredAt(text: string, nowMs: number): Result<number> {
 	return problem === null ? succeed(atMs) : invalidTime(`${problem} Check the clock.`);
 }
 
-/** Parses a limit of a list, which is a time or a day that begins at midnight UTC. Returns milliseconds. */
+/**
+ * Parses the start or the end of a list's period and returns it in milliseconds. The text is a time, or a day
+ * that begins at midnight UTC.
+ */
 export function parseMoment(name: string, text: string): Result<number> {
 	const atMs = readRfc3339(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
 	if (atMs !== undefined && atMs >= 0) return succeed(atMs);
@@ -188,7 +200,7 @@ function readRfc3339(text: string): number | undefined {
 	const match = TIME.exec(text);
 	const atMs = Date.parse(text);
 	if (match === null || Number.isNaN(atMs)) return undefined;
-	// Date.parse accepts 30 February as 2 March.
+	// Date.parse accepts 30 February as 2 March, so the date is formatted again and compared.
 	const midnight = new Date(`${match[1]}T00:00:00Z`);
 	return midnight.toISOString().startsWith(`${match[1]}T`) ? atMs : undefined;
 }

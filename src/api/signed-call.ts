@@ -30,7 +30,7 @@ export interface SignedCall extends RawBody, Pick<Caller, "programme" | "keyId" 
 
 /** Parses a call without the database and returns a plan, so that several calls can share a transaction. */
 export type Endpoint = ((call: SignedCall) => CallPlan) & {
-	/** MAX_BODY_BYTES by default. */
+	/** Maximum size of the body; MAX_BODY_BYTES by default. */
 	maxBodyBytes?: number;
 };
 
@@ -39,7 +39,7 @@ export function refusedPlan(refusal: Result<never>, orderId: string | null = nul
 	return { orderId, requests: [], answer: () => refusal };
 }
 
-/** A call that was read and whose signature is good. */
+/** A call whose body was read and whose signature is valid. */
 interface VerifiedCall {
 	inbound: InboundCall;
 	programme: Programme;
@@ -68,8 +68,8 @@ export function createSignedCalls(
 	const { clock, log, metrics } = deps;
 
 	/**
-	 * Answers a call that only reads. It is queued together with page requests, and each programme counts as a
-	 * client of its own in that queue.
+	 * Answers a call that only reads. It waits in the same queue as page requests, in which each programme
+	 * counts as one client.
 	 */
 	async function answerRead(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const key = await callers.findKey(c.req.header("authorization"));
@@ -87,8 +87,8 @@ export function createSignedCalls(
 	}
 
 	/**
-	 * Answers a call that writes. It has priority over page requests, but only after its signature is verified:
-	 * see `runReport`.
+	 * Answers a call that writes. Such a call has priority over page requests, but only after its signature was
+	 * verified. See `runReport`.
 	 */
 	async function answerReport(c: AppContext, inbound: InboundCall, endpoint: Endpoint): Promise<Response> {
 		const verified = await verify(c, inbound, endpoint);
@@ -97,7 +97,7 @@ export function createSignedCalls(
 		return answer(c, verified, result, endpoint);
 	}
 
-	/** Reads the body and checks key and signature. Returns the answer if the call is refused. */
+	/** Reads the body and checks key and signature. Returns the answer instead if the call is refused. */
 	async function verify(
 		c: AppContext,
 		inbound: InboundCall,
@@ -105,12 +105,13 @@ export function createSignedCalls(
 	): Promise<VerifiedCall | Response> {
 		const { method, target } = inbound;
 		const header = (name: string) => c.req.header(name);
-		// Before the body, so that a large one is not read from a caller with an unknown key.
+		// The key is checked before the body is read, so that an unknown caller cannot make the service read a
+		// large body.
 		const announced = await callers.findKey(header("authorization"));
 		if (!announced.ok) return refuse(inbound, announced.fault);
 		const body = await readBody(c.req.raw, endpoint.maxBodyBytes ?? MAX_BODY_BYTES);
 		if (!body.ok) return refuse(inbound, body.fault, {}, announced.value.programme.id);
-		// Again, because the key may have been revoked while a slow body was read.
+		// The key is checked again, because it may have been revoked while a slow body was read.
 		const key = await callers.findKey(header("authorization"));
 		if (!key.ok) return refuse(inbound, key.fault);
 		const { programme } = key.value;
@@ -121,7 +122,7 @@ export function createSignedCalls(
 		return { inbound, programme, caller: verified.value, body: body.value };
 	}
 
-	/** Has the endpoint read the call, and stores it. Resolves to undefined if there is no room to store it. */
+	/** Lets the endpoint parse the call, and stores the call. Resolves to undefined if too many calls wait. */
 	function store(
 		c: AppContext,
 		{ inbound, programme, caller, body }: VerifiedCall,
@@ -150,7 +151,7 @@ export function createSignedCalls(
 		endpoint: Endpoint,
 	): Promise<Response> {
 		if (result === undefined) {
-			// Parsing a bulk call takes time, so a caller that repeats it at once is slowed down.
+			// Parsing a bulk call takes time, so the refusal is delayed to slow down a caller that repeats it.
 			if (endpoint.maxBodyBytes !== undefined) await admission.delayRefusal();
 			return refuse(inbound, tooManyWaiting(), {}, programme.id);
 		}
@@ -169,7 +170,7 @@ export function createSignedCalls(
 		return stream;
 	}
 
-	/** Refuses a call that gets no transaction of its own, such as one with an unknown path, method or key. */
+	/** Refuses a call that needs no transaction, such as one with an unknown path, method or key. */
 	async function refuse(
 		call: InboundCall,
 		found: Fault,
@@ -178,7 +179,8 @@ export function createSignedCalls(
 	): Promise<Response> {
 		metrics.countInbound(call.kind, found.code);
 		const isStored = await refusals.write(call, found, { programmeId });
-		// A caller that sends garbage is slowed down to one call a second for each connection. 503 is our own fault.
+		// The refusal is delayed, so that a caller that sends garbage can make only one call a second on each
+		// connection. A 503 is not delayed, because it is our own fault.
 		if (!isStored && found.httpStatus < 500) await admission.delayRefusal();
 		return problemAnswer(deps, found, headers);
 	}
@@ -199,7 +201,7 @@ export function createSignedCalls(
 	};
 }
 
-/** Returns undefined for a request that was made in process. */
+/** Returns Node's objects of a request, or undefined if the request was made in process. */
 function bindingsOf(c: AppContext): AppEnv["Bindings"] | undefined {
 	return c.env;
 }

@@ -1,10 +1,12 @@
-// The transaction of a batch of calls. Everybody locks in the same order: nonces, orders, credits, conversions, and at the
-// end programmes and keys, each by their ids. Several requests about one order are the exception, because their second
-// round begins at the orders again. A transaction that the database ends for such a deadlock is retried (intake.ts).
+// The transaction of a batch of calls. All transactions take their locks in the same order: nonces, orders,
+// credits, conversions, and at the end programmes and keys, each sorted by id. The exception is a batch with
+// several requests about one order, which starts with the orders again for each further request. If that
+// causes a deadlock, the transaction is retried (intake.ts).
 //
 //   spend nonces ─▶ judge and move ─▶ answers ─▶ inbound log ─▶ first times of programmes ─▶ uses of keys
 //
-// It only writes to the database. Cached rows, such as a call's programme, do not change, because the commit may fail.
+// The transaction writes only to the database. It does not change cached rows, such as a call's programme,
+// because the commit may fail.
 
 import type { InTransaction } from "../conversions/deps.ts";
 import { judgeAndMove } from "../conversions/judge-and-move.ts";
@@ -19,12 +21,12 @@ import type { Answer } from "./answers.ts";
 import type { IntakeCall, RequestResult } from "./call-plan.ts";
 import { inboundRow, refusedRow } from "./inbound-log.ts";
 
-/** A call and what became of it. */
+/** A call and its result. */
 interface HandledCall {
 	call: IntakeCall;
-	/** True if its nonce was used before. Nothing was done for it. */
+	/** True if the nonce of the call was used before. Such a call has no effect. */
 	isReplayed: boolean;
-	/** Results of its requests. */
+	/** Results of the call's requests. */
 	decided: readonly RequestResult[];
 	result: Result<Answer>;
 }
@@ -112,8 +114,8 @@ export function inboundRows(
 }
 
 /**
- * Stores when a programme's server and its pixel first worked. The cached row may be up to a second old, so
- * the time may be written twice. The second write changes nothing.
+ * Stores the time at which a programme's server or pixel first worked. The cached row may be up to a second
+ * old, so this may run twice for a programme. The second write changes nothing.
  */
 async function noteFirstTimes(trx: Db, handled: readonly HandledCall[], nowMs: number): Promise<void> {
 	const signed = handled.filter(
@@ -136,7 +138,7 @@ function programmeIds(handled: readonly HandledCall[]): number[] {
 	return [...new Set(handled.map(({ call }) => call.programme.id))];
 }
 
-/** Returns the times of use by key. */
+/** Returns for each key the time at which it was used. */
 function findKeyUses(handled: readonly HandledCall[]): ReadonlyMap<number, number> {
 	return new Map(
 		handled.flatMap(({ call: { caller }, isReplayed }) =>

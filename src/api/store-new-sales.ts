@@ -1,13 +1,13 @@
-// The short way to store calls. If all orders of a call are new, as for most sales, everything that the call stores is known
-// before the database is asked, and one statement stores it (store/new-sales.ts). Every other call takes the general path
-// (store-calls.ts). A call looks new if
+// The fast path for calls that report new sales. If all orders of a call are new, as for most sales, the rows
+// to insert are known before the database is asked, and a single statement inserts them (store/new-sales.ts).
+// Every other call takes the general path (store-calls.ts). A call looks new if
 //
 //   - it only reports sales, and its programme credits no partners,
 //   - no other call of the batch has its nonce or one of its orders, so the order of the calls does not matter,
-//   - its programme reports sales in one way only. With a pixel and a server, most orders are reported twice,
-//   - it is not the first that worked for its programme, and the use of its key was noted a short time ago.
+//   - its programme reports sales either by server or by pixel. With both, most orders are reported twice,
+//   - it is not the first call that worked for its programme, and the use of its key was recorded recently.
 //
-// If one of the calls is not new, nothing is stored, and all of them take the general path.
+// If one of the calls turns out not to be new, nothing is stored, and all calls take the general path.
 
 import type { InTransaction } from "../conversions/deps.ts";
 import { byOrder } from "../conversions/make-moves.ts";
@@ -24,7 +24,7 @@ import { inboundRows } from "./store-calls.ts";
 export type NewSalesStored =
 	| {
 			kind: "stored";
-			/** Results of the calls that were stored. Nothing was done for the other calls. */
+			/** Results of the calls that were stored. Calls that are not in the map had no effect. */
 			results: ReadonlyMap<SharedCall, Result<Answer>>;
 			owed: Owed;
 	  }
@@ -32,7 +32,7 @@ export type NewSalesStored =
 
 const NOTHING_STORED: NewSalesStored = { kind: "stored", results: new Map(), owed: NOTHING_OWED };
 
-/** A call that looks new, and what it stores. */
+/** A call that is tried on the fast path, and the rows that it inserts. */
 interface PreparedCall {
 	call: SharedCall;
 	sales: readonly PreparedSale[];
@@ -84,14 +84,17 @@ function prepareCalls(
 	});
 }
 
-/** Returns undefined if one of the call's requests is not a report, or may credit a partner. */
+/**
+ * Prepares a call for the fast path. Returns undefined if one of its requests is not a report or may credit a
+ * partner.
+ */
 function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | undefined {
 	const { programme, requests } = call;
 	const sales: PreparedSale[] = [];
 	for (const request of requests) {
 		const prepared = "judgeAsFirst" in request ? prepareNewSale(deps, programme, request) : undefined;
 		if (prepared === undefined) return undefined;
-		// The time at which the programme's pixel first worked is noted on the general path.
+		// Only the general path records the time at which a programme's pixel first worked.
 		if (prepared.decided.showsPixelWorks && programme.first_pixel_at_ms === null) return undefined;
 		sales.push(prepared);
 	}
@@ -104,7 +107,7 @@ function looksNew({ caller, programme, requests }: SharedCall): boolean {
 	return caller === null || (caller.keyUsedAtMs === null && firstSignedAtMs !== null);
 }
 
-/** Returns the names that occur more than once in the batch. */
+/** Returns the nonces and orders that occur more than once in the batch. */
 function findRepeated(calls: readonly SharedCall[]): ReadonlySet<string> {
 	const seen = new Set<string>();
 	const repeated = new Set<string>();
@@ -115,7 +118,10 @@ function findRepeated(calls: readonly SharedCall[]): ReadonlySet<string> {
 	return repeated;
 }
 
-/** Returns names for the call's nonce and its orders. Orders with different event types have the same name. */
+/**
+ * Returns a text for the call's nonce and for each of its orders, to find duplicates in a batch. Orders that
+ * differ only in the event type get the same text.
+ */
 function namesOf({ caller, requests }: SharedCall): string[] {
 	const orders = requests.map(({ programmeId, orderId }) => `order ${programmeId} ${orderId}`);
 	if (caller === null) return orders;

@@ -27,13 +27,13 @@ export interface TestShop {
 	credentials: Credentials;
 	/** Programmes that were announced to the engines, in order. */
 	announced: number[];
-	/** Fields of log lines at the levels warn and error. */
+	/** Fields of the log lines at the levels warn and error. */
 	complaints: object[];
 	moveClock(byMs: number): void;
 	request: ReturnType<typeof createApp>["request"];
 	/** Sends a request that the shop has signed. */
 	call(method: string, target: string, options?: Partial<CallOptions>): Promise<Answered>;
-	/** Returns all rows that must not change when a call is refused. */
+	/** Returns all stored rows that must not change when a call is refused. */
 	stored(): Promise<object>;
 	inbound(): Promise<NewInboundCall[]>;
 }
@@ -44,7 +44,7 @@ export interface Answered {
 	json: AnswerJson;
 }
 
-/** Fields of answers and problems that tests read. */
+/** Fields of answers and problem answers that tests read. */
 export type AnswerJson = Partial<
 	OutcomeBody & ConversionPage & ReturnType<typeof problemBody> & { kept: number }
 >;
@@ -104,7 +104,7 @@ export async function read(response: Response): Promise<Answered> {
 	return { status: response.status, headers: response.headers, json: text === "" ? {} : JSON.parse(text) };
 }
 
-/** Adds a second programme, for tests that callers do not see another programme's data. */
+/** Adds another programme, for tests that a caller sees no data of other programmes. */
 export async function makeShop(
 	deps: AccountsDeps,
 	options: { parksPixels?: boolean; currency?: string } = {},

@@ -52,10 +52,12 @@ export const backupCommand: Command = {
 			},
 		);
 		const isBalanced = report.broken.length === 0;
-		// Otherwise regular backups would eventually remove the last one that balances.
+		// Old backups are removed only if the new one balances. Otherwise regular backups would eventually remove
+		// the last one that balances.
 		const removed = keep !== undefined && isBalanced ? removeOldBackups(report.path, keep) : [];
 		sayReport({ ...report, removed, isKeeping: keep !== undefined }, options.flag("json"), screen);
-		// The backup exists, but somebody must look at it. A timer whose command fails is noticed.
+		// The backup was written, but it does not balance, and somebody must look into it. The failed exit code
+		// makes a timer report it.
 		return isBalanced ? EXIT.ok : EXIT.failed;
 	}),
 };
@@ -63,7 +65,7 @@ export const backupCommand: Command = {
 /** Maximum number of backups to keep: one a day for ten years. */
 const MAX_KEPT = 3_660;
 
-/** Returns undefined without the option. */
+/** Parses the option --keep. Returns undefined if it is not given. */
 function readKeep(text: string): number | undefined {
 	if (text === "") return undefined;
 	const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;

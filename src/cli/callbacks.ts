@@ -1,6 +1,6 @@
-// Commands for callbacks: `ringback hold` and `ringback release` (stop and resume all sending, while the
-// service runs or before it starts), `ringback owed` (what would be sent, by programme) and `ringback resend
-// failed`.
+// Commands for callbacks. `ringback hold` and `ringback release` stop and resume all sending, even before the
+// service starts. `ringback owed` lists what would be sent, by programme. `ringback resend failed` sends
+// failed callbacks again.
 
 import { refuse, succeed } from "../domain/fault.ts";
 import { isoTime, SECOND_MS, utcSecond } from "../domain/time.ts";
@@ -78,13 +78,13 @@ export interface Owed {
 	programmes: readonly OwedProgramme[];
 	next: readonly OwedDelivery[];
 	/**
-	 * Number of recorded conversions whose approval window has ended. A worker will approve them, and their
-	 * callbacks come on top.
+	 * Number of recorded conversions whose approval window has ended. A worker will approve them, which adds
+	 * more callbacks.
 	 */
 	toApprove: number;
 }
 
-/** Maximum number of programmes that are printed. `--json` prints all. */
+/** Maximum number of programmes that are printed. With `--json` all of them are printed. */
 const PROGRAMMES_SHOWN = 20;
 const NEXT_SHOWN = 5;
 

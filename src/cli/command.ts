@@ -1,5 +1,5 @@
-// What a subcommand of `ringback` is. Options are parsed and shown as in the shop's own command: every
-// problem is a sentence, followed by the usage.
+// Definition of a subcommand of `ringback`. Options are parsed and described as in the command for shops:
+// every problem is a sentence, followed by the usage.
 
 import { describeUsage, type OptionSpec, parseArguments } from "@ringback/receiver/command";
 import { type Config, type Environment, readConfig } from "../config.ts";
@@ -10,12 +10,12 @@ export interface Command {
 	/** Name as typed, for example "user create". */
 	name: string;
 	summary: string;
-	/** The single word besides the options, if the command takes one. */
+	/** The positional argument, if the command takes one. */
 	argument?: { value: string; help: string; isOptional?: boolean };
 	options: Readonly<Record<string, OptionSpec>>;
 	/** Paragraphs that the help shows below the options. */
 	notes?: readonly string[];
-	/** Runs the command. By default it reads the settings of the process. */
+	/** Runs the command and resolves to its exit code. By default it reads the settings of the process. */
 	run(options: Options, screen: Screen, environment?: Environment): Promise<number>;
 }
 
@@ -24,18 +24,18 @@ export interface Screen {
 	error(line: string): void;
 }
 
-/** Options as given on the command line. An option that was not given is empty. */
+/** Options from the command line. An option that was not given is an empty text. */
 export interface Options {
-	/** The word besides the options. */
+	/** The positional argument. */
 	argument: string;
 	text(name: string): string;
 	flag(name: string): boolean;
 }
 
-/** Exit codes: 1 if something failed, 2 for wrong usage, as shells expect. */
+/** Exit codes. 1 means that something failed, and 2 means wrong usage, as is usual in shells. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** Ends a command before it has done anything. The message says what to do. */
+/** Ends a command before it has done anything. The message says what the person must do. */
 export class CommandError extends Error {
 	readonly exit: number;
 
@@ -62,15 +62,15 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
 }
 
 /**
- * Returns the command's help. `program` is the name before the command, and `separator` is what npm needs
- * before options.
+ * Returns the command's help. `program` is the text before the name of the command, and `separator` is the
+ * `--` that npm requires before options.
  */
 export function describeCommand(command: Command, program = "ringback", separator?: string): string {
 	const name = separator === undefined ? command.name : `${command.name} ${separator}`;
 	return describeUsage({ notes: [], ...command, name }, program);
 }
 
-/** Runs a command that needs valid settings, or prints what is wrong with them. */
+/** Runs a command that needs valid settings. If they are not valid, prints the problems. */
 export function withSettings(
 	run: (options: Options, screen: Screen, config: Config) => Promise<number>,
 ): Command["run"] {
@@ -87,9 +87,7 @@ function sayProblems(screen: Screen, problems: readonly string[]): number {
 	return EXIT.usage;
 }
 
-/**
- * Returns the settings with a quiet log. A command prints its own messages, so the log is only for failures.
- */
+/** Returns the settings with a log that contains only failures, because a command prints its own messages. */
 export function quietly(config: Config): Config {
 	return config.logLevel === "info" ? { ...config, logLevel: "warn" } : config;
 }
@@ -98,24 +96,26 @@ interface WorkplaceCommand extends Omit<Command, "run"> {
 	work(workplace: Workplace, options: Options, screen: Screen): Promise<Result<Answer>>;
 }
 
-/** Result of a command, once for scripts and once for people. */
+/** Result of a command in two forms, one for scripts and one for people. */
 export interface Answer {
 	json: object;
 	text: string;
 	/**
-	 * True if something is left for a person to do. The exit code is then not 0, so that a script does not
+	 * True if a person must still do something. The exit code is then not 0, so that a script does not
 	 * continue.
 	 */
 	isIncomplete?: boolean;
 }
 
-/** Creates a command that does one thing in the database and reports it in words or as JSON. */
+/**
+ * Creates a command that performs one operation on the database and reports the result in words or as JSON.
+ */
 export function workplaceCommand({ work, ...command }: WorkplaceCommand): Command {
 	return {
 		...command,
 		options: { ...command.options, json: JSON_OPTION },
 		run: withSettings(async (options, screen, config) => {
-			// Imported on demand, because commands that only print a text do not need the whole service.
+			// The import is made here, because commands that only print a text must not load the whole service.
 			const { openWorkplace } = await import("../service/workplace.ts");
 			const workplace = await openWorkplace(quietly(config));
 			try {
@@ -153,7 +153,7 @@ export const ok = finding("ok");
 export const warning = finding("warning");
 export const problem = finding("problem");
 
-/** Prints the findings and returns the exit code, which is not 0 if one of them is a problem. */
+/** Prints the findings and returns the exit code, which is not 0 if a finding is a problem. */
 export function sayFindings(screen: Screen, findings: readonly Finding[], asJson: boolean): number {
 	for (const one of findings) {
 		const sign = { ok: "ok     ", warning: "WARNING", problem: "PROBLEM" }[one.state];

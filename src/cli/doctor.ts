@@ -1,4 +1,4 @@
-// `ringback doctor` checks everything that the service needs and says what to do about problems.
+// `ringback doctor` checks everything that the service needs, and says how to solve each problem.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -21,7 +21,7 @@ import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
 import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
 
-/** A name that always resolves on the Internet (reserved by RFC 2606, served by IANA). */
+/** Host name that always resolves on the Internet (reserved by RFC 2606, served by IANA). */
 const PROBE_NAME = "example.com";
 
 export const doctorCommand: Command = {
@@ -56,7 +56,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 		const schema = await findSchema(workplace.store.db);
 		const refusal = isMissing ? null : findRefusal(schema, read.config);
 		const known = MIGRATIONS.length;
-		// With another schema version the tables cannot be read.
+		// With another schema version the tables cannot be read by this program.
 		const bare: SystemReading | null =
 			refusal === null && schema.version >= known
 				? null
@@ -79,10 +79,16 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 	}
 }
 
-/** An empty database in memory, used instead of a file that must not be created. */
+/**
+ * Settings of an empty database in memory. It is used instead of a missing SQLite file, because opening that
+ * file would create it.
+ */
 const ELSEWHERE = { kind: "sqlite", path: ":memory:" } as const;
 
-/** Names the settings that were checked, because a shell may have other settings than the service. */
+/**
+ * Returns a line with the names of the settings that were checked, because a shell may have other settings
+ * than the service.
+ */
 function sayEnvironment({ environment, givenSettings }: Config): string {
 	const whose =
 		givenSettings.length === 0
@@ -92,7 +98,9 @@ function sayEnvironment({ environment, givenSettings }: Config): string {
 	return `all settings can be read${isProduction ? ", and all that production needs is there" : " (set RINGBACK_ENV=production where real shops are served: it then insists on what they need)"}. ${whose}`;
 }
 
-/** Returns why a service with these settings would refuse this schema, or null if it would not. */
+/**
+ * Returns the reason why a service with these settings would refuse this schema, or null if it would start.
+ */
 function findRefusal(schema: PresentSchema, { migrate }: Config): string | null {
 	try {
 		refuseSchema(schema, migrate === "auto" ? "migrate" : "check");
@@ -103,8 +111,8 @@ function findRefusal(schema: PresentSchema, { migrate }: Config): string | null 
 }
 
 /**
- * Returns the warnings that staff see on the System page, and a line for each check that passed. Reads no
- * tables if `bare` is given.
+ * Returns the warnings of the System page, and a line for each check that passed. If `bare` is given, no
+ * tables are read.
  */
 async function examineInstallation(workplace: Workplace, bare: SystemReading | null): Promise<Finding[]> {
 	const { store, clock, config, readDisk } = workplace;
@@ -114,7 +122,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 		nowMs,
 		processesAtMs: nowMs,
 		settings: warningSettings(config),
-		// The address under which people reach the service cannot be known here.
+		// This command cannot know the address under which people reach the service.
 		host: undefined,
 		sightings: [],
 		clockOffsetMs: clock.offsetMs(),
@@ -122,7 +130,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 	};
 	const found = findWarnings(state).map(describeWarning);
 	const well = [describeClock(state), ...(bare === null ? await describeWell(state, store) : [])];
-	// A check that has a warning does not also report success.
+	// A check that found a problem is not also listed as passed.
 	return [
 		...well.filter(({ check, state: how }) => how !== "ok" || found.every((other) => other.check !== check)),
 		...found,
@@ -132,7 +140,7 @@ async function examineInstallation(workplace: Workplace, bare: SystemReading | n
 function describeWarning({ kind, about, title, text }: Warning): Finding {
 	const area = CHECKS.find((check) => check.kind === kind)?.area ?? kind;
 	const say = kind === "clock_off" && about === "problem" ? problem : warning;
-	// A running service may have other settings.
+	// These two warnings depend on the settings, and a running service may have other settings.
 	const isOfSettings = kind === "mail_off" || kind === "no_public_url";
 	const whose = isOfSettings ? " (By the settings of this command, see above.)" : "";
 	return say(area, `${title}. ${text}${whose}`);
@@ -168,8 +176,8 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 			: ok("processes", `running: ${names.join(", ")}`),
 		ok("queue", `${queued === 1 ? "1 callback waits" : `${queued} callbacks wait`}${due}`),
 		ok("disk", `the database has ${sayBytes(databaseBytes)}${free}`),
-		// Nothing is reported about backups that Ringback does not make. PostgreSQL's own tools make them, and
-		// some people copy disks.
+		// Nothing is reported if Ringback itself has made no backup. PostgreSQL has its own tools for backups,
+		// and some operators copy disks.
 		...(backedUpAtMs === null
 			? []
 			: [ok("backup", `the last has everything that was stored by ${isoTime(backedUpAtMs)}`)]),
@@ -180,7 +188,7 @@ async function describeWell(state: WatchedState, store: Store): Promise<Finding[
 async function checkDns({ transport }: Workplace): Promise<Finding> {
 	const found = await transport.lookUp(PROBE_NAME);
 	if (found.ok) return ok("dns", `${PROBE_NAME} is ${found.addresses.join(", ")}`);
-	// Only a warning, because a network may resolve the names of its shops and no others.
+	// This is only a warning, because some networks resolve only the names of their shops.
 	return warning(
 		"dns",
 		`${PROBE_NAME} cannot be looked up (${found.code}). If the names of shops cannot be either, their callbacks fail until DNS works`,
@@ -241,7 +249,7 @@ function checkConnections(
 	{ poolSize, directUrl }: PostgresSetting,
 	{ maxConnections, connections }: ServerFacts,
 ): Finding {
-	// With a pooler, only the connection for LISTEN goes to the server itself.
+	// With a connection pooler, only the connection for LISTEN goes directly to the server.
 	const needed = (directUrl === null ? poolSize : 0) + 1;
 	const detail = `${connections} of ${maxConnections} are in use; a process takes up to ${needed}`;
 	if (needed <= maxConnections - connections) return ok("connections", detail);

@@ -1,5 +1,5 @@
-// Prints the texts that are part of the program: `ringback guide` the operations guide, `ringback licences` the licences.
-// They are also readable if the service does not start.
+// `ringback guide` prints the operations guide, and `ringback licences` prints the licences. Both texts are
+// part of the program, so they can be read even if the service does not start.
 
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -47,7 +47,7 @@ function findText(asked: string): string {
 	throw new CommandError(`The guide has no part "${asked}". Its parts:\n\n${listParts()}`);
 }
 
-/** Reads a part without its comments, which are for the tests of its commands. */
+/** Reads a part of the guide and removes its comments, which only the tests of the guide use. */
 function readMarkdown(part: GuideFile): string {
 	return readGuide(part)
 		.replace(/^<!--.*-->\n/gm, "")
@@ -59,7 +59,10 @@ function listParts(): string {
 	return GUIDE_PARTS.map(({ name, label }) => `  ${name.padEnd(width)}  ${label}`).join("\n");
 }
 
-/** Writes the samples. The folder must be empty, so that no edited file is overwritten and no symbolic link is followed. */
+/**
+ * Writes the sample files. The folder must be empty, so that no edited file is overwritten and no symbolic
+ * link is followed.
+ */
 function writeSamples(folder: string, screen: Screen): number {
 	mkdirSync(folder, { recursive: true });
 	if (readdirSync(folder).length > 0) {

@@ -1,11 +1,11 @@
 // `ringback health` asks the service that runs with these settings whether it is ready. Containers use it,
-// because they have no other tool to ask with.
+// because their images contain no HTTP client.
 
 import type { Config } from "../config.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { type Command, CommandError, EXIT, JSON_OPTION, withSettings } from "./command.ts";
 
-/** Timeout of the request. The service itself waits two seconds for its database. */
+/** Timeout of the request. It is longer than the two seconds that the service waits for its database. */
 const TIMEOUT_MS = 5 * SECOND_MS;
 
 export const healthCommand: Command = {

@@ -1,5 +1,5 @@
-// `ringback import programmes|people|conversions FILE` creates the same job as the page and runs it to its
-// end. It prints a preview of the result, and with --yes it imports the file.
+// `ringback import programmes|people|conversions FILE` creates the same job as the import page and runs it to
+// its end. Without --yes it prints a preview of the result. With --yes it imports the file.
 
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -115,11 +115,11 @@ async function writeResult(path: string, { store }: Workplace, job: Job): Promis
 
 interface SummaryView {
 	kind: JobKind;
-	/** Name of the file. */
+	/** Name of the imported file. */
 	name: string;
 	summary: JobSummary;
 	isApplied: boolean;
-	/** What the person should do next. */
+	/** Sentence that says what the person should do next. */
 	next?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// `ringback migrate` migrates the database without starting the service, or says what it would do.
+// `ringback migrate` migrates the database without starting the service, or shows what a migration would do.
 
 import { checkSchema, findSchema, MIGRATIONS } from "../store/schema/migrations.ts";
 import { type Command, EXIT, JSON_OPTION, quietly, withSettings } from "./command.ts";

@@ -1,6 +1,6 @@
-// Reads the passphrase that seals the key in a backup, from a file or from a terminal without showing it. It never
-// comes from an option or the environment, which others on the machine can read. Also shows the progress of commands
-// that work on backups.
+// Reads the passphrase that seals the key in a backup, from a file or from a terminal that does not show it.
+// The passphrase is never read from an option or the environment, because others on the machine could read it
+// there. This file also shows the progress of commands that work on backups.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
@@ -9,7 +9,10 @@ import { judgePassphrase } from "../domain/passphrase.ts";
 import { messageOf } from "../domain/visible-text.ts";
 import { CommandError, EXIT, type Screen } from "./command.ts";
 
-/** Shows progress on a terminal. Without one it shows nothing, because a timer's mail should only contain problems. */
+/**
+ * Returns a function that shows progress on a terminal. Without a terminal it shows nothing, because the mail
+ * of a timer should only contain problems.
+ */
 export function tellOn(screen: Screen): (stage: string) => void {
 	return process.stderr.isTTY ? (stage) => screen.error(`${stage} …`) : () => undefined;
 }
@@ -20,7 +23,7 @@ export const PASSPHRASE_FILE = {
 	help: "where the passphrase is, without a prompt: the file's first line",
 } as const;
 
-/** Reads a passphrase for a new backup. On a terminal it is asked for twice. */
+/** Reads the passphrase for a new backup. On a terminal the person must type it twice. */
 export async function choosePassphrase(file: string, screen: Screen): Promise<string> {
 	const [text = "", ...others] = await read(file, screen, ["Passphrase: ", "Passphrase again: "]);
 	if (others.some((other) => other !== text)) throw new CommandError("The two passphrases are not the same.");
@@ -52,7 +55,7 @@ function readFirstLine(file: string): string[] {
 	}
 }
 
-/** Asks on the terminal. The echo of readline is discarded, so that the typed text is not shown. */
+/** Asks questions on the terminal. The echo of readline is discarded, so that the typed text is not shown. */
 async function ask(questions: readonly string[]): Promise<string[]> {
 	const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
 	const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });

@@ -1,4 +1,5 @@
-// `ringback restore PATH` puts a backup in place, and then lists what the restored service will send.
+// `ringback restore PATH` restores a backup, and then lists the callbacks that the restored service will
+// send.
 
 import type { Config } from "../config.ts";
 import type { RestoredKey, RestoreReport } from "../service/restore.ts";
@@ -37,7 +38,7 @@ export const restoreCommand: Command = {
 		});
 		const store = openSqliteToRead(report.to);
 		try {
-			// The queries may not work on an older schema.
+			// The queries may not work with an older schema, so the list is left out before a migration.
 			const owed = report.isToBeMigrated ? null : await readOwed(store.db, report.restoredAtMs);
 			if (options.flag("json")) screen.out(JSON.stringify(reportJson(report, owed)));
 			else for (const line of describeReport(report, owed)) screen.out(line);
@@ -48,7 +49,7 @@ export const restoreCommand: Command = {
 	}),
 };
 
-/** Returns the path in the option, or the one in DATABASE_URL. */
+/** Returns the path from the option, or the path from DATABASE_URL if the option was not given. */
 function findTarget(given: string, { database }: Config): string {
 	if (given !== "") return given.replace(/^sqlite:/, "");
 	if (database.kind === "sqlite") return database.path;

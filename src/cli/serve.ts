@@ -21,7 +21,8 @@ export const serveCommand: Command = {
 		`Settings, from the environment (\`ringback guide settings\` says what each is for):\n${listSettings()}`,
 	],
 	run: withSettings(async (options, screen, config) => {
-		// Signals are handled from now on, because a person who reads "listens" may stop the service at once.
+		// Signals are handled before the service has started, because a person may stop it as soon as it prints
+		// that it listens.
 		const asked = listenForStop((signal) => {
 			if (signal === "SIGINT") screen.error("\nStopping… (Ctrl-C again to stop at once)");
 		});
@@ -36,7 +37,10 @@ function listSettings(): string {
 	);
 }
 
-/** Returns a sentence with the command to type. Node's error names the port. */
+/**
+ * Returns a sentence with a command that starts the service on another port. The port is part of Node's
+ * error.
+ */
 export function describeTakenPort(error: unknown): string {
 	const port = error instanceof Error && "port" in error ? Number(error.port) : Number.NaN;
 	const other = port === 8_090 ? 8_091 : 8_090;
@@ -45,7 +49,7 @@ export function describeTakenPort(error: unknown): string {
 	return `${which} is taken, perhaps by another Ringback. Stop that one, or choose another port: ${start}`;
 }
 
-/** Returns a sentence about a port, file or folder, depending on what the system refused. */
+/** Returns a sentence about the port, file or folder that the system refused to open. */
 export function describeNotAllowed(error: unknown): string {
 	const { syscall, port, path } = error as { syscall?: unknown; port?: unknown; path?: unknown };
 	if (syscall === "listen" || syscall === "bind") {
@@ -68,7 +72,7 @@ async function serveUntilAsked(
 	else sayStarted(service, screen);
 	const cause = await Promise.race([asked, service.outdated]);
 	if (cause instanceof Error) {
-		// The readiness check has already failed for some seconds, so no drain is needed.
+		// The readiness check has already failed for some seconds, so load balancers need no further time.
 		await service.stop({ cause: "outdated" });
 		screen.error(cause.message);
 	} else {
@@ -95,7 +99,7 @@ function sayStarted(service: Service, screen: Screen): void {
 	if (config.clickUrl !== null) screen.out(`  links    ${config.clickUrl}/c/…`);
 	if (network.face.isBrandChosen) screen.out(`  brand    ${sayBrand(network.face)}`);
 	for (const { kind, title, text } of warnings) {
-		// Mail that is switched off has a line of its own.
+		// Switched-off mail is reported in a line of its own.
 		if (kind !== "mail_off") screen.out(`  WARNING  ${title}. ${text}`);
 	}
 	if (welcomeLink !== null) {

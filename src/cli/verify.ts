@@ -1,5 +1,5 @@
-// `ringback verify [PATH]` checks a backup, a SQLite file or the live database, and says what was checked and what
-// was not.
+// `ringback verify [PATH]` checks a backup, a SQLite file or the live database, and lists which checks were
+// made and which were not.
 
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";

@@ -1,5 +1,5 @@
-// Everything that a process does besides answering requests: the callback engine, the chores, the reports about itself
-// and the checks of the installation.
+// All work of a process besides answering requests: the callback engine, the chores, the reports about the
+// process itself and the checks of the installation.
 
 import { Engine } from "../callbacks/engine.ts";
 import { NO_ENGINE, type ProcessEngine } from "../domain/process.ts";
@@ -16,9 +16,12 @@ export interface BackgroundWork {
 	engine: Engine | null;
 	schema: SchemaWatch;
 	jobs: Loop;
-	/** Returns the figures for the metrics, or null if they have not been read yet. */
+	/**
+	 * Returns the figures for the metrics, or null if they have not been read yet. The function itself is null
+	 * in a process that only answers requests.
+	 */
 	readFigures: (() => InstallationFigures | null) | null;
-	/** Starts to stop the engine, so that other processes take over its slots. `stop` waits for it. */
+	/** Begins to stop the engine, so that other processes can take over its slots. `stop` waits for the end. */
 	releaseSlots(): void;
 	/** Stops everything. Resolves when the last callback in flight has ended and is stored. */
 	stop(): Promise<void>;
@@ -103,7 +106,7 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 	};
 }
 
-/** Returns what the table `processes` shows about this process's engine. */
+/** Returns the columns of the table `processes` that describe this process's engine. */
 function describeEngine(engine: Engine | null, maxInFlight: number): ProcessEngine {
 	if (engine === null) return NO_ENGINE;
 	const { waitingOrInFlight, backlog } = engine.counters;

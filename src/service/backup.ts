@@ -1,5 +1,5 @@
-// `ringback backup` on SQLite. It copies the database at one moment, checks the copy, packs it into one file with the
-// sealed key, reads the file back, and only then gives it its name.
+// Implements `ringback backup` on SQLite. It copies the database as of one moment, checks the copy, packs it
+// into one file with the sealed key, and reads that file back. Only then does the file get its final name.
 
 import { closeSync, mkdirSync, openSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -40,9 +40,12 @@ export interface BackupReport {
 	path: string;
 	bytes: number;
 	manifest: Manifest;
-	/** Rules of the ledger that the database breaks. The copy is faithful, and better than none. */
+	/**
+	 * Rules of the ledger that the database violates. The backup is made all the same, because it is a faithful
+	 * copy and better than none.
+	 */
 	broken: readonly BrokenRule[];
-	/** False if the database has no key yet, because nothing is sealed. */
+	/** False if the database has no sealing key yet, because it contains no secrets. */
 	hasKey: boolean;
 	/** Reason why the database could not record the backup, or null. The backup itself is complete. */
 	noteProblem: string | null;
@@ -50,8 +53,8 @@ export interface BackupReport {
 }
 
 /**
- * Space that a backup needs, relative to the database: the copy, and the packed file (measured a fifth of it, at
- * worst a third).
+ * Disk space that a backup needs, as a multiple of the database's size. It is the size of the copy and of the
+ * packed file, which is a fifth of the copy in measurements and a third at worst.
  */
 const NEEDED_SHARE = 1.35;
 
@@ -70,11 +73,12 @@ export async function backUpSqlite(
 	const made = await withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
-		// Everything that was answered before this time is stored, and so it is in the copy.
+		// Everything that was acknowledged before this time is stored, so the copy contains it.
 		const createdAt = isoTime(realClock.nowMs());
 		tell("copying the database");
 		await explainFailure(folder, async () => {
-			// The file is created here, because SQLite would let everybody on the machine read it.
+			// The file is created here with its permissions, because SQLite would make it readable for everybody on
+			// the machine.
 			closeSync(openSync(copy, "wx", 0o600));
 			await copySqlite(databasePath, copy);
 		});
@@ -91,7 +95,7 @@ export async function backUpSqlite(
 		rmSync(copy);
 		tell("reading it back");
 		await refuseUnreadable(packed);
-		// The target is checked again, because minutes may have passed.
+		// The target is checked again, because making the copy may have taken minutes.
 		refuseTarget(path, databasePath, request.mayOverwrite);
 		replaceDurably(packed, path);
 		return { manifest, broken: checked.ledger?.broken ?? [] };
@@ -104,7 +108,7 @@ export async function backUpSqlite(
 	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, noteProblem, tookMs };
 }
 
-/** Records the backup for the System page and `ringback doctor`, which warn if the last one is old. */
+/** Records the time of the backup. The System page and `ringback doctor` warn if the last backup is old. */
 async function recordBackup(databasePath: string, atMs: number): Promise<void> {
 	const store = openSqlite(databasePath, realClock);
 	try {
@@ -119,9 +123,9 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	const folder = dirname(path);
 	const found = lstatOf(path);
 	if (lstatOf(folder) === null) throw new BackupError(`There is no folder ${folder}. Make it first.`);
-	// The key file is beside the name in the settings, which may be a link. SQLite's files are beside the link's
-	// target. These names are refused even if no such file exists, because SQLite or the service would take a backup
-	// under such a name for their own file.
+	// The key file is next to the path in the settings, which may be a symbolic link. SQLite's files are next
+	// to the link's target. A backup must not have one of these names, even if no such file exists, because
+	// SQLite or the service would use the backup as its own file.
 	const databaseFiles = [databasePath, realpathSync(databasePath)].flatMap((name) =>
 		["", ".key", ...LOG_SUFFIXES].map((suffix) => `${name}${suffix}`),
 	);
@@ -136,7 +140,10 @@ function refuseTarget(path: string, databasePath: string, mayOverwrite: boolean)
 	}
 }
 
-/** Throws if the backup could not be restored, because otherwise nobody would notice before it is needed. */
+/**
+ * Throws if the backup could not be restored. Without this check, nobody would notice before the backup is
+ * needed.
+ */
 function refuseBroken({ damage, schema, schemaProblem, secrets }: CheckedDatabase): Manifest["schema"] {
 	const [firstDamage] = damage ?? [];
 	if (firstDamage !== undefined) {
@@ -159,21 +166,24 @@ function sealWith(passphrase: string, key: Uint8Array): Manifest["key"] {
 	return sealKey(passphrase, key, { salt: random.bytes(SALT_BYTES), iv: random.bytes(SEALING_IV_BYTES) });
 }
 
-/** Throws if the disk does not return what was written. */
+/** Reads the packed file back, and throws if it differs from the data that was written. */
 async function refuseUnreadable(packed: string): Promise<void> {
 	const found = await openBackupFile(packed);
 	if (typeof found !== "string" && (await readBackupFile(packed, found, null))) return;
 	throw new BackupError(`The disk below ${dirname(packed)} does not give back what was written to it.`);
 }
 
-// A folder of regular backups. Each is named by its time, and only the newest are kept. Only files with such names
-// are removed.
+// A folder of regular backups. Each file is named after its time, and only the newest files are kept. Files
+// with other names are never removed.
 
 const NAME = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup$/;
-/** Name of an unfinished file that a killed run has left. */
+/** Name of an unfinished file that a killed run left behind. */
 const UNFINISHED = /^ringback-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z\.backup(?:\.copy)?\.partial-/;
 
-/** Returns the path of a new backup. Creates the folder for this account alone if it is missing. */
+/**
+ * Returns the path of a new backup. If the folder is missing, it is created so that only this account may
+ * read it.
+ */
 export function nameBackup(folder: string): string {
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const time = isoTime(realClock.nowMs()).slice(0, 19).replaceAll(":", "-");
@@ -181,9 +191,9 @@ export function nameBackup(folder: string): string {
 }
 
 /**
- * Removes old backups after the new one, `made`, is complete. Returns their names. A file with a later name than
- * `made` was written while the clock was ahead. It neither counts nor is removed, because it would displace backups
- * that are really newer. Unfinished files are removed after a day.
+ * Removes old backups when the new one, `made`, is complete. Returns the names of the removed files. A file
+ * with a later name than `made` was written while the clock was ahead. Such a file is neither counted nor
+ * removed, because it would displace backups that are really newer. Unfinished files are removed after a day.
  */
 export function removeOldBackups(made: string, keep: number): string[] {
 	const folder = dirname(made);

@@ -1,14 +1,15 @@
-// Shared by backup, restore and verify: turns disk errors into sentences and removes partial files.
+// Helpers that backup, restore and verify share. They turn disk errors into sentences and remove partial
+// files.
 
 import { lstatSync, rmSync, type Stats } from "node:fs";
 import { sayBytes } from "../domain/bytes.ts";
 import { readDiskSpace } from "../outside/disk-space.ts";
 import { readErrorCode } from "../outside/error-code.ts";
 
-/** A problem that a person has to solve. The message says how. */
+/** A problem that a person has to solve. The message says how to solve it. */
 export class BackupError extends Error {}
 
-/** Is called with the stage that begins now. */
+/** Called with the name of each stage when the stage begins. */
 export type Tell = (stage: string) => void;
 
 export function lstatOf(path: string): Stats | null {
@@ -33,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
 	EROFS: "the file system is read-only",
 };
 
-/** Runs the work and turns disk errors into sentences. */
+/** Runs `work` and turns disk errors into sentences. */
 export async function explainFailure<Value>(folder: string, work: () => Promise<Value>): Promise<Value> {
 	try {
 		return await work();
@@ -44,7 +45,7 @@ export async function explainFailure<Value>(folder: string, work: () => Promise<
 	}
 }
 
-/** Returns a sentence for known errors, otherwise the system's message. */
+/** Returns a sentence about a known error, and otherwise the system's message. */
 export function sayReason(error: unknown): string {
 	return findReason(error) ?? (error instanceof Error ? error.message : String(error));
 }
@@ -66,8 +67,8 @@ export async function withPartialFiles<Value>(
 	const remove = (): void => {
 		for (const path of paths) for (const suffix of FILE_SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
 	};
-	// Deletes the files at once, without waiting for the present statement. The signal then has its usual
-	// effect.
+	// Deletes the files at once, without waiting for the current statement. After that, the signal has its
+	// usual effect.
 	const onSignal = (signal: NodeJS.Signals): void => {
 		remove();
 		for (const name of SIGNALS) process.off(name, onSignal);

@@ -1,5 +1,6 @@
-// `ringback move`: copies the file of a stopped service into an empty PostgreSQL database. The file never changes.
-// The new database gets everything or nothing, because the whole copy with its checks is one transaction.
+// Implements `ringback move`. It copies the file of a stopped service into an empty PostgreSQL database. The
+// file never changes. The new database gets everything or nothing, because the copy and its checks run in one
+// transaction.
 
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -19,11 +20,14 @@ import { checkStore, findKeyFor } from "./verify.ts";
 
 export interface MoveReport {
 	counts: RowCounts;
-	/** Rules of the ledger that the file breaks, and so does the new database. */
+	/** Rules of the ledger that the SQLite file violates. The new database violates the same rules. */
 	broken: readonly BrokenRule[];
 }
 
-/** `path` is the SQLite file. `url` is the address of the PostgreSQL server itself, not of a pooler. */
+/**
+ * Copies the database. `path` is the SQLite file. `url` is the address of the PostgreSQL server itself, not
+ * of a connection pooler.
+ */
 export async function moveToPostgres(
 	config: Pick<Config, "secretKey">,
 	path: string,
@@ -58,7 +62,10 @@ function openSource(path: string, tell: Tell): DatabaseSync {
 	);
 }
 
-/** A ledger that does not balance does not prevent the move. It must only be the same in both databases. */
+/**
+ * Checks the SQLite file. Violated rules of the ledger do not prevent the move, but they must be the same in
+ * both databases.
+ */
 async function checkSource(
 	source: Store,
 	key: Uint8Array | null,
@@ -89,7 +96,10 @@ async function refuseOthers(db: Db): Promise<void> {
 	);
 }
 
-/** Throws if the two databases differ. The transaction then leaves nothing behind. */
+/**
+ * Copies all rows and compares the two databases. It throws if they differ, and the transaction is then
+ * rolled back.
+ */
 async function fill(from: DatabaseSync, { counts, broken }: MoveReport, trx: Db, tell: Tell): Promise<void> {
 	const filled = await findFilled(trx, counts);
 	if (filled.length > 0) {

@@ -1,4 +1,4 @@
-// Asks from outside whether the process that runs with these settings is ready.
+// Asks over HTTP whether the process with these settings is ready.
 
 import type { Config } from "../config.ts";
 import { askHealth } from "../outside/health-call.ts";
@@ -6,7 +6,7 @@ import { askHealth } from "../outside/health-call.ts";
 export type Readiness = { isReady: true; url: string } | { isReady: false; url: string; why: string };
 
 const PATH = "/readyz";
-/** Local addresses at which a service that listens on all interfaces can be reached. */
+/** Local address at which a service can be reached that listens on all interfaces. */
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export async function askReadiness(

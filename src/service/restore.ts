@@ -1,5 +1,6 @@
-// `ringback restore` on SQLite. The whole backup is checked before anything changes. An existing database is renamed
-// with the time, and the restored one gets its name only when it is complete and on the disk.
+// Implements `ringback restore` on SQLite. The whole backup is checked before anything changes. An existing
+// database is renamed, with the time in its new name. The restored database gets its final name only when it
+// is complete and synced to the disk.
 
 import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -34,9 +35,9 @@ import {
 
 export interface RestoreRequest {
 	path: string;
-	/** The SQLite file to create. */
+	/** Path of the SQLite file to create. */
 	to: string;
-	/** Called if the backup has a sealed key. */
+	/** Returns the passphrase. It is called only if the backup has a sealed key. */
 	readPassphrase: () => Promise<string>;
 	mayReplace: boolean;
 	tell: Tell;
@@ -45,12 +46,12 @@ export interface RestoreRequest {
 export interface RestoreReport {
 	to: string;
 	manifest: Manifest;
-	/** New paths of the files that existed before. */
+	/** New paths of the existing files that were renamed. */
 	keptAside: readonly string[];
 	key: RestoredKey;
-	/** Rules of the ledger that the database broke when the backup was taken. */
+	/** Rules of the ledger that the database violated when the backup was made. */
 	broken: readonly BrokenRule[];
-	/** Whether the schema is older than this program's. The service migrates it when it starts. */
+	/** True if the schema is older than this program's. The service migrates it when it starts. */
 	isToBeMigrated: boolean;
 	restoredAtMs: number;
 }
@@ -99,7 +100,7 @@ export async function restoreSqlite(
 		if (written !== null) {
 			await explainFailure(dirname(keyDraft), () => writeKey(written, { path: keyDraft, owner }));
 		}
-		// The target is checked again, because minutes may have passed.
+		// The target is checked again, because unpacking the backup may have taken minutes.
 		refuseOccupied(target, request.mayReplace);
 		const keptAside = swapFiles(
 			{ draft: fresh, path: target.path },
@@ -128,8 +129,8 @@ function refuseSchema({ schema }: Manifest): void {
 interface Target {
 	path: string;
 	/**
-	 * The key file is in the same folder as the database path of the settings. That path may be a symbolic link
-	 * to the database.
+	 * Path of the key file. It is in the folder of the database path in the settings, which may be a symbolic
+	 * link to the database.
 	 */
 	keyPath: string;
 }
@@ -151,7 +152,7 @@ function findTarget(to: string): Target {
 function refuseOccupied({ path }: Target, mayReplace: boolean): void {
 	const left = LOG_SUFFIXES.map((suffix) => `${path}${suffix}`).filter((name) => existsSync(name));
 	if (!existsSync(path)) {
-		// SQLite would take what is in it for the newest part of the restored database.
+		// Leftover log files prevent the restore, because SQLite would apply them to the restored database.
 		if (left.length === 0 || mayReplace) return;
 		throw new BackupError(
 			`There is no database ${path}, and ${left.join(" and ")} of an earlier one. Choose --force to keep that aside.`,
@@ -178,7 +179,10 @@ async function openSealedKey(
 	return key;
 }
 
-/** Throws if the key file holds another key, because secrets that it sealed cannot be read without it. */
+/**
+ * Throws if the key file holds another key. Overwriting that key would make the secrets that it sealed
+ * unreadable.
+ */
 function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: boolean): void {
 	if (key === null || mayReplace) return;
 	const beside = readKeyAt(target.keyPath);
@@ -188,7 +192,10 @@ function refuseOtherKey(target: Target, key: Uint8Array | null, mayReplace: bool
 	);
 }
 
-/** Returns the owner of the folder if root restores, because the account that runs the service owns the folder. */
+/**
+ * Returns the owner of the folder if root runs the restore. The account that runs the service owns the folder
+ * and must own the restored files.
+ */
 async function findOwner(folder: string): Promise<Owner | null> {
 	return process.getuid?.() === 0 ? stat(folder) : null;
 }
@@ -198,7 +205,10 @@ async function writeKey(key: Uint8Array, to: Draft): Promise<void> {
 	await writeNewFile(to.path, to.owner, (handle) => handle.writeFile(text));
 }
 
-/** `key` is the key that was written beside the database, or null. */
+/**
+ * Returns the state of the key after the restore. `key` is the key that was written beside the database, or
+ * null.
+ */
 function judgeKey(
 	key: Uint8Array | null,
 	setting: Uint8Array | null,
@@ -210,20 +220,21 @@ function judgeKey(
 }
 
 interface NewFile {
-	/** The complete file, in the folder of `path`. */
+	/** Path of the complete file under its temporary name, in the same folder as `path`. */
 	draft: string;
 	path: string;
 }
 
 /**
- * Gives the new files their names, and renames the existing ones. It is synchronous, so that a signal is
- * handled before or after it. If the process is killed during it, the path holds either the old or the new
+ * Gives the new files their final names, and renames the existing ones. The function is synchronous, so a
+ * signal cannot interrupt it. If the process is killed during it, the path holds either the old or the new
  * database. On a file system without hard links there may briefly be no file at the path.
  */
 function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string[] {
 	const logs = LOG_SUFFIXES.map((suffix) => `${database.path}${suffix}`);
 	const stamp = `.before-${isoTime(atMs).replaceAll(":", "-")}`;
-	// All files get the same time, so that a renamed database is found with its key.
+	// All renamed files get the same time in their names, so that a person can find the key that belongs to a
+	// database.
 	const asideOf = (path: string): string =>
 		path.startsWith(database.path)
 			? `${database.path}${stamp}${path.slice(database.path.length)}`
@@ -233,16 +244,18 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 		if (lstatOf(path) === null) return;
 		nameAlso(path, asideOf(path));
 		kept.push(path);
-		// Otherwise a power cut could leave the new file and lose the new name of the old one.
+		// The folder is synced first. Otherwise a power cut could keep the new file and lose the new name of the
+		// old one.
 		syncFolder(dirname(path));
 	};
 	try {
-		// SQLite would take what is in them for the newest part of the restored database.
+		// Old log files are renamed as well, because SQLite would apply them to the restored database.
 		for (const path of logs) {
 			keep(path);
 			rmSync(path, { force: true });
 		}
-		// The key comes first, because a service that finds a database without a key creates another key.
+		// The key file is put in place first, because a service that finds a database without a key creates
+		// another key.
 		for (const { draft, path } of key === null ? [database] : [key, database]) {
 			keep(path);
 			renameSync(draft, path);
@@ -256,6 +269,6 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 				: `Nothing is lost: before you start the service, rename ${moves}.`;
 		throw new BackupError(`The backup was not put in place: ${sayReason(error)}. ${next}`, { cause: error });
 	}
-	// The database comes first in the report.
+	// Sorting puts the database first in the report.
 	return kept.toSorted().map(asideOf);
 }

@@ -1,6 +1,7 @@
-// The time that all processes share. On PostgreSQL it is the database's time. It is read at the start and
-// every few seconds, and the monotonic clock continues it in between, even while the database is away. This
-// machine's clock is only compared with it. On SQLite the machine's clock is the only one.
+// The time that all processes share. On PostgreSQL it is the database's time, which is read at the start and
+// every few seconds. Between two readings, and while the database is unreachable, the monotonic clock
+// continues it. This machine's clock is only compared with the shared time. On SQLite the machine's clock is
+// the only one.
 
 import { SECOND_MS } from "../domain/time.ts";
 import { judgeClockOffset } from "../domain/warning.ts";
@@ -29,19 +30,19 @@ export const ASKED_EVERY_MS = 5 * SECOND_MS;
 export const ASKED_AGAIN_AFTER_MS = SECOND_MS;
 
 /**
- * Reads the database's time once before it resolves. It rejects if the database does not answer, because
- * there is no other time to rely on.
+ * Opens the shared clock and reads the database's time once. It rejects if the database does not answer,
+ * because there is no other time to rely on.
  */
 export async function openSharedClock(machine: Clock, readTime: Store["readTime"]): Promise<SharedClock> {
 	if (readTime === null) return { ...machine, offsetMs: () => null, stop: async () => undefined };
 	const measure = async () => {
 		const askedAtMs = machine.monotonicMs();
 		const serverMs = await readTime();
-		// The server read its clock at some moment between the question and the answer.
+		// The server read its clock at some moment between the query and its answer.
 		return { earliestMs: serverMs - machine.monotonicMs(), latestMs: serverMs - askedAtMs };
 	};
 	const first = await measure();
-	/** The database's time at the zero of the monotonic clock. */
+	/** The database's time at which the monotonic clock was zero. */
 	let zeroMs = (first.earliestMs + first.latestMs) / 2;
 	const loop = startLoop({
 		clock: machine,
@@ -50,11 +51,11 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 		firstAfterMs: ASKED_EVERY_MS,
 		async run() {
 			const { earliestMs, latestMs } = await measure();
-			// The time is moved no further than the reading proves. A slow reading proves little and changes
+			// The time is corrected only as far as the reading proves. A slow reading proves little and changes
 			// nothing.
 			zeroMs = Math.min(Math.max(zeroMs, earliestMs), latestMs);
 		},
-		// Other parts report that the database does not answer.
+		// A database that does not answer is reported by other parts of the service.
 		onFailure: () => undefined,
 	});
 
@@ -64,8 +65,8 @@ export async function openSharedClock(machine: Clock, readTime: Store["readTime"
 	return {
 		...machine,
 		nowMs,
-		// Uses the clocks as they are now, so that a changed clock or a machine that slept is noticed before the
-		// next reading.
+		// The offset is computed from both clocks now, so that a changed clock or a suspended machine is noticed
+		// before the next reading.
 		isSure: () => judgeClockOffset(offsetMs()) !== "problem",
 		offsetMs,
 		stop: loop.stop,

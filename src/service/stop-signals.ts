@@ -1,7 +1,6 @@
 // Handles the signals that ask the process to stop. SIGTERM lets it drain first. SIGINT comes from a
-// terminal, where no load balancer has to notice. A second SIGINT means that a person insists and ends the
-// process at once; callbacks in flight are then sent again after the next start. Nothing that was
-// acknowledged is ever lost.
+// terminal, where no load balancer has to notice the stop. A second SIGINT ends the process at once.
+// Callbacks in flight are then sent again after the next start. Nothing that was acknowledged is ever lost.
 
 import { SECOND_MS } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
@@ -9,16 +8,16 @@ import { realClock } from "../outside/clock.ts";
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Time within which a repeated signal counts as a copy. If a whole process group is signalled, as terminals
- * and service managers do, npm forwards its own copy. It arrives within milliseconds, on a busy machine
- * within a few hundred, while a person needs longer.
+ * Time within which a repeated signal counts as a copy of the first. If a terminal or a service manager
+ * signals a whole process group, npm forwards its own copy of the signal. The copy arrives within
+ * milliseconds, or a few hundred on a busy machine, while a person needs longer to press the keys again.
  */
 export const COPY_WINDOW_MS = SECOND_MS;
 
 /**
  * Resolves when the process is asked to stop. `onAsked` is called at once, even while the service is still
- * starting. Signals are handled until the process has ended, because a late copy must not kill a process that
- * is ending well.
+ * starting. The handlers stay until the process has ended, because a late copy of the signal must not kill a
+ * process that is already stopping.
  */
 export function listenForStop(onAsked: (signal: StopSignal) => void): Promise<StopSignal> {
 	return new Promise((resolve) => {

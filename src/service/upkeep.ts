@@ -27,7 +27,10 @@ export interface PresenceDeps extends ChoreDeps {
 	readMailFailure: () => MailFailure | null;
 }
 
-/** Reports to other processes that this one runs, and its state. When it stops, it removes its row. */
+/**
+ * Stores regularly that this process runs, and its state, so that other processes can see it. When the
+ * process stops, its row is removed.
+ */
 export function tellPresence(deps: PresenceDeps): Upkeep {
 	const { store, clock, log, identity, startedAtMs } = deps;
 	const loop = startLoop({
@@ -55,8 +58,8 @@ export function tellPresence(deps: PresenceDeps): Upkeep {
 			try {
 				await removeProcess(store.db, identity.instance);
 			} catch {
-				// The database cannot be reached either. The age of the row shows that the process is gone, and the row is
-				// removed after an hour.
+				// The row could not be removed, because the database is unreachable. The age of the row shows that
+				// the process is gone, and the row is removed after an hour.
 			}
 		},
 	};
@@ -86,20 +89,23 @@ export function watchFigures({
 }
 
 export interface SchemaWatch extends Upkeep {
-	/** Reason why this program cannot continue, or null. */
+	/** Reason why this program can no longer work with the schema, or null. */
 	readonly problem: SchemaTooNewError | null;
-	/** Resolves when the process must stop. Otherwise it never resolves. */
+	/** Resolves when the process must stop because of the schema. It never resolves if that does not happen. */
 	readonly outdated: Promise<SchemaTooNewError>;
 }
 
-/** Interval of the check, which reads a few rows of a small table. */
+/** Time between two checks of the schema version. A check reads a few rows of a small table. */
 const SCHEMA_CHECK_MS = 10 * SECOND_MS;
-/** Time for which the process is unready before it stops. Load balancers check every few seconds. */
+/**
+ * Time for which the process is unready before it stops. Load balancers check every few seconds and need this
+ * time to notice.
+ */
 const UNREADY_MS = 3 * SECOND_MS;
 
 /**
- * Watches the schema. If a newer program has changed it so that this one cannot continue, this process first becomes
- * unready, so that a load balancer sends it no more requests, and then stops.
+ * Watches the schema version. If a newer program has changed the schema so that this one cannot continue, the
+ * process first becomes unready, so that load balancers send it no more requests, and then stops.
  */
 export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 	const outdated = Promise.withResolvers<SchemaTooNewError>();
@@ -113,7 +119,7 @@ export function watchSchema({ store, clock, log }: ChoreDeps): SchemaWatch {
 			if (problem === null) checkSchema(await readSchema(store.db));
 		},
 		onFailure(error) {
-			// Other parts report a database that does not answer.
+			// A database that does not answer is reported by other parts of the service.
 			if (!(error instanceof SchemaTooNewError)) return;
 			problem = error;
 			log.error({ reason: error.message }, "a newer Ringback has changed the database; this one stops");

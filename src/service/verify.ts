@@ -1,6 +1,6 @@
-// `ringback verify` checks a backup, a SQLite file or the live database: its pages, its schema, the ledger, and
-// whether the sealing key opens the secrets. A backup is unpacked beside itself, because only that shows whether its
-// database can be read.
+// Implements `ringback verify`, which checks a backup, a SQLite file or the live database: its pages, its
+// schema, the ledger, and whether the sealing key opens the secrets. A backup is unpacked into its own
+// folder, because only unpacking shows whether its database can be read.
 
 import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
@@ -26,14 +26,14 @@ export interface CheckedDatabase {
 	schema: PresentSchema;
 	/** Reason why this program cannot work with the schema, or null. */
 	schemaProblem: string | null;
-	/** Null if this program cannot read the schema. */
+	/** Result of the ledger's check, or null if this program cannot read the schema. */
 	ledger: LedgerReport | null;
 	secrets: SecretCheck;
 }
 
 export interface SecretCheck {
 	total: number;
-	/** Number of secrets that the key does not open, or null without a key. */
+	/** Number of secrets that the key cannot open, or null if there is no key. */
 	unopened: number | null;
 }
 
@@ -51,7 +51,7 @@ export interface VerifyRequest {
 	tell: Tell;
 }
 
-/** Checks the database in the settings while services use it. */
+/** Checks the database in the settings. Services may use it at the same time. */
 export async function verifyLive(config: Config, tell: Tell): Promise<CheckedDatabase> {
 	const { store, sealingKey, close } = await openWorkplace(config, { schema: "inspect" });
 	try {
@@ -91,7 +91,9 @@ function judgeKey({ key }: Manifest, passphrase: string | null, opened: Uint8Arr
 	return opened === null ? "another passphrase" : "opened";
 }
 
-/** A file with the structure of a complete backup. Only unpacking shows whether it is undamaged. */
+/**
+ * A file with the structure of a complete backup. Whether it is undamaged is only known after unpacking it.
+ */
 export interface BackupFile extends BackupContents {
 	path: string;
 }
@@ -122,7 +124,7 @@ function describeDamage(path: string): string {
 	return `${path} is damaged or was cut: it is not as it was written. Copy it again, or take another backup.`;
 }
 
-/** A new file, and its owner. */
+/** A new file and the account that owns it. */
 export interface Draft {
 	path: string;
 	owner: Owner | null;
@@ -136,7 +138,7 @@ export async function unpack(backup: BackupFile, to: Draft, tell: Tell): Promise
 	if (!isWhole) throw new BackupError(describeDamage(backup.path));
 }
 
-/** Checks a SQLite file that nobody uses. */
+/** Checks a SQLite file that no process uses. */
 export async function checkSqliteFile(
 	path: string,
 	key: Uint8Array | null,
@@ -144,7 +146,7 @@ export async function checkSqliteFile(
 ): Promise<CheckedDatabase> {
 	tell("checking the database's pages");
 	const damage = findDamage(path);
-	// Reading damaged pages would give meaningless results.
+	// A damaged file is not read further, because the results would be meaningless.
 	if (damage.length > 0) {
 		const schema = { version: 0, oldestProgram: 0, firstName: null };
 		const secrets = { total: 0, unopened: null };

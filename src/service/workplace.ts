@@ -1,5 +1,6 @@
-// The resources that use cases, commands and pages share: the database, the sealing key, the HTTPS transport,
-// mail. A command opens them and closes them again; the service opens them and listens.
+// The resources that use cases, commands and pages share: the database, the sealing key, the HTTPS transport
+// and mail. A command opens them, does its work and closes them. The service opens them and listens for
+// requests.
 
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
@@ -38,12 +39,13 @@ export interface Workplace {
 	accessLog: Log;
 	droppedLogLines(): number;
 	/**
-	 * Returns the disk space of the database file, or null on PostgreSQL, whose disk is not visible from here.
+	 * Returns the space of the disk that holds the SQLite file. Returns null on PostgreSQL, because the
+	 * server's disk is not visible from this process.
 	 */
 	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
-	/** Queue of mails. They are stored first and sent in the background. */
+	/** Queue of outgoing mails. A mail is stored first and sent in the background. */
 	mails: MailDispatcher;
 	/** Base URL of all links, including those in mails. */
 	publicUrl: string;
@@ -54,29 +56,31 @@ export interface Workplace {
 	close(): Promise<void>;
 }
 
-/** A setting that turns out to be wrong only when the database is open. */
+/** A wrong setting that is found only when the database is open. */
 export class StartError extends Error {}
 
 export interface OpenOptions {
-	/** Clock of the machine. Only tests replace it, the database's time and the log. */
+	/** Clock of the machine. Only tests replace it, and likewise `readTime` and the log. */
 	clock?: Clock;
 	readTime?: () => Promise<number>;
 	log?: Log;
 	/**
-	 * What to do with the schema; the default is RINGBACK_MIGRATE. "inspect" changes nothing, neither the
-	 * schema nor a missing key file.
+	 * Treatment of an old schema. The default is RINGBACK_MIGRATE. "inspect" changes nothing, so it neither
+	 * migrates the schema nor creates a missing key file.
 	 */
 	schema?: "migrate" | "inspect";
-	/** Is called with the progress of a migration. By default it is logged. */
+	/** Called with the progress of a migration. By default the progress is logged. */
 	tellMigration?: (progress: string) => void;
 }
 
-/** Identity of the process. The machine is not part of the log lines, because log collectors know it. */
+/**
+ * Identity of the process. Log lines do not contain the name of the machine, because log collectors add it.
+ */
 export interface ProcessName extends LogIdentity {
 	host: string;
 }
 
-/** Size of the random instance name. Eight hex digits are enough to keep processes apart. */
+/** Number of random bytes in an instance id. Eight hex digits are enough to keep processes apart. */
 const INSTANCE_BYTES = 4;
 
 /** The parts that exist before the service's address is known. */
@@ -87,7 +91,7 @@ export async function openWorkplace(config: Config, options: OpenOptions = {}): 
 	return addMail(parts, publicUrlAt(config, config.port));
 }
 
-/** Adds the parts that need to know the address of links. */
+/** Adds the parts that need the base URL of links. */
 export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 	const { mailer: smtp } = parts;
 	const mailer =
@@ -110,8 +114,8 @@ export function addMail(parts: OpenedParts, publicUrl: string): Workplace {
 }
 
 /**
- * Opens store, clock, keys, transport and network. `role` is also the name that the database server shows for
- * this client.
+ * Opens store, clock, keys, transport and network. `role` is also the client name that the database server
+ * shows for this process.
  */
 export async function openParts(
 	config: Config,
@@ -130,7 +134,7 @@ export async function openParts(
 	const schema = options.schema ?? (config.migrate === "auto" ? "migrate" : "check");
 	if (schema !== "migrate") refuseMissingFile(config.database);
 	const store = openStore(config.database, { clock: machineClock, log, name: `ringback-${role}` });
-	/** Opened resources, closed in reverse order. */
+	/** Opened resources, which are closed in reverse order. */
 	const opened = new AsyncDisposableStack();
 	opened.defer(() => store.close());
 	try {
@@ -141,11 +145,11 @@ export async function openParts(
 		opened.defer(() => clock.stop());
 		const tell = options.tellMigration ?? ((progress) => log.info({ progress }, "migrating the database"));
 		const migration = await prepareSchema(store, schema, clock.nowMs(), { tell });
-		// With another schema version the tables cannot be read.
+		// With another schema version the tables cannot be read by this program.
 		const isReadable = schema !== "inspect" || migration.version === MIGRATIONS.length;
 		const sealed = isReadable ? await newestSecret(store.db) : undefined;
-		// A new key is never created if secrets were sealed with another one, because it would only hide that the
-		// key is missing.
+		// A new key is created only if the database has no sealed secrets. Otherwise a new key would hide that
+		// the right one is missing.
 		const sealingKey = findSealingKey(config, log, schema !== "inspect" && sealed === undefined);
 		checkSealingKey(sealingKey, sealed);
 		if (schema !== "inspect") await keepBrand(store, config.brand, log);
@@ -194,7 +198,10 @@ function openLog(config: Config, { log }: OpenOptions, { instance, role, version
 		: { log, access: log, droppedLines: () => 0 };
 }
 
-/** Refuses a missing file if nothing may be changed, because SQLite would create an empty one. */
+/**
+ * Throws if the SQLite file is missing. It is used if nothing may be changed, because SQLite would create an
+ * empty file.
+ */
 function refuseMissingFile(database: DatabaseSetting): void {
 	if (database.kind !== "sqlite" || database.path === ":memory:" || existsSync(database.path)) return;
 	throw new StartError(
@@ -202,13 +209,19 @@ function refuseMissingFile(database: DatabaseSetting): void {
 	);
 }
 
-/** Must run before anything is created or read. Otherwise that would happen in the wrong database. */
+/**
+ * Throws if DATABASE_URL and RINGBACK_DATABASE_DIRECT_URL lead to different databases. It must run before
+ * anything is created or read, which could otherwise happen in the wrong database.
+ */
 async function refuseDifferentEnds(database: DatabaseSetting, { db }: Store): Promise<void> {
 	const difference = database.kind === "sqlite" ? null : await findDifferentEnds(database, db);
 	if (difference !== null) throw new StartError(difference);
 }
 
-/** Stores the brand. The setting wins, and a warning says if receivers know another one. */
+/**
+ * Stores the brand. The setting takes precedence over the stored brand. A warning is logged if shops already
+ * use another brand.
+ */
 async function keepBrand(store: Store, brand: string | null, log: Log): Promise<void> {
 	const known = brand === null ? null : await keepGivenBrand(store, brand);
 	if (known !== null) log.warn({ brand, known }, sayOtherBrand(known));
@@ -218,7 +231,7 @@ const POOLER_REFUSED =
 	"DATABASE_URL leads to a connection pooler such as PgBouncer, which does not take our settings for a session. " +
 	"Set RINGBACK_DATABASE_DIRECT_URL to the PostgreSQL server itself, and leave DATABASE_URL as it is.";
 
-/** Imports the mail library on demand, because it takes 10 MB that other installations do not need. */
+/** Imports the mail library only if it is needed, because it takes 10 MB of memory. */
 async function openMailer(smtpUrl: string, mailFrom: string): Promise<SmtpMailer> {
 	const { createSmtpMailer } = await import("../outside/mailer.ts");
 	return createSmtpMailer(smtpUrl, mailFrom);
@@ -229,7 +242,8 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 	if (database.kind !== "sqlite") throw new StartError("RINGBACK_SECRET_KEY is required with PostgreSQL.");
 	const path = `${database.path}.key`;
 	try {
-		// If no key may be created, a placeholder is returned. checkSealingKey then reports that it does not fit.
+		// If no key may be created, a placeholder key is returned. checkSealingKey then reports that it does not
+		// fit.
 		if (!mayMake) return readKeyFile(path) ?? new Uint8Array(SEALING_KEY_BYTES);
 		const { key, isNew } = readOrMakeKeyFile(path);
 		if (isNew)
@@ -240,7 +254,9 @@ function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: bool
 	}
 }
 
-/** Refuses to start with the wrong key, because nothing could be signed or verified. */
+/**
+ * Throws if the key does not open the stored secrets. With a wrong key, nothing could be signed or verified.
+ */
 function checkSealingKey(key: Uint8Array, sealed: SigningSecret | undefined): void {
 	if (sealed === undefined || openSecret(key, sealed.receiver_id, sealed.sealed) !== null) return;
 	throw new StartError(

@@ -1,5 +1,6 @@
-// The checks of an installation. Each entry of the list finds one kind of problem, and has the sentences that describe it.
-// The log, `ringback doctor`, /health, the pages for staff and the metrics all show what this list finds.
+// The checks of an installation. Each entry of the list finds one kind of problem and contains the sentences
+// that describe it. The log, `ringback doctor`, /health, the pages for staff and the metrics all show the
+// problems that this list finds.
 
 import { CHORES, type ChoreName, type ChoreRecord, isLate, lateSinceMs } from "../domain/chore.ts";
 import {
@@ -26,17 +27,24 @@ import type { SystemReading } from "../store/queries/system.ts";
 export interface WatchedState extends SystemReading {
 	nowMs: number;
 	/**
-	 * Time at which it is judged which processes are silent. It is the present, except during an outage of the database
-	 * and for a minute after it, because no process can report meanwhile.
+	 * Time that is used to judge which processes are silent. It is the current time, except during an outage of
+	 * the database and for a minute after it. No process can report during an outage, and all of them would
+	 * seem silent.
 	 */
 	processesAtMs: number;
 	settings: WarningSettings;
 	/** Host under which people open the service, if it is known. */
 	host: string | undefined;
 	sightings: readonly Sighting[];
-	/** How far this machine's clock is ahead of the database server's. Null if there is only one clock. */
+	/**
+	 * Milliseconds by which this machine's clock is ahead of the database server's clock. Null if there is only
+	 * one clock.
+	 */
 	clockOffsetMs: number | null;
-	/** The disk of the SQLite file. Null if the database is on a server, or the disk cannot be read. */
+	/**
+	 * Space of the disk that holds the SQLite file. Null if the database is on a server, or the disk cannot be
+	 * read.
+	 */
 	disk: DiskSpace | null;
 }
 
@@ -45,8 +53,8 @@ export interface Check {
 	/** Name of the check's line in `ringback doctor`. Several checks may share one line. */
 	area: string;
 	/**
-	 * Set if the problem can disappear by itself within moments, for example while a process starts. It is logged when two
-	 * runs in a row have found it.
+	 * True if the problem can disappear by itself within moments, for example while a process starts. Such a
+	 * problem is logged only if two runs in a row have found it.
 	 */
 	mendsItself?: true;
 	find(state: WatchedState): Found;
@@ -55,13 +63,16 @@ export interface Check {
 type Sentence = Omit<Warning, "kind">;
 type Found = Sentence | readonly Sentence[] | null;
 
-/** The same limits as in the alert rules (ops/prometheus/ringback.rules.yml). */
+/**
+ * Time after which due work counts as overdue. The alert rules use the same limit
+ * (ops/prometheus/ringback.rules.yml).
+ */
 const OVERDUE_MS = 5 * MINUTE_MS;
 const LEAST_FREE_SHARE = 0.1;
-/** Backups are made every night, and two in a row may fail. */
+/** Age at which the last backup counts as old. Backups are made every night, and two in a row may fail. */
 const BACKUP_OLD_MS = 3 * DAY_MS;
 
-/** The checks, in the order in which staff read them. */
+/** All checks, in the order in which staff see their warnings. */
 export const CHECKS: readonly Check[] = [
 	{ kind: "delivery_paused", area: "delivery", find: findPause },
 	{ kind: "clock_off", area: "clock", find: findClock },
@@ -91,7 +102,7 @@ export const CHECKS: readonly Check[] = [
 	{
 		kind: "no_public_url",
 		area: "public-url",
-		// No public address is needed by a person who tries the service on their own machine.
+		// A person who tries the service on their own machine needs no public address.
 		find: ({ settings, host }) =>
 			settings.publicUrl === null && (host === undefined || !isLoopbackHost(host))
 				? {
@@ -117,12 +128,15 @@ export function findWarnings(state: WatchedState): Warning[] {
 	return CHECKS.flatMap(({ kind, find }) => [find(state) ?? []].flat().map((found) => ({ kind, ...found })));
 }
 
-/** Returns whether a warning is logged as soon as it is found, because the problem does not disappear by itself. */
+/**
+ * Returns true for problems that do not disappear by themselves. Their warnings are logged as soon as they
+ * are found.
+ */
 export function isLasting({ kind }: Warning): boolean {
 	return CHECKS.some((check) => check.kind === kind && check.mendsItself !== true);
 }
 
-/** Reminds staff that callbacks are held on purpose. */
+/** Warns while callbacks are held on purpose, so that staff do not forget it. */
 function findPause({ pause }: WatchedState): Found {
 	if (pause === null) return null;
 	const waiting = pause.waiting === 1 ? "1 waits" : `${pause.waiting} wait`;
@@ -152,7 +166,7 @@ function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
 	};
 }
 
-/** Chores that are not done, and so not late, if there is no mail server. */
+/** Chores that do not run without a mail server. They are not reported as late then. */
 const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails"];
 
 export function findLateChores({ chores, settings, nowMs }: WatchedState): readonly ChoreRecord[] {
@@ -161,7 +175,10 @@ export function findLateChores({ chores, settings, nowMs }: WatchedState): reado
 	);
 }
 
-/** If no worker runs, only failing chores are reported here, because the missing worker is a warning of its own. */
+/**
+ * Finds late and failing chores. If no worker runs, only failing chores are reported, because the missing
+ * worker has a warning of its own.
+ */
 function findChores(state: WatchedState): Found {
 	const hasWorker = alive(state).some(({ role }) => role !== "web");
 	return findLateChores(state)
@@ -212,7 +229,10 @@ function findSilent(state: WatchedState): Found {
 	});
 }
 
-/** Nobody knows which requests reached their shops, so the sentence only gives their maximum number. */
+/**
+ * Returns a sentence about callbacks that were in flight when their process ended. Nobody knows which of them
+ * reached their shops, so the sentence gives their maximum number.
+ */
 function sayInFlight({ most_in_flight: mostInFlight }: ProcessEngine, isDelivering: boolean): string {
 	const again = `sends the callbacks again that were in flight (at most ${mostInFlight}), so shops may get an event twice.`;
 	return isDelivering
@@ -229,7 +249,7 @@ function findVersions(state: WatchedState): Found {
 	};
 }
 
-/** Two processes that share the file are normal for a moment during a restart. */
+/** Finds several processes that use one SQLite file. That is normal for a moment during a restart. */
 function findSharedFile(state: WatchedState): Found {
 	const running = alive(state);
 	if (!state.settings.isOnFile || running.length < 2) return null;
@@ -303,7 +323,7 @@ function findProxies({ sightings }: WatchedState): Found {
 		}));
 }
 
-/** Finds plain HTTP in PUBLIC_URL itself, and in requests. */
+/** Finds plain HTTP in PUBLIC_URL and in requests of staff. */
 function findPlainHttp({ settings: { publicUrl }, sightings }: WatchedState): Found {
 	const configured = publicUrl === null ? null : new URL(publicUrl);
 	const isPlain = configured !== null && configured.protocol !== "https:" && isPublicHost(configured.host);

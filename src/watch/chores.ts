@@ -1,6 +1,7 @@
-// Periodic work: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail and retention.
-// Each chore runs independently, and writes its result into its row of the table `chores`, so that every process knows it. A
-// failed chore is logged and tried again. No chore runs while the clock is not sure of the time.
+// Periodic work: the approval window, expiry of parked conversions, jobs of many lines, early notices, mail
+// and retention. Each chore runs independently and writes its result into its row of the table `chores`,
+// where every process can read it. A failed chore is logged and tried again. No chore runs while the clock is
+// uncertain.
 
 import { publishLastingTrouble } from "../callbacks/failure-notices.ts";
 import type { ConversionsDeps } from "../conversions/deps.ts";
@@ -40,25 +41,27 @@ export interface ChoresDeps extends ChoreDeps, ConversionsDeps, TellDeps {
 }
 
 export interface Chores {
-	/** Mails notices now, if their time has come. It is called after a notice was written. */
+	/** Sends notices by mail now, if they are due. It is called after a notice was stored. */
 	mailNow(): void;
 	stop(): Promise<void>;
 }
 
-/** How often a chore checks whether it may run again, while the clock is not sure of the time. */
+/**
+ * Time between two checks of whether an uncertain clock has become reliable, so that a chore may run again.
+ */
 const SURE_LOOK_MS = 5 * SECOND_MS;
 /**
  * Minimum time between two stored successes of a chore. It is well below two minutes, the shortest time after
  * which a chore counts as late.
  */
 const SAVED_EVERY_MS = 20 * SECOND_MS;
-/** Maximum length of a stored error. It is one line on a page. */
+/** Maximum length of a stored error, so that it fits on one line of a page. */
 const MAX_ERROR_LENGTH = 200;
 
 /** Starts the chores of a process that delivers callbacks. */
 export function startChores(deps: ChoresDeps): Chores {
 	const { store, clock, mails } = deps;
-	// While callbacks are held, no shop can answer. Notices about failures therefore wait, too.
+	// While callbacks are held, no shop can answer, so notices about failures must wait, too.
 	const unlessHeld =
 		(work: Work): Work =>
 		async (isStopping) =>
@@ -105,12 +108,18 @@ async function removeOld(deps: ChoresDeps, isStopping: () => boolean): Promise<v
 	await giveBackSpace(store, clock, isStopping);
 }
 
-/** Starts the chore for jobs of many lines. It runs in every process, so that any of them continues what another left behind. */
+/**
+ * Starts the chore for jobs of many lines. It runs in every process, so that any of them can continue a job
+ * whose process ended.
+ */
 export function startJobChore(deps: JobWorkDeps & ChoreDeps): Loop {
 	return startChore(deps, "jobs", (isStopping) => workOffJobs(deps, isStopping));
 }
 
-/** Starts the chore that mails changes. It runs in every process with a mail server. Without one, changes wait in the database. */
+/**
+ * Starts the chore that sends mails about changes. It runs in every process with a mail server. Without a
+ * mail server, changes wait in the database.
+ */
 export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 	return deps.mails.isOn
 		? startChore(deps, "change_mails", (isStopping) => tellChanges(deps, isStopping))
@@ -124,7 +133,7 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();
 
-	/** Writes down how the chore went. A failure of this write is logged and does not stop the chore. */
+	/** Stores the result of a run. If this fails, the failure is logged and the chore continues. */
 	function save(step: ChoreStep): void {
 		const nowMs = clock.nowMs();
 		savedAtMs = nowMs;
@@ -136,14 +145,15 @@ export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, wo
 			});
 	}
 
-	/** Writes less often than the chore runs, because a success is no news. */
+	/** Stores a result only every 20 seconds, because a repeated success says nothing new. */
 	function saveNowAndThen(step: ChoreStep): void {
 		if (clock.nowMs() - savedAtMs >= SAVED_EVERY_MS) save(step);
 	}
 
 	async function run(isStopping: () => boolean): Promise<void> {
 		if (!clock.isSure()) return;
-		// Without this, a chore that hangs in its first run would never be late.
+		// The start of the first run is stored. Otherwise a chore that hangs in its first run would never count
+		// as late.
 		if (!hasRun) save("begun");
 		hasRun = true;
 		await work(() => {

@@ -1,4 +1,4 @@
-// Which requests and facts cause a warning, and how long it stays.
+// These tests show which requests and facts cause a warning, and how long the warning stays.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";

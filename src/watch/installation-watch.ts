@@ -1,7 +1,9 @@
-// The installation as this process knows it: what it last read about the other processes, and what requests reveal. The
-// checks run over it every few seconds. A problem is logged when it begins and when it is over.
+// The state of the installation as this process knows it: the facts that it last read about the other
+// processes, and the problems that requests reveal. The checks examine this state every few seconds. A
+// problem is logged when it begins and when it is over.
 //
-// Only requests of staff are examined, because a shop's people may use their own proxy, or send false headers.
+// Only requests of staff are examined, because a shop's users may have a proxy of their own, or send false
+// headers.
 
 import { SILENT_AFTER_MS } from "../domain/process.ts";
 import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
@@ -17,15 +19,15 @@ import { NOTHING_READ, type SystemReading } from "../store/queries/system.ts";
 import { findWarnings, isLasting, type WatchedState } from "./checks.ts";
 
 export interface InstallationWatch {
-	/** Notes how a request of staff arrived. */
+	/** Records how a request of staff reached the service. */
 	note(arrival: Arrival): void;
 	/** Returns the facts as they were last read. */
 	state(): WatchedState;
-	/** Returns the warnings for a page that staff opened with this request. */
+	/** Returns the warnings to show on a page that staff opened with this request. */
 	warningsFor(request: Pick<Arrival, "host">): Warning[];
-	/** Returns the time since which callbacks are held, or null if they are sent. */
+	/** Returns the time at which staff held all callbacks, or null if callbacks are sent. */
 	pausedSinceMs(): number | null;
-	/** Reads the facts again. If that fails, the old ones remain, and the checks notice that they are old. */
+	/** Reads the facts again. If that fails, the old facts remain, and a check warns that they are old. */
 	read(): Promise<void>;
 	/** Reads the facts again, and logs which problems have begun or ended. */
 	look(): Promise<void>;
@@ -42,16 +44,22 @@ export interface InstallationWatchDeps {
 	readDisk: () => Promise<DiskSpace | null>;
 }
 
-/** Time between two runs. A run reads a few rows, and counts the queue while callbacks are held. */
+/**
+ * Time between two runs of the checks. A run reads a few rows. While callbacks are held, it also counts the
+ * queue.
+ */
 export const WATCH_INTERVAL_MS = 15 * SECOND_MS;
-/** Time after which a problem that requests revealed is over, if no further request revealed it. */
+/** Time after which a problem that a request revealed counts as over, if no further request reveals it. */
 const FORGOTTEN_AFTER_MS = HOUR_MS;
-/** Maximum number of remembered problems. A service has only a few names and proxies. Beyond it the oldest is dropped. */
+/**
+ * Maximum number of remembered problems. When there are more, the oldest is dropped. An honest installation
+ * has only a few host names and proxies.
+ */
 const MAX_REMEMBERED = 16;
 
 export function createInstallationWatch(deps: InstallationWatchDeps): InstallationWatch {
 	const { clock, log, settings, clockOffsetMs } = deps;
-	/** Problems in the order in which they were last seen. */
+	/** Problems that requests revealed, in the order in which they were last seen. */
 	const remembered = new Map<string, { sighting: Sighting; seenAtMs: number }>();
 	let reading: SystemReading & { disk: DiskSpace | null } = { ...NOTHING_READ, disk: null };
 	const processesAt = createProcessesTime();
@@ -99,7 +107,7 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 		},
 		state,
 		warningsFor: ({ host }) =>
-			// Every page already shows a banner about private ranges.
+			// The warning about private ranges is left out, because a banner on every page already shows it.
 			findWarnings({ ...state(), host }).filter(({ kind }) => kind !== "private_ranges"),
 		pausedSinceMs: () => reading.pause?.sinceMs ?? null,
 		read,
@@ -111,8 +119,9 @@ export function createInstallationWatch(deps: InstallationWatchDeps): Installati
 }
 
 /**
- * Finds the time at which it can be judged which processes are silent: the last reading of a database that has been
- * reachable for long enough for every process to report. Otherwise all processes would seem silent after an outage.
+ * Creates a function that returns the time for judging which processes are silent. This is the time of the
+ * last reading, made while the database had been reachable for long enough for every process to report.
+ * Without this rule, all processes would seem silent after an outage.
  */
 function createProcessesTime() {
 	let ms: number | null = null;
@@ -122,7 +131,7 @@ function createProcessesTime() {
 			return ms;
 		},
 		noteSuccess(nowMs: number): void {
-			// Before the first reading nothing is known about an outage.
+			// Before the first reading, no outage of the database is known.
 			reachableSinceMs ??= ms === null ? nowMs - SILENT_AFTER_MS : nowMs;
 			if (nowMs - reachableSinceMs >= SILENT_AFTER_MS) ms = nowMs;
 		},
@@ -132,12 +141,13 @@ function createProcessesTime() {
 	};
 }
 
-/** Returns a function that logs each warning once when it begins, and once when it is over. */
+/** Returns a function that logs each warning when it begins and again when it is over. */
 function createWarningLog(log: Log): (warnings: readonly Warning[]) => void {
 	const logged = new Map<string, Warning>();
 	let foundBefore: ReadonlySet<string> = new Set();
 	return (warnings) => {
-		// Only one of several hosts or proxies is logged, so that made-up ones cannot fill the log.
+		// If several hosts or proxies cause the same warning, only one is logged. Otherwise invented host names
+		// could fill the log.
 		const found = new Map(warnings.map((warning) => [`${warning.kind} ${warning.about ?? ""}`, warning]));
 		for (const [key, warning] of found) {
 			const { kind, about, title, text } = warning;

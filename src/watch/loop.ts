@@ -1,10 +1,10 @@
-// Repeats background work at an interval: never twice at once, sooner if somebody asks for it.
+// Repeats background work at an interval. Runs never overlap, and a caller can ask for an earlier run.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import type { Clock } from "../ports.ts";
 
 export interface Loop {
-	/** Starts a run now, or right after the run in progress. */
+	/** Starts a run now. If a run is in progress, another one starts right after it. */
 	runSoon(): void;
 	/** Prevents further runs. Resolves when the run in progress has ended. */
 	stop(): Promise<void>;
@@ -14,12 +14,12 @@ export interface LoopOptions {
 	clock: Pick<Clock, "after">;
 	/** Time from the end of one run to the start of the next. */
 	everyMs: number | (() => number);
-	/** Time from the end of a failed run to the start of the next; the same as `everyMs` by default. */
+	/** Time from the end of a failed run to the start of the next. The default is `everyMs`. */
 	againAfterMs?: number;
-	/** Time before the first run; none by default. */
+	/** Time before the first run; 0 by default. */
 	firstAfterMs?: number;
 	run(isStopping: () => boolean): Promise<unknown>;
-	/** Handles the error of a run. The next run follows all the same. */
+	/** Handles the error of a run. The next run follows as usual. */
 	onFailure(error: unknown): void;
 }
 

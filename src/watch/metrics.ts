@@ -1,5 +1,5 @@
-// Metrics for Prometheus. All values are already in memory, so reading them costs the database nothing, however long the queue
-// is. The tables in docs/operations/watching.md list every series.
+// Metrics for Prometheus. All values are already in memory, so a scrape makes no query, however long the
+// queue is. The tables in docs/operations/watching.md list every series.
 
 import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import type { EngineCounters } from "../callbacks/counters.ts";
@@ -12,22 +12,31 @@ import type { InboundKind } from "../store/tables/inbound.ts";
 import { CHECKS, findLateChores, findWarnings, type WatchedState } from "./checks.ts";
 
 export interface Metrics {
-	/** Counts a call. `outcome` is an outcome word or a fault code. Both are closed sets, so that there are few series. */
+	/**
+	 * Counts a call. `outcome` is an outcome word or a fault code. Both come from fixed lists, so the number of
+	 * series stays small.
+	 */
 	countInbound(kind: InboundKind, outcome: string): void;
 	countRequest(request: AnsweredRequest): void;
-	/** Adds the series about the service. It is called once, when the service runs. */
+	/** Adds the series about the service. It is called once, when the service has started. */
 	describe(service: WatchedService): void;
 	answer(): Promise<Response>;
 }
 
 export interface WatchedService {
 	clock: Pick<Clock, "nowMs">;
-	/** `instance` is a random id that is generated when the process starts. Every log line contains it. */
+	/**
+	 * Identity of the process. `instance` is a random id that is generated when the process starts, and every
+	 * log line contains it.
+	 */
 	identity: { instance: string; role: string; version: string; schemaVersion: number };
 	connections: () => Connections;
-	/** Null in a process that has no callback engine. */
+	/** Returns the counters of the callback engine. Null in a process that has no engine. */
 	engineCounters: (() => EngineCounters) | null;
-	/** Returns the figures of the whole installation, or null before they were first read. Null in a process of role web. */
+	/**
+	 * Returns the figures of the whole installation, or null if they have not been read yet. The function
+	 * itself is null in a process with the role web.
+	 */
 	figures: (() => InstallationFigures | null) | null;
 	state: () => WatchedState;
 	/** Returns whether the process was ready when it last checked. */
@@ -37,16 +46,19 @@ export interface WatchedService {
 }
 
 export interface InstallationFigures extends Figures {
-	/** The disk of the SQLite file. Null if the database is on a server. */
+	/** Space of the disk that holds the SQLite file. Null if the database is on a server. */
 	disk: DiskSpace | null;
 }
 
-/** Buckets in seconds. */
+/** Upper bounds of the histogram buckets, in seconds. */
 const HEAD_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Methods that are counted by name. All others count as "other", because a caller may send any word. */
+/**
+ * HTTP methods that are counted by name. All others count as "other", because a caller may send any word as
+ * the method.
+ */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** `runtimeMetrics` are those that the runtime offers about this process. */
+/** Creates the metrics of a process. `runtimeMetrics` are metrics that Node provides about itself. */
 export function createMetrics(runtimeMetrics: readonly Metric[]): Metrics {
 	const registry = new Registry();
 	for (const metric of runtimeMetrics) registry.registerMetric(metric);
@@ -94,11 +106,14 @@ export function createMetrics(runtimeMetrics: readonly Metric[]): Metrics {
 	};
 }
 
-/** A series without a value (null or undefined) is left out. */
+/** Value of a series. A series whose value is null or undefined is left out. */
 type Value = number | null | undefined;
 type Labelled = Iterable<readonly [label: string, value: Value]>;
 
-/** Adds series whose values are read for each request. `gauges` and `counters` have one series for each value of a label. */
+/**
+ * Functions that add series. Their values are read at each scrape. `gauges` and `counters` add one series for
+ * each value of a label.
+ */
 interface Series {
 	gauge(name: string, help: string, read: () => Value): void;
 	gauges(name: string, help: string, label: string, read: () => Labelled): void;
@@ -185,7 +200,10 @@ function describeEngine(
 	);
 }
 
-/** Adds the figures of the whole installation. Every process that delivers reports the same ones, a little earlier or later. */
+/**
+ * Adds the figures of the whole installation. All processes that deliver callbacks report the same figures,
+ * read at slightly different times.
+ */
 function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigures | null): void {
 	gauge(
 		"ringback_figures_timestamp_seconds",
@@ -205,7 +223,8 @@ function describeFigures({ gauge, gauges }: Series, read: () => InstallationFigu
 			return figures && figures.failing.shops.length + figures.failing.more;
 		},
 	);
-	// The label is the public id. A name may change, and does not belong on a dashboard.
+	// The series are labelled with the public id, because a shop's name may change and does not belong on a
+	// dashboard.
 	const shops = () => read()?.failing.shops ?? [];
 	gauges(
 		"ringback_failing_programme_undelivered",
@@ -286,7 +305,7 @@ function describeProcess(
 		"Version of the database's schema when this process started",
 		() => schemaVersion,
 	);
-	// SQLite has a single connection.
+	// SQLite uses a single connection, so there is no pool to report.
 	gauges(
 		"ringback_database_connections",
 		"Connections to the database that this process has, by state: in_use or idle",

@@ -1,5 +1,5 @@
-// Whether the database can be used, for `/readyz`, `/health` and the metric `ringback_ready`. A database that answers
-// but refuses writes, such as a standby, cannot be used.
+// Checks whether the database can be used, for `/readyz`, `/health` and the metric `ringback_ready`. A
+// database that answers but refuses writes, such as a standby, cannot be used.
 //
 //   usable ─▶ a check fails ─▶ unusable ─▶ a check succeeds ─▶ recovering ─▶ no check fails for two seconds ─▶ usable
 //                                 ▲                                │
@@ -10,18 +10,21 @@ import type { Clock, Log } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import { isReadOnly } from "../store/unavailable.ts";
 
-/** State of the database, as the operator reads it in `/health`. */
+/** State of the database, as `/health` shows it to the operator. */
 export type DatabaseState =
 	| "answers"
 	| "does not answer"
 	| "is read-only"
-	/** It answers again, but not for long enough to be trusted. */
+	/** The database answers again, but not for long enough to be trusted. */
 	| "answers again";
 
 export interface Readiness {
-	/** Asks the database. Concurrent callers share one query. */
+	/** Checks the database with a query. Concurrent callers share one query. */
 	check(): Promise<DatabaseState>;
-	/** Returns a result that is at most a second old, so that strangers who ask very often cost one query a second. */
+	/**
+	 * Returns a result that is at most a second old. However often strangers ask, they cause one query a
+	 * second.
+	 */
 	checkLately(): Promise<DatabaseState>;
 	/** Returns the result of the last check without a query. */
 	last(): DatabaseState;
@@ -35,22 +38,28 @@ export interface ReadinessDeps {
 	log: Log;
 }
 
-/** Time after which the database counts as not ready. Load balancers wait a few seconds. */
+/**
+ * Time within which the database must answer a check. Load balancers wait only a few seconds for the answer.
+ */
 const READY_TIMEOUT_MS = 2 * SECOND_MS;
 /**
- * Time without a failed check after which a database that failed is used again. If the server has too few connections,
- * every second check fails, and load balancers would otherwise switch to and fro.
+ * Time without a failed check after which a database that had failed counts as usable again. If the server
+ * has too few connections, every second check fails. Without this time, load balancers would add and remove
+ * the process again and again.
  */
 export const STEADY_MS = 2 * SECOND_MS;
-/** Time between two checks of the background loop. It is the age of `ringback_ready` if nobody requests `/readyz`. */
+/**
+ * Time between two checks of the background loop, and so the maximum age of `ringback_ready` if nobody
+ * requests `/readyz`.
+ */
 const CHECK_INTERVAL_MS = 5 * SECOND_MS;
 const CHECK_AGAIN_MS = SECOND_MS;
-/** Maximum age of the answer to `/readyz`. */
+/** Maximum age of a result that `/readyz` returns. */
 const MAX_AGE_MS = SECOND_MS;
 
 export function createReadiness({ store, clock, log }: ReadinessDeps): Readiness {
 	let state: DatabaseState = "answers";
-	/** Time of the last failed check, or null if none has failed since the database was last usable. */
+	/** Time of the last failed check, or null if no check has failed since the database was last usable. */
 	let failedAtMs: number | null = null;
 	let checking: Promise<DatabaseState> | null = null;
 	/** Monotonic time at which the last finished check began, or null before the first one. */

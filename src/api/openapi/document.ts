@@ -31,7 +31,8 @@ export function describeApi(instance: Instance): OpenApiDocument {
 		openapi: "3.1.1",
 		info: {
 			title: instance.name ?? "Ringback",
-			// The version of the API, as in its paths. The version of the software changes more often.
+			// This is the version of the API, which its paths contain. The version of the software changes more
+			// often.
 			version: "1",
 			summary: "Conversions of affiliate programmes, and the signed callbacks that announce them to shops",
 			description: explainSigning(instance),
@@ -57,15 +58,19 @@ function namedSchemas(): Record<string, JsonSchema> {
 		LISTENING,
 		SIGNED_EVENT,
 	]);
-	// Added here, because the example has the schema's type and the schema cannot refer to it.
+	// The example is added here, because it has the type of the schema, and the schema definition cannot refer
+	// to it.
 	const conversion = { ...schemas["Conversion"], examples: [exampleConversion("conversion.recorded")] };
 	return { ...schemas, Conversion: conversion };
 }
 
-/** Time after which clients see a new document after an upgrade. */
+/** Time for which clients may cache the document. After an upgrade they see the new one within this time. */
 const CACHE_SECONDS = 300;
 
-/** Returns a function for the current document, which is made again if the network has changed its brand or name. */
+/**
+ * Returns a function that returns the current document. The document is generated again if the brand or the
+ * name of the network has changed.
+ */
 export function createApiDocument({
 	network,
 	publicUrl,
@@ -83,7 +88,7 @@ export function createApiDocument({
 const DOCUMENT_HEADERS = {
 	"content-type": "application/json",
 	"cache-control": `public, max-age=${CACHE_SECONDS}`,
-	// Open to scripts of other sites, because tools that show an API load it from the browser.
+	// Scripts of other sites may read the document, because tools that display an API load it from the browser.
 	"access-control-allow-origin": "*",
 };
 
@@ -91,7 +96,7 @@ const UTF8 = new TextEncoder();
 
 /** Returns a function that answers GET /openapi.json. */
 export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => Response {
-	/** All answers share one copy, so that slow readers take no memory. */
+	/** Encoded documents. All answers share one copy, so that slow readers take no memory of their own. */
 	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
 	return () => {
 		const document = apiDocument();
@@ -102,9 +107,10 @@ export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => 
 }
 
 /**
- * Makes the schemas of answers open for shops. Ours are strict, so that no answer changes unnoticed. A shop that validates
- * answers or generates code from the document must not break when an answer gets another field or word. Requests stay
- * strict, because we accept exactly what the document says.
+ * Makes the schemas of answers accept unknown fields and words. Our own schemas are strict, so that no answer
+ * changes unnoticed. But a shop that validates answers, or generates code from the document, must not break
+ * when an answer gets another field or word. Schemas of requests stay strict, because the service accepts
+ * exactly what the document says.
  */
 function openAnswers(key: string, value: unknown): unknown {
 	return key === "responses" || key === "schemas" ? openAll(value) : value;

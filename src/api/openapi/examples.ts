@@ -1,5 +1,5 @@
-// Explains how requests are signed, and has the example order that all examples use, from its sale to its return. The
-// example requests are signed, so that the author of a client can compare them byte by byte.
+// The explanation of request signing, and the example order that all examples use, from its sale to its
+// return. The example requests are signed, so that the author of a client can compare them byte by byte.
 
 import type { Reason, Status } from "../../domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../domain/event.ts";
@@ -125,11 +125,11 @@ const APPROVAL_DAYS = 30;
 interface ExampleState {
 	status: Status;
 	reason: Reason | null;
-	/** Number of days after the sale. */
+	/** Number of days between the sale and the event. */
 	day: number;
 }
 
-/** Status and reason of the example at each event. */
+/** Status and reason of the example order after each event. */
 export const STATE_BY_EVENT: Readonly<Record<EventName, ExampleState>> = {
 	"conversion.recorded": { status: "RECORDED", reason: null, day: 0 },
 	"conversion.approved": { status: "APPROVED", reason: null, day: APPROVAL_DAYS },

@@ -1,6 +1,6 @@
-// The operations of the API in the OpenAPI document. A list has the properties of each signed call. The properties that
-// all of them share (security, refusals, an example request) are added here. The schemas are those that check requests
-// and give answers their types.
+// The operations of the API in the OpenAPI document. A list describes each signed call. Properties that all
+// calls share (security, refusals, an example request) are added by this file. The schemas are the same that
+// check requests and type answers.
 
 import type * as z from "zod";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
@@ -64,9 +64,9 @@ interface SignedCall extends Pick<Operation, "operationId" | "summary" | "descri
 	parameters?: readonly Parameter[];
 	/** Body of a POST, with the body of the example request. */
 	body?: { schema: z.ZodObject; sample: object };
-	/** Kinds of faults that the call can answer with, in addition to those of every signed call. */
+	/** Kinds of faults that this call can be refused with, in addition to those of every signed call. */
 	faults: readonly Exclude<FaultKind, "inbound log">[];
-	/** Target of the example request; the path by default. */
+	/** Target of the example request. The default is the path of the operation. */
 	sampleTarget?: string;
 }
 
@@ -282,7 +282,7 @@ function signedOperation(instance: Instance, method: HttpMethod, path: string, c
 	};
 }
 
-/** Describes the body as a caller may send it. Fields with a default may be left out. */
+/** Describes the body that a caller may send. Fields with a default may be left out. */
 function requestBody({ schema, sample }: NonNullable<SignedCall["body"]>) {
 	const content = { "application/json": media(jsonSchema(schema, "input"), sample) };
 	return { required: true as const, content };

@@ -21,7 +21,7 @@ export interface Operation {
 	summary: string;
 	description: string;
 	tags: readonly string[];
-	/** Empty if everybody may call the operation. */
+	/** Credentials that the operation requires. The list is empty if everybody may call it. */
 	security: readonly Readonly<Record<string, readonly string[]>>[];
 	parameters?: readonly Parameter[];
 	requestBody?: { required: true; description?: string; content: Readonly<Record<string, MediaType>> };

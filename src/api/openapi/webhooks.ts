@@ -20,7 +20,10 @@ import {
 import { jsonSchema } from "./json-schema.ts";
 import type { ApiResponse, JsonSchema, Operation, Parameter } from "./specification.ts";
 
-/** Path of the Postback URL in the examples. The signature covers the path and query of the saved URL. */
+/**
+ * Path of the Postback URL in the examples. A real signature covers the path and query of the URL that the
+ * shop has saved.
+ */
 const EXAMPLE_PATH = "/postback";
 
 const DESCRIPTIONS: Readonly<Record<EventName, string>> = {
@@ -31,7 +34,10 @@ const DESCRIPTIONS: Readonly<Record<EventName, string>> = {
 	"conversion.reversed": "The shop reported a reversal.",
 };
 
-/** Returns the names of an event's operation. conversion.approved is conversionApproved, "A conversion was approved". */
+/**
+ * Returns the names of an event's operation. For example, the event conversion.approved gives
+ * "conversionApproved" and "A conversion was approved".
+ */
 function namesOf(event: EventName): { operationId: string; schema: string; summary: string } {
 	const [, done = ""] = event.split(".");
 	const name = `onversion${done.charAt(0).toUpperCase()}${done.slice(1)}`;
@@ -58,7 +64,10 @@ const CALLBACK_BODY = z
 	})
 	.meta({ id: "CallbackBody", description: "The 14 fields of every callback." });
 
-/** One schema for each event, because an approval never has a reason and a rejection always has one. */
+/**
+ * The callbacks, with one schema for each event, because an approval never has a reason and a rejection
+ * always has one.
+ */
 const CALLBACKS = EVENT_NAMES.map((event) => {
 	const { schema: id, summary } = namesOf(event);
 	const { status, reason } = STATE_BY_EVENT[event];
@@ -91,7 +100,7 @@ function webhook(instance: Instance, event: EventName, schema: JsonSchema): Oper
 		summary,
 		description: `${DESCRIPTIONS[event]} Sent once per conversion to the programme's Postback URL; a delivery can arrive twice, so deduplicate on \`conversionId\` and \`event\`.`,
 		tags: ["Callbacks"],
-		// Callbacks need no credentials from the shop; their signature is described as headers.
+		// Callbacks carry no credentials of the shop. Their signature is described as headers.
 		security: UNSIGNED,
 		parameters: headerParameters(instance.brand, event),
 		requestBody: {
@@ -135,7 +144,10 @@ function headerParameters(brand: string, event: EventName): Parameter[] {
 	];
 }
 
-/** One status for each kind of answer that the verdict distinguishes, so that the description is what the service does. */
+/**
+ * One sample status for each range of statuses that Ringback treats differently. The description of each
+ * range is computed from its sample, so it states what the service really does.
+ */
 const SAMPLE_STATUSES: readonly (readonly [range: string, status: number, advice: string])[] = [
 	["2XX", 204, "Answer like this as soon as the event is stored, before slow work. The body is not read."],
 	["3XX", 302, "Enter the final URL."],
