@@ -12,7 +12,7 @@ test("account changes go to the person, changes of a programme to its owners, ev
 		equal(audienceOf(action), undefined, action);
 });
 
-test("every action has a title of its own, and a sentence exactly where somebody is told", () => {
+test("every action has its own title, and has a sentence exactly if somebody is mailed about it", () => {
 	const titles = AUDIT_ACTIONS.map(sayAction);
 	deepEqual(
 		titles.filter((title, index) => titles.indexOf(title) !== index),
@@ -24,7 +24,7 @@ test("every action has a title of its own, and a sentence exactly where somebody
 	}
 });
 
-test("an action of a later version reads as well", () => {
+test("an action that a later version added is shown by a title made from its name", () => {
 	equal(sayAction("postback_url.renamed_at"), "Postback url renamed at");
 	equal(sayDone({ ...DONE, action: "toString" }), "ToString");
 });

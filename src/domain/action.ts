@@ -1,11 +1,15 @@
-// The actions of the audit log. One table says for each action its title on pages and in the subjects of mails, who is mailed
-// about it, and the sentence of the mail. The person who acted is mailed too, because their session may be stolen.
+// The actions that the audit log records. One table gives for each action its title on pages and in mail
+// subjects, the people who are mailed about it, and the sentence in that mail. The person who acted is mailed
+// too, because somebody else may have stolen their session.
 
 import { quote } from "./mail-text.ts";
 import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";
 
-/** The recipients of a mail: the person whose account it is, or the owners of the programme. */
+/**
+ * The recipients of a mail about an action: the person whose account was changed, or the owners of the
+ * programme.
+ */
 type Audience = "person" | "owners";
 
 /** The part of an audit entry that says what was done. */
@@ -16,10 +20,17 @@ interface Done {
 	detail: string | null;
 }
 
-/** A title alone if nobody is mailed. The sentence has gaps in braces, which `FILLINGS` fills. The mail then says who did it. */
+/**
+ * Description of an action. If nobody is mailed about it, this is only the title. Otherwise it also has the
+ * recipients and the sentence of the mail. `FILLINGS` has the texts for the placeholders in braces in that
+ * sentence.
+ */
 type ActionKind = string | readonly [title: string, tells: Audience, says: string];
 
-/** Names have the form `area.what-happened`. New ones are added here. None is renamed, because stored entries keep theirs. */
+/**
+ * All actions by name. Names have the form `area.what-happened`. An action may be added but never renamed,
+ * because stored audit entries contain its name.
+ */
 const ACTIONS = {
 	"person.signed_in": "Signed in",
 	"person.signed_out": "Signed out",
@@ -140,7 +151,10 @@ const ACTIONS = {
 export type AuditAction = keyof typeof ACTIONS;
 export const AUDIT_ACTIONS = Object.keys(ACTIONS) as AuditAction[];
 
-/** Texts that people chose freely are quoted. */
+/**
+ * Texts for the placeholders in the sentences of mails. Text that a person chose freely is put in quotation
+ * marks.
+ */
 const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	who: ({ subject }) => subject ?? "A person",
 	subject: ({ subject }) => subject ?? "a person",
@@ -149,15 +163,15 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	"quoted detail": ({ detail }) => quote(detail ?? ""),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
-	// The detail of an entry about staff or partners is not a role.
+	// Entries about staff and partners use `detail` for something other than a role.
 	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
 	access: ({ detail }) => (detail === "invitation" ? "invitation" : "access"),
 	ended: ({ detail }) => (detail === "invitation" ? "withdrawn" : "ended"),
 };
 
 /**
- * Returns the title. For an action that this version does not know, it is made from the action's name, such
- * as "Postback url saved".
+ * Returns the title of an action. If this version does not know the action, the title is made from its name,
+ * such as "Postback url saved".
  */
 export function sayAction(action: string): string {
 	const [title] = readKind(action);
@@ -166,7 +180,7 @@ export function sayAction(action: string): string {
 	return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Returns undefined if nobody is mailed about the action. */
+/** Returns who is mailed about the action, or undefined if nobody is. */
 export function audienceOf(action: string): Audience | undefined {
 	return readKind(action)[1];
 }
@@ -185,8 +199,9 @@ function readKind(action: string): readonly [title?: string, tells?: Audience, s
 }
 
 /**
- * Minimum time between two mails. The first change is mailed at once, and all changes within this time go into one mail. It is
- * shorter for an account, where every minute counts and only its owner, or a thief, makes changes.
+ * Minimum time between two mails to the same audience. The first change is mailed at once, and all changes
+ * within this time go into the next mail. The time is short for mails about a person's own account, because a
+ * thief may be changing it.
  */
 export const TELL_INTERVALS_MS: Readonly<Record<Audience, number>> = {
 	person: MINUTE_MS,
@@ -199,7 +214,7 @@ function sayKey(detail: string | null): string {
 	return name === "" ? ` ${shown}` : ` ${shown} (${quote(name)})`;
 }
 
-// The label of an API key in the audit log and in mails: its last characters and its name.
+// The label of an API key in the audit log and in mails consists of the key's last characters and its name.
 
 interface KeyLabel {
 	/** Text such as "rbk_…1a2b". */
@@ -211,7 +226,10 @@ export function showKey(hint: string): string {
 	return `rbk_…${hint}`;
 }
 
-/** Returns text such as "rbk_…1a2b Shop server". It is one text, because an audit entry has one field for it. */
+/**
+ * Returns text such as "rbk_…1a2b Shop server". Both parts are joined, because an audit entry has only one
+ * field for them.
+ */
 export function writeKeyLabel({ hint, name }: { hint: string; name: string }): string {
 	return `${showKey(hint)} ${name}`;
 }

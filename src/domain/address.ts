@@ -1,4 +1,5 @@
-// Decides which addresses a callback may go to: global unicast only (contract section 1, rule 2).
+// Decides which IP addresses a callback may be sent to. Only public (global unicast) addresses are allowed
+// (contract section 1, rule 2).
 
 import ipaddr from "ipaddr.js";
 
@@ -18,14 +19,14 @@ export interface AddressRange {
 export type AddressVerdict = { public: true } | { public: false; reason: string };
 
 /**
- * Returns the IPv4 addresses, as bytes, that a packet to this address may reach. Each of them must be public
- * too.
+ * Returns the IPv4 addresses (as bytes) that are embedded in an IPv6 address. A packet to the IPv6 address
+ * may reach each of them, so all of them must be public too.
  */
 type FindInside = (bytes: number[]) => number[][];
 
 /**
- * IPv6 networks whose addresses contain an IPv4 address, such as NAT64 and 6to4. Such an address is public if
- * the embedded one is.
+ * IPv6 networks whose addresses contain an IPv4 address, such as NAT64 and 6to4. An address in one of them is
+ * public only if the embedded IPv4 address is.
  */
 const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInside])[] = [
 	[networkOf("::ffff:0:0/96"), findInLastBytes],
@@ -40,7 +41,7 @@ const GLOBAL_UNICAST = networkOf("2000::/3");
  */
 const SIX_BONE = networkOf("3ffe::/16");
 
-/** Returns the verdict on the first forbidden address, or that all are public. */
+/** Returns the verdict on the first forbidden address, or `public: true` if all addresses are public. */
 export function judgeAddresses(
 	addresses: readonly string[],
 	allowed: readonly AddressRange[],
@@ -54,8 +55,8 @@ export function judgeAddresses(
 }
 
 /**
- * Judges one address in the form that a resolver or a parsed URL gives, without brackets or zone. Any other
- * form is refused.
+ * Judges one address. The text must have the form that a resolver or a parsed URL gives, without brackets or
+ * zone. Any other form is refused.
  */
 export function judgeAddress(text: string, allowed: readonly AddressRange[]): AddressVerdict {
 	const address = parseAddress(text);
@@ -73,13 +74,16 @@ export function isAddress(text: string): boolean {
 	return parseAddress(text) !== undefined;
 }
 
-/** Returns false if the text is not an address. */
+/** Returns whether the address is in one of the ranges. Returns false if the text is not an address. */
 export function isInRanges(text: string, ranges: readonly AddressRange[]): boolean {
 	const address = parseAddress(text);
 	return address !== undefined && ranges.some((range) => isWithin(address, range));
 }
 
-/** Parses an IPv4 or IPv6 network such as 10.0.0.0/8. A bare address is a network of one. */
+/**
+ * Parses an IPv4 or IPv6 network such as 10.0.0.0/8. An address without a prefix length is a network with
+ * that one address.
+ */
 export function parseRange(text: string): AddressRange | undefined {
 	const [, addressText = "", prefixText] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
 	const first = parseAddress(addressText);
@@ -96,8 +100,8 @@ function networkOf(cidr: string): AddressRange {
 }
 
 /**
- * Returns why the address is not public. ipaddr.js treats unknown blocks as unicast, but in IPv6 nothing
- * outside of 2000::/3 is.
+ * Returns why the address is not public, or undefined if it is public. ipaddr.js treats unknown blocks as
+ * unicast, but in IPv6 only 2000::/3 is global unicast.
  */
 function findObjection(address: Address, allowed: readonly AddressRange[]): string | undefined {
 	if (allowed.some((range) => isWithin(address, range))) return undefined;
@@ -125,7 +129,8 @@ function findInLastBytes(bytes: number[]): number[][] {
 	return [bytes.slice(12)];
 }
 
-// RFC 4380: the server's address is stored plainly, the client's with every bit inverted.
+// A Teredo address contains two IPv4 addresses: the server's as it is, and the client's with every bit
+// inverted (RFC 4380).
 function findInTeredo(bytes: number[]): number[][] {
 	return [bytes.slice(4, 8), bytes.slice(12).map((byte) => byte ^ 0xff)];
 }
@@ -134,26 +139,27 @@ function findInSixToFour(bytes: number[]): number[][] {
 	return [bytes.slice(2, 6), ...findInIsatap(bytes)];
 }
 
-// RFC 5214: any prefix, then 0000:5efe and the IPv4 address. The two low bits of the first byte may be set.
+// An ISATAP address has any prefix, then 0000:5efe, then an IPv4 address (RFC 5214). The two low bits of the
+// first byte of 0000:5efe may be set.
 function findInIsatap(bytes: number[]): number[][] {
 	const [flags = 0, ...mark] = bytes.slice(8, 12);
 	const isIsatap = (flags & ~0x03) === 0 && mark.join() === "0,94,254";
 	return isIsatap ? [bytes.slice(12)] : [];
 }
 
-// ipaddr.js also accepts octal, hexadecimal and short forms, zones, and ::1.2.3.4 as if it were mapped. These
-// forms are refused before it sees them, because the code that opens the connection may interpret them
-// differently.
+// Parses an address in its plain form. ipaddr.js also accepts octal, hexadecimal and short forms, zones, and
+// ::1.2.3.4 as a mapped address. These forms are refused first, because the code that opens the connection
+// may interpret them differently.
 function parseAddress(text: string): Address | undefined {
 	if (text.length > MAX_ADDRESS_LENGTH) return undefined;
-	// A fast path, because ipaddr.js takes 10 µs to parse an address, and 13 to 16 µs to refuse other text by
-	// throwing.
+	// This is a fast path. ipaddr.js takes 10 µs to parse an address, and 13 to 16 µs to refuse other text,
+	// because it throws.
 	if (/^[\d.]+$/.test(text)) return parseFourParts(text);
 	const groups = text.replace(/(?<=:)\d+\.\d+\.\d+\.\d+$/, spellInHex);
 	return /^[\da-f:]+$/i.test(groups) && ipaddr.IPv6.isValid(groups) ? ipaddr.IPv6.parse(groups) : undefined;
 }
 
-/** Parses four decimal numbers without leading zeros. */
+/** Parses an IPv4 address of four decimal numbers without leading zeros. */
 function parseFourParts(text: string): ipaddr.IPv4 | undefined {
 	if (!/^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(text)) return undefined;
 	const parts = text.split(".").map(Number);

@@ -1,5 +1,6 @@
-// The part of a shop's answer that is stored for people to read. For an answer that is not 2xx these are four headers and the
-// beginning of the body, as text that is safe to show. It never changes a verdict.
+// The part of a shop's answer to a callback that is stored for people to read. If the status is not 2xx, four
+// headers and the beginning of the body are stored, as text that is safe to show. The excerpt never changes
+// the verdict on the attempt.
 
 import * as z from "zod";
 import { readJson } from "./json.ts";
@@ -8,9 +9,12 @@ import { showBytes } from "./visible-text.ts";
 /** Headers as HTTP libraries return them: names in lower case, bytes as Latin-1, repeated headers as a list. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Maximum number of stored bytes of a body. It is enough for the message of an error page. */
+/** Maximum number of bytes of a body that are stored. The message of an error page fits into them. */
 export const EXCERPT_BODY_BYTES = 2_048;
-/** Maximum number of stored characters of a header. A Location may be long, but nobody reads more than this. */
+/**
+ * Maximum number of characters of a header that are stored. A Location header may be longer, but nobody reads
+ * more than this.
+ */
 const EXCERPT_HEADER_CHARACTERS = 1_000;
 
 export function excerptAnswer(headers: AnswerHeaders, body: Uint8Array, isCut: boolean): AnswerExcerpt {
@@ -51,14 +55,14 @@ const EXCERPT = z.object({
 
 export type AnswerExcerpt = z.infer<typeof EXCERPT>;
 
-/** Returns null if nothing was stored, or if it cannot be read. */
+/** Parses a stored excerpt. Returns null if nothing was stored, or if the stored text cannot be parsed. */
 export function readExcerpt(stored: string | null): AnswerExcerpt | null {
 	return EXCERPT.safeParse(stored === null ? null : readJson(stored)).data ?? null;
 }
 
 const LINE_CHARACTERS = 200;
 
-/** Returns the first line of the body, or null if the body is empty or an HTML page. */
+/** Returns the first line of the stored body, or null if the body is empty or an HTML page. */
 export function firstLineOf(stored: string | null): string | null {
 	const line = readExcerpt(stored)?.body.trimStart().split("\n", 1)[0]?.trim() ?? "";
 	if (line === "" || line.startsWith("<")) return null;

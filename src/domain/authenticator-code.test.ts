@@ -44,7 +44,7 @@ test("the address for the app holds the secret in base 32, and blanks are not wr
 	);
 });
 
-test("a backup code has no two letters that look alike, and every other one", () => {
+test("a backup code uses every letter except those that look alike", () => {
 	const letters = new Set<string>();
 	for (let round = 0; round < 2_000; round += 1) {
 		const code = makeBackupCode(randomBytes);
@@ -55,7 +55,7 @@ test("a backup code has no two letters that look alike, and every other one", ()
 	for (const alike of "01OIL") ok(!letters.has(alike));
 });
 
-test("bytes that would favour some letters are thrown away", () => {
+test("random bytes that would make some letters more likely are skipped", () => {
 	const draws = [new Uint8Array(10).fill(255), new Uint8Array(10).fill(248), new Uint8Array(10).fill(247)];
 	equal(
 		makeBackupCode(() => draws.shift() ?? new Uint8Array(10)),

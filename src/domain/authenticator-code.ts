@@ -4,11 +4,14 @@
 import { createHmac } from "node:crypto";
 import { SECOND_MS } from "./time.ts";
 
-/** 160 bits, as RFC 4226 recommends. */
+/** Length of a TOTP secret: 160 bits, as RFC 4226 recommends. */
 export const TOTP_SECRET_BYTES = 20;
-/** The app shows a new code after this time. */
+/** Time after which the app shows a new code. */
 const TOTP_STEP_MS = 30 * SECOND_MS;
-/** The previous and the next code are accepted too, because the clocks of phones differ. */
+/**
+ * Offsets of the accepted time steps. The previous and the next code are accepted too, because the clocks of
+ * phones differ.
+ */
 const ACCEPTED_STEPS = [-1, 0, 1];
 
 /** Returns the codes that are accepted at a time. */
@@ -20,12 +23,12 @@ export function totpCodeAt(secret: Uint8Array, atMs: number): string {
 	const counter = Buffer.alloc(8);
 	counter.writeBigUInt64BE(BigInt(Math.floor(atMs / TOTP_STEP_MS)));
 	const digest = createHmac("sha1", secret).update(counter).digest();
-	// RFC 4226, section 5.3: the last four bits say where the 31 bits of the code begin.
+	// The last four bits of the digest say at which byte the 31 bits of the code begin (RFC 4226, section 5.3).
 	const offset = (digest.at(-1) ?? 0) & 15;
 	return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
 }
 
-/** Returns the address that an app scans. It holds the secret. */
+/** Returns the otpauth address that an authenticator app scans as a QR code. It contains the secret. */
 export function totpUri(secret: Uint8Array, email: string, issuer: string): string {
 	// URLSearchParams is not used, because it encodes a space as a plus, and authenticator apps show the plus.
 	const [name, account] = [encodeURIComponent(issuer), encodeURIComponent(email)];
@@ -40,14 +43,20 @@ function base32(bytes: Uint8Array): string {
 	return groups.map((group) => BASE32_ALPHABET[Number.parseInt(group.padEnd(5, "0"), 2)]).join("");
 }
 
-/** The letters of backup codes. 0 and O, and 1, I and L are left out because they look alike. */
+/** The characters of backup codes. 0, O, 1, I and L are left out, because they look alike. */
 const BACKUP_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-/** 31 to the power of ten is about 2 to the power of 50, too many to guess with ten tries in a quarter of an hour. */
+/**
+ * Number of characters in a backup code. There are 31^10 (about 2^50) codes, too many to guess with ten tries
+ * in 15 minutes.
+ */
 const BACKUP_LENGTH = 10;
-/** Bytes from this value on are skipped, because they would make the first letters more likely than the last. */
+/**
+ * Random bytes from this value on are skipped, because they would make the first characters of the alphabet
+ * more likely.
+ */
 const UNBIASED_BYTES = 256 - (256 % BACKUP_ALPHABET.length);
 
-/** Returns a code such as 7KQ2M-XW4HT. */
+/** Returns a random backup code such as 7KQ2M-XW4HT. */
 export function makeBackupCode(randomBytes: (count: number) => Uint8Array): string {
 	let letters = "";
 	while (letters.length < BACKUP_LENGTH) {
@@ -60,11 +69,13 @@ export function makeBackupCode(randomBytes: (count: number) => Uint8Array): stri
 
 export interface TypedCode {
 	isBackupCode: boolean;
-	/** The normalized code, which is used for comparisons. */
+	/**
+	 * The code in its normal form for comparisons: six digits, or a backup code in capitals with its hyphen.
+	 */
 	code: string;
 }
 
-/** Reads a code as people type it: with blanks, in lower case, without the hyphen. */
+/** Reads a code as people type it, for example with spaces, in lower case or without the hyphen. */
 export function readTypedCode(text: string): TypedCode {
 	const code = text.replace(/\s+/g, "");
 	if (/^\d{6}$/.test(code)) return { isBackupCode: false, code };

@@ -18,7 +18,7 @@ const count = z.int().min(0);
 const MANIFEST_JSON = z.object({
 	/** Version of the program that made the backup. */
 	program: z.string(),
-	/** Time of the backup. Everything that was stored before it is included. */
+	/** Time at which the backup was made. It contains everything that was stored before this time. */
 	createdAt: z.iso.datetime(),
 	/** `oldestProgram` is the oldest schema version that a program must know to work with the database. */
 	schema: z.object({ version: count, oldestProgram: count, firstName: z.string() }),
@@ -33,7 +33,7 @@ export interface BackupContents {
 	manifest: Manifest;
 	/** Position after the last byte of the compressed database, which starts at DATABASE_AT. */
 	endAt: number;
-	/** Checksum of the compressed database. */
+	/** SHA-256 checksum of the compressed database. */
 	sha256: string;
 }
 
@@ -45,15 +45,20 @@ export type ReadAt = (at: number, bytes: number) => Promise<Buffer>;
 const DATABASE = "ringback.db.zst";
 const MANIFEST = "manifest.json";
 const SUMS = "SHA256SUMS";
-/** Number of the file format, which the manifest states. A program refuses a backup with a higher number. */
+/**
+ * Version of the file format, which the manifest contains. A program refuses a backup with a higher version.
+ */
 const FORM = 1;
 const BLOCK_BYTES = 512;
-/** Upper bound for the size of everything that follows the database. */
+/** Maximum total size of the members after the database. */
 const MAX_TAIL_BYTES = 16_384;
 /** Position of the compressed database, after its tar header. */
 export const DATABASE_AT = BLOCK_BYTES;
 
-/** Returns the bytes that come before and after the compressed database. */
+/**
+ * Returns the bytes of the backup file that come before the compressed database, and those that come after
+ * it.
+ */
 export function frameDatabase(
 	manifest: Manifest,
 	packed: { bytes: number; sha256: string },
@@ -72,13 +77,16 @@ export function frameDatabase(
 			padding(packed.bytes),
 			...member(MANIFEST, text),
 			...member(SUMS, sums),
-			// Two empty blocks end an archive.
+			// Two empty blocks mark the end of a tar archive.
 			Buffer.alloc(2 * BLOCK_BYTES),
 		]),
 	};
 }
 
-/** Reads the manifest and the checksums of a file. The checksum of the database itself is not checked here. */
+/**
+ * Reads the manifest and the checksums of a backup file. The database itself is not verified against its
+ * checksum here.
+ */
 export async function findContents(readAt: ReadAt): Promise<FoundContents> {
 	const header = await readAt(0, BLOCK_BYTES);
 	if (header.toString("latin1", 0, DATABASE.length) !== DATABASE) return "no backup";
@@ -99,18 +107,19 @@ const SUM_LINES = /^([0-9a-f]{64}) {2}ringback\.db\.zst\n([0-9a-f]{64}) {2}manif
 
 /** Positions of the fields in a tar header (POSIX ustar). */
 const [MODE_AT, SIZE_AT, TIME_AT, SUM_AT, TYPE_AT, MAGIC_AT] = [100, 124, 136, 148, 156, 257];
-/** Smallest number that eleven octal digits cannot express. */
+/** Smallest size that eleven octal digits cannot express. */
 const OCTAL_LIMIT = 8 ** 11;
 
-/** Returns the header of a plain file that only its owner may read. */
+/** Returns the tar header of a plain file that only its owner may read. */
 function writeTarHeader(name: string, bytes: number, atMs: number): Buffer {
 	const header = Buffer.alloc(BLOCK_BYTES);
 	header.write(name, 0);
-	// The mode, then 0 for owner and group, so that the file belongs to the person who unpacks it.
+	// After the mode, the fields for owner and group are 0, so that the file belongs to the person who unpacks
+	// it.
 	header.write("0000600\u00000000000\u00000000000\u0000", MODE_AT);
 	if (bytes < OCTAL_LIMIT) header.write(octal(bytes, 11), SIZE_AT);
 	else {
-		// GNU and BSD tar write larger sizes as a marker byte followed by the binary number.
+		// GNU and BSD tar write a size that needs more digits as a marker byte followed by a binary number.
 		header[SIZE_AT] = 0x80;
 		header.writeBigUInt64BE(BigInt(bytes), SIZE_AT + 4);
 	}
@@ -121,7 +130,10 @@ function writeTarHeader(name: string, bytes: number, atMs: number): Buffer {
 	return header;
 }
 
-/** Returns the size of the member, or null if it has another name or the header's own checksum is wrong. */
+/**
+ * Returns the size of the tar member, or null if the member has another name or the checksum of its header is
+ * wrong.
+ */
 function readTarHeader(header: Buffer, name: string): number | null {
 	if (header.length < BLOCK_BYTES) return null;
 	const hasName = header.toString("latin1", 0, name.length + 1) === `${name}\u0000`;
@@ -130,7 +142,7 @@ function readTarHeader(header: Buffer, name: string): number | null {
 	return Number.parseInt(header.toString("latin1", SIZE_AT, SIZE_AT + 11), 8);
 }
 
-/** Returns null if the member is missing or incomplete. */
+/** Returns a member of the tar file, or null if the member is missing or incomplete. */
 function readMember(bytes: Buffer, at: number, name: string): { body: Buffer; endAt: number } | null {
 	const size = readTarHeader(bytes.subarray(at, at + BLOCK_BYTES), name);
 	const startAt = at + BLOCK_BYTES;
@@ -138,7 +150,10 @@ function readMember(bytes: Buffer, at: number, name: string): { body: Buffer; en
 	return { body: bytes.subarray(startAt, startAt + size), endAt: startAt + size + padding(size).length };
 }
 
-/** Returns the sum of all bytes of the header. The eight bytes that hold the sum count as spaces. */
+/**
+ * Returns the checksum of a tar header, which is the sum of its bytes. The eight bytes of the checksum field
+ * count as spaces.
+ */
 function sumOf(header: Buffer): number {
 	let sum = 8 * 32;
 	for (const [at, byte] of header.entries()) if (at < SUM_AT || at >= SUM_AT + 8) sum += byte;
@@ -149,7 +164,7 @@ function octal(value: number, digits: number): string {
 	return value.toString(8).padStart(digits, "0");
 }
 
-/** Returns the zero bytes that fill the last block of a member. */
+/** Returns the zero bytes that fill the last block of a tar member. */
 function padding(bytes: number): Buffer {
 	return Buffer.alloc((BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES);
 }

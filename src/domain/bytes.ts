@@ -1,9 +1,9 @@
-// Sizes as people read them and as limits count them.
+// Formats sizes and counts for people, and defines the unit of size limits.
 
-/** Unit for file size limits, as browsers and file managers count. */
+/** Unit of file size limits. It is 1024 × 1024 bytes, as in browsers and file managers. */
 export const MEGABYTE = 1_024 * 1_024;
 
-/** Formats a size such as "712 MB" in powers of ten, as `df -H` and disk labels do. */
+/** Formats a size such as "712 MB". The units are powers of ten, as in `df -H` and on disk labels. */
 export function sayBytes(bytes: number): string {
 	if (bytes < 1e6) return say(bytes / 1e3, "kB");
 	if (bytes < 1e9) return say(bytes / 1e6, "MB");

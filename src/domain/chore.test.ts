@@ -38,7 +38,7 @@ for (const [what, late, record] of CASES) {
 	test(`${what}: ${late ? "late" : "not late"}`, () => equal(isLate({ ...NEW, ...record }, NOW_MS), late));
 }
 
-test("the sentence about each chore has no full stop at its end", () => {
+test("no sentence about a chore ends with a full stop", () => {
 	for (const { undone } of Object.values(CHORES)) match(undone, /^[A-Z][^.]+[a-z]$/);
 	equal(isChoreName("approvals"), true);
 	equal(isChoreName("toString"), false);

@@ -1,5 +1,5 @@
-// Chores are periodic work that no request asks for. This file lists them and decides when one is so late
-// that staff must be warned.
+// Chores are periodic background work that no request triggers. This file lists them and decides when a chore
+// is so late that staff must be warned.
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
@@ -15,7 +15,7 @@ interface ChoreKind {
  * renamed.
  */
 export const CHORES = {
-	// Approval windows last days. The interval is how late their end may be noticed.
+	// Approval windows last days, so it does not matter that their end is noticed up to one interval late.
 	approvals: {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Conversions that passed their approval window are not being approved",
@@ -24,15 +24,15 @@ export const CHORES = {
 		intervalMs: 10 * SECOND_MS,
 		undone: "Unconfirmed parked conversions are not expiring",
 	},
-	// The interval is how long a job of a dead process may go unnoticed, besides its claim. The chore also
-	// removes lines that are no longer needed.
+	// When a process dies, its jobs wait until its claim on them expires, and then up to one interval more.
+	// This chore also removes lines of jobs that are no longer needed.
 	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
-	// The interval is the longest time from a change until its mail is written.
+	// A mail about a change is written at most one interval after the change.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,
 		undone: "People are not mailed about changes to accounts and programmes",
 	},
-	// The interval is how late people learn that callbacks have been failing for ten minutes.
+	// People learn up to one interval late that callbacks have been failing for ten minutes.
 	early_notices: {
 		intervalMs: 10 * SECOND_MS,
 		undone: "People are not told that callbacks to their shop have been failing for ten minutes",
@@ -41,7 +41,7 @@ export const CHORES = {
 		intervalMs: 30 * SECOND_MS,
 		undone: "Owners and developers are not mailed about failed callbacks",
 	},
-	// Strangers cause nonces and rate-limit counts, so these are removed as soon as they expire.
+	// Anybody can cause nonces and rate-limit counts to be stored, so they are removed soon after they expire.
 	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests, and limits that are over, pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },
 } as const satisfies Record<string, ChoreKind>;
@@ -52,13 +52,13 @@ export function isChoreName(name: string): name is ChoreName {
 	return Object.hasOwn(CHORES, name);
 }
 
-/** State of a chore as stored in the table `chores`, whichever process runs it. */
+/** State of a chore in the table `chores`. All processes share it. */
 export interface ChoreRecord {
 	name: ChoreName;
-	/** Time at which a process first tried to run it. */
+	/** Time at which a process first tried to run the chore. */
 	since_ms: number;
 	last_success_ms: number | null;
-	/** Time at which a run that works in batches began its last batch. */
+	/** Time at which the last batch began, for a chore that works in batches. */
 	working_at_ms: number | null;
 	last_failure_ms: number | null;
 	/** Number of failures since the last success. */
@@ -67,9 +67,12 @@ export interface ChoreRecord {
 	error: string | null;
 }
 
-/** Number of missed runs that is normal, for example while a database restarts or a process is replaced. */
+/** Number of runs that a chore may miss, for example while a database restarts or a process is replaced. */
 const INTERVALS_MISSED = 10;
-/** Shortest time that counts as late. The state of chores is written and read only a few times a minute. */
+/**
+ * Minimum time without success before a chore counts as late. The state of chores is written and read only a
+ * few times a minute.
+ */
 const LEAST_MISSED_MS = 2 * MINUTE_MS;
 
 function choreTimeMs(name: ChoreName): number {
@@ -77,8 +80,8 @@ function choreTimeMs(name: ChoreName): number {
 }
 
 /**
- * Returns true if the chore has not succeeded in time. A run that never returns counts as not done. A long
- * run is fine as long as it moves from batch to batch and has not failed since the last success.
+ * Returns whether the chore has not succeeded in time. A run that never returns counts as not done. A long
+ * run is not late as long as it begins new batches and has not failed since the last success.
  */
 export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	const timeMs = choreTimeMs(record.name);
@@ -86,7 +89,7 @@ export function isLate(record: ChoreRecord, nowMs: number): boolean {
 	return record.failures > 0 || record.working_at_ms === null || nowMs - record.working_at_ms > timeMs;
 }
 
-/** Returns the time from which on the chore counts as late. */
+/** Returns the time at which the chore becomes late if it does not succeed again. */
 export function lateSinceMs({ name, last_success_ms, since_ms }: ChoreRecord): number {
 	return (last_success_ms ?? since_ms) + choreTimeMs(name);
 }

@@ -1,11 +1,11 @@
-// The click ID: an encrypted token that says which partner brought a visitor. Nobody else can read or make one. It contains
-// everything that a credit needs, so no row is stored for a click, and it stays valid after pruning, after a restart and in
-// another process.
+// The click ID is an encrypted token that says which partner brought a visitor. Only this installation can
+// read or make one. It contains everything that a credit needs, so no row is stored for a click. It stays
+// valid after a restart, in other processes, and after old records are removed.
 //
 //   version 1 · day 2 · IV 12 · AES-256-GCM(programme 4 · partnership 4 · link 4 · ms of the day 4 · 3 × (length 1, sub id)) · tag 16
 //
-// in base64url: 67 characters without sub IDs, and 195 at most. Version and day choose the key, so a token whose version or
-// day was changed does not open.
+// The numbers are bytes. In base64url a token has 67 characters without sub IDs, and at most 195. Version and
+// day determine the key, so a token whose version or day was changed cannot be decrypted.
 
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { SEALING_IV_BYTES } from "./sealing.ts";
@@ -17,13 +17,13 @@ const HEAD_BYTES = 3;
 const TAG_BYTES = 16;
 const FIXED_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum number of cached keys, one for each day. It exceeds the longest click window. */
+/** Maximum number of cached keys. There is one for each day, and the longest click window has fewer days. */
 const MAX_KEYS = 500;
 
-/** Texts that the partner adds to a link to tell placements apart. */
+/** The three texts that a partner can add to a link to tell its placements apart. */
 export type SubIds = readonly [string, string, string];
 export const NO_SUB_IDS: SubIds = ["", "", ""];
-/** Maximum length of all three together, in UTF-8. */
+/** Maximum length of the three sub IDs together, in UTF-8. */
 export const MAX_SUB_ID_BYTES = 96;
 
 export interface Click {
@@ -35,15 +35,18 @@ export interface Click {
 }
 
 export interface ClickSealer {
-	/** `iv` must be fresh random bytes every time, because GCM breaks if one is used twice. */
+	/**
+	 * Encrypts a click. `iv` must be fresh random bytes every time, because GCM is broken if an IV is used
+	 * twice.
+	 */
 	seal(click: Click, iv: Uint8Array): string;
-	/** Returns null if the token was not made here, or was changed. */
+	/** Decrypts a click ID. Returns null if this installation did not make it, or if it was changed. */
 	open(token: string): Click | null;
 }
 
 export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	const keys = new Map<number, KeyObject>();
-	// One buffer is used for all clicks, because its content is not needed afterwards.
+	// All clicks share one buffer, because its content is no longer needed once it is encrypted.
 	const plain = Buffer.alloc(FIXED_BYTES + NO_SUB_IDS.length + MAX_SUB_ID_BYTES);
 
 	function keyOf(day: number): KeyObject {
@@ -78,7 +81,7 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 			}
 			const cipher = createCipheriv(ALGORITHM, keyOf(day), iv);
 			const sealed = cipher.update(plain.subarray(0, end));
-			// This writes nothing more, but it computes the tag.
+			// This call writes no more bytes, but it computes the authentication tag.
 			cipher.final();
 			const token = Buffer.allocUnsafe(HEAD_BYTES + SEALING_IV_BYTES + end + TAG_BYTES);
 			token.writeUInt8(VERSION, 0);
@@ -91,7 +94,8 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 
 		open(token) {
 			const bytes = Buffer.from(token, "base64url");
-			// A token has exactly one spelling. Another text that decodes to the same bytes was not made here.
+			// Each token has exactly one spelling. Another text that decodes to the same bytes is refused, because
+			// it was not made here.
 			if (bytes.length < HEAD_BYTES + SEALING_IV_BYTES + TAG_BYTES || bytes.toString("base64url") !== token) {
 				return null;
 			}
@@ -104,7 +108,7 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 			try {
 				decipher.final();
 			} catch {
-				// The tag does not match.
+				// Decryption fails if the authentication tag does not match.
 				return null;
 			}
 			return readClick(day, opened);
@@ -112,7 +116,10 @@ export function createClickSealer(sealingKey: Uint8Array): ClickSealer {
 	};
 }
 
-/** Reads bytes that were decrypted, so they are known to be ours. */
+/**
+ * Parses the decrypted bytes of a token. They need no validation, because the tag proves that this
+ * installation wrote them.
+ */
 function readClick(day: number, bytes: Buffer): Click {
 	const number = (at: number) => bytes.readUInt32BE(4 * at);
 	const subIds: string[] = [];
@@ -134,8 +141,9 @@ function readClick(day: number, bytes: Buffer): Click {
 const UNSEEN = /[\p{Cc}\p{Cf}]/u;
 
 /**
- * Returns the sub IDs of a link that are kept. A sub ID with "@" may be a person's address and must not reach a shop's log.
- * A sub ID that does not fit into the remaining length is left out completely.
+ * Returns the sub IDs that go into the click ID. A sub ID with "@" is dropped, because it may be a person's
+ * address, which must not reach a shop's log. A sub ID that does not fit into the remaining length is dropped
+ * as a whole.
  */
 export function keptSubIds(given: readonly (string | null | undefined)[]): SubIds {
 	let left = MAX_SUB_ID_BYTES;

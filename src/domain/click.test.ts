@@ -44,7 +44,8 @@ test("a link leads only to the programme's hosts, by HTTPS at the default port",
 	const hosts = [
 		{ host: "shop.example", withSubdomains: false },
 		{ host: "brand.example", withSubdomains: true },
-		// No setting can produce such a rule, and a stored row with anything but a host name matches nothing.
+		// The settings cannot produce these rules. If a stored row has anything but a host name, it must match
+		// nothing.
 		{ host: "localhost", withSubdomains: true },
 		{ host: "localhost:8443", withSubdomains: false },
 		{ host: "http://shop.example", withSubdomains: false },
@@ -77,7 +78,7 @@ test("a link leads only to the programme's hosts, by HTTPS at the default port",
 		"https://evilbrand.example/",
 		"https://shop.example./",
 		"https://[::1]/",
-		// 9,000 characters as the parser writes it.
+		// The URL parser turns this address into 9,000 characters.
 		`https://shop.example/?${"ü".repeat(1_500)}`,
 		"",
 		"https://",

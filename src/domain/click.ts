@@ -1,8 +1,12 @@
-// A click on a partner link: how the request is answered, and where it may lead. Nothing about the visitor is stored.
+// Decides how a click on a partner link is answered, and where the link may lead. Nothing about the visitor
+// is stored.
 
-/** Kinds in which clicks are counted. Only the first one gets a click ID. */
+/** The kinds of requests that are counted for a partner link. Only "click" gets a click ID. */
 export const CLICK_KINDS = ["click", "crawler", "prefetch", "embedded", "ended", "target"] as const;
-/** `target` is counted in addition to another kind, for a click whose own target is not on the programme's list. */
+/**
+ * One of the counted kinds. "target" is counted in addition to another kind, if the target that the click
+ * asks for is not on the programme's list.
+ */
 export type ClickKind = (typeof CLICK_KINDS)[number];
 
 export interface ClickRequest {
@@ -12,7 +16,10 @@ export interface ClickRequest {
 }
 
 export interface ClickVerdict {
-	/** 302 leads to the target. After 503 the browser asks again when the person really opens the page. */
+	/**
+	 * 302 redirects to the target. 503 refuses a prefetch, so the browser asks again when the person really
+	 * opens the page.
+	 */
 	httpStatus: 302 | 503 | 204;
 	counted: Exclude<ClickKind, "target">;
 }
@@ -26,7 +33,7 @@ export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive
 		const value = header(name);
 		if (value !== undefined && AHEAD.test(value)) return { httpStatus: 503, counted: "prefetch" };
 	}
-	// An image or a frame loads the link by itself, without a click.
+	// If an image or a frame loads the link, nobody clicked on it.
 	const destination = header("sec-fetch-dest");
 	if (destination !== undefined && destination !== "document") {
 		return { httpStatus: 204, counted: "embedded" };
@@ -44,20 +51,20 @@ export interface LandingHost {
 	withSubdomains: boolean;
 }
 
-/** Returns the host as people enter and read it. */
+/** Returns the host as people enter and read it, with "*." if subdomains are included. */
 export function sayHost({ host, withSubdomains }: LandingHost): string {
 	return `${withSubdomains ? "*." : ""}${host}`;
 }
 
-/** Maximum length of a URL that every proxy forwards. */
+/** Maximum length of a target URL. Every proxy forwards URLs of this length. */
 const MAX_TARGET_LENGTH = 2_048;
 
-/** Returns the parsed address, or null if a link may not lead there. */
+/** Parses the target address of a link. Returns null if a link of this programme may not lead there. */
 export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
 	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
 	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
 		return null;
-	// Checked again, because the parser may have encoded one letter as six characters.
+	// The length is checked again, because the parser may have encoded one letter as six characters.
 	if (url.href.length > MAX_TARGET_LENGTH) return null;
 	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
 }
@@ -69,8 +76,9 @@ function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean 
 }
 
 /**
- * Returns where links lead if the shop has removed their host from its list. Visitors still reach the shop, and the partner
- * is still credited. Returns null if the list is empty.
+ * Returns the front page of the first host. Links lead there if the shop has removed their host from its
+ * list, so visitors still reach the shop and the partner is still credited. Returns null if the list is
+ * empty.
  */
 export function frontPage([first]: readonly LandingHost[]): URL | null {
 	return first === undefined ? null : new URL(`https://${first.host}/`);
@@ -79,22 +87,29 @@ export function frontPage([first]: readonly LandingHost[]): URL | null {
 export interface Landing {
 	/** The address for visitors who get no click ID. */
 	href: string;
-	/** The click ID goes between `beforeId` and `afterId`. It has no character that needs encoding. */
+	/** The address before the place where the click ID is inserted. The click ID needs no encoding. */
 	beforeId: string;
 	afterId: string;
 }
 
-/** Returns the address of the shop's page, split where the click ID goes. An old click ID in the address is removed. */
+/**
+ * Returns the address of the shop's page, split at the place of the click ID. An old click ID in the address
+ * is removed.
+ */
 export function landingAt(url: URL, parameter: string): Landing {
 	if (url.searchParams.has(parameter)) url.searchParams.delete(parameter);
 	const { href, hash: afterId, search } = url;
-	// Set even if they are empty, because "/x?" keeps a question mark that "/x" does not have.
+	// Hash and query are replaced even if they are empty, because the parser keeps a bare "#" or "?" at the end
+	// of an address.
 	url.hash = "";
 	url.search = search === "" ? "?" : `${search}&`;
 	return { href, beforeId: `${url.href}${new URLSearchParams({ [parameter]: "" })}`, afterId };
 }
 
-/** Default name of the parameter that brings the click ID to the shop's page. A programme can choose another one. */
+/**
+ * Default name of the query parameter that carries the click ID to the shop's page. A programme can choose
+ * another name.
+ */
 export const CLICK_PARAMETER = "rbclick";
 
 export const CODE_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;

@@ -1,15 +1,16 @@
-// Finds the client's address of a request: the socket's address, or the one that a trusted proxy names.
+// Finds the address of the client that sent a request. It is the socket's address, or the one that a trusted
+// proxy names.
 
 import ipaddr from "ipaddr.js";
 import { type AddressRange, isAddress, isInRanges } from "./address.ts";
 
-/** Placeholder if there is no address. All such clients share its limits. */
+/** Placeholder for a request without a client address. All such requests share the limits of this address. */
 const UNKNOWN = "0.0.0.0";
 
 /** Number of 16-bit groups in an IPv6 /48. */
 const SITE_PARTS = 3;
 
-/** Ranges from which a customer's request never comes directly: this machine and private networks. */
+/** Address ranges of this machine and of private networks. No customer's request comes directly from them. */
 const INSIDE: readonly string[] = [
 	"unspecified",
 	"loopback",
@@ -20,9 +21,9 @@ const INSIDE: readonly string[] = [
 ];
 
 /**
- * Returns the client's address. Each proxy appends the address it heard from to X-Forwarded-For. Read from
- * the end, the first address that is not a trusted proxy is the client. Everything before it may be invented
- * by the client.
+ * Returns the client's address. Each proxy appends to X-Forwarded-For the address that its request came from.
+ * The client is the last address in the list that is not a trusted proxy. Everything before it may be
+ * invented by the client.
  */
 export function findClientAddress(
 	socketAddress: string | undefined,
@@ -39,17 +40,20 @@ export function findClientAddress(
 	return client;
 }
 
-/** Returns what one customer of a provider has: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/**
+ * Returns the block of addresses that one customer of a provider usually has: an IPv4 address, or the first
+ * 64 bits of an IPv6 address.
+ */
 export function addressBlockOf(address: string): string {
 	if (!ipaddr.IPv6.isValid(address)) return address;
 	return firstParts(ipaddr.IPv6.parse(address), 4);
 }
 
 /**
- * Returns the block in which one stranger can easily have many addresses: an IPv4 /24, the smallest block
- * that is routed in the Internet, or an IPv6 /48, the largest that one site is usually given (RFC 6177).
- * Returns null if the address does not identify the caller, because it is missing or belongs to an untrusted
- * proxy.
+ * Returns the block of addresses that one person can easily control: an IPv4 /24, which is the smallest block
+ * that is routed on the Internet, or an IPv6 /48, which is the largest block that one site usually gets (RFC
+ * 6177). Returns null if the address does not identify the caller, because it is missing or belongs to an
+ * untrusted proxy.
  */
 export function blockOf(address: string): string | null {
 	if (!isAddress(address)) return null;
@@ -60,14 +64,14 @@ export function blockOf(address: string): string | null {
 }
 
 /**
- * Returns the largest block that a provider gives to one customer: the first 48 bits of an IPv6 address, or
- * null for IPv4.
+ * Returns the largest block that a provider usually gives to one customer, which is the first 48 bits of an
+ * IPv6 address. Returns null for IPv4.
  */
 export function siteOf(address: string): string | null {
 	return ipaddr.IPv6.isValid(address) ? firstParts(ipaddr.IPv6.parse(address), SITE_PARTS) : null;
 }
 
-/** Returns the first 16-bit groups. */
+/** Returns the first `count` 16-bit groups of an IPv6 address. */
 function firstParts({ parts }: ipaddr.IPv6, count: number): string {
 	return parts
 		.slice(0, count)
@@ -75,7 +79,10 @@ function firstParts({ parts }: ipaddr.IPv6, count: number): string {
 		.join(":");
 }
 
-/** Unwraps mapped addresses such as ::ffff:192.0.2.1, which a dual-stack socket shows for IPv4 clients. */
+/**
+ * Converts mapped addresses such as ::ffff:192.0.2.1 to IPv4. A dual-stack socket shows IPv4 clients in this
+ * form.
+ */
 function plainAddress(text: string): string {
 	return text.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }

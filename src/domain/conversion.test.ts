@@ -110,7 +110,10 @@ const parks = ["park", "PARKED", null] as const;
 const confirms = ["confirm", "RECORDED", null] as const;
 const nothing = "duplicate";
 
-/** By who reported it first and how it stands now. `confirmed`: by the shop's server. */
+/**
+ * The effect of each kind of report on an order. `known` is the source of the order's first report, its
+ * present status, and "confirmed" if the shop's server has confirmed it.
+ */
 const REPORTS: readonly [
 	known: readonly [Source, Status, "confirmed"?] | null,
 	byServer: readonly [...unknown[]] | string,
@@ -140,7 +143,7 @@ const REPORTS: readonly [
 
 for (const [known, byServer, byParkingPixel, byRecordingPixel] of REPORTS) {
 	const what = known === null ? "an order that is new" : `a ${known.join(" ")} order`;
-	test(`contract 3: what a report makes of ${what}`, () => {
+	test(`contract 3: the effect of a report on ${what}`, () => {
 		const order: KnownOrder | null =
 			known === null ? null : { source: known[0], status: known[1], isConfirmed: known[2] === "confirmed" };
 		const judge = (source: Reporter, parksPixels: boolean) => {
@@ -186,7 +189,8 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 				if (verdict.move === "confirm") assert.equal(announces, null);
 				const isConfirmed = verdict.move === "confirm";
 				const reporter = isConfirmed && order !== null ? order.source : source;
-				// A conversion of its own: what the one before announced is not its.
+				// The report creates a new conversion of the same order, so the events of the old conversion do not
+				// count for it.
 				const isAnother = order !== null && verdict.move === "record";
 				const next = { source: reporter, status: to, isConfirmed };
 				if (isAnother) open.push({ order: next, sent: announces === null ? [] : [announces] });

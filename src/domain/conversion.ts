@@ -46,34 +46,49 @@ export const REASONS = [
 export type Reason = (typeof REASONS)[number];
 
 /**
- * The source of a sale report: the shop's server, a browser (which can be anyone's), a test from the pages, or a file with
- * conversions that were decided in other software.
+ * The source of a sale report: the shop's server, a tracking pixel in a browser (which anybody can call), a
+ * test from the pages, or an imported file with conversions that other software has decided.
  */
 export const SOURCES = ["postback", "pixel", "test", "import"] as const;
 export type Source = (typeof SOURCES)[number];
-/** Sources that can still report a sale. An import brings conversions that are already decided. */
+/**
+ * Sources of reports about new sales. An import is not one of them, because its conversions are already
+ * decided.
+ */
 export type Reporter = Exclude<Source, "import">;
 
-/** The party that decided: the shop, the network's review team, or the end of the approval window. */
+/**
+ * The party that decided about a conversion: the shop, the network's review team, or the end of the approval
+ * window.
+ */
 export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
-/** A move that happens in this service. */
+/**
+ * A move that happens in this service. An import is not one of them, because it was decided in other
+ * software.
+ */
 export type LivedMove = ReportMove | "credit" | "expire" | "approve" | "reject" | "reverse";
 
-/** An import is the first move of a conversion that was decided elsewhere. It takes over the status from there. */
+/**
+ * Any move of a conversion. "import" is the first move of a conversion that was decided in other software,
+ * and sets its status.
+ */
 export type Move = LivedMove | "import";
 
-/** Statuses that can be imported. The others would still owe somebody an event. */
+/** Statuses that an imported conversion can have. A conversion in another status would still cause events. */
 export const DECIDED_STATUSES = ["APPROVED", "REJECTED", "REVERSED"] as const satisfies readonly Status[];
 export type DecidedStatus = (typeof DECIDED_STATUSES)[number];
 
 interface MoveRule {
-	/** Statuses from which the move may start. A first report starts from no status (see judgeReport). */
+	/**
+	 * Statuses from which the move may start. The first report of an order starts from no status (see
+	 * judgeReport).
+	 */
 	from: readonly Status[];
 	to: Status;
 	announces: EventName | null;
-	/** Past participle for sentences: "cannot be approved". */
+	/** Past participle of the move, for sentences such as "cannot be approved". */
 	done: string;
 }
 
@@ -86,7 +101,8 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 	park: { from: [], to: "PARKED", announces: null, done: "parked" },
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
-	// The sale is credited to another partner. The amounts change with it, and the next event has the new ones.
+	// The sale is credited to another partner. The amounts change with it, and the next event contains the new
+	// amounts.
 	credit: { from: ["RECORDED"], to: "RECORDED", announces: null, done: "credited" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },
@@ -99,34 +115,38 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 };
 
-/** Moves that are judged by the status alone. judgeReport judges the others. */
+/** Moves that depend on the present status alone. judgeReport judges all other moves. */
 type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit">;
 
 export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
 }
 
-/** Returns null if the move sends no event. The software that an import comes from has already sent its own. */
+/**
+ * Returns the event that announces the move, or null if the move sends no event. An import sends none,
+ * because the software that it comes from has already sent its own.
+ */
 export function announcedBy(move: Move): EventName | null {
 	return move === "import" ? null : MOVES[move].announces;
 }
 
 export interface NamedConversion {
-	/** The order ID as it is stored, which can carry a mark (see nameAsReplaced). */
+	/** The order ID as it is stored. A replaced conversion has an ending added to it (see nameAsReplaced). */
 	orderId: string;
 	publicId: string;
 }
 
 /**
- * Returns the order ID under which a finished conversion stays stored when the server reports its order again. Each event of
- * a conversion is sent once, so the new report needs a conversion of its own, and that one takes the order ID. The old one
- * keeps it with its own public id as a mark, which no report can have guessed.
+ * Returns the order ID under which a finished conversion stays stored after the server reports the same order
+ * again. Each event of a conversion is sent only once, so the new report needs a new conversion, which gets
+ * the plain order ID. The old conversion gets its own public id as an ending, which nobody can guess in
+ * advance.
  */
 export function nameAsReplaced({ orderId, publicId }: NamedConversion): string {
 	return `${orderId} (${publicId})`;
 }
 
-/** Returns the order ID that the shop reported, which events and the API show. */
+/** Returns the order ID as the shop reported it. Events and the API show this one. */
 export function reportedOrderId({ orderId, publicId }: NamedConversion): string {
 	const mark = ` (${publicId})`;
 	return orderId.endsWith(mark) ? orderId.slice(0, -mark.length) : orderId;
@@ -148,7 +168,7 @@ function advice(present: Status, rule: MoveRule): string {
 	return `Only a conversion that is ${rule.from.join(" or ")} can be ${rule.done}.`;
 }
 
-/** Returns the refusal for people on a page, without the API's words. */
+/** Returns the refusal as a page shows it to people, without words of the API. */
 function plainRefusal(present: Status, rule: MoveRule): string {
 	if (present === "PARKED") {
 		return `This conversion is parked until the shop's server confirms the order. It can be ${rule.done} after that.`;
@@ -162,19 +182,20 @@ function plainRefusal(present: Status, rule: MoveRule): string {
 
 export type ReportMove = "record" | "park" | "confirm";
 
-/** The conversion that an order already has when it is reported again. */
+/** The conversion that already exists for an order when the order is reported again. */
 export interface KnownOrder {
 	status: Status;
 	source: Source;
-	/** Whether the shop's server has confirmed what a pixel reported. */
+	/** True if the shop's server has confirmed a sale that a pixel reported. */
 	isConfirmed: boolean;
 }
 
 export type ReportVerdict = { kind: "apply"; move: ReportMove } | { kind: "duplicate" };
 
 /**
- * Judges a report of an order. `known` is null for the first report. A test confirms nothing, because the sale would then
- * disappear from the totals, and people who may not decide about sales could decide about it.
+ * Decides what a sale report does. `known` is the order's existing conversion, or null for the first report.
+ * A test report never confirms a sale. The sale would otherwise disappear from the totals, and people without
+ * the right to decide could decide about it.
  */
 export function judgeReport(
 	{ source, isTest }: { source: Reporter; isTest: boolean },
@@ -199,7 +220,9 @@ export function parseEventType(text: string): Result<EventType> {
 	return refusalOf("unknown_event_type", { known: EVENT_TYPES.join(", ") });
 }
 
-/** A reason is mandatory for rejections and reversals, because a shop that reads "rejected" must be able to read why. */
+/**
+ * Parses the reason of a rejection or reversal. It is mandatory, because the shop must be able to read why.
+ */
 export function parseReason(text: string | undefined): Result<Reason> {
 	const known = REASONS.join(", ");
 	if (text === undefined || text === "") {
@@ -211,8 +234,8 @@ export function parseReason(text: string | undefined): Result<Reason> {
 }
 
 /**
- * Returns whether a pixel alone has reported the sale. Anyone can call a pixel, so the shop's server has yet to report the
- * amount and the partner.
+ * Returns whether only a pixel has reported the sale. Anyone can call a pixel, so amount and partner are
+ * uncertain until the shop's server reports the sale, too.
  */
 export function isByPixelAlone({ source, isConfirmed }: Pick<KnownOrder, "source" | "isConfirmed">): boolean {
 	return source === "pixel" && !isConfirmed;

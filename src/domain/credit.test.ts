@@ -26,7 +26,7 @@ function click(atMs: number, change: Partial<Click> = {}): Click {
 	return { programmeId: 1, partnershipId: 11, linkId: 111, atMs, subIds: ["news", "", ""], ...change };
 }
 
-test("a sale is credited by its best signal, and always has a word that says why", () => {
+test("a sale is credited by its best signal, and always has a reason code", () => {
 	const fresh = click(SOLD_MS - DAY_MS);
 	const older = click(SOLD_MS - 2 * DAY_MS, { partnershipId: 22 });
 	const tooOld = click(SOLD_MS - 30 * DAY_MS - 1);

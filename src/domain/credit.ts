@@ -1,11 +1,14 @@
-// Decides which partner brought a sale. A report can carry click IDs and a coupon code. Each of them yields a
-// credit with a reason code, and the best credit wins, so a shop also learns why nobody was credited. Only
-// reports that the shop's server signed are judged here, because anyone can call a pixel.
+// Decides which partner is credited with a sale. A sale report can contain click IDs and a coupon code. Each
+// of them yields a possible credit with a reason code, and the best one wins. If nobody is credited, the
+// reason code tells the shop why. Only reports that the shop's server signed are judged here, because anyone
+// can call a pixel.
 
 import { type Click, NO_SUB_IDS, type SubIds } from "./click-token.ts";
 import { DAY_MS, MINUTE_MS } from "./time.ts";
 
-/** All reasons for a credit, the best first. ASSIGNED is a decision of staff, which no report changes. */
+/**
+ * All reason codes of a credit, the best first. ASSIGNED is a decision of staff, and no report overrides it.
+ */
 export const CREDIT_WORDS = [
 	"ASSIGNED",
 	"CODE",
@@ -18,45 +21,59 @@ export const CREDIT_WORDS = [
 	"NO_SIGNAL",
 ] as const;
 export type CreditWord = (typeof CREDIT_WORDS)[number];
-/** The answer to a shop that sends a click ID or a code to a programme that does not credit partners. It is not stored. */
+/**
+ * Reason code if a click ID or coupon code is sent to a programme that does not credit partners. It is
+ * answered but not stored.
+ */
 export const NOT_CREDITING = "NOT_CREDITING";
 
 export interface Credit {
-	/** The partnership that is credited, or null for nobody. */
+	/** The partnership that is credited, or null if nobody is. */
 	partnershipId: number | null;
 	word: CreditWord;
-	/** The link that was clicked, or null if no click was credited. */
+	/** The link that was clicked, or null if the credit is not for a click. */
 	linkId: number | null;
 	clickedAtMs: number | null;
 	subIds: SubIds;
 }
 
 export interface SaleSignals {
-	/** The clicks in the order in which the shop sent them. Null stands for a click ID that could not be opened. */
+	/**
+	 * The clicks in the order in which the shop sent them. Null means that the click ID could not be decrypted.
+	 */
 	clicks: readonly (Click | null)[];
-	/** The active partnership of the coupon code: null if the code belongs to nobody, undefined if no code was sent. */
+	/**
+	 * The active partnership that has the coupon code. Null if no partnership has it, undefined if no code was
+	 * sent.
+	 */
 	codePartnershipId: number | null | undefined;
 	programmeId: number;
 	soldAtMs: number;
-	/** Number of days for which a click counts. */
+	/** Number of days after a click in which a sale is credited to it. */
 	windowDays: number;
 }
 
 export const MAX_CLICK_ID_CHARACTERS = 400;
 export const MAX_COUPON_CODE_CHARACTERS = 64;
-/** A shop may send the last two clicks, joined by a dot. */
+/** Maximum number of click IDs in a report. A shop may send the last two, joined by a dot. */
 const CLICKS_READ = 2;
 /** Tolerated difference between the shop's clock and ours. */
 const AFTER_SALE_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** Splits what the shop sent into click IDs. A text that is too long cannot be ours and becomes one unreadable ID. */
+/**
+ * Splits the reported text into click IDs. A text that is too long cannot be ours and counts as one invalid
+ * click ID.
+ */
 export function readClickIds(clickId: string): readonly string[] {
 	if (clickId.length > MAX_CLICK_ID_CHARACTERS) return [""];
 	const ids = clickId.split(".").filter((id) => id !== "");
 	return ids.length === 0 ? [""] : ids.slice(-CLICKS_READ);
 }
 
-/** Returns the form in which codes are compared: without case, and "é" is the same whether it is one character or two. */
+/**
+ * Returns the form of a coupon code for comparisons. It ignores case and the two ways to encode letters such
+ * as "é".
+ */
 export function foldCode(code: string): string {
 	return code.normalize("NFC").toUpperCase();
 }
@@ -78,14 +95,18 @@ export const NOBODY: Credit = {
 };
 
 /**
- * Returns whether the click can belong to the partnership that has its number now. After a backup is restored, a number can
- * be given to another partnership, so a click that is older than the partnership is not its own.
+ * Returns whether a click belongs to this partnership. After a backup is restored, a partnership's id can be
+ * given to another partnership, so a click from before the partnership was created belongs to a different
+ * one.
  */
 export function isClickOf(click: Click | null, partnership: { createdAtMs: number } | undefined): boolean {
 	return click !== null && partnership !== undefined && click.atMs >= partnership.createdAtMs;
 }
 
-/** A code of nobody ranks below every click, so it takes nothing away from one. */
+/**
+ * Returns the credit for a coupon code. A code that no partnership has ranks below every click, so it never
+ * displaces one.
+ */
 function creditByCode(partnershipId: number | null): Credit {
 	return { ...NOBODY, partnershipId, word: partnershipId === null ? "UNKNOWN_CODE" : "CODE" };
 }
@@ -103,8 +124,9 @@ function creditByClick(
 }
 
 /**
- * Orders credits, the better one first: by word, and of two clicks the newer one. Ids decide the rest, so two credits that
- * differ are never equal. The best credit of an order is therefore the same in whatever order its reports arrive.
+ * Orders credits, the better one first: by reason code, then the newer of two clicks. Ids decide all other
+ * cases, so two different credits never compare as equal. The best credit of an order is therefore the same
+ * in whatever order its reports arrive.
  */
 export function compareCredits(one: Credit, other: Credit): number {
 	const [subIds, otherSubIds] = [one.subIds.join("\n"), other.subIds.join("\n")];
@@ -117,15 +139,16 @@ export function compareCredits(one: Credit, other: Credit): number {
 	);
 }
 
-/** Percentages with four decimals, as domain/money writes them. */
+/** Commission and fee rates: percentages with four decimals, as domain/money writes them. */
 export interface Rates {
 	commission: string;
 	fee: string;
 }
 
 /**
- * Returns the rates of a sale in a programme that credits partners. A sale that nobody brought has no commission and no fee.
- * A partnership's own rate takes precedence over the programme's. `partnership` is null for nobody.
+ * Returns the rates for a sale in a programme that credits partners. If nobody is credited, there is no
+ * commission and no fee. The partnership's rate takes precedence over the programme's. `partnership` is null
+ * if nobody is credited.
  */
 export function creditedRates(programme: Rates, partnership: { commission: string | null } | null): Rates {
 	if (partnership === null) return { commission: "0.0000", fee: "0.0000" };

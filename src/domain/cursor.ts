@@ -1,11 +1,12 @@
-// Cursors say where a list continues. Every list of the API and of the pages uses the same form.
+// Cursors mark the position at which the next page of a list starts. All lists of the API and of the pages
+// use them.
 
 import { hkdfSync } from "node:crypto";
 import { openText, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealText } from "./sealing.ts";
 
-/** Position of the last row that was read. The next page begins after it. */
+/** Position of the last row on a page. The next page begins after it. */
 export interface Cursor {
-	/** The value by which the list is sorted, or the id if it is sorted by id. */
+	/** The value by which the list is sorted. It is the id if the list is sorted by id. */
 	at: number;
 	id: number;
 }
@@ -17,13 +18,13 @@ export interface CursorSeal {
 
 /** Number of digits of the largest safe integer. */
 const DIGITS = 16;
-/** 60 bytes of initialization vector, numbers and tag, in base64 without padding. */
+/** Form of a cursor: 60 bytes (initialization vector, numbers and tag) in base64 without padding. */
 const FORM = /^[\w-]{80}$/;
 
 /**
- * Encrypts a position, because row numbers would reveal to a shop how much others sell. For the same reason
- * two cursors of one position differ and all cursors have the same length. `list` names the list and its
- * owner, so a cursor is valid in one list only.
+ * Encrypts a position, because row numbers would reveal to a shop how much other shops sell. For the same
+ * reason two cursors of the same position differ, and all cursors have the same length. `list` names the list
+ * and its owner, so the cursor works only in that list.
  */
 export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { at, id }: Cursor): string {
 	const digits = [at, id].map((number) => String(number).padStart(DIGITS, "0")).join("");
@@ -31,7 +32,7 @@ export function writeCursor({ sealingKey, random }: CursorSeal, list: string, { 
 	return Buffer.from(sealed, "base64").toString("base64url");
 }
 
-/** Returns undefined if the text is not a cursor of this list. */
+/** Decrypts a cursor. Returns undefined if the text is not a cursor of this list. */
 export function readCursor(
 	{ sealingKey }: Pick<CursorSeal, "sealingKey">,
 	list: string,
@@ -44,8 +45,8 @@ export function readCursor(
 }
 
 /**
- * Derives a separate key. Cursors are created by the million and must not wear out the key that seals
- * secrets. Random initialization vectors are safe for four billion of them.
+ * Derives a separate key for cursors. GCM with random initialization vectors is safe for about four billion
+ * uses of a key. Cursors are created by the million and must not use up the key that seals secrets.
  */
 function deriveKey(sealingKey: Uint8Array): Uint8Array {
 	return new Uint8Array(hkdfSync("sha256", sealingKey, "", "ringback cursor", SEALING_KEY_BYTES));

@@ -18,7 +18,10 @@ export type DeliveryState = "pending" | "delivered" | "failed" | "cancelled";
 
 export type Conclusion = { state: "delivered" } | { state: "failed" } | { state: "pending"; dueAtMs: number };
 
-/** Returns what follows from an attempt. `countedAttempts` includes the attempt that has just ended. */
+/**
+ * Returns the delivery's next state after an attempt. `countedAttempts` includes the attempt that has just
+ * ended.
+ */
 export function concludeAttempt(verdict: Verdict, countedAttempts: number, endedAtMs: number): Conclusion {
 	switch (verdict) {
 		case "delivered":

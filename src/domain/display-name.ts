@@ -1,8 +1,9 @@
-// Names that people choose for themselves and for programmes. Others read them on pages and in mails.
+// Checks the names that people choose for themselves and for programmes. Others read these names on pages and
+// in mails.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 
-/** Maximum length: enough for any name, and short enough for one line. */
+/** Maximum length of a name. It is enough for any name, and short enough for one line. */
 export const MAX_NAME_LENGTH = 100;
 
 /**
@@ -19,7 +20,7 @@ export function parseName(text: string): string | null {
 	return isName ? name : null;
 }
 
-/** Reads the field `name`. `whose` is part of the refusal's sentence, for example "the partner's". */
+/** Checks the form field `name`. `whose` is part of the refusal's sentence, for example "the partner's". */
 export function readName(text: string, whose: string): Result<string> {
 	const name = parseName(text);
 	if (name !== null) return succeed(name);
@@ -27,14 +28,15 @@ export function readName(text: string, whose: string): Result<string> {
 	return refuse("invalid_name", rule, "name");
 }
 
-// E-mail addresses. Whether an address exists is known only when mail arrives.
+// Checks the form of email addresses. Only a mail that arrives shows whether an address exists.
 
-/** RFC 5321 allows 256 characters for a path, of which two are angle brackets. */
+/** RFC 5321 allows 256 characters for an address with its two angle brackets. */
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
- * Refuses more than mail servers do: invisible characters, direction marks and slashes, with which an address
- * could pass for another or for a link. An accepted address cannot end a line or a header.
+ * Returns whether the text is an acceptable email address. It refuses more than mail servers do: invisible
+ * characters, direction marks and slashes, which could make an address look like another one or like a link.
+ * An accepted address cannot end a line or a header.
  */
 export function isMailAddress(text: string): boolean {
 	return (

@@ -1,4 +1,4 @@
-// The four events of contract section 6.
+// The names of the four events in contract section 6.
 
 export const EVENT_NAMES = [
 	"conversion.recorded",

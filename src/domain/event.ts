@@ -1,5 +1,6 @@
-// The body of a callback: the 14 fields of contract section 2.1, in that order. The values of an event are composed once, when
-// it happens. Each attempt makes its body from them and adds its own sentAt.
+// The body of a callback has the 14 fields of contract section 2.1, in that order. The values of an event are
+// fixed when it happens. Each attempt to send the event composes the body from them and adds its own
+// `sentAt`.
 
 import type { EventType, Reason, Status } from "./conversion.ts";
 import type { EventName } from "./event-name.ts";
@@ -40,8 +41,8 @@ const FIELDS = [
 const TEST_LINE = FIELDS.indexOf("test");
 
 /**
- * Returns the event in the form in which it is stored: the values of the fields as JSON, one per line. A line break inside a
- * value is escaped in JSON. Without the names of the fields an event takes half the space.
+ * Returns the event in its stored form: the values of the fields as JSON, one per line, without the names of
+ * the fields, which would double the size. JSON escapes line breaks, so no value contains one.
  */
 export function composeEvent(event: EventName, subject: EventSubject): string {
 	const { conversionId, orderId, programId, status, eventType, basketValue, commission, networkFee } =
@@ -69,7 +70,9 @@ export function isTestEvent(composedEvent: string): boolean {
 	return composedEvent.split("\n")[TEST_LINE] === "true";
 }
 
-/** Returns the body of one attempt. It joins text instead of parsing JSON, because it runs for every request. */
+/**
+ * Returns the body of one attempt. It joins text and does not parse JSON, because it runs for every callback.
+ */
 export function bodySentAt(composedEvent: string, sentAtMs: number): string {
 	const values = composedEvent.split("\n");
 	let body = "{";

@@ -1,24 +1,30 @@
-// Every fault that the API can answer with: HTTP status, sentence and meaning. The causes and cures are in
+// Every fault that the API can answer with: its HTTP status, sentence and meaning. Causes and cures are in
 // docs/problems.md. The API's answers, the OpenAPI document, the pages below /problems and the table in
-// docs/api.md are generated from it. Codes are part of the API, so they may be added but never renamed.
+// docs/api.md are generated from this catalogue. Fault codes are part of the API, so they may be added but
+// never renamed.
 
 export interface ExplainedFault {
 	status: number;
-	/** One line of Markdown with the brand Service. Pages insert the real brand. */
+	/**
+	 * Meaning of the fault, in one line of Markdown. It uses the brand "Service", which pages replace by the
+	 * real brand.
+	 */
 	meaning: string;
 	/** Sentence of the answer. A placeholder such as `{name:example}` is filled in by the code that refuses. */
 	detail: string;
-	/** The field at fault, if it is always the same. Otherwise it is the placeholder `field`. */
+	/**
+	 * The input field at fault, if it is always the same one. Otherwise the sentence has the placeholder
+	 * `field`.
+	 */
 	field?: string;
 }
 
 /**
- * Faults by the kind of call that can answer them. The operations of the OpenAPI document name their kinds.
+ * All faults, grouped by the kind of call that can answer with them. The OpenAPI document lists the kinds of
+ * each operation.
  */
 export const FAULTS_BY_KIND = {
-	/**
-	 * Faults of every signed call when the caller is identified and authenticated, in the order of the checks.
-	 */
+	/** Faults of every signed call that fails authentication, in the order of the checks. */
 	caller: {
 		missing_api_key: {
 			status: 401,
@@ -224,7 +230,7 @@ export const FAULTS_BY_KIND = {
 				"The maximum number of streams is open, for this programme or in all. End another one, or try again in a minute.",
 		},
 	},
-	/** Faults of unknown paths (404) and methods (405). */
+	/** Faults of unknown paths (404) and methods that a path does not have (405). */
 	elsewhere: {
 		not_found: {
 			status: 404,
@@ -237,7 +243,7 @@ export const FAULTS_BY_KIND = {
 			detail: "{method:DELETE} is not possible here. Use {allow:GET, POST}.",
 		},
 	},
-	/** Failures on our side, which every call can answer with. */
+	/** Failures on our side. Every call can answer with them. */
 	own: {
 		internal: {
 			status: 500,
@@ -252,7 +258,10 @@ export const FAULTS_BY_KIND = {
 				"The database cannot be used just now. Send the request again, signed anew: nothing is recorded twice.",
 		},
 	},
-	/** Not an API answer. The pixel call gets its image, and the inbound log gets a row. */
+	/**
+	 * Faults that no caller gets as an answer. A pixel call always gets its image, and the fault is shown in
+	 * the inbound log.
+	 */
 	"inbound log": {
 		pixel_limited: {
 			status: 429,

@@ -15,7 +15,7 @@ import {
 	refuse,
 } from "./fault.ts";
 
-// Repeated on purpose, because released codes must not change. New codes need no line here.
+// The released codes are repeated here on purpose, because they must not change. New codes need no line here.
 const RELEASED: Readonly<Record<number, string>> = {
 	400: "malformed_json",
 	401: "missing_api_key unknown_api_key revoked_api_key missing_signature_header malformed_timestamp stale_timestamp malformed_nonce replayed_nonce bad_signature no_signing_secret",
@@ -56,7 +56,7 @@ test("every entry of the catalogue is complete: a code in words, an HTTP error, 
 	assert.ok(isExplained("pixel_limited") && !isExplained("email_taken") && !isExplained("toString"));
 });
 
-test("placeholders are filled by the refusing code, and by an example with the network's brand", () => {
+test("the code that refuses fills the placeholders, and an example fills them with its brand", () => {
 	const places = { field: "commission", decimals: 3, currency: "EUR", digits: 2 };
 	assert.deepEqual(faultOf("amount_too_precise", places), {
 		code: "amount_too_precise",
@@ -64,7 +64,7 @@ test("placeholders are filled by the refusing code, and by an example with the n
 		detail: "commission has 3 decimals, but EUR has 2. Round it and send it again.",
 		field: "commission",
 	});
-	// @ts-expect-error: a sentence with an empty place does not compile.
+	// @ts-expect-error: a missing value for a placeholder does not compile.
 	faultOf("amount_too_precise", { field: "commission", decimals: 3 });
 	const hostile = "{orderId:x} $& {eventType:y}";
 	assert.deepEqual(refusalOf("unknown_order", { eventType: "SALE", orderId: hostile }, "Plain.").fault, {
@@ -80,7 +80,7 @@ test("placeholders are filled by the refusing code, and by an example with the n
 	);
 });
 
-test("a fault has a field and plain words only if there are any", () => {
+test("a fault has the members `field` and `plain` only if they were given", () => {
 	const bare = { code: "wrong_currency", httpStatus: 422, detail: "Send EUR." };
 	assert.deepEqual(fault("wrong_currency", "Send EUR."), bare);
 	const named = refuse("wrong_currency", "Send EUR.", "currency", "Choose EUR.");

@@ -3,7 +3,10 @@
 
 import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
 
-/** Codes that only pages and commands use, by HTTP status. The code that refuses gives the sentence. */
+/**
+ * Fault codes that only pages and commands use, with their HTTP status. The code that refuses also writes the
+ * sentence.
+ */
 const CODES_ELSEWHERE = {
 	401: "wrong_credentials wrong_code code_already_used code_step_over",
 	403: "form_not_valid not_allowed",
@@ -34,7 +37,9 @@ type Catalogue = typeof FAULTS_BY_KIND;
 export type FaultKind = keyof Catalogue;
 export type CodeOf<Kind extends FaultKind> = { [Each in Kind]: keyof Catalogue[Each] }[Kind];
 
-/** Codes with a page below /problems: those of the API, and those that only the inbound log shows. */
+/**
+ * Fault codes that have a page below /problems: those of the API, and those that only the inbound log shows.
+ */
 export type ExplainedCode = CodeOf<FaultKind>;
 /** Codes that a caller of the API can get. */
 export type ApiFaultCode = CodeOf<Exclude<FaultKind, "inbound log">>;
@@ -62,7 +67,7 @@ export function explainFault(code: ExplainedCode): ExplainedFault {
 	return explained;
 }
 
-/** Returns undefined if the code is not ours. */
+/** Returns the HTTP status of a fault code, or undefined if there is no such code. */
 export function httpStatusOf(code: string): number | undefined {
 	return EXPLAINED.get(code)?.status ?? STATUS_ELSEWHERE.get(code);
 }
@@ -74,9 +79,7 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
 	["https", "HTTPS"],
 ]);
 
-/**
- * Returns the title, which is the same for every fault of a code: `bad_signature` becomes "Bad signature".
- */
+/** Returns the title of a fault code: `bad_signature` becomes "Bad signature". */
 export function titleOfFault(code: FaultCode): string {
 	const title = code
 		.split("_")
@@ -88,7 +91,7 @@ export function titleOfFault(code: FaultCode): string {
 export interface Fault {
 	code: FaultCode;
 	httpStatus: number;
-	/** One or two sentences for the person: what is wrong, and what to do next. */
+	/** One or two sentences that say what is wrong and what to do next. */
 	detail: string;
 	/** The input field at fault, if there is one. */
 	field?: string;
@@ -125,12 +128,12 @@ type PlacesIn<Detail> = Detail extends `${string}{${infer Name}:${string}}${infe
 	? Name | PlacesIn<Rest>
 	: never;
 /**
- * Values for the placeholders of the code's sentence. If `field` is one of them, it is also the field at
+ * Values for the placeholders in the sentence of a fault. The value of `field` is also stored as the field at
  * fault.
  */
 export type Places<Code extends ExplainedCode> = Readonly<Record<PlacesIn<DetailOf<Code>>, string | number>>;
 
-/** Creates a fault with the catalogue's sentence. */
+/** Creates a fault with the sentence from the catalogue. */
 export function faultOf<Code extends ExplainedCode>(code: Code, places: Places<Code>, plain?: string): Fault {
 	return faultFilledBy(code, places, plain);
 }
@@ -143,7 +146,7 @@ export function refusalOf<Code extends ExplainedCode>(
 	return { ok: false, fault: faultFilledBy(code, places, plain) };
 }
 
-/** Returns an example of the fault as a network of this brand would answer it. */
+/** Returns an example of the fault, as a network with this brand would answer it. */
 export function exampleFault(code: ExplainedCode, brand: string): Fault {
 	const found = faultFilledBy(code, {});
 	return { ...found, detail: found.detail.replaceAll("X-Service-", () => `X-${brand}-`) };
@@ -163,7 +166,9 @@ function faultFilledBy(
 	return fault(code, sentence, field ?? filled["field"], plain);
 }
 
-/** Returns the body of the answer according to RFC 9457, with the stable code beside the standard members. */
+/**
+ * Returns the body of an error response according to RFC 9457, with the fault code as an additional member.
+ */
 export function problemBody(
 	{ publicUrl }: { publicUrl: string },
 	{ code, httpStatus, detail, field }: Fault,
@@ -178,7 +183,7 @@ export function problemBody(
 	};
 }
 
-/** Returns the sentence that a page shows. */
+/** Returns the sentence that a page shows for the fault. */
 export function plainWords({ plain, detail }: Fault): string {
 	return plain ?? detail;
 }
@@ -187,10 +192,10 @@ export function succeed<Value>(value: Value): { ok: true; value: Value } {
 	return { ok: true, value };
 }
 
-/** Either all values, or everything that is wrong. */
+/** Result of checking several inputs: either all values, or all faults. */
 export type Checked<Value> = { ok: true; value: Value } | AllRefused;
 
-/** All faults. `fault` is the first one, for callers that show only one. */
+/** All faults of a check. `fault` is the first one, for callers that show only one. */
 interface AllRefused {
 	ok: false;
 	fault: Fault;

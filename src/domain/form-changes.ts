@@ -1,13 +1,19 @@
-// What a person changed in a form that others may have saved while it was open.
+// Finds what a person changed in a form that another person may have saved while the form was open.
 
 export interface FormChanges<Name extends string> {
 	/** Fields that the person changed and whose stored value differs from what they want. */
 	changed: readonly Name[];
-	/** Those of them whose stored value is not the one that the form showed, because somebody else has changed it since. */
+	/**
+	 * Changed fields whose stored value is no longer the one that the form showed, because somebody else has
+	 * changed it.
+	 */
 	overtaken: readonly Name[];
 }
 
-/** A field that the person left as it was shown is never changed, even if somebody else has changed it since. */
+/**
+ * Compares the values that the form showed, the values that the person wants and the stored values. A field
+ * that the person did not touch is never changed, even if somebody else has changed it since.
+ */
 export function compareForm<Name extends string>(
 	names: readonly Name[],
 	{ shown, wanted, stored }: Record<"shown" | "wanted" | "stored", Readonly<Record<Name, unknown>>>,

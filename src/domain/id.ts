@@ -1,6 +1,6 @@
-// Public ids: a prefix that names the kind, and 26 characters that sort by creation time.
+// Public ids consist of a prefix that names the kind, and 26 characters that sort by creation time.
 
-// Crockford's base 32, which has no I, L, O or U, so that an id can be read aloud.
+// Alphabet of Crockford's base 32. It has no I, L, O or U, so that an id can be read aloud.
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_CHARACTERS = 10;
 export const ID_RANDOM_BYTES = 10;

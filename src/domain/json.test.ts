@@ -49,7 +49,8 @@ describe("a repeated key", () => {
 	});
 
 	test("is found exactly if JSON.parse drops something", () => {
-		// Written by hand, because an object cannot hold a key twice. There are few names, so that some repeat.
+		// The JSON text is put together by hand, because an object cannot contain a key twice. There are few
+		// keys, so that some repeat.
 		const spelled = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"\\u0062"', '"a\\"b"', '"__proto__"', '""');
 		const { value } = fc.letrec<{ value: string; array: string; object: string; leaf: string }>((tie) => ({
 			value: fc.oneof({ maxDepth: 4 }, tie("leaf"), tie("array"), tie("object")),
@@ -94,7 +95,7 @@ function countParts(value: unknown): number {
 	);
 }
 
-/** Counts the parts in the text itself. Without strings and keys, only brackets and values are left. */
+/** Counts the objects, arrays and other values in a JSON text without parsing it. */
 function countWrittenParts(json: string): number {
 	const bare = json.replace(/"(?:[^"\\]|\\.)*"/g, "0").replaceAll(/\s/g, "");
 	return bare.replaceAll(/0:/g, "").match(/\{|\[|[^{}[\],]+/g)?.length ?? 0;

@@ -1,7 +1,11 @@
-// Parses JSON without throwing, and finds keys that occur twice in one object. JSON.parse silently keeps the
-// last value while other parsers keep the first, so which one the sender meant would be a guess.
+// Parses JSON without throwing, and finds keys that occur twice in one object. For a repeated key, JSON.parse
+// silently takes the last value and other parsers take the first, so nobody could know which value the sender
+// meant.
 
-/** An open object with its keys so far, or an open array, which has none. */
+/**
+ * An object that is not closed yet, with its keys so far, or an array that is not closed yet. An array has no
+ * keys.
+ */
 interface Level {
 	keys: Set<string> | null;
 	/** True if the next string in an object is a key and not a value. */
@@ -9,10 +13,10 @@ interface Level {
 }
 
 const TOKEN = /["{}[\],]/g;
-/** A string up to its closing quote, including escaped characters. */
+/** Matches a JSON string up to its closing quote, including escaped characters. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
-/** Returns undefined if the text is not JSON. */
+/** Parses JSON. Returns undefined if the text is not JSON. */
 export function readJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -22,9 +26,9 @@ export function readJson(text: string): unknown {
 }
 
 /**
- * Returns the first key that occurs twice in one object at any depth, without escapes, or undefined. The text
- * must be valid JSON. It is read once and without recursion, so time and memory are linear however deep it
- * nests.
+ * Returns the first key that occurs twice in one object, at any depth and with its escapes decoded, or
+ * undefined if there is none. The text must be valid JSON. It is read once and without recursion, so time and
+ * memory stay linear however deeply it is nested.
  */
 export function findRepeatedKey(json: string): string | undefined {
 	const open: Level[] = [];

@@ -1,5 +1,5 @@
-// The result of an event on a developer's own machine, as `ringback listen` reports it. It is not the result of a callback of
-// ours. Pages say so, and it does not change any delivery.
+// The result of an event that `ringback listen` passed on to a developer's own machine. It is not the result
+// of a callback. Pages say so, and no delivery changes because of it.
 
 export const LOCAL_OUTCOMES = [
 	/** The developer's endpoint answered with a status. */
@@ -14,14 +14,14 @@ export type LocalOutcome = (typeof LOCAL_OUTCOMES)[number];
 
 export interface LocalAnswer {
 	outcome: LocalOutcome;
-	/** Status of the answer. Null unless the outcome is "answered". */
+	/** HTTP status of the endpoint's answer, or null if the outcome is not "answered". */
 	httpStatus: number | null;
 	/** Machine-readable reason why there was no answer, or why the signature is wrong. */
 	code: string | null;
 	tookMs: number | null;
 }
 
-/** Returns whether a callback would have counted as delivered, or the signature was verified. */
+/** Returns whether the outcome is a success: a 2xx answer, or a verified signature. */
 export function isGoodAnswer({ outcome, httpStatus }: Pick<LocalAnswer, "outcome" | "httpStatus">): boolean {
 	return outcome === "verified" || (httpStatus !== null && httpStatus >= 200 && httpStatus < 300);
 }

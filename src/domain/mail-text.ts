@@ -1,16 +1,20 @@
-// Prepares text that strangers chose for a mail: quoted, short, and without anything that a mail program
-// turns into a link.
+// Prepares text that strangers chose, such as names, for a mail. The result is quoted, short, and contains
+// nothing that a mail program turns into a link.
 
-/** Maximum length in code points: enough for any shop's name, too short for a message. */
+/**
+ * Maximum length of a quoted text in code points. It is enough for any shop's name, and too short for a
+ * message.
+ */
 const MAX_QUOTED_LENGTH = 60;
 
 export function quote(text: string): string {
 	const oneLine = text
-		// Invisible characters could hide or reverse the text beside them. Unprintable ones become a space.
+		// Invisible format characters could hide or reverse the text beside them, so they are removed. Control
+		// characters become spaces.
 		.replace(/\p{Cf}/gu, "")
 		.replace(/[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Z}]+/gu, " ")
 		.trim()
-		// A name must not be able to end its own quotation.
+		// Quotation marks are replaced, so that a name cannot end its own quotation.
 		.replace(/["\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02]/gu, "'");
 	return `"${unlink(shorten(oneLine))}"`;
 }
@@ -21,7 +25,10 @@ function shorten(text: string): string {
 	return `${characters.slice(0, MAX_QUOTED_LENGTH).join("").trimEnd()}…`;
 }
 
-/** Writes addresses so that nobody clicks on them: shop[.]example. A full stop before a space stays. */
+/**
+ * Rewrites addresses so that no mail program turns them into links: shop[.]example. A full stop before a
+ * space is unchanged.
+ */
 function unlink(text: string): string {
 	return text
 		.replace(/:(?=\/\/)/g, "[:]")

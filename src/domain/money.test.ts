@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Fault, FaultCode, Result } from "./fault.ts";
 import { currencyDigits, parseAmount, parseRate, shareOf } from "./money.ts";
 
-/** Of 0, 2, 3 and 4 digits. */
+/** Currencies with 0, 2, 3 and 4 decimals. */
 const CURRENCIES = ["JPY", "EUR", "BHD", "CLF"] as const;
 
 test("a currency has the digits that ISO 4217 gives it", () => {

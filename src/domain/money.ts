@@ -1,10 +1,10 @@
-// Amounts are decimal strings with exactly the currency's digits. Calculations use a bigint of minor units and never floating
-// point.
+// Amounts of money are decimal strings with exactly as many decimals as the currency has. Calculations use a
+// bigint of minor units and never floating point.
 
 import { type Result, refusalOf, refuse, succeed } from "./fault.ts";
 
-// ISO 4217 active codes (list one, 2026), grouped by minor-unit digits. The table is explicit, because ICU's digits differ
-// from the standard for some currencies (IQD, AFN).
+// Active currency codes of ISO 4217 (list one, 2026), grouped by their number of decimals. ICU's numbers are
+// not used, because for some currencies (IQD, AFN) they differ from the standard.
 const CODES_BY_DIGITS: ReadonlyArray<readonly [digits: number, codes: string]> = [
 	[0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"],
 	[
@@ -27,10 +27,13 @@ const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
 /** Largest number of decimals of any currency. */
 export const MAX_CURRENCY_DIGITS = Math.max(...CODES_BY_DIGITS.map(([digits]) => digits));
 
-/** Maximum number of digits before the point. It keeps amounts short enough for a page and a spreadsheet. */
+/**
+ * Maximum number of digits before the decimal point, so that amounts fit on a page and into a spreadsheet
+ * cell.
+ */
 export const MAX_WHOLE_DIGITS = 12;
 const RATE_DECIMALS = 4;
-/** A rate is a percentage with four decimals, so one unit is a millionth of the basket. */
+/** Number of rate units in 100 %. A rate is a percentage with four decimals, so one unit is a millionth. */
 const RATE_UNITS_PER_WHOLE = 1_000_000n;
 
 export function currencyDigits(currency: string): Result<number> {
@@ -68,9 +71,9 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 }
 
 /**
- * Returns the rate in canonical form: "7.5" becomes "7.5000". A rate is a percentage from 0 to 100 with at most four
- * decimals. A decimal comma is accepted, because a rate is never so large that the comma could separate thousands. A percent
- * sign may follow.
+ * Returns the rate in canonical form: "7.5" becomes "7.5000". A rate is a percentage from 0 to 100 with at
+ * most four decimals, and a percent sign may follow. A decimal comma is accepted, because no rate is large
+ * enough to need a thousands separator.
  */
 export function parseRate(text: string, field: string): Result<string> {
 	const match = /^(0|[1-9]\d{0,2})(?:[.,](\d{1,4}))?(?:[ \u00a0\u202f]*%)?$/.exec(text);

@@ -11,7 +11,7 @@ import {
 	suggestBrand,
 } from "./network.ts";
 
-/** What would begin another header, or another line of a mail. */
+/** Characters that would begin another header or another line of a mail. */
 const LINE_ENDS = ["\r\n", "\n", "\r", "\u2028", "\u2029", "\u0085", "\u0000"];
 
 const PARSERS: readonly [field: string, parse: (text: string) => Result<string | null>, good: string][] = [
@@ -23,11 +23,11 @@ const PARSERS: readonly [field: string, parse: (text: string) => Result<string |
 ];
 
 for (const [field, parse, good] of PARSERS) {
-	test(`${field}: what is good is taken without the blanks around it`, () => {
+	test(`${field}: a valid value is accepted, and spaces around it are removed`, () => {
 		deepEqual(parse(`  ${good} `), { ok: true, value: good });
 	});
 
-	test(`${field}: nothing in it can end a line, so no header and no line is added to a mail`, () => {
+	test(`${field}: a value with a line break is refused, so it can add no header and no line to a mail`, () => {
 		for (const end of LINE_ENDS) {
 			const parsed = parse(`${good}${end}Bcc: all@shop.example`);
 			ok(!parsed.ok, JSON.stringify(end));
@@ -38,11 +38,11 @@ for (const [field, parse, good] of PARSERS) {
 
 describe("the brand", () => {
 	for (const brand of ["A", "Acme", "Acme-2", "a".repeat(31)]) {
-		test(`${brand} is one`, () => deepEqual(parseBrand(brand), { ok: true, value: brand }));
+		test(`${brand} is a valid brand`, () => deepEqual(parseBrand(brand), { ok: true, value: brand }));
 	}
 
 	for (const text of ["", "2Acme", "-Acme", "Acme Inc", "Ac_me", "Acmé", "a".repeat(32), "A:B", "A\tB"]) {
-		test(`${JSON.stringify(text)} is none, because header names are made of it`, () => {
+		test(`${JSON.stringify(text)} is not a brand, because header names contain the brand`, () => {
 			const parsed = parseBrand(text);
 			ok(!parsed.ok);
 			match(parsed.fault.detail, /letters, digits or hyphens/);

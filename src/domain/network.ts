@@ -1,5 +1,6 @@
-// Settings of the network that runs Ringback: its name, its brand in header names, its support address and the sender of its
-// mails. They appear on pages, in headers and in mails, so none of them may contain a line break.
+// Settings of the network that runs this installation: its name, its brand in header names, its support
+// address and the sender of its mails. They appear on pages, in headers and in mails, so none of them may
+// contain a line break.
 
 import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
@@ -7,10 +8,13 @@ import { type Result, refuse, succeed } from "./fault.ts";
 /** Brand of an installation that has not chosen one. */
 export const DEFAULT_BRAND = "Service";
 
-/** The brand becomes part of header names, so it has only letters, digits and hyphens (RFC 9110 tokens allow more). */
+/**
+ * Form of a brand. It is part of header names, so it has only letters, digits and hyphens. RFC 9110 would
+ * allow more.
+ */
 const BRAND = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 export const MAX_BRAND_LENGTH = 31;
-/** Text that follows "must be". */
+/** Description of a valid brand. It follows the words "must be" in a sentence. */
 export const BRAND_FORM = "1 to 31 letters, digits or hyphens, the first a letter, such as Acme";
 
 export function isBrand(text: string): boolean {
@@ -24,7 +28,10 @@ export function parseBrand(text: string): Result<string> {
 		: refuse("invalid_brand", `The brand must be ${BRAND_FORM}.`, "brand");
 }
 
-/** Returns a brand made from the network's name, or null if the name starts with a digit or has no Latin letters. */
+/**
+ * Returns a brand that is made from the network's name, or null if the name starts with a digit or has no
+ * Latin letters.
+ */
 export function suggestBrand(name: string): string | null {
 	const plain = name.normalize("NFD").replace(/[\p{M}'’]/gu, "");
 	const words = plain.match(/[A-Za-z0-9]+/g) ?? [];
@@ -42,20 +49,30 @@ export function networkName({ name, brand }: { name: string | null; brand: strin
 	return name ?? (brand === DEFAULT_BRAND ? null : brand);
 }
 
-/** Returns null for an empty field, which means that there is no support address. */
+/**
+ * Parses the support address. Returns null for an empty field, which means that there is no support address.
+ */
 export function parseSupportAddress(text: string): Result<string | null> {
 	return parseAddress(text, "supportAddress", "such as help@network.example");
 }
 
-/** Returns null for an empty field, which means the address of MAIL_FROM. */
+/**
+ * Parses the sender address of mails. Returns null for an empty field, which means that MAIL_FROM is used.
+ */
 export function parseSenderAddress(text: string): Result<string | null> {
 	return parseAddress(text, "senderAddress", "such as no-reply@network.example");
 }
 
-/** Characters that a sender name must not contain. Mail programs show the name instead of the address, so it must not look like one. */
+/**
+ * Characters that a sender name must not contain. Mail programs show the name instead of the address, so the
+ * name must not look like an address.
+ */
 const NOT_IN_A_SENDER = /[<>@"\\]/;
 
-/** Returns null for an empty field. Null means that the network's name is used. */
+/**
+ * Parses the sender name of mails. Returns null for an empty field, which means that the network's name is
+ * used.
+ */
 export function parseSenderName(text: string): Result<string | null> {
 	if (text.trim() === "") return succeed(null);
 	const name = parseName(text);
@@ -64,7 +81,10 @@ export function parseSenderName(text: string): Result<string | null> {
 	return refuse("invalid_name", detail, "senderName");
 }
 
-/** Only ASCII is accepted, because not every mail server accepts other characters in an address. */
+/**
+ * Parses an optional email address. Only ASCII is accepted, because not every mail server accepts other
+ * characters.
+ */
 function parseAddress(text: string, field: string, example: string): Result<string | null> {
 	const address = text.trim();
 	if (address === "") return succeed(null);

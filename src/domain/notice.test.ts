@@ -37,7 +37,7 @@ test("for fifteen minutes after a mail, failures in a row alone publish no notic
 	);
 });
 
-test("a clock that was set back since the first failure publishes nothing early", () => {
+test("if the clock was set back since the first failure, nothing is published early", () => {
 	const trouble = { openedAtMs: NOW_MS + HOUR_MS, failedAttempts: 1, failures: 0 };
 	assert.equal(isSerious(trouble, NOW_MS), false);
 });

@@ -1,24 +1,26 @@
-// Notices about a programme's callbacks, and when they are published.
+// Notices about a programme's callbacks, and the rules for publishing them.
 //
-// A notice of failing callbacks opens with the first failed attempt after a success, and counts the failed attempts that
-// follow. While it is watched, only the engine knows of it. When it is published, pages show it and mails are sent.
+// The first failed attempt after a success opens a notice, which then counts the failed attempts that follow.
+// While a notice is only watched, nobody but the engine sees it. Once it is published, pages show it and
+// mails are sent.
 //
 //   (none)    ──an attempt fails──▶ watched ──the trouble is serious──▶ published
 //   watched   ──an attempt succeeds, or the Postback URL is removed──▶ (none)
 //   published ──an attempt succeeds──▶ ended, with a second notice that callbacks work again
 //   published ──the Postback URL is removed──▶ ended
 //
-// Trouble is serious with the fifth failed attempt in a row, after ten minutes without a success, or when a delivery has
-// finally failed, whichever comes first. The first mail is sent at once. After that a programme gets at most one mail in
-// fifteen minutes, so that a million failures do not cause a million mails.
+// Trouble is serious after the fifth failed attempt in a row, after ten minutes without a success, or when a
+// delivery has finally failed, whichever comes first. The first mail is sent at once. After that a programme
+// gets at most one mail in fifteen minutes, so that a million failures do not cause a million mails.
 
 import { MINUTE_MS } from "./time.ts";
 
 export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
 
 /**
- * Mails that a person can switch off. All other mails are always sent: those that somebody requested (links), and those
- * about changes to an account or a programme, which may be the only sign that somebody else has taken it over.
+ * Kinds of mails that a person can switch off. All other mails are always sent. These are the mails that
+ * somebody requested (links), and mails about changes to an account or a programme, which may be the only
+ * sign that somebody else has taken it over.
  */
 export type MailKind = NoticeKind;
 export const MAIL_KINDS = [
@@ -26,7 +28,7 @@ export const MAIL_KINDS = [
 	"callbacks_working_again",
 ] as const satisfies readonly MailKind[];
 
-/** Reason for the end of a trouble. */
+/** Reason why the callbacks of a programme no longer count as failing. */
 export type TroubleEnd = "success" | "removal";
 
 /** Roles whose members get mails about a programme's callbacks. */
@@ -35,12 +37,12 @@ export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
 const TOPIC_PREFIX = "callbacks:";
 
-/** Returns the topic of a programme's mails about its callbacks. */
+/** Returns the topic under which mails about a programme's callbacks are grouped. */
 export function callbacksTopic(programmeId: number): string {
 	return `${TOPIC_PREFIX}${programmeId}`;
 }
 
-/** Returns the programme of such a topic, or null for a mail about anything else. */
+/** Returns the programme whose callbacks a mail topic is about, or null for any other topic. */
 export function programmeOfTopic(topic: string | null): number | null {
 	return topic?.startsWith(TOPIC_PREFIX) === true ? Number(topic.slice(TOPIC_PREFIX.length)) : null;
 }
@@ -51,9 +53,9 @@ export const SERIOUS_AFTER_MS = 10 * MINUTE_MS;
 export interface WatchedTrouble {
 	/** Time at which the first attempt failed. */
 	openedAtMs: number;
-	/** Number of consecutive failed attempts since the notice began. */
+	/** Number of failed attempts in a row since the notice was opened. */
 	failedAttempts: number;
-	/** Number of deliveries that failed permanently. */
+	/** Number of deliveries that have finally failed. */
 	failures: number;
 }
 
@@ -62,9 +64,9 @@ export function isSerious(trouble: WatchedTrouble, nowMs: number): boolean {
 }
 
 /**
- * Returns whether a watched trouble is to be published. A shop that flaps has five failures in a row again and again. For
- * fifteen minutes after a mail these alone are no reason, or there would be countless notices. A final failure is always
- * published (contract section 7).
+ * Returns whether watched trouble is to be published. A shop that keeps failing and recovering reaches five
+ * failures in a row again and again, so in the fifteen minutes after a mail, five failures alone are no
+ * reason for a new notice. A final failure is always published (contract section 7).
  */
 export function isToBePublished(
 	{ openedAtMs, failedAttempts, failures }: WatchedTrouble,

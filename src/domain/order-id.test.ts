@@ -58,7 +58,8 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	["a blank Braille pattern at the end", "8001\u{2800}", /white space \(U\+2800\)/],
 	["the name of one that was replaced", nameAsReplaced(REPLACED), /ID of a conversion in brackets/],
 	["an emoji that is glued together", "👩\u{200d}💻-42", /U\+200D/],
-	// Soft hyphen, joiners, direction marks, fillers, variation selectors, tags, annotation marks, the object replacement, unassigned.
+	// Code points of soft hyphen, joiners, direction marks, fillers, variation selectors, tags, annotation marks,
+	// the object replacement character, and a code point without a character.
 	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 FFFC 378 E0041 E0100"
 		.split(" ")
 		.flatMap((hex) => {
@@ -83,7 +84,7 @@ describe("an order id", () => {
 		assert.ok(parseKnownOrderId(nameAsReplaced(REPLACED)).ok, "it can be looked for");
 	});
 
-	test("that is accepted has no zero-width, direction or format-only character, and no outer space", () => {
+	test("that is accepted has no zero-width, direction or format character, and no space at its ends", () => {
 		const odd = fc.constantFrom(...REFUSED.map(([, text]) => text), "\u{200c}", "\u{2061}", "\u{2029}", " ");
 		const pieces = fc.array(fc.oneof(fc.string({ unit: "binary" }), odd), { maxLength: 4 });
 		fc.assert(
@@ -103,7 +104,7 @@ describe("an order id", () => {
 	});
 });
 
-test("orders are found by any part of their id, conversions by their own id; the index needs three letters or more", () => {
+test("orders are found by any part of their id, and conversions by their id; the index needs three letters or more", () => {
 	const publicId = `cnv_${"01KZ".padEnd(26, "A")}`;
 	for (const typed of [publicId, ` ${publicId.toLowerCase()} `]) {
 		assert.deepEqual(readOrderSearch(typed), { kind: "conversion", publicId });
@@ -124,7 +125,7 @@ test("orders are found by any part of their id, conversions by their own id; the
 	}
 });
 
-test("letters are folded one by one, so an id is found by itself and by its parts", () => {
+test("case is folded letter by letter, so an id is found by its whole text and by its parts", () => {
 	for (const [orderId, typed, pattern] of [
 		["SİPARİŞ-10001", "SİPARİŞ-10001", "%s_par__-10001%"],
 		["SİPARİŞ-10001", "sİpar", "%s_par%"],
@@ -138,7 +139,7 @@ test("letters are folded one by one, so an id is found by itself and by its part
 	}
 });
 
-test("the index is asked for the trigrams that the fewest other ids contain", () => {
+test("the index is searched for the trigrams that the fewest other ids contain", () => {
 	const others = ["ORDER-1000", "ORDER-1001", "ORDER-1002"];
 	assert.deepEqual(rarestOf(trigramsOf("order-1042"), others), ["104", "042", "ord"]);
 	assert.deepEqual(rarestOf(["100"], []), ["100"]);

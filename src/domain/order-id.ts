@@ -1,6 +1,6 @@
-// Order ids are the shop's own. Any text is accepted that can be stored, compared and distinguished from
-// every other one by eye. Nothing is trimmed or folded. Two ids are the same order only if their characters
-// are the same, and an id that could pass for another one is refused.
+// Shops choose their order ids. Any text is accepted that can be stored, and that people can tell apart from
+// every other id. Nothing is trimmed and case is not changed. Two ids mean the same order only if their
+// characters are the same, so an id that looks like another one is refused.
 
 import { type Result, refuse, succeed } from "./fault.ts";
 import { codePointOf } from "./visible-text.ts";
@@ -8,38 +8,43 @@ import { codePointOf } from "./visible-text.ts";
 export const MAX_ORDER_ID_CHARACTERS = 128;
 
 /**
- * U+FFFD is what a decoder makes of bytes that are not UTF-8. Two different orders could become the same
- * text.
+ * Characters that make an id unreadable. A decoder puts U+FFFD in place of bytes that are not UTF-8, so two
+ * different ids could become the same text.
  */
 const UNREADABLE = /[\p{Cc}\p{Zl}\p{Zp}\u{FFFD}]/u;
 
-/** The blank Braille pattern is not white space in Unicode, but nobody sees the difference. */
+/**
+ * White space at the beginning or end. The blank Braille pattern U+2800 is included, because it looks like a
+ * space.
+ */
 const OUTER_SPACE = /^[\p{White_Space}\u{2800}]|[\p{White_Space}\u{2800}]$/u;
 
-/** All white space except the plain space. "10 01" with a no-break space would look like the same with a plain one. */
+/** White space other than the plain space. "10 01" looks the same with a plain space and with a no-break space. */
 const OTHER_SPACE = /[[\p{White_Space}\u{2800}]--[ ]]/v;
 
 /**
- * Characters that a program may draw as nothing: zero-width characters, direction marks, soft hyphens,
- * fillers, variation selectors, tags, the three annotation marks, the object replacement character and code points
- * without a character. No order needs one. Emoji that are joined by them are refused, because nobody can see whether
- * they are there.
+ * Characters that may be drawn as nothing: zero-width characters, direction marks, soft hyphens, fillers,
+ * variation selectors, tags, the three annotation marks, the object replacement character and code points
+ * without a character. No order id needs them. Emoji sequences that contain them are refused too, because
+ * nobody can see whether the invisible characters are there.
  */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Unassigned}\u{FFF9}-\u{FFFC}]/u;
 
 /**
- * The ending that nameAsReplaced adds. A reported order of that form could block the next report of the
- * order.
+ * The ending that nameAsReplaced adds to the order id of a replaced conversion. A new order id with this
+ * ending is refused, because it could block the next report of the order.
  */
 const REPLACED = / \(cnv_[0-9A-Z]{26}\)$/i;
 
-/** Checks an order id of a new report. */
+/** Checks the order id of a new sale report. */
 export function parseOrderId(text: string): Result<string> {
 	if (!REPLACED.test(text)) return parseKnownOrderId(text);
 	return refuseOrder("must not end with the ID of a conversion in brackets. Leave that part out.");
 }
 
-/** Checks an order id in a search, which may also be that of a replaced conversion. */
+/**
+ * Checks an order id that is searched for. It may also be the id of a replaced conversion, with its ending.
+ */
 export function parseKnownOrderId(text: string): Result<string> {
 	if (text === "" || [...text].length > MAX_ORDER_ID_CHARACTERS) {
 		return refuseOrder(`must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters.`);
@@ -72,7 +77,7 @@ function refuseOrder(sentence: string): ReturnType<typeof refuse> {
 	return refuse("invalid_field", `orderId ${sentence}`, "orderId", `The order ID ${sentence}`);
 }
 
-// Searches: any part of an order id in any case, or the id of a conversion.
+// A search term is the id of a conversion, or any part of an order id in upper or lower case.
 
 export type OrderSearch =
 	| { kind: "conversion"; publicId: string }
@@ -80,16 +85,25 @@ export type OrderSearch =
 	| { kind: "orders"; term: string };
 
 const CONVERSION_ID = /^cnv_([0-9A-Z]{26})$/i;
-/** Trigrams that both databases find by an index. Shorter parts and punctuation are searched row by row. */
+/**
+ * Matches the trigrams that both databases can look up in an index. For shorter terms and punctuation, every
+ * row is searched.
+ */
 const TRIGRAM = /(?=([a-z0-9]{3}))/g;
 /**
- * All characters except İ, whose lower case has two letters, and the Kelvin sign, whose lower case is a plain
- * k.
+ * Characters whose case is folded. İ is excluded because its lower case has two letters, and the Kelvin sign
+ * because its lower case is a plain k.
  */
 const FOLDED = /[\x20-\x7e]+|[^\u0130\u212a]/gu;
-/** Characters whose case not every database folds, or that have a meaning in a pattern. */
+/**
+ * Characters that a LIKE pattern replaces by "_", because some databases do not fold their case or they are
+ * special in a pattern.
+ */
 const ANY_SIGN = /[^\x20-\x7e]|[\\%]/gu;
-/** Number of trigrams that are looked up. Together they leave few ids without the whole term. */
+/**
+ * Number of trigrams that are looked up. Few ids contain all of them without containing the whole search
+ * term.
+ */
 const TRIGRAMS_ASKED = 3;
 
 export function readOrderSearch(text: string): OrderSearch {
@@ -103,14 +117,14 @@ export function hasOrder(orderId: string, term: string): boolean {
 }
 
 /**
- * Folds each character to one character, so that patterns and trigrams match the stored text. Σ is folded the
- * same everywhere.
+ * Folds the case of each character to exactly one character, so that patterns and trigrams match the stored
+ * text. Both lower-case forms of the Greek sigma become the same letter.
  */
 function foldCase(text: string): string {
 	return text.replace(FOLDED, (letters) => letters.toLowerCase()).replaceAll("ς", "σ");
 }
 
-/** Returns a LIKE pattern that matches every id with the term in it, and possibly a few more. */
+/** Returns a LIKE pattern that matches every id that contains the term, and possibly a few others. */
 export function patternOf(term: string): string {
 	return `%${term.replace(ANY_SIGN, "_")}%`;
 }
@@ -120,9 +134,9 @@ export function trigramsOf(term: string): string[] {
 }
 
 /**
- * Returns the trigrams to look up: those that the fewest of some other ids contain. The order number
- * distinguishes orders, while `order-` is in all of them, and reading its long posting lists would take most
- * of the time.
+ * Returns the trigrams to look up, which are the rarest ones in a sample of other ids. A trigram of an order
+ * number is rare, while those of a common prefix such as `order-` are in every id, and reading their long
+ * posting lists would take most of the time.
  */
 export function rarestOf(trigrams: readonly string[], others: readonly string[]): readonly string[] {
 	const commonness = (trigram: string) => others.filter((orderId) => hasOrder(orderId, trigram)).length;

@@ -4,7 +4,7 @@ import { judgePassphrase, openKey, SEALED_KEY, sealKey } from "./passphrase.ts";
 
 const KEY = Buffer.alloc(32, 9);
 const FRESH = { salt: Buffer.alloc(16, 1), iv: Buffer.alloc(12, 2) };
-/** Once for all of them: it takes half a second of a processor, as it should. */
+/** One sealed key is shared by all tests, because sealing takes half a second of processor time by design. */
 const sealed = sealKey("Grüße an alle Läden", KEY, FRESH);
 
 test("a key opens with its passphrase, however its letters are composed, and with no other", () => {
@@ -19,7 +19,7 @@ test("a passphrase has at least twelve characters", () => {
 	equal(judgePassphrase("twelve chars"), null);
 });
 
-test("a sealed key is taken as it was written, and nothing else", () => {
+test("a sealed key is read as it was written, and anything else is refused", () => {
 	deepEqual(SEALED_KEY.parse(JSON.parse(JSON.stringify(sealed))), sealed);
 	const wrong = [
 		null,

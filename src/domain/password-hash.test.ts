@@ -31,7 +31,7 @@ test("a hash with other parameters is verified with its own parameters", async (
 	equal(await isRightPassword(stored, "another password"), false);
 });
 
-test("a letter and its accent are the same password whether they are one character or two", async () => {
+test("a letter with an accent is the same in a password whether it is encoded as one character or two", async () => {
 	const stored = await hashPassword("caf\u00e9 with milk", SALT);
 	equal(await isRightPassword(stored, "cafe\u0301 with milk"), true);
 });

@@ -36,7 +36,7 @@ test("a URL in the form that goes on the wire is accepted as it is", () => {
 	}
 });
 
-test("a host, scheme or port in another spelling is accepted as the URL parser writes it", () => {
+test("a host, scheme or port in another spelling is normalized as the URL parser does it", () => {
 	const cases: [entered: string, href: string][] = [
 		["  https://shop.example/x\n", "https://shop.example/x"],
 		["\u00a0\ufeffhttps://shop.example/x\u2003", "https://shop.example/x"],
@@ -55,7 +55,7 @@ test("a host, scheme or port in another spelling is accepted as the URL parser w
 	for (const [entered, href] of cases) assert.equal(accepted(entered).href, href, entered);
 });
 
-test("an accepted URL is described in the parts that dialling and signing need", () => {
+test("an accepted URL is split into the parts that connecting and signing need", () => {
 	assert.deepEqual(accepted("https://Shop.example:8443/a/b?c=d"), {
 		href: "https://shop.example:8443/a/b?c=d",
 		origin: "https://shop.example:8443",
@@ -75,7 +75,10 @@ test("an accepted URL is described in the parts that dialling and signing need",
 });
 
 test("a URL that cannot be used is refused with its code and a sentence that says why", () => {
-	/** Parted by blanks; behind them those that cannot be. */
+	/**
+	 * URLs that are refused. `words` is a list separated by spaces, and URLs that contain a space follow it one
+	 * by one.
+	 */
 	const cases: [code: string, says: string, words: string, ...odd: string[]][] = [
 		["malformed", "no URL", "", "", " \t\n"],
 		[
@@ -162,7 +165,7 @@ test("a URL that cannot be used is refused with its code and a sentence that say
 	}
 });
 
-test("a path or query in another form than the wire's is refused with the URL to enter", () => {
+test("a path or query that is not in its wire form is refused with the URL to enter", () => {
 	const cases: [entered: string, instead: string][] = [
 		["https://Shop.example?x=1", "https://shop.example/?x=1"],
 		["https://[2A00::1]?x", "https://[2a00::1]/?x"],
@@ -223,7 +226,7 @@ test("a public IP address is used as it is, whatever a lookup returned", () => {
 	}
 });
 
-test("one private address among public ones refuses the host, and is not shown", () => {
+test("one private address among public ones refuses the host, and the address is not shown", () => {
 	const result = judgeHost(accepted(BASE), ["93.184.215.14", "10.0.0.5"], []);
 	assert.deepEqual(result, {
 		ok: false,
@@ -243,12 +246,13 @@ test("a name without any address is refused as one that does not resolve", () =>
 	assert.equal(result.ok ? "accepted" : result.fault.code, "postback_url_unresolvable");
 });
 
-test("an allowed range lets a private literal and a private answer through", () => {
+test("an allowed range permits a private IP address in the URL and in a DNS answer", () => {
 	const allowed = [parseRange("127.0.0.0/8") ?? assert.fail()];
 	assert.equal(judgeHost(accepted("https://127.0.0.1:8443/x"), [], allowed).ok, true);
 	assert.equal(judgeHost(accepted("https://localhost/x"), ["127.0.0.1"], allowed).ok, true);
 	const refused = judgeHost(accepted("https://localhost/x"), ["127.0.0.1", "::1"], allowed);
-	// Where private addresses are allowed at all, it is a developer who asks, and who needs to know which one is not.
+	// If the settings allow any private addresses, the reader is a developer, who needs to know which address
+	// is not allowed.
 	assert.match(refused.ok ? "" : refused.fault.detail, /localhost.*::1 .*RINGBACK_ALLOWED_PRIVATE_RANGES/);
 });
 

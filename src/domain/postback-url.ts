@@ -1,5 +1,5 @@
-// Judges a Postback URL, and whether its host may be called. The rules are pure functions, so that saving and every delivery
-// reach the same verdict (contract section 1).
+// Decides whether a Postback URL is valid, and whether its host may be called. The same pure functions judge
+// the URL when it is saved and before every delivery (contract section 1).
 
 import { type AddressRange, isAddress, judgeAddresses } from "./address.ts";
 import { groupDigits } from "./bytes.ts";
@@ -17,11 +17,14 @@ export interface PostbackUrl {
 	isLiteral: boolean;
 }
 
-/** Our own limit. The contract has none. */
+/** Maximum length of a Postback URL. The contract sets no limit. */
 const MAX_LENGTH = 2_048;
-/** Limit of RFC 1035 section 2.3.4, written as text and without the final dot. */
+/** Maximum length of a host name as text, without a final dot (RFC 1035 section 2.3.4). */
 const MAX_HOST_LENGTH = 253;
-/** A label with the length of RFC 1035. The URL parser accepts more characters, but no certificate can name such a host. */
+/**
+ * Form of one label of a host name (RFC 1035). The URL parser accepts more characters, but no certificate can
+ * name such a host.
+ */
 const LABEL = /^[a-z\d_-]{1,63}$/;
 const HTTPS_PORT = 443;
 const MAX_PORT = 65_535;
@@ -36,22 +39,30 @@ export function parsePostbackUrl(text: string): Result<PostbackUrl> {
 	const [, code, sentence = ""] = OBJECTIONS.find(([form]) => form.test(entered)) ?? [];
 	if (code !== undefined) return refuseUrl(code, sentence);
 
-	// The text is also split here, because the parser hides an empty user, an empty "?" and missing slashes.
+	// The text is also split by this expression, because the URL parser hides an empty user name, an empty "?"
+	// and missing slashes.
 	const [, authority = "", target = ""] = /^https:\/\/([^/?]*)(.*)$/is.exec(entered) ?? [];
 	const badAuthority = refuseAuthority(authority);
 	if (badAuthority !== undefined) return badAuthority;
 
 	const parsed = URL.parse(entered);
-	// Scheme and port are already checked, and no path or query makes the parser fail, so the host is wrong.
+	// Scheme and port are valid at this point, and no path or query makes the parser fail. So the host must be
+	// wrong.
 	if (parsed === null) return refuseHost(authority, "is not a name or IP address (IPv6 goes in brackets)");
 	const url = describe(parsed);
 	return refuseHostname(url) ?? refuseTarget(url, target) ?? succeed(url);
 }
 
-/** Placeholders of other networks: `{order_id}`, `%7Border_id%7D`, `[status]` as a whole value, `#click#`. */
+/**
+ * Matches placeholders of other networks: `{order_id}`, `%7Border_id%7D`, `[status]` as a whole value, and
+ * `#click#`.
+ */
 const PLACEHOLDER = /\{[\w .-]+\}|%7B[\w .-]+%7D|[=/]\[[\w .-]+\](?=[&/]|$)|#[\w.-]+#/i;
 
-/** Refuses a URL with a placeholder when it is saved. A URL that was saved earlier keeps working. */
+/**
+ * Refuses a URL with a placeholder of another network. This is checked only when a URL is saved, so stored
+ * URLs keep working.
+ */
 export function refusePlaceholder(text: string): Refusal | null {
 	const [found] = PLACEHOLDER.exec(text) ?? [];
 	if (found === undefined) return null;
@@ -61,7 +72,10 @@ export function refusePlaceholder(text: string): Refusal | null {
 	);
 }
 
-/** The caller must connect to one of the returned addresses without another lookup, whose answer would not be judged. */
+/**
+ * Returns the addresses of a host that may be called. The caller must connect to one of them without another
+ * DNS lookup, because the new answer would not have been judged.
+ */
 export function judgeHost(
 	url: PostbackUrl,
 	addresses: readonly string[],
@@ -76,8 +90,8 @@ export function judgeHost(
 	}
 	const verdict = judgeAddresses(judged, allowed);
 	if (verdict.public) return succeed(judged);
-	// An address is shown only if it was typed, because the address of a name may be part of a private network. If the setting
-	// for development allows some private addresses, a developer is asking.
+	// An address is shown only if the person typed it, because the address behind a name may reveal a private
+	// network. If the settings allow private addresses, the reader is a developer and may see it.
 	const finding = url.isLiteral
 		? `${verdict.reason}. The Postback URL must point to a public address.`
 		: allowed.length > 0
@@ -86,12 +100,13 @@ export function judgeHost(
 	return refuseUrl("postback_url_forbidden_address", finding);
 }
 
-/** Objections in order of precedence. The first one that matches is reported. */
+/** Reasons to refuse a URL, in order of precedence. Only the first one that matches is reported. */
 const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: string])[] = [
 	[/^$/, "postback_url_malformed", `There is no URL. Enter it in full, as in ${EXAMPLE}`],
 	[/\\/, "postback_url_malformed", 'The URL contains a backslash. Enter "/" or %5C in its place.'],
 	[
-		// Lone surrogates (Cs) are not characters. The parser would replace them by another one.
+		// Lone surrogates (Cs) are refused, because they are not characters and the parser would replace them by
+		// U+FFFD.
 		/[\p{Cc}\p{Cs}]/u,
 		"postback_url_malformed",
 		"The URL contains a control character such as a tab or a line break. Enter it again without.",
@@ -107,7 +122,7 @@ const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: s
 		`Callbacks cannot reach your own machine by this address: try them there with \`ringback listen\`. A Postback URL must begin with https:// as in ${EXAMPLE}`,
 	],
 	[
-		// `shop.example:8443/postback` is a host with a port, not a scheme.
+		// The colon in `shop.example:8443/postback` is followed by a port and does not end a scheme.
 		/^(?!https:)[a-z][a-z\d+.-]*:(?!\d)/i,
 		"postback_url_not_https",
 		`Callbacks are sent over HTTPS alone. Enter a URL that begins with https:// as in ${EXAMPLE}`,
@@ -126,7 +141,7 @@ const OBJECTIONS: readonly (readonly [form: RegExp, code: FaultCode, sentence: s
 ];
 
 function refuseAuthority(authority: string): Refusal | undefined {
-	// More colons belong to an IPv6 address without brackets, which the parser refuses.
+	// Text with more colons is an IPv6 address without brackets, which the parser refuses later.
 	const [, host, port = ""] = /^([^:]*|\[.*\])(?::([^:]*))?$/s.exec(authority) ?? [];
 	if (host === undefined) return undefined;
 	if (!/^\d*$/.test(port) || Number(port) > MAX_PORT || (port !== "" && Number(port) === 0)) {
@@ -135,7 +150,8 @@ function refuseAuthority(authority: string): Refusal | undefined {
 			`The port "${port}" is not a number from 1 to ${MAX_PORT}. Enter one, or none for ${HTTPS_PORT}.`,
 		);
 	}
-	// Checked here as well as on the parsed name, because the parser silently drops the dot after an IPv4 address.
+	// The trailing dot is also checked on the text, because the parser silently drops the dot after an IPv4
+	// address.
 	return host.endsWith(".") ? refuseTrailingDot(host) : undefined;
 }
 
@@ -169,7 +185,7 @@ function refuseHostname({ hostname, isLiteral }: PostbackUrl): Refusal | undefin
 function refuseTarget({ href, target }: PostbackUrl, entered: string): Refusal | undefined {
 	if (href.length > MAX_LENGTH)
 		return refuseLength(`has ${groupDigits(href.length)} characters in the form that is sent`);
-	// A URL without a path is accepted, because it has only one form on the wire.
+	// A URL without a path is accepted, because only one path can be meant.
 	if (entered === target || entered === "") return undefined;
 	return refuseUrl(
 		"postback_url_not_wire_form",

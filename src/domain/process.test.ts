@@ -4,7 +4,7 @@ import { NO_ENGINE, type ProcessEngine, type ProcessRecord, sumEngines } from ".
 
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 
-test("the figures of all engines are added up, because each sees only its own slots; a silent engine does not count", () => {
+test("the figures of all running engines are added up, and a silent engine does not count", () => {
 	const engine = { in_hand: 2, programmes_due: 3, oldest_due_at_ms: NOW_MS - 2_000, most_in_flight: 512 };
 	const later = { in_hand: 5, programmes_due: 1, oldest_due_at_ms: NOW_MS - 1_000, most_in_flight: 64 };
 	const processes = [told(engine), told(later), told(NO_ENGINE), told(engine, 0)];

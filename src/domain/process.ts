@@ -1,39 +1,44 @@
-// The processes of an installation. Each one reports itself from time to time, so that the others know which
-// are running and which have stopped.
+// The processes of an installation. Each process reports to a table at intervals, so that the others know
+// which processes are running and which have stopped.
 
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./time.ts";
 
 /** A row of the table `processes`. */
 export interface ProcessRecord extends ProcessEngine {
-	/** Random name, drawn at the start and part of every log line. */
+	/** Random name of the process. It is chosen at the start and is part of every log line. */
 	instance: string;
 	host: string;
 	role: string;
 	version: string;
 	started_at_ms: number;
 	seen_at_ms: number;
-	/** Time of the last mail that the mail server refused, or null if a later one was accepted. */
+	/** Time at which the mail server last refused a mail, or null if it has accepted one since. */
 	mail_failed_at_ms: number | null;
 	mail_error: string | null;
 }
 
-/** How to notify systemd, if it started this process. */
+/** The connection to systemd, if systemd started this process. */
 export interface ServiceManager {
-	/** Path of its socket. */
+	/** Path of systemd's notification socket. */
 	socket: string;
-	/** Time after which systemd considers the process dead, or null if it does not watch. */
+	/**
+	 * Time without a sign of life after which systemd restarts the process, or null if systemd does not check.
+	 */
 	watchdogMs: number | null;
 }
 
-/** Figures of the callback engine. All are null in a process without one. */
+/** Figures of the callback engine. All of them are null in a process without an engine. */
 export interface ProcessEngine {
-	/** Number of callbacks that the engine has read and not finished. */
+	/** Number of callbacks that the engine has read from the queue and not finished. */
 	in_hand: number | null;
-	/** Number of programmes in its slots with due callbacks that are not in flight. */
+	/**
+	 * Number of programmes with due callbacks that the engine is not sending yet. Only programmes in its slots
+	 * count.
+	 */
 	programmes_due: number | null;
-	/** Due time of the oldest of them, or null if there is none. */
+	/** Due time of the oldest due callback that is not being sent yet, or null if there is none. */
 	oldest_due_at_ms: number | null;
-	/** Maximum number of requests that it may have in flight. */
+	/** Maximum number of requests that the engine may have in flight. */
 	most_in_flight: number | null;
 }
 
@@ -49,11 +54,16 @@ export interface MailFailure {
 	reason: string;
 }
 
-/** Interval between two reports: short enough for a status page, and long enough to cost almost nothing. */
+/**
+ * Interval between two reports of a process. It is short enough for a status page, and long enough to cost
+ * almost nothing.
+ */
 export const TELLS_EVERY_MS = 20 * SECOND_MS;
-/** Time after which a process counts as silent, when it has missed two reports. A clean stop is reported. */
+/**
+ * Time without a report after which a process counts as silent. A process that stops cleanly reports its end.
+ */
 export const SILENT_AFTER_MS = MINUTE_MS;
-/** Time after which a silent process is removed from the table. */
+/** Time without a report after which a process is removed from the table. */
 export const FORGOTTEN_AFTER_MS = HOUR_MS;
 
 export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowMs: number): boolean {
@@ -61,8 +71,9 @@ export function isSilent({ seen_at_ms }: Pick<ProcessRecord, "seen_at_ms">, nowM
 }
 
 /**
- * Returns true if another process of the same role started on the same machine after the last report of this one, as a
- * supervisor does after a crash. A process that still runs disproves it with its next report.
+ * Returns whether another process with the same role started on the same machine after the last report of
+ * this one. That happens when a supervisor restarts a crashed process. If this process still runs, its next
+ * report shows it.
  */
 export function isReplaced(record: ProcessRecord, all: readonly ProcessRecord[]): boolean {
 	return all.some(
@@ -84,7 +95,8 @@ export function sumEngines(
 	const since = engines.flatMap(({ oldest_due_at_ms }) => oldest_due_at_ms ?? []);
 	return {
 		inHand: engines.reduce((sum, { in_hand }) => sum + (in_hand ?? 0), 0),
-		// Each engine sees only its own slots, and no slot has two owners.
+		// The sum counts no programme twice, because each engine counts only its own slots and no slot has two
+		// owners.
 		programmesDue: engines.reduce((sum, { programmes_due }) => sum + (programmes_due ?? 0), 0),
 		oldestDueAtMs: since.length === 0 ? null : Math.min(...since),
 	};

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_ATTEMPTS, nextDueAtMs, RETRY_DELAYS_MS } from "./retry.ts";
 
-// In seconds and written out, so that a wrong factor in the source is not repeated here.
+// The delays are written out in seconds, so that a wrong factor in the source is not repeated here.
 const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 21_600, 86_400];
 const ENDED_AT_MS = 1_767_225_600_123;
 

@@ -1,4 +1,4 @@
-// When a failed attempt is tried again (contract section 8).
+// Decides when a failed attempt is repeated (contract section 8).
 
 import { HOUR_MS, MINUTE_MS } from "./time.ts";
 
@@ -13,7 +13,10 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
-/** Returns when the next attempt is due, counted from the end of the failed one. Returns null after the seventh attempt. */
+/**
+ * Returns when the next attempt is due, counted from the end of the failed attempt. Returns null after the
+ * seventh attempt.
+ */
 export function nextDueAtMs(countedAttempts: number, endedAtMs: number): number | null {
 	const delayMs = RETRY_DELAYS_MS[countedAttempts - 1];
 	return delayMs === undefined ? null : endedAtMs + delayMs;

@@ -40,7 +40,7 @@ test("every right of every standing is in the table", () => {
 	assert.equal(new Set(TABLE.map(([standing, right]) => `${standing} ${right}`)).size, TABLE.length);
 });
 
-test("staff is no role in a programme, and a role is written exactly", () => {
+test("staff is not a role in a programme, and a role is recognized only in its exact spelling", () => {
 	assert.deepEqual(PROGRAMME_ROLES.map(readProgrammeRole), [...PROGRAMME_ROLES]);
 	for (const text of ["staff", "Owner", " owner", "", "toString"])
 		assert.equal(readProgrammeRole(text), undefined);

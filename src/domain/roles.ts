@@ -1,24 +1,35 @@
-// The rights of each role in a programme, in one table. The guards of pages, the buttons on pages and the use cases all ask
-// this table.
+// One table of the rights of each role in a programme. The access checks of pages, the buttons on pages and
+// the use cases all use it.
 
-/** People of shops and partners are "shop". People of the network are "staff". */
+/**
+ * The side that a person belongs to. "shop" is for people of shops and partners, "staff" for people of the
+ * network.
+ */
 export type PersonKind = "shop" | "staff";
 
-/** Roles of a shop's people in one programme. */
+/** Roles that a shop's people can have in a programme. */
 export const PROGRAMME_ROLES = ["owner", "developer", "viewer"] as const;
 export type ProgrammeRole = (typeof PROGRAMME_ROLES)[number];
 
-/** A person's position in a programme: their role there, or staff, who look after all programmes. */
+/**
+ * A person's position in a programme. It is their role there, or "staff" for the network's people, who manage
+ * all programmes.
+ */
 export type Standing = ProgrammeRole | "staff";
 
-/** The authority behind a change to a programme: a person's standing, or a party that needs none and may do everything. */
+/**
+ * The authority for a change to a programme. It is a person's standing, or the command line or service, which
+ * may do everything.
+ */
 export type Authority = Standing | "command line" | "service";
 
 /**
- * look: read everything of the programme except what is computed with its secrets.
- * integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
- * decide: everything that moves money. conversions/decide says which side may make which decision.
- * manage: people and settings. programmes/programme-terms says which settings only the network may change.
+ * The rights that a role can have in a programme.
+ *
+ *   look: read everything of the programme except values that are computed with its secrets.
+ *   integrate: keys, signing secret, Postback URL, tests, sending callbacks again, checking a signature.
+ *   decide: everything that moves money. conversions/decide defines which side may make which decision.
+ *   manage: people and settings. programmes/programme-terms defines which settings only the network may change.
  */
 export const RIGHTS = ["look", "integrate", "decide", "manage"] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -34,7 +45,10 @@ export function grants(standing: Standing, right: Right): boolean {
 	return GRANTED[standing].includes(right);
 }
 
-/** A key with "report" reports sales and reversals. A key with "decide" also approves and rejects. */
+/**
+ * The right of an API key. "report" allows sale reports and reversals. "decide" also allows approvals and
+ * rejections.
+ */
 export type KeyRight = "report" | "decide";
 
 export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
@@ -43,8 +57,9 @@ export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
 };
 
 /**
- * Returns the rights that a key may have if this authority issues it, the default first. Nobody can pass on more than they
- * may do themselves. Staff get "report" only, because they decide for the review team and a key decides for the shop.
+ * Returns the rights that this authority may give to a key, the default first. Nobody can give a key more
+ * rights than they have. Staff can give only "report", because staff decide for the review team while a key
+ * decides for the shop.
  */
 export function keyRightsOf(authority: Authority): readonly [KeyRight, ...KeyRight[]] {
 	return authority === "owner" || authority === "command line" ? ["decide", "report"] : ["report"];
@@ -54,17 +69,22 @@ export function keyRightsOf(authority: Authority): readonly [KeyRight, ...KeyRig
 export type StaffAuthenticator = "optional" | "required";
 export const STAFF_AUTHENTICATOR: readonly StaffAuthenticator[] = ["optional", "required"];
 
-/** The setting applies to staff only. Shops decide about their own people. */
+/**
+ * Returns whether a person must have an authenticator. The setting applies to staff only, because shops
+ * decide about their own people.
+ */
 export function isAuthenticatorRequired(setting: StaffAuthenticator, kind: PersonKind): boolean {
 	return setting === "required" && kind === "staff";
 }
 
-/** Returns undefined if the text is not a role. */
+/** Returns the role that the text names, or undefined if it names none. */
 export function readProgrammeRole(text: string): ProgrammeRole | undefined {
 	return PROGRAMME_ROLES.find((role) => role === text);
 }
 
-/** Descriptions that continue a sentence such as "This role …", for pages and mails. */
+/**
+ * Descriptions of the roles for pages and mails. Each one continues a sentence that begins with "This role".
+ */
 export const ROLE_SUMMARIES: Readonly<Record<ProgrammeRole, string>> = {
 	owner: "can do everything, including approving conversions and inviting people",
 	developer: "manages keys, the Postback URL and callbacks; cannot approve conversions or invite people",

@@ -22,7 +22,7 @@ test("the stored form does not change between releases, so a stored secret alway
 	assert.equal(openSecret(KEY, PROGRAMME_ID, SEALED), SECRET);
 });
 
-test("a secret that is copied onto another programme does not open", () => {
+test("a secret that is copied to another programme does not open", () => {
 	for (const other of [0, 1, 4, 41, 43, 420, -42])
 		assert.equal(openSecret(KEY, other, SEALED), null, `${other}`);
 });
@@ -48,7 +48,7 @@ test("a secret that was cut or lengthened does not open", () => {
 	}
 });
 
-test("the same secret looks different each time if it is sealed with a fresh nonce", () => {
+test("the same secret looks different each time it is sealed with a fresh nonce", () => {
 	const forms = Array.from({ length: 100 }, () =>
 		sealSecret(KEY, PROGRAMME_ID, SECRET, randomBytes(SEALING_IV_BYTES)),
 	);

@@ -1,35 +1,47 @@
-// Sealing of secrets that are stored: AES-256-GCM with the service's own key. Each secret is bound to its owner, so a sealed
-// secret that is copied onto another row does not open there.
+// Encrypts ("seals") secrets before they are stored, with AES-256-GCM and the service's own key. Each secret
+// is bound to its owner, so a sealed secret that is copied to another row cannot be opened there.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
 const ALGORITHM = "aes-256-gcm";
-/** 96 bits, the length that GCM is designed for (NIST SP 800-38D). */
+/** Length of the initialization vector: 96 bits, as GCM is designed for (NIST SP 800-38D). */
 export const SEALING_IV_BYTES = 12;
 export const SEALING_KEY_BYTES = 32;
 const TAG_BYTES = 16;
 
-/** Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if a nonce is used twice. */
+/**
+ * Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if one is used
+ * twice.
+ */
 export function sealSecret(key: Uint8Array, programmeId: number, secret: string, iv: Uint8Array): string {
 	return sealText(key, `programme:${programmeId}`, secret, iv);
 }
 
-/** Returns null if the secret was sealed with another key, belongs to another programme, or was changed. */
+/**
+ * Opens a signing secret. Returns null if it was sealed with another key or for another programme, or was
+ * changed.
+ */
 export function openSecret(key: Uint8Array, programmeId: number, sealed: string): string | null {
 	return openText(key, `programme:${programmeId}`, sealed);
 }
 
-/** Seals the secret or the backup codes of an authenticator. */
+/** Seals the secret or the backup codes of a person's authenticator. */
 export function sealForPerson(key: Uint8Array, personId: number, text: string, iv: Uint8Array): string {
 	return sealText(key, `person:${personId}`, text, iv);
 }
 
-/** Returns null if the text was sealed with another key, was sealed for another person, or was changed. */
+/**
+ * Opens a text that was sealed for a person. Returns null if the key or the person is another one, or the
+ * text was changed.
+ */
 export function openForPerson(key: Uint8Array, personId: number, sealed: string): string | null {
 	return openText(key, `person:${personId}`, sealed);
 }
 
-/** Seals a queued mail, because it may hold a sign-in link. It is bound to its recipient. */
+/**
+ * Seals a queued mail, because the mail may contain a sign-in link. The sealed text is bound to the
+ * recipient's address.
+ */
 export function sealMail(key: Uint8Array, to: string, text: string, iv: Uint8Array): string {
 	return sealText(key, `mail:${to}`, text, iv);
 }
@@ -38,7 +50,7 @@ export function openMail(key: Uint8Array, to: string, sealed: string): string | 
 	return openText(key, `mail:${to}`, sealed);
 }
 
-/** Seals a text. `boundTo` names its owner, and the text opens only if the same name is given again. */
+/** Seals a text. `boundTo` names its owner, and the text can be opened only with the same name. */
 export function sealText(key: Uint8Array, boundTo: string, text: string, iv: Uint8Array): string {
 	const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(boundTo));
 	return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(

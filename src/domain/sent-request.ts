@@ -1,5 +1,5 @@
-// Rebuilds the request of an attempt, byte for byte as it was sent, from what is stored: the event's body, the start of the
-// attempt, the nonce and the signature. The secret is not needed, and not shown.
+// Rebuilds the request of a past attempt, byte for byte as it was sent. The stored event, start time, nonce
+// and signature are enough. The signing secret is neither needed nor shown.
 
 import { bodySentAt } from "./event.ts";
 import { headerNames, userAgent } from "./signature.ts";
@@ -10,7 +10,10 @@ export interface SentRequest {
 	body: string;
 }
 
-/** Returns null for an attempt whose process died, because nobody knows what it had sent. */
+/**
+ * Rebuilds the request of an attempt. Returns null if the sending process died, because nobody knows how much
+ * it had sent.
+ */
 export function rebuildRequest(
 	attempt: { url: string | null; nonce: string | null; signature: string | null; started_at_ms: number },
 	event: { event: string; eventBody: string },

@@ -1,5 +1,5 @@
-// The signing scheme of contract section 5. It is used in both directions, for our callbacks to the shop and for the shop's
-// requests to us. All functions are pure. Keys and times are arguments.
+// The signing scheme of contract section 5. It is used in both directions: for our callbacks to the shop, and
+// for the shop's requests to us.
 
 import { hash, timingSafeEqual } from "node:crypto";
 
@@ -20,20 +20,21 @@ export function sha256Hex(bytes: string | Uint8Array): string {
 	return hash("sha256", bytes, "hex");
 }
 
-/** The sizes and paddings of RFC 2104 for SHA-256. */
+/** Block size and padding bytes of HMAC with SHA-256 (RFC 2104). */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
-/** Size of the shared buffer. Longer canonical strings get a new buffer. */
+/** Size of the shared buffer. A longer canonical string gets a buffer of its own. */
 const SCRATCH_BYTES = 4_096;
-/** All keys share this buffer, because a signature begins and ends within one call. */
+/** Buffer that all keys share. This is safe, because a signature is computed within one synchronous call. */
 const scratch = Buffer.alloc(SCRATCH_BYTES);
 
 /**
- * HMAC-SHA256 (RFC 2104) as two one-shot hashes over keys that were padded once. `createHmac` creates an object outside the
- * heap for every signature, which cost a tenth of the time to send a callback (measured: 118 µs with it, 106 µs without).
- * It is a class because of its private fields, so that a logged key shows nothing of the secret.
+ * HMAC-SHA256 (RFC 2104), computed by two calls of a hash function with keys that were padded once.
+ * `createHmac` creates a native object for every signature, which made up a tenth of the time to send a
+ * callback (measured: 118 µs with it, 106 µs without). This is a class with private fields, so that a logged
+ * key shows nothing of the secret.
  */
 export class SigningKey {
 	readonly #inner = Buffer.alloc(BLOCK_BYTES, INNER_PAD);
@@ -49,7 +50,7 @@ export class SigningKey {
 	}
 
 	signHex(text: string): string {
-		// In UTF-8 each UTF-16 code unit of a string takes at most three bytes.
+		// One UTF-16 code unit takes at most three bytes in UTF-8.
 		const mostBytes = BLOCK_BYTES + 3 * text.length;
 		const inner = mostBytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(mostBytes);
 		inner.set(this.#inner);
@@ -59,7 +60,9 @@ export class SigningKey {
 	}
 }
 
-/** Callers should reuse the key, because padding the secret costs as much as a signature. */
+/**
+ * Creates a signing key. Callers should reuse it, because padding the secret costs as much as a signature.
+ */
 export function signingKey(secret: string | Uint8Array): SigningKey {
 	return new SigningKey(secret);
 }
@@ -68,7 +71,9 @@ export function sign(key: SigningKey, canonical: string): string {
 	return key.signHex(canonical);
 }
 
-/** Compares in constant time. Upper-case hex is accepted, because contract section 4.3 rule 2 allows to compare in lower case. */
+/**
+ * Compares a signature in constant time. Upper-case hex is accepted, as contract section 4.3 rule 2 allows.
+ */
 export function signatureMatches(key: SigningKey, canonical: string, signature: string): boolean {
 	if (!/^[0-9a-fA-F]{64}$/.test(signature)) return false;
 	const expected = Buffer.from(sign(key, canonical), "hex");
@@ -78,7 +83,7 @@ export function signatureMatches(key: SigningKey, canonical: string, signature: 
 export type TimestampVerdict = "fresh" | "malformed" | "stale";
 
 export function judgeTimestamp(timestamp: string, nowMs: number): TimestampVerdict {
-	// Fifteen digits are enough for any clock, and exact as a number.
+	// Fifteen digits are enough for any clock, and a JavaScript number holds them exactly.
 	if (!/^\d{1,15}$/.test(timestamp)) return "malformed";
 	const distanceSeconds = Math.abs(Number(timestamp) - Math.floor(nowMs / 1000));
 	return distanceSeconds <= TIMESTAMP_TOLERANCE_SECONDS ? "fresh" : "stale";
@@ -91,7 +96,7 @@ export interface HeaderNames {
 	signature: string;
 }
 
-/** Returns the names of the four headers. The brand `Acme` gives X-Acme-Event and so on. */
+/** Returns the names of the four headers. For the brand `Acme` the first one is X-Acme-Event. */
 export function headerNames(brand: string): HeaderNames {
 	return {
 		event: `X-${brand}-Event`,
@@ -101,12 +106,15 @@ export function headerNames(brand: string): HeaderNames {
 	};
 }
 
-/** The trailing /1 is the only version marker (contract section 9). */
+/**
+ * Returns the User-Agent header of callbacks. The trailing /1 is the only version marker (contract section
+ * 9).
+ */
 export function userAgent(brand: string): string {
 	return `${brand.toLowerCase()}-postback/1`;
 }
 
-/** Everything on the wire that carries the brand. */
+/** The header names and the user agent, which contain the brand. */
 export interface WireNames {
 	brand: string;
 	headers: HeaderNames;

@@ -1,8 +1,9 @@
-// Slots decide which engine sends to which shop. Each programme belongs to a slot, and each slot is owned by one engine.
+// Slots decide which engine sends callbacks to which shop. Each programme belongs to a slot, and each slot is
+// owned by one engine.
 
 /**
- * Number of slots: enough for each engine of a large installation to get a fair share, and few enough to read
- * all slots in one query.
+ * Number of slots. It is large enough for each engine of a large installation to get a fair share, and small
+ * enough to read all slots in one query.
  */
 export const SLOTS = 64;
 
@@ -17,7 +18,7 @@ export function slotOf(programmeId: number): number {
 	return (programmeId * SLOT_STEP) % SLOTS;
 }
 
-/** Returns the maximum number of slots for each engine. */
+/** Returns the maximum number of slots that each engine may own. */
 export function fairShare(engines: number): number {
 	return Math.ceil(SLOTS / Math.max(1, engines));
 }

@@ -1,4 +1,4 @@
-// Durations in milliseconds, and times in UTC for readers whose time zone is not known.
+// Units of time in milliseconds, and functions that format times in UTC.
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
@@ -17,8 +17,7 @@ export function isoTime(atMs: number): string {
 
 const MILLISECONDS_TEXT = ".000Z";
 /**
- * The last formatted second. Thousands of callbacks are sent in one second, and only their milliseconds
- * differ.
+ * The second that was formatted last, which is cached because thousands of callbacks are sent in one second.
  */
 let keptSecond = 0;
 let keptText = "1970-01-01T00:00:00";
@@ -38,14 +37,19 @@ export function utcDay(atMs: number): string {
 	return isoTime(atMs).slice(0, 10);
 }
 
-// Plausible times of a sale.
+// Checks whether the time of a sale is plausible.
 
-/** How far a sale may lie in the future, because clocks differ: the tolerance of contract section 8. */
+/**
+ * How far in the future the time of a sale may be, because clocks differ. It is the tolerance of contract
+ * section 8.
+ */
 const MAX_FUTURE_MS = 5 * MINUTE_MS;
 /** Earliest plausible sale. A time in 1970 comes from a clock that was never set. */
 const EARLIEST_SALE_MS = Date.UTC(2000, 0, 1);
 
-/** Returns null if a sale can have happened at that time, otherwise the end of a sentence. */
+/**
+ * Returns the end of a sentence that says why a sale cannot have this time, or null if the time is plausible.
+ */
 export function saleTimeProblem(atMs: number, nowMs: number): string | null {
 	if (atMs > nowMs + MAX_FUTURE_MS) return `is in the future: here it is ${isoTime(nowMs)}.`;
 	return atMs < EARLIEST_SALE_MS ? "is before the year 2000." : null;

@@ -31,7 +31,7 @@ test("the table above covers every status from 100 to 599", () => {
 	assert.equal(next, 600);
 });
 
-test("a number that is no HTTP status is retried, because nothing says that the shop meant to refuse or to accept", () => {
+test("a number that is not an HTTP status is retried, because the shop neither accepted nor refused", () => {
 	for (const status of [0, -1, -200, 1, 20, 99, 600, 999, 2_000, Number.NaN, Infinity, -Infinity]) {
 		assert.equal(judgeOutcome({ kind: "answered", status }), "retry", String(status));
 	}

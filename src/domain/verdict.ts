@@ -1,16 +1,25 @@
-// What an attempt's outcome means for its delivery. This is contract section 7 as one closed table.
+// Decides what the outcome of an attempt means for its delivery. This is the table of contract section 7.
 
 export type Outcome =
 	| { kind: "answered"; status: number }
-	/** `stage` is the step during which the time ran out. At "exchange" the request had been sent. */
+	/**
+	 * The attempt took too long. `stage` is the step in which the time ran out. At "exchange" the request had
+	 * already been sent.
+	 */
 	| { kind: "timeout"; stage: AttemptStage }
-	/** `code` is the error code of the system or the TLS library (ECONNREFUSED, CERT_HAS_EXPIRED …), for people to read. */
+	/**
+	 * The connection failed. `code` is the error code of the system or the TLS library, such as ECONNREFUSED or
+	 * CERT_HAS_EXPIRED.
+	 */
 	| { kind: "network-error"; stage: AttemptStage; code: string }
 	| { kind: "forbidden-address"; address: string; reason: string };
 
 export type AttemptStage = "look-up" | "connect" | "tls" | "exchange";
 
-/** Durations of the steps, or null if a step did not happen. A reused connection needs no look-up, connect or TLS. */
+/**
+ * Durations of the steps of an attempt, each null if the step did not happen. A reused connection needs no
+ * DNS lookup, connect or TLS handshake.
+ */
 export interface AttemptTimings {
 	lookUpMs: number | null;
 	connectMs: number | null;
@@ -29,7 +38,7 @@ export function judgeOutcome(outcome: Outcome): Verdict {
 	return judgeResult(outcome.kind, outcome.kind === "answered" ? outcome.status : null);
 }
 
-/** Judges an attempt as it is stored. `status` is null if there was no answer. */
+/** Judges the stored result of an attempt. `status` is null if there was no answer. */
 export function judgeResult(result: Outcome["kind"], status: number | null): Verdict {
 	switch (result) {
 		case "answered":
@@ -49,6 +58,7 @@ function judgeStatus(status: number): Verdict {
 	if (status >= 300 && status <= 399) return "redirect";
 	if (status === 408 || status === 429) return "retry";
 	if (status >= 400 && status <= 499) return "refused";
-	// 5xx, and numbers that no standard defines. Nothing says that the shop meant to refuse.
+	// This covers 5xx and all undefined numbers. In these cases the shop did not deliberately refuse the
+	// callback.
 	return "retry";
 }

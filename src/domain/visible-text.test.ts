@@ -43,19 +43,19 @@ for (const [name, bytes, shown] of [
 	["overlong UTF-8", Buffer.from([0xc0, 0xaf]), "\\xc0\\xaf"],
 	["a part of a larger buffer", utf8("xxäxx").subarray(2, 4), "ä"],
 ] as const) {
-	test(`bytes are shown as text if they are text: ${name}`, () => {
+	test(`bytes that are text are shown as text, and other bytes are not: ${name}`, () => {
 		equal(showBytes(bytes), shown);
 	});
 }
 
-test("a character that was cut in two is left out, and only if something was cut", () => {
+test("an incomplete character at the end is dropped, but only if the text was cut", () => {
 	const whole = utf8("ab😀");
 	for (const length of [3, 4, 5]) equal(showBytes(whole.subarray(0, length), true), "ab", `${length}`);
 	equal(showBytes(whole, true), "ab😀");
 	equal(showBytes(whole.subarray(0, 3)), "ab\\xf0");
 });
 
-test("there are at most four characters for each byte, whatever the bytes are", () => {
+test("the shown text has at most four characters for each byte", () => {
 	for (let byte = 0; byte <= 0xff; byte++) ok(showBytes(Buffer.alloc(8, byte)).length <= 32, `${byte}`);
 	for (const unseen of ["\u00a0", "\u00ad", "\u0085", "\u200b", "\u2800", "\u{e0061}"]) {
 		ok(showBytes(utf8(unseen.repeat(8))).length <= 4 * utf8(unseen.repeat(8)).length, unseen);

@@ -1,17 +1,20 @@
-// Text for people to read. Invisible characters are written out, so that two different texts do not look the
-// same.
+// Prepares text for people to read. Invisible characters are written out, so that two different texts never
+// look the same.
 
 import { isUtf8 } from "node:buffer";
 
 /**
- * Control and format characters, spaces other than the plain one, line separators, the blank Braille pattern,
- * lone surrogates.
+ * Matches one invisible character: control and format characters, spaces other than the plain one, line
+ * separators, the blank Braille pattern and lone surrogates.
  */
 const UNSEEN_CHARACTER =
 	/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}]|(?! )\p{Zs}/u;
-/** Invisible characters, and plain spaces at an end, where they cannot be seen. */
+/** Matches invisible characters, and plain spaces at the beginning or end, where nobody can see them. */
 const UNSEEN = new RegExp(`${UNSEEN_CHARACTER.source}|^ +| +$`, "gu");
-/** The same for text of several lines, which may be indented. */
+/**
+ * Matches invisible characters in text of several lines, in which line breaks, tabs and indentation are
+ * normal.
+ */
 const UNSEEN_IN_LINES = new RegExp(`(?![\\n\\t])(?:${UNSEEN_CHARACTER.source})`, "gu");
 
 /**
@@ -23,25 +26,29 @@ export function showUnseen(text: string): string {
 }
 
 /**
- * Also accepts a sentence that contains order ids. Repeated spaces are marked, because a page would draw them
- * as one.
+ * Writes out invisible characters in an order id, or in a sentence that contains order ids. Repeated spaces
+ * are marked, because a page would show them as one.
  */
 export function showOrderId(text: string): string {
 	return showUnseen(text).replace(/ {2,}/g, writeOut);
 }
 
-/** A Windows line break, or its first half at the end of the text. */
+/**
+ * Matches a Windows line break. A carriage return at the end of the text counts, because the text may be cut
+ * there.
+ */
 const WINDOWS_LINE_BREAK = /\r(?:\n|$)/g;
-/** Control characters that do not occur in text. */
+/** Matches control characters that do not occur in ordinary text. */
 const CONTROLS = /(?![\t\n])\p{Cc}/u;
 const NOT_ASCII_TEXT = /[^\n\t\x20-\x7e]/g;
-/** Maximum length of a character in UTF-8. */
+/** Maximum number of bytes of one character in UTF-8. */
 const MAX_CHARACTER_BYTES = 4;
 
 /**
- * Makes bytes of unknown origin readable. UTF-8 text is shown with its line breaks and with invisible
- * characters written out; in everything else each byte that is not plain ASCII is shown as \x8b. `isCut` says
- * that the last character may be incomplete. There are at most four characters for each byte.
+ * Makes bytes of unknown origin readable. UTF-8 text is shown with its line breaks, and its invisible
+ * characters are written out. In all other data each byte that is not plain ASCII is shown in the form \x8b.
+ * `isCut` says that the last character may be incomplete. The result has at most four characters for each
+ * byte.
  */
 export function showBytes(bytes: Uint8Array, isCut = false): string {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -77,17 +84,17 @@ export function codePointOf(character: string): string {
 }
 
 export function messageOf(error: unknown): string {
-	// If several addresses failed, the messages are in `errors`.
+	// If several addresses of a host failed, `errors` has one error for each.
 	if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
 	return error instanceof Error ? error.message : String(error);
 }
 
-// Text for searches. "STRASSE", "straße" and "Strasse" are one word to people, and so are "Müller" in any
-// encoding and "Muller".
+// Folds text for searches. To people, "STRASSE", "straße" and "Strasse" are the same word, and so are
+// "Müller" in any encoding and "Muller".
 
 /**
- * Returns a form for comparisons that is never shown. It uses capitals, because lower case depends on the
- * position in a word (the Greek sigma at its end).
+ * Returns a form of the text that is only compared and never shown. It is in capitals, because a Greek sigma
+ * has two lower-case forms, depending on its position in the word.
  */
 export function foldText(text: string): string {
 	return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase();

@@ -1,4 +1,4 @@
-// Which requests show staff a problem of the installation, and which must not alarm anybody.
+// Tests which requests reveal a problem of the installation to staff, and which must not alarm anybody.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";

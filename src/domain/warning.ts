@@ -1,21 +1,21 @@
-// Detects problems of an installation: how requests arrive, and how far its clock is off. The sentences about
-// them are in watch/checks.
+// Detects problems of an installation by the way its requests arrive and by how wrong its clock is. The
+// sentences about these problems are in watch/checks.
 
 import { type AddressRange, isAddress, isInRanges, judgeAddress, parseRange } from "./address.ts";
 import { findClientAddress } from "./client-address.ts";
 import { MINUTE_MS, SECOND_MS } from "./time.ts";
 
 export interface Warning {
-	/** Name of the check that found it. */
+	/** Name of the check that found the problem. */
 	kind: string;
-	/** The chore or process that it is about, if there can be several. */
+	/** The chore or process that the warning is about, if the check covers several. */
 	about?: string;
 	title: string;
-	/** What it means and what to do, in whole sentences. */
+	/** What the problem means and what to do about it, in whole sentences. */
 	text: string;
 }
 
-/** Settings as they were given. `publicUrl` is null if nobody set it. */
+/** Settings as the operator gave them. `publicUrl` is null if it was not set. */
 export interface WarningSettings {
 	publicUrl: string | null;
 	trustedProxies: readonly AddressRange[];
@@ -25,7 +25,7 @@ export interface WarningSettings {
 	isOnFile: boolean;
 }
 
-/** How a request arrived. */
+/** The parts of a request that show how it reached the service. */
 export interface Arrival {
 	socketAddress: string | undefined;
 	host: string | undefined;
@@ -47,20 +47,20 @@ export function readArrival(
 	};
 }
 
-/** A problem that a request reveals. `where` is only a host name or an address. */
+/** A problem that a request reveals. `where` is a host name or an IP address and nothing else. */
 export interface Sighting {
 	kind: "plain_http" | "untrusted_proxy";
 	where: string;
 }
 
 /**
- * Offset that causes a warning. NTP keeps clocks within milliseconds, so seconds mean that a clock is not
- * synchronized.
+ * Clock error that causes a warning. NTP keeps clocks correct to within milliseconds, so an error of seconds
+ * means that the clock is not synchronized.
  */
 const CLOCK_WARNING_MS = 5 * SECOND_MS;
 /**
- * Offset that stops sending. It is smaller than every tolerance: five minutes for a signature, days for a
- * window.
+ * Clock error at which the service stops sending. It is smaller than every tolerance that depends on the
+ * clock, such as the five minutes of a signature.
  */
 const CLOCK_PROBLEM_MS = MINUTE_MS;
 
@@ -72,28 +72,34 @@ export function judgeClockOffset(offsetMs: number): ClockState {
 }
 
 /**
- * Returns what the request reveals, or null. The service speaks plain HTTP, so only a trusted proxy or
- * PUBLIC_URL can say whether TLS is in front of it.
+ * Returns the problem that a request reveals, or null. The service itself speaks plain HTTP, so only a
+ * trusted proxy or PUBLIC_URL can say whether TLS is in front of it.
  */
 export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {
 	const { socketAddress, host, forwardedFor, forwarded } = arrival;
 	if (socketAddress === undefined) return null;
 	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
 	const isSecure = settings.publicUrl?.startsWith("https:") === true;
-	// The usual case, checked for every call, without parsing an address.
+	// This is the usual case. It is checked for every request and parses no address.
 	if (isSecure && !isForwarded) return null;
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);
-	// This comes first, because an untrusted proxy cannot be believed about HTTPS either.
+	// This check comes first, because the header of an untrusted proxy says nothing reliable about HTTPS.
 	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
 	if (isSecure || (isTrusted && saysHttps(arrival))) return null;
 	return host === undefined || !isPublicHost(host) ? null : { kind: "plain_http", where: hostNameOf(host) };
 }
 
-/** Names that have a meaning only inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's .internal). */
+/**
+ * Matches host names that have a meaning only inside a network (RFC 6761, RFC 6762, RFC 8375, and ICANN's
+ * .internal).
+ */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|test|home\.arpa)$/;
 
-/** Judges a Host header. Returns false for local and private names and addresses, and for invalid hosts. */
+/**
+ * Returns whether a Host header names a public host. Returns false for local and private names and addresses,
+ * and for invalid hosts.
+ */
 export function isPublicHost(host: string): boolean {
 	const name = hostNameOf(host);
 	if (isAddress(name)) return judgeAddress(name, []).public;
@@ -103,7 +109,10 @@ export function isPublicHost(host: string): boolean {
 
 const LOOPBACK = ["127.0.0.0/8", "::1"].flatMap((text) => parseRange(text) ?? []);
 
-/** Returns true if the Host header is that of a person who tries the service on their own machine. */
+/**
+ * Returns whether the Host header is a loopback name, as used by a person who tries the service on their own
+ * machine.
+ */
 export function isLoopbackHost(host: string): boolean {
 	const name = hostNameOf(host);
 	return /(?:^|\.)localhost$/.test(name) || isInRanges(name, LOOPBACK);

@@ -13,7 +13,7 @@ for (const [zone, day, start, hours] of [
 	["Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00.000Z", 23],
 	["Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00.000Z", 25],
 	["America/Los_Angeles", "2026-03-08", "2026-03-08T08:00:00.000Z", 23],
-	// Clocks go forward at midnight there, so the day begins at 01:00.
+	// In Cairo clocks go forward at midnight, so this day begins at 01:00.
 	["Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00.000Z", 23],
 	["UTC", "2028-02-28", "2028-02-28T00:00:00.000Z", 24],
 ] as const) {
@@ -37,8 +37,8 @@ for (const [minute, zone, at] of [
 	["2026-11-15T12:30", "Europe/Berlin", "2026-11-15T11:30:00.000Z"],
 	["2026-07-15T12:30:15", "Europe/Berlin", "2026-07-15T10:30:15.000Z"],
 	["2026-07-15T12:30:15.5", "+05:30", "2026-07-15T07:00:15.500Z"],
-	// Of an hour that occurs twice, the first counts. For an hour that never occurs, the offset before the
-	// change counts.
+	// If a local time occurs twice, the first one is returned. If it never occurs, the offset before the clock
+	// change is used.
 	["2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
 	["2026-03-29T02:30", "Europe/Berlin", "2026-03-29T00:30:00.000Z"],
 ] as const) {

@@ -2,7 +2,9 @@
 
 import { utcMinute } from "./time.ts";
 
-/** Returns true for an IANA name or an offset such as +05:30, as browsers report them. */
+/**
+ * Returns whether the text is a time zone as browsers report it: an IANA name, or an offset such as +05:30.
+ */
 export function isTimeZone(text: string): boolean {
 	try {
 		return new Intl.DateTimeFormat("en", { timeZone: text }).format(0) !== "";
@@ -11,22 +13,22 @@ export function isTimeZone(text: string): boolean {
 	}
 }
 
-/** Returns the first moment of a day (YYYY-MM-DD). */
+/** Returns the first moment of a day (YYYY-MM-DD) in a time zone. */
 export function dayStartMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day), zone);
 }
 
-/** Returns the day of a moment in the zone. */
+/** Returns the date (YYYY-MM-DD) of a moment in a time zone. */
 export function dayIn(atMs: number, zone: string): string {
 	return Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDate().toString();
 }
 
-/** Returns the first moment after the day. */
+/** Returns the first moment after a day (YYYY-MM-DD) in a time zone. */
 export function dayEndMs(day: string, zone: string): number {
 	return startOf(Temporal.PlainDate.from(day).add({ days: 1 }), zone);
 }
 
-/** Returns the first and last day of the present month, or of the month that many months before. */
+/** Returns the first and last day of a month. The month is `monthsBack` months before the present one. */
 export function monthDays(nowMs: number, zone: string, monthsBack: number): { from: string; to: string } {
 	const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(zone).toPlainDate();
 	const first = today.with({ day: 1 }).subtract({ months: monthsBack });
@@ -34,8 +36,9 @@ export function monthDays(nowMs: number, zone: string, monthsBack: number): { fr
 }
 
 /**
- * Parses a minute of a form (2026-03-01T12:00, optionally with seconds), or returns null. When clocks go back
- * an hour occurs twice, and the first one is meant, so that a search from that time leaves nothing out.
+ * Parses the local time of a form field (2026-03-01T12:00, optionally with seconds), or returns null. If
+ * clocks go back, a local time can occur twice. The first one is returned, so that a search from that time
+ * misses nothing.
  */
 export function minuteMs(minute: string, zone: string): number | null {
 	if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(minute)) return null;
@@ -43,7 +46,7 @@ export function minuteMs(minute: string, zone: string): number | null {
 		const at = Temporal.PlainDateTime.from(minute);
 		return at.toZonedDateTime(zone, { disambiguation: "earlier" }).epochMilliseconds;
 	} catch {
-		// A date such as 30 February.
+		// The date does not exist, such as 30 February.
 		return null;
 	}
 }
