@@ -1,5 +1,6 @@
-// Who may open and do what: every route of every table, for every kind of visitor. A new route is covered by
-// what its table says. A route parameter without a known value here makes the test fail.
+// Tests who may open each page and send each form. The test tries every route in ROUTES as every kind of
+// visitor, and expects the outcome that the route's `access` promises. A new route is therefore tested
+// automatically. If a route has a parameter for which this file has no value, the test fails.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -13,7 +14,7 @@ import { type Browser, createTestSite, type Shown } from "./test-site.test-suppo
 
 type Visitor =
 	| "nobody"
-	/** The owner of another programme. */
+	/** The owner of a different programme. */
 	| "outsider"
 	| "owner"
 	| "developer"
@@ -21,15 +22,15 @@ type Visitor =
 	| "staff"
 	/** A person who signs in for a partner and belongs to no programme. */
 	| "partner"
-	/** Staff without the authenticator that the network requires. */
+	/** A member of staff who has not set up the authenticator that the network requires. */
 	| "unprepared";
 
 type Outcome =
 	| "allowed"
 	| "sign-in"
-	/** The same bytes as for a page that does not exist. */
+	/** The 404 page, byte for byte the same as for a page that does not exist. */
 	| "nothing"
-	/** A page that says that the role does not allow it. */
+	/** The 403 page, which says that the visitor's role does not allow this. */
 	| "denied"
 	| "authenticator";
 
@@ -63,22 +64,28 @@ const EXPECTED: Readonly<Record<Access, Readonly<Record<Visitor, Outcome>>>> = {
 	"account-authenticator": { ...SIGNED_IN, unprepared: "allowed" },
 };
 
-/** The programme or the partner in an address, which is replaced. */
+/**
+ * Matches the ID of the programme or partner in an address. The test replaces this ID by one that does not
+ * exist.
+ */
 const OF_WHOM = /(?:prg|ptn)_\w+/;
 const UNKNOWN = "prg_00000000000000000000000000";
-/** Fields that the forms need, so that nobody is refused because one is missing. */
+/** Values for all fields that any form requires, so that no form is refused because a field is missing. */
 const FIELDS = {
 	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example", role: "owner" },
 	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
 	...{ method: "POST", target: "/", headers: "", body: "", secret: "", partnership: "pts_x" },
 };
-/** Headers of a foreign form, as old browsers send them and as all others do. */
+/**
+ * Headers of a form sent from another site. Old browsers send only Origin, and all others also send
+ * Sec-Fetch-Site.
+ */
 const FOREIGN_FORMS = [
 	{ headers: { origin: "https://evil.example" } },
 	{ headers: { "sec-fetch-site": "cross-site" } },
 ];
 
-test("a visitor without the right gets a redirect or nothing at all, and nothing changes", async (t) => {
+test("a visitor without the right is redirected or sees no such page, and nothing changes", async (t) => {
 	const { shop, visit, pathOf } = await openService(t);
 	for (const visitor of EVERYBODY) {
 		const browser = await visit(visitor);
@@ -90,7 +97,8 @@ test("a visitor without the right gets a redirect or nothing at all, and nothing
 			const what = `${visitor}: ${route.method} ${path}`;
 			const answer = await ask(browser, route, path);
 			assert.equal(judge(answer, route), expected, what);
-			// A visitor who is denied belongs to the programme and may see its name.
+			// A visitor whose role is too low still belongs to the programme, so the page may show the programme's
+			// name.
 			if (expected !== "denied") assert.ok(!answer.text.includes("Victim"), what);
 			if (expected === "sign-in") {
 				const next = route.method === "GET" ? path : "";
@@ -128,7 +136,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 		const browser = await visit(visitor);
 		for (const route of ROUTES.filter(({ method }) => method === "GET")) {
 			if (EXPECTED[route.access][visitor] !== "allowed") continue;
-			// Staff belong to no programme that they could leave.
+			// Staff belong to no programme, so they have none to leave.
 			if (visitor === "staff" && route.path.endsWith("/leave")) continue;
 			const what = `${visitor}: ${pathOf(route)}`;
 			const answer = await browser.open(pathOf(route));
@@ -145,7 +153,7 @@ test("a visitor with the right is answered, with the strict headers and without 
 
 interface Service {
 	shop: FilledShop;
-	/** Opens a new browser. */
+	/** Opens a new browser that is signed in as this kind of visitor. */
 	visit(visitor: Visitor): Promise<Browser>;
 	pathOf(route: Route): string;
 }
@@ -157,13 +165,13 @@ async function openService(t: TestContext): Promise<Service> {
 	const developer = await site.addPerson(programme, "developer");
 	const viewer = await site.addPerson(programme, "viewer");
 	const ofPartner = await addPartner(site, "Blog");
-	// The person belongs to one partner and not to the other.
+	// The outsider belongs to a partner, but not to the partner whose pages are requested.
 	const ofAnother = await addPartner(site, "Another");
 	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
 	const staff = await site.addStaff();
-	// The people that the forms change. The visitor is not affected.
+	// The forms about people change these two. The visitors themselves stay unchanged.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
-	// The same service with another setting.
+	// This is the same service, except that staff need an authenticator.
 	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
 	const values = new Map(
 		Object.entries({
@@ -219,7 +227,7 @@ function judge({ status, location, text }: Shown, route: Route): Outcome | "refu
 	if (status === 404 && text.includes("Page not found")) return "nothing";
 	if (status === 403 && text.includes("This form cannot be accepted")) return "refused";
 	if (status === 403 && text.includes("You don&#39;t have access")) return "denied";
-	// Before signing in, a redirect to the sign-in page is an answer like any other.
+	// On a page for everybody, a redirect to the sign-in page counts as an ordinary answer.
 	if (route.access === "anyone") return "allowed";
 	if (location?.split("?")[0] === SIGN_IN_PATH) return "sign-in";
 	return location === AUTHENTICATOR_PATH ? "authenticator" : "allowed";

@@ -1,6 +1,7 @@
-// The guards of a route, in this order: headers, session, address, permission, form. People of a shop open their own
-// programmes, people of a partner their own partner, and staff open everything. A page that a person may not know about is
-// answered like one that does not exist. If only their role is too low, the page says so.
+// The guards of a route, in this order: headers, session, address, permission, form. People of a shop may
+// open their own programmes, people of a partner may open their own partner, and staff may open everything.
+// If a person must not know that a page exists, the answer is the same 404 as for an unknown address. If only
+// the person's role is too low, the page says so.
 
 import type { MiddlewareHandler } from "hono";
 import { readTrouble } from "../callbacks/failure-notices.ts";
@@ -60,7 +61,9 @@ export function createGuards(
 	];
 }
 
-/** Leads people who are not signed in to the sign-in page, and from there back to the page they asked for. */
+/**
+ * Redirects a visitor who is not signed in to the sign-in page, which later leads back to the requested page.
+ */
 const requireSignIn: Guard = async (c, next) => {
 	if (c.get("viewer") !== null) return next();
 	if (c.req.method !== "GET") return c.redirect(SIGN_IN_PATH, 303);
@@ -68,14 +71,19 @@ const requireSignIn: Guard = async (c, next) => {
 	return c.redirect(withNext(SIGN_IN_PATH, `${pathname}${search}`), 303);
 };
 
-/** Leads staff who must have an authenticator and have none to its page, whatever page they asked for. */
+/**
+ * Redirects staff who still need an authenticator to the page that sets it up, whatever page they requested.
+ */
 const requireAuthenticator: Guard = async (c, next) =>
 	viewerOf(c).awaitsAuthenticator ? c.redirect(AUTHENTICATOR_PATH, 303) : next();
 
 const requireStaff: Guard = async (c, next) =>
 	viewerOf(c).kind === "staff" ? next() : answerError(c, "not_found");
 
-/** Opens a partner's pages even if all its partnerships have ended, because they still show what it earned. */
+/**
+ * Lets staff and the partner's own people open its pages. The pages stay open after all partnerships have
+ * ended, because they still show the partner's earnings.
+ */
 function requirePartner({ store }: Pick<WebDeps, "store">): Guard {
 	return async (c, next) => {
 		const partnerId = c.req.param("partnerId") ?? "";
@@ -103,8 +111,8 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 }
 
 /**
- * Admits a page as soon as it is requested. A form is admitted only when all of it has arrived (form-guards.ts), so that
- * a slow sender keeps nobody waiting.
+ * Waits for admission before a page is rendered. A form waits for admission later, when its whole body has
+ * arrived (form-guards.ts), so that a slow sender does not block other people.
  */
 export function admitPages(deps: WebDeps): Guard {
 	return async (c, next) => {
@@ -119,7 +127,10 @@ export function admitPages(deps: WebDeps): Guard {
 	};
 }
 
-/** Puts into the context what every page needs: the network, the visitor, and the viewer if the session is valid. */
+/**
+ * Puts into the context what every page needs: the network, the visitor, and the signed-in person if the
+ * session is valid.
+ */
 function openSession(deps: WebDeps): Guard {
 	const flashCookie = createFlashCookie(deps);
 	return async (c, next) => {
@@ -136,10 +147,12 @@ function openSession(deps: WebDeps): Guard {
 		c.set("waitingAddresses", viewer?.kind === "staff" ? await countWaitingHosts(deps.store.db) : 0);
 		c.set("sessionId", viewer === null ? null : (found?.session.id ?? null));
 		if (found !== null && viewer !== null) {
-			// The cookie of a renewed session is set before the page's own cookies, so that signing out overrides it.
+			// The cookie of a renewed session is set before the page sets its own cookies. Otherwise it would undo
+			// a sign-out.
 			handOnCookies(c, found.setCookies);
 		}
-		// Pages for strangers may be cached for others, so they are always in English.
+		// Pages for visitors who are not signed in may be cached and shown to others, so they are always in
+		// English.
 		const languages = viewer === null ? undefined : (viewer.locale ?? c.req.header("accept-language"));
 		return inLanguage(languages, next);
 	};
@@ -159,12 +172,15 @@ async function readFrame(
 		applications: await countApplications(store.db, programme.id),
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.id)),
 		trouble: troubleBanner(trouble, publicId, mayIntegrate),
-		// Without a Postback URL nothing would be sent anyway.
+		// Without a Postback URL nothing is sent, so the pause does not matter.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
 	};
 }
 
-/** Records how the request of a member of staff arrived, and returns the warnings to show them. */
+/**
+ * Records how a request from staff reached the service (host name, protocol, proxy), and returns the warnings
+ * to show.
+ */
 function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer): readonly Warning[] {
 	if (viewer.kind !== "staff") return [];
 	const arrival = arrivalOf(c);
@@ -172,11 +188,13 @@ function watchArrival(c: WebContext, { installation }: WebDeps, viewer: Viewer):
 	return installation.warningsFor(arrival);
 }
 
-/** Browsers may run our own scripts and styles on a page, talk to us, and do nothing else. */
+/**
+ * Security headers. They let the browser run only our own scripts and styles, and send requests only to us.
+ */
 const HEADERS = {
 	"content-security-policy":
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-	// Addresses may hold tokens, so no other site learns where people came from.
+	// Our addresses may contain tokens, so other sites must not see them as referrer.
 	"referrer-policy": "same-origin",
 	"x-content-type-options": "nosniff",
 	"cross-origin-opener-policy": "same-origin",
@@ -185,13 +203,15 @@ const HEADERS = {
 export const securePages: Guard = async (c, next) => {
 	await next();
 	for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
-	// Assets set how long they may be cached themselves.
+	// Assets already have a cache header of their own.
 	if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
 };
 
-/** Path and query are decoded only once, so this finds a NUL character in both. */
+/** Matches a NUL character. Path and query are decoded only once, so it can appear only in this form. */
 const NUL_IN_ADDRESS = /%00/;
 
-/** Refuses an address with a NUL character before anything is looked up by it, because PostgreSQL cannot compare one. */
+/**
+ * Refuses an address with a NUL character before any query uses it, because PostgreSQL rejects text with NUL.
+ */
 const guardAddress: Guard = async (c, next) =>
 	NUL_IN_ADDRESS.test(c.req.url) ? answerError(c, "not_found") : next();

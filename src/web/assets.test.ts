@@ -1,4 +1,5 @@
-// Checks the style sheets: sizes, weights and spacings come from one scale, and every class and variable is used.
+// Tests the style sheets. Sizes, weights and spacings must come from one scale, and every class and variable
+// must be used.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -21,7 +22,7 @@ test("the scale has six sizes, four weights and eight spacings, and the sheets u
 	deepEqual(findOffScale(all), []);
 	const names = new Set(parseSheet(all).declarations.map(({ property }) => property));
 	const count = (prefix: string) => [...names].filter((name) => name.startsWith(prefix)).length;
-	// The seventh size is the factor for monospaced text.
+	// The sizes include one more variable, which is the factor for monospaced text.
 	deepEqual([count("--size-"), count("--weight-"), count("--space-")], [6 + 1, 4, 8]);
 });
 
@@ -88,7 +89,7 @@ function findOffScale(text: string): string[] {
 		.map(({ property, value }) => `${property}: ${value}`);
 }
 
-/** Relative lengths (em, lh, %, vh) need not be on the scale. */
+/** Returns true if a length is on the scale. Relative lengths (em, lh, %, vh) are always allowed. */
 function isOnScale(property: string, value: string): boolean {
 	if (property === "font-size") return /^(?:var\(--size-\w+\)|inherit)$/.test(value);
 	if (property === "font-weight") return /^var\(--weight-\w+\)$/.test(value);
@@ -113,7 +114,10 @@ function findUnused(sheets: readonly string[], templates: readonly string[]): st
 	];
 }
 
-/** Returns the words in class attributes and in texts of class names, and prefixes such as `badge-${tone}`. */
+/**
+ * Returns every word in the source that may be a class name, and every prefix of a computed class name such
+ * as `badge-${tone}`.
+ */
 function wordsOf(source: string): { words: ReadonlySet<string>; beginnings: readonly string[] } {
 	const attributes = [...source.matchAll(/class="([^"]*)"/g)];
 	const texts = [...source.matchAll(/"([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)"/g)];

@@ -1,5 +1,5 @@
-// Style sheets, scripts and the icon. Their addresses contain the hash of their content, so that browsers may cache them
-// for ever and still load the new ones after an upgrade.
+// Style sheets, scripts and the icon. Their addresses contain a hash of their content. Browsers may therefore
+// cache them permanently, and still load the new files after an upgrade.
 
 import { createHash } from "node:crypto";
 import type { Env, Hono } from "hono";
@@ -8,18 +8,21 @@ import { findLogo } from "../store/queries/network.ts";
 import type { Store } from "../store/store.ts";
 
 interface Asset {
-	/** The bytes, which all requests share. */
+	/** Content of the file. All responses share this one copy. */
 	body: Uint8Array<ArrayBuffer>;
 	type: string;
 	hash: string;
 }
 
-/** Cache header for addresses that contain the hash of their content. */
+/** Cache header for files whose address contains a hash of their content. */
 export const CACHED_FOR_EVER = "public, max-age=31536000, immutable";
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** Style sheets that are sent as one file, in this order. docs.css is only for the pages of /docs. */
+/**
+ * Style sheets that are joined into one file, in this order. docs.css is separate, because only the pages of
+ * /docs need it.
+ */
 const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map(
@@ -46,7 +49,7 @@ export function assetUrl(name: string): string {
 	return `/assets/${name}?v=${asset.hash}`;
 }
 
-/** Returns the address of the style sheet with the network's colour, which is part of the address. */
+/** Returns the address of the style sheet with the network's colour. The address contains the colour. */
 export function themeUrl(colour: string): string {
 	return `/assets/theme/${colour.slice(1)}.css`;
 }
@@ -60,15 +63,15 @@ export function mountAssets<AppEnv extends Env>(app: Hono<AppEnv>, { db }: Pick<
 	app.get("/assets/:name", (c) => {
 		const asset = ASSETS.get(c.req.param("name"));
 		if (asset === undefined) return c.notFound();
-		// During an upgrade a page of one version may load assets from a process of the other version. If the hash does not
-		// match, the answer must not be cached.
+		// During an upgrade, a page of one version may load assets from a process of the other version. If the
+		// hash in the address does not match the file, the answer must not be cached.
 		const isMeant = c.req.query("v") === asset.hash;
 		return c.body(asset.body, 200, {
 			...cached(asset.type),
 			...(isMeant ? {} : { "cache-control": "no-store" }),
 		});
 	});
-	// The sheet depends only on the colour in the address, so every process answers the same.
+	// The sheet depends only on the colour in its address, so all processes give the same answer.
 	app.get("/assets/theme/:name", (c) => {
 		const [, digits] = /^([\da-f]{6})\.css$/.exec(c.req.param("name")) ?? [];
 		return digits === undefined ? c.notFound() : c.body(writeTheme(`#${digits}`), 200, cached(STYLE));
@@ -89,10 +92,11 @@ function packageFile(path: string): string {
 }
 
 /**
- * Returns the variables of the style sheet for the network's colour. Its lightness is limited so that text stays readable on
- * both themes. The limits were tested with 239 colours, including the corners of the colour cube, on every background of
- * base.css: links and the text of buttons have a contrast of 4.5, buttons of 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser
- * without relative colours shows the default colour.
+ * Returns the style sheet's variables for the network's colour. The colour's lightness is limited so that
+ * text stays readable in both themes. The limits were tested with 239 colours, including the corners of the
+ * colour cube, on every background of base.css. Links and the text of buttons have a contrast of at least
+ * 4.5, and buttons of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11). A browser that does not support relative
+ * colours shows the default colour.
  */
 function writeTheme(colour: string): string {
 	const bounded = (light: number, dark: number) =>

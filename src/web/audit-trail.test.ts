@@ -1,5 +1,6 @@
-// Every form that changes something leaves an entry in the audit log. All POST routes of the tables are
-// visited. A route that is missing here, or that writes nothing without a reason below, fails.
+// Tests that every form that changes something writes an entry to the audit log. The test sends the form of
+// every POST route. It fails if a route is missing here, or if a route writes no entry and WITHOUT_ENTRY
+// gives no reason.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,11 +27,15 @@ const WITHOUT_ENTRY: ReadonlyMap<string, string> = new Map([
 	["/account/authenticator", "begins: nothing holds before a code confirms it, and that has an entry"],
 ]);
 
-/** Sends a form. `route` is the pattern in the site's table. */
+/**
+ * Sends a form and counts the audit entries that it writes. `route` is the route's pattern in the site's
+ * table.
+ */
 type Send = (route: string, browser: Browser, path: string, form?: object | FormData) => Promise<string>;
 
 test("every POST route leaves an entry in the audit log, or has a reason not to", async (t) => {
-	// The walk uses all three codes that are valid at a time, so none may expire before it is checked.
+	// The test uses all three authenticator codes that are valid at one time. The clock is stopped so that none
+	// expires.
 	t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
 	const site = await openTestSite(t, { hasMail: true });
 	const written = new Map<string, number>();
@@ -67,7 +72,10 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	deepEqual(new Set(silent), new Set(WITHOUT_ENTRY.keys()));
 });
 
-/** The sample is offered only while there is no programme. */
+/**
+ * Creates the sample programme. This must run first, because the sample is offered only while there is no
+ * programme.
+ */
 async function walkSample(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await browser.submit("/network", { name: "First", brand: "Service", isFirst: "yes" });
@@ -86,7 +94,7 @@ async function walkSignIn(site: TestSite, send: Send, owner: Person): Promise<vo
 async function walkAccount(site: TestSite, send: Send): Promise<void> {
 	const staff = await site.addStaff();
 	const browser = await site.signIn(staff);
-	// Another session, which is to be ended.
+	// A second session of the same person, which the next form ends.
 	await site.signIn(staff);
 	const sessionId = /name="sessionId" value="([^"]+)"/.exec((await browser.open("/account")).text)?.[1] ?? "";
 	await send("/account/sessions/end", browser, "/account/sessions/end", { sessionId });
@@ -215,8 +223,8 @@ async function walkIntegration(
 	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	// Makes the failed test look like a failed sale, because tests are set aside from the start and not resent
-	// with all.
+	// Makes the failed callback of a test look like that of a real sale. Failed tests are set aside at once, so
+	// "resend all" would skip them.
 	const putBack = () => site.store.db.updateTable("undelivered").set({ set_aside: null }).execute();
 	await putBack();
 	await at("/resend-failed");

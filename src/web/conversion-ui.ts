@@ -1,5 +1,5 @@
-// Parts that several pages use to show conversions and callbacks: words, cells, the banner for failing
-// callbacks, and charts.
+// Components that several pages use to show conversions and callbacks: labels, table cells, the banner about
+// failing callbacks, and charts.
 
 import { type AttemptOutcome, explainAttempt } from "../callbacks/attempt-cause.ts";
 import { explainFailure } from "../callbacks/failure-cause.ts";
@@ -39,7 +39,10 @@ export const SOURCE_WORDS: Readonly<Record<Source, string>> = {
 	import: "import",
 };
 
-/** Tells whether only a pixel has reported the conversion. Anyone can call a pixel. */
+/**
+ * Returns true if only a pixel has reported the conversion. Anyone can call a pixel, so the sale is not
+ * confirmed.
+ */
 export function isUnconfirmed(conversion: Conversion): boolean {
 	const { status } = conversion;
 	return isByPixelAlone(knownOrderOf(conversion)) && status !== "PARKED" && status !== "EXPIRED";
@@ -51,12 +54,12 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 	window: "automatically",
 };
 
-/** Returns the word as pages show it, such as "Payment failed" for PAYMENT_FAILED. */
+/** Returns a constant as pages show it. PAYMENT_FAILED becomes "Payment failed". */
 export function titleCase(word: Reason | EventType): string {
 	return ui.capitalise(word.toLowerCase().replaceAll("_", " "));
 }
 
-// Cells of a conversion in a list: the order, the status, the next step, or who decided and why.
+// Table cells of a conversion. They show the order, the status, and the next step or the decision.
 
 const STATUS_TONES: Readonly<Partial<Record<Status, ui.Tone>>> = {
 	RECORDED: "info",
@@ -70,15 +73,15 @@ export function statusBadge(status: Status): Html {
 }
 
 /**
- * `back` is the address of the list that shows the cell, or undefined for the unfiltered list of the
- * programme.
+ * Returns the cell with the order id, which links to the conversion's page. `back` is the address of the list
+ * that shows the cell. It is undefined on the unfiltered list of the programme.
  */
 export function orderCell(conversion: Conversion, programmeId: string, back: string | undefined): Html {
 	const { event_type: eventType, source, test } = conversion;
-	// A test from the Integration page has the source "test", which the mark "Test" already says.
+	// A test from the Integration page has the source "test". The mark "Test" already says so.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
 	const href = withQuery(conversionPath(programmeId, conversion.public_id), { back });
-	// Long ids are cut with an ellipsis if there is no room. The title has the whole id.
+	// A long id is cut off with an ellipsis, and the title attribute contains the whole id.
 	return html`<a class="order-id mono" href="${href}" title="${showOrderId(conversion.order_id)}">${showOrderId(conversion.order_id)}</a><span class="secondary">${titleCase(eventType)}${way}${isUnconfirmed(conversion) ? ", unconfirmed" : null}${
 		test === 1 ? html` · <span class="test-mark">Test</span>` : null
 	}</span>`;
@@ -89,7 +92,7 @@ export function statusCell(conversion: Conversion): Html {
 	return html`${statusBadge(conversion.status)}${next === null ? null : html`<span class="secondary nowrap">${next}</span>`}`;
 }
 
-/** Describes what will happen automatically, or who decided and why. */
+/** Returns what will happen automatically and when. For a decided conversion, returns who decided and why. */
 function nextStep(conversion: Conversion): Html | null {
 	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
 	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
@@ -100,13 +103,14 @@ function nextStep(conversion: Conversion): Html | null {
 }
 
 /**
- * A box above the boxes of the rows, which selects all of them. It needs scripts, and is hidden without them.
+ * Returns the checkbox in a table's header that selects all rows. It works only with scripts, and is hidden
+ * without them.
  */
 export function selectAll(name: string): Html {
 	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
 }
 
-// The state of a delivery in a few words. All pages that show deliveries use the same words.
+// The state of a delivery in a few words. All pages use the same words for it.
 
 export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
 	pending: "Pending",
@@ -135,7 +139,7 @@ function stateBadge({ state, attempts }: DeliveryProgress): Html {
 	return attempts === 0 ? ui.badge("info", "Waiting") : ui.badge("warn", "Retrying");
 }
 
-/** Shows the state, and whether a person sent the callback again or set it aside after it failed. */
+/** Shows the state of a delivery, and whether a person sent it again or set it aside after it failed. */
 export function stateCell(delivery: DeliveryProgress): Html {
 	const isSetAside = delivery.setAside === 1 && delivery.test === 0;
 	const done = [delivery.run > 1 ? "resent by hand" : [], isSetAside ? "set aside" : []].flat().join(", ");
@@ -149,7 +153,8 @@ export function nextAttempt({ state, dueAtMs }: DeliveryProgress, nowMs: number)
 }
 
 /**
- * Shows the last HTTP status received. If a later attempt got no answer, it also shows what happened then.
+ * Shows the last HTTP status that was received. If a later attempt got no response, this also shows how it
+ * failed.
  */
 export function lastAnswer({
 	lastHttpStatus,
@@ -164,7 +169,7 @@ export function lastAnswer({
 	return html`${status} <span class="secondary">${lastHttpStatus === null ? "" : "then: "}${title}</span>`;
 }
 
-/** Returns the columns for lists of callbacks. Each list chooses those that it has room for. */
+/** Returns the columns for lists of callbacks. Each list picks the columns that it has room for. */
 export function deliveryColumns(programmeId: string, nowMs: number, back?: string) {
 	return {
 		event: {
@@ -188,20 +193,22 @@ export function deliveryColumns(programmeId: string, nowMs: number, back?: strin
 	} as const satisfies Readonly<Record<string, ui.Column<ListedDelivery>>>;
 }
 
-// Messages about failing callbacks: the banner on every page of a programme, and parts that other pages share
-// with it.
+// Messages about failing callbacks: the banner on every page of a programme, and parts of it that other pages
+// use.
 
 /**
- * Id of the element that contains the banner. The element is there even without a banner, because live pages
- * update it.
+ * Id of the element that contains the banner. The page has this element even if there is no banner, because
+ * live pages insert the banner into it.
  */
 export const TROUBLE_TARGET = "trouble-live";
 
-/** Returns null while callbacks work, or while a failure is not serious yet. */
+/**
+ * Returns the banner about failing callbacks, or null if callbacks work or their failure is not serious yet.
+ */
 export function troubleBanner(
 	trouble: PresentTrouble | null,
 	programmeId: string,
-	/** True if the reader may fix the problem. Only then the banner says what to do. */
+	/** True if the reader may fix the problem. Only then does the banner say what to do. */
 	mayIntegrate: boolean,
 ): Html | null {
 	if (trouble === null || !trouble.isSerious) return null;
@@ -238,8 +245,8 @@ export function countUndelivered(number: number): string {
 }
 
 /**
- * Describes what a form did that works in batches, such as "being sent again", and how many callbacks are
- * left.
+ * Returns the message after a form that works in batches. It says how many callbacks were handled and how
+ * many are left. `done` describes the action, such as "being sent again".
  */
 export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number) {
 	if (count === 0 && isAll) return ["info", none] as const;
@@ -252,20 +259,20 @@ export function callbacksAre(callbacks: number, noun = "callback"): string {
 	return `${ui.countOf(callbacks, noun)} ${callbacks === 1 ? "is" : "are"}`;
 }
 
-// A chart with a table of its values. The table serves readers without scripts and screen readers.
+// A chart, with a table of its values for screen readers and for browsers without scripts.
 
 export interface ChartSeries {
 	label: string;
-	/** A variable of the style sheet (--chart-good and so on), which has a colour for each theme. */
+	/** Name of the style sheet's variable, such as --chart-good, which has a colour for each theme. */
 	colour: "good" | "bad" | "warn" | "info" | "plain";
-	/** One value for each day. */
+	/** Values of the series, one for each day. */
 	values: readonly number[];
 }
 
 interface ChartView {
 	id: string;
 	title: string;
-	/** Days as YYYY-MM-DD. */
+	/** Days in the form YYYY-MM-DD. */
 	days: readonly string[];
 	series: readonly ChartSeries[];
 	/** Content to show instead of the chart if every value is zero. */

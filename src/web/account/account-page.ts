@@ -1,4 +1,5 @@
-// /account: a person's own settings, email address, password, authenticator and sessions on one page.
+// The page /account, on which people change their own settings, email address, password, authenticator and
+// sessions.
 
 import { MAIL_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
@@ -23,7 +24,7 @@ import { type Content, type Html, html } from "../ui.ts";
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
-/** Each form of the page needs another id for its field. */
+/** Returns a field for the current password. Several forms of the page have one, so each needs its own id. */
 function currentPassword(id: string): FormField {
 	const look = { type: "password", autocomplete: "current-password", isRequired: true } as const;
 	return { id, label: "Current password", ...look };
@@ -190,7 +191,10 @@ function authenticatorSection(c: WebContext, deps: WebDeps): Html {
 	});
 }
 
-/** Shown here, and on the page to which staff are led who must have an authenticator. */
+/**
+ * Returns the form that starts the set-up of an authenticator. It is on the account page, and on the page
+ * that staff see if they must set up an authenticator first.
+ */
 export function authenticatorStart(c: WebContext): Html {
 	return AUTHENTICATOR_FORM.show(c, {
 		action: AUTHENTICATOR_PATH,
@@ -199,7 +203,10 @@ export function authenticatorStart(c: WebContext): Html {
 	});
 }
 
-/** The form to turn the authenticator off. A person who must have one can only move it to a new phone. */
+/**
+ * Returns the form that turns the authenticator off. If the network requires an authenticator, the person can
+ * only move it to a new phone.
+ */
 function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 	const look = isRequired
 		? {
@@ -216,7 +223,7 @@ function authenticatorOff(c: WebContext, isRequired: boolean): Html {
 	});
 }
 
-// The sessions of the person, with buttons that end them.
+// The list of the person's sessions, with buttons that end them.
 
 function sessionsSection(c: WebContext, sessions: readonly Session[]): Html {
 	const ownId = c.get("sessionId");
@@ -275,7 +282,10 @@ export async function endOtherSessions(c: WebContext, deps: WebDeps): Promise<Re
 	return page.leadTo(c, SESSIONS, "All your other sessions have ended.");
 }
 
-/** The order matters, because Edge also calls itself Chrome, and Chrome also calls itself Safari. */
+/**
+ * Patterns that recognise a browser by its User-Agent. Their order matters, because Edge also calls itself
+ * Chrome, and Chrome also calls itself Safari.
+ */
 const BROWSERS: readonly (readonly [mark: RegExp, name: string])[] = [
 	[/\bEdgA?\//, "Edge"],
 	[/\bOPR\//, "Opera"],
@@ -293,7 +303,10 @@ const SYSTEMS: readonly (readonly [mark: RegExp, name: string])[] = [
 	[/\bLinux\b/, "Linux"],
 ];
 
-/** Returns a name such as "Firefox on Linux", by which people recognise their own browser. Nothing else depends on it. */
+/**
+ * Returns a name such as "Firefox on Linux", by which people recognise their sessions. It is only shown and
+ * never used for a decision.
+ */
 export function describeBrowser(userAgent: string): string {
 	const browser = BROWSERS.find(([mark]) => mark.test(userAgent))?.[1] ?? "Unknown browser";
 	const system = SYSTEMS.find(([mark]) => mark.test(userAgent))?.[1];

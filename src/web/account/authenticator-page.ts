@@ -1,4 +1,5 @@
-// /account/authenticator: shows the QR code and the backup codes once, and asks for the code that proves that the app works.
+// The page /account/authenticator. It shows the QR code and the backup codes once, and asks for a code to
+// prove that the app works.
 
 import { renderSVG } from "uqr";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
@@ -25,13 +26,16 @@ import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 import { AUTHENTICATOR_FORM, authenticatorStart, showAccount } from "./account-page.ts";
 
-/** The section of the account page. */
+/** Address of the account page's section about the authenticator. */
 const SECTION = `${ACCOUNT_PATH}#authenticator`;
 const TITLE = "Set up the authenticator";
 const QR_PIXELS = 200;
 
 const CONFIRM_FORM = declareForm({
-	/** The page itself holds the set-up in hidden fields, so that it is shown again after a mistyped code. */
+	/**
+	 * Hidden fields that hold the new key and the backup codes, so that the page can show them again after a
+	 * mistyped code.
+	 */
 	uri: HIDDEN,
 	backupCodes: HIDDEN,
 	code: {
@@ -48,7 +52,10 @@ export async function showSetUp(c: WebContext): Promise<Response> {
 	return viewerOf(c).awaitsAuthenticator ? showDuty(c) : c.redirect(SECTION, 303);
 }
 
-/** Answers without a redirect, because the secret and the codes are shown only in this answer. */
+/**
+ * Starts the set-up. It answers with the page instead of a redirect, because the secret and the codes are
+ * shown only once.
+ */
 export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { currentPassword } = await AUTHENTICATOR_FORM.read(c);
 	const viewer = viewerOf(c);
@@ -93,7 +100,10 @@ function ownerOf(c: WebContext): AuthenticatorOwner {
 	return { ...actorOf(c), email: viewerOf(c).email };
 }
 
-/** The page to which staff are led who must have an authenticator and have none. */
+/**
+ * Shows staff who must set up an authenticator the form that starts it. They are redirected here from every
+ * other page.
+ */
 function showDuty(c: WebContext): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
@@ -110,7 +120,10 @@ function showDuty(c: WebContext): Promise<Response> {
 	});
 }
 
-/** Shows the set-up and asks for a code. The set-up is undefined if the form did not come from our page. */
+/**
+ * Shows the QR code and the backup codes, and asks for a code. `setup` is undefined if the form did not come
+ * from our page.
+ */
 function showKey(c: WebContext, setup: AuthenticatorSetup | undefined): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
@@ -143,7 +156,7 @@ function keySections({ uri, backupCodes }: AuthenticatorSetup, network: string):
 }
 
 function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): Content {
-	// A person who must have an authenticator can only start over.
+	// A person who must have an authenticator cannot postpone it, and can only start over.
 	const isLaterPossible = setup !== undefined && !viewerOf(c).awaitsAuthenticator;
 	const away = { label: isLaterPossible ? "Not now" : "Start over", href: AUTHENTICATOR_PATH };
 	return ui.section({
@@ -159,7 +172,10 @@ function confirmSection(c: WebContext, setup: AuthenticatorSetup | undefined): C
 	});
 }
 
-/** Returns an image, because the content security policy of our pages allows no style attributes in inline SVG. */
+/**
+ * Returns the QR code as the address of an image. Inline SVG would need style attributes, which our content
+ * security policy forbids.
+ */
 function qrCode(text: string): string {
 	return `data:image/svg+xml;base64,${Buffer.from(renderSVG(text)).toString("base64")}`;
 }

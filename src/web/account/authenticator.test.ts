@@ -107,7 +107,8 @@ test("a code that was used to sign in does not turn the authenticator off, but a
 	const [backup = ""] = backupCodes;
 	const wrong = await browser.submit("/account/authenticator/off", { currentPassword: "x", code: backup });
 	assert.equal(wrong.status, 422);
-	// People may type the code like this. The request with the wrong password did not use it up.
+	// The code works although it is typed in lower case with a space. The request with the wrong password did
+	// not use it up.
 	const typed = backup.replace("-", " ").toLowerCase();
 	const off = await browser.submit("/account/authenticator/off", { currentPassword: PASSWORD, code: typed });
 	assert.equal(off.status, 303, off.text);
@@ -119,14 +120,13 @@ async function begin(t: TestContext) {
 	assert.match(setup.text, /<img src="data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+" alt="QR code/);
 	const hidden = /name="uri" value="([^"]+)"><input type="hidden" name="backupCodes" value="([^"]+)"/;
 	const [, uri = "", backupCodes = ""] = hidden.exec(setup.text) ?? [];
-	/** The hidden fields of the page's form. */
 	return { site, staff, browser, ...setup, hidden: { uri: uri.replaceAll("&amp;", "&"), backupCodes } };
 }
 
 async function turnOn(t: TestContext) {
 	const { site, staff, browser } = await openForStaff(t);
 	const on = await turnAuthenticatorOn(browser);
-	// A code is accepted half a minute before and after its own time.
+	// `nextCode` is the code of the next half minute. It is already accepted now, and has not been used.
 	return { site, staff, browser, ...on, nextCode: codeAt(on.secret, site.deps.clock.nowMs() + CODE_STEP_MS) };
 }
 
@@ -136,7 +136,7 @@ async function openForStaff(t: TestContext) {
 	return { site, staff, browser: await site.signIn(staff) };
 }
 
-/** Opens a browser that has entered the right password, and is now asked for a code. */
+/** Opens a browser in which the right password was entered, and which now asks for a code. */
 async function openSecondStep(site: TestSite, person: Person): Promise<Browser> {
 	const browser = site.browser();
 	await enterPassword(browser, person);

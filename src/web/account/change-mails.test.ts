@@ -78,7 +78,7 @@ test("owners get a mail when people are invited, join or are removed, and the in
 	const told = await mailLater(site);
 	assert.deepEqual(recipients(told), ["olga@shop.example"], "the person who joined gets no mail");
 	assert.match(told[0]?.text ?? "", /new@shop\.example joined the programme/);
-	// If other changes are in the same mail, her own invitation is left out as well.
+	// The mail to Olga leaves out the entry about her own invitation, even if it reports other changes.
 	const changes = [
 		{ personId: null, programmeId: programme.id, action: "person.invited", subject: "olga@shop.example" },
 		{ personId: owner.id, programmeId: programme.id, action: "key.issued", detail: "rbk_…1a2b Server" },
@@ -122,7 +122,10 @@ async function signInFrom(site: TestSite, { email }: Person): Promise<Browser> {
 	return browser;
 }
 
-/** Checks that one mail was sent, to this person alone, and that it names the IP address of the change. */
+/**
+ * Checks that exactly one mail was sent, that this person received it, and that it contains the IP address of
+ * the change.
+ */
 async function expectMail(site: TestSite, { email }: Person, subject: string): Promise<void> {
 	const [mail, ...others] = await mailLater(site);
 	assert.deepEqual([mail?.to, mail?.subject, others], [email, subject, []]);
@@ -132,7 +135,7 @@ async function expectMail(site: TestSite, { email }: Person, subject: string): P
 	assert.match(mail?.text ?? "", /sent by the affiliate network at https:\/\/ringback\.example$/m);
 }
 
-/** Waits until mails about changes may be sent again, and returns those that are sent. */
+/** Moves the clock until the next mails about changes are due, and returns the mails that are then sent. */
 async function mailLater(site: TestSite): Promise<Mail[]> {
 	site.mailbox.length = 0;
 	site.moveClock(15 * MINUTE_MS);

@@ -1,21 +1,22 @@
-// Plays the authenticator app, and turns an authenticator on as a person does. The codes are computed from
-// RFC 6238 and not with the library, so that they check the library.
+// Computes the codes that an authenticator app would show, and turns an authenticator on as a person does.
+// The codes are computed directly from RFC 6238, so that the tests also check the library that the product
+// uses.
 
 import { equal, notEqual } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type Browser, PASSWORD } from "../test-site.test-support.ts";
 
-/** Time after which the code changes. */
+/** Time for which the app shows the same code. */
 export const CODE_STEP_MS = 30_000;
 
 export interface AuthenticatorSetup {
 	secret: string;
 	backupCodes: string[];
-	/** Page that was shown. */
+	/** Text of the page that shows the key and the backup codes. */
 	text: string;
 }
 
-/** Starts the set-up in a signed-in browser, without entering the first code. */
+/** Starts the set-up in a signed-in browser, but does not enter the first code. */
 export async function beginAuthenticator(
 	browser: Browser,
 	currentPassword = PASSWORD,
@@ -39,7 +40,7 @@ export async function turnAuthenticatorOn(
 	return { ...setup, usedCode };
 }
 
-/** Returns the code that the app shows at a time. `secret` is in base 32, as the page shows it. */
+/** Returns the code that the app shows at the given time. `secret` is in base 32, as the page shows it. */
 export function codeAt(secret: string, atMs: number): string {
 	const counter = Buffer.alloc(8);
 	counter.writeBigUInt64BE(BigInt(Math.floor(atMs / CODE_STEP_MS)));

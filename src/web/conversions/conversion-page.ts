@@ -1,4 +1,5 @@
-// The page of a conversion: its facts, its history, the callbacks that were sent, and the buttons to decide.
+// The page of a conversion. It shows the facts, the history and the callbacks, and has the buttons to
+// approve, reject or reverse it.
 
 import { announcedBy } from "../../domain/conversion.ts";
 import type { Standing } from "../../domain/roles.ts";
@@ -88,7 +89,10 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	});
 }
 
-/** Changes the partner of a conversion. This is for staff, in any programme. */
+/**
+ * Changes the partner who is credited for a conversion. Only staff may do this, for a conversion of any
+ * programme.
+ */
 export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { db } = deps.store;
 	const [conversion] = await findManyByPublicId(db, [c.req.param("conversionId") ?? ""]);
@@ -106,8 +110,8 @@ export async function assign(c: WebContext, deps: PageDeps): Promise<Response> {
 }
 
 /**
- * Explains why no callback was sent. Either there was nothing to announce, or the Postback URL or the signing
- * secret was missing.
+ * Explains why no callback was sent. There was nothing to report, or the Postback URL or the signing secret
+ * was missing.
  */
 function explainSilence({ status, source }: Conversion, moves: readonly HistoryMove[], href: string): Html {
 	const reasons: readonly (readonly [isIt: boolean, text: string])[] = [
@@ -146,7 +150,10 @@ function actionsOf(c: WebContext, { public_id: id, status }: Conversion, list: s
 	})}</div>`;
 }
 
-/** The contract has no rule for differing amounts. The server's amount counts, and the page shows both. */
+/**
+ * Warns if the pixel and the shop's server reported different amounts. The contract has no rule for this. The
+ * server's amount counts, and the page shows both.
+ */
 function mismatchMessage({ pixel_basket_value: pixelValue, basket_value, currency }: Conversion): Content {
 	if (pixelValue === null || pixelValue === basket_value) return null;
 	return ui.message(
@@ -175,8 +182,8 @@ function factsOf(conversion: Conversion): readonly Fact[] {
 }
 
 /**
- * Says whether the shop's server has confirmed the sale, which people should check before they approve it by
- * hand.
+ * Says whether the shop's server has confirmed the sale. People should know this before they approve the sale
+ * by hand.
  */
 function confirmation(conversion: Conversion): readonly Fact[] {
 	const { status, confirmed_at_ms: confirmedAtMs } = conversion;
@@ -203,10 +210,10 @@ function outlook(conversion: Conversion): readonly Fact[] {
 	return [["Decided", by], ...(reason === null ? [] : [["Reason", titleCase(reason)] as const])];
 }
 
-/** Shows when the status changed, to which status, by whom and why. */
+/** Renders one change of status, with its time, its author and its reason. */
 function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
 	const { imported_decision_at_ms: decidedAtMs } = conversion;
-	// The time of an import is not the time of the decision.
+	// For an imported conversion, the time of the import differs from the time of the decision.
 	const decided =
 		move.move === "import" && decidedAtMs !== null ? html` · decided on ${ui.timeTag(decidedAtMs)}` : null;
 	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;
@@ -239,7 +246,8 @@ function sentenceFor(move: HistoryMove): string {
 }
 
 /**
- * Names the person who decided. A shop sees the names of its own people, but not those of the review team.
+ * Returns the name of the person who decided. A shop sees the names of its own people, but not those of the
+ * network's review team.
  */
 function whoDecided(move: HistoryMove, reader: Standing): string {
 	if (move.person_email !== null && (reader === "staff" || move.person_kind === "shop")) {

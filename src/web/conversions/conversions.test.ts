@@ -1,5 +1,5 @@
-// Tests the list of conversions, of one programme and of all of them, and the page of a conversion. The tests
-// in test/browser check how these pages look.
+// Tests the list of conversions, both of one programme and of all programmes, and the page of a conversion.
+// The tests in test/browser check how these pages look.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -91,7 +91,7 @@ test("the next page continues after the previous one in every sort order", async
 	}
 });
 
-test("unusual spaces in an order id are shown as code points", async (t) => {
+test("unusual spaces in an order id are shown as code points such as [U+00A0]", async (t) => {
 	const { owner, base, add } = await openShop(t);
 	const noBreak = await add({ order_id: "A\u00a01" });
 	const double = await add({ order_id: "A  1" });
@@ -108,9 +108,9 @@ test("unusual spaces in an order id are shown as code points", async (t) => {
 	}
 });
 
-test("days are in the time zone that the address names, or in UTC if it names none", async (t) => {
+test("days are in the time zone that the address names, or in UTC by default", async (t) => {
 	const { owner, base, add } = await openShop(t);
-	// In Berlin the clocks are put back on 25 October, so that day has 25 hours.
+	// Clocks in Berlin are set back on 25 October, so that day has 25 hours.
 	await add({ order_id: "first of 25", created_at_ms: Date.UTC(2026, 9, 24, 22, 30) });
 	await add({ order_id: "last of 25", created_at_ms: Date.UTC(2026, 9, 25, 22, 30) });
 	await add({ order_id: "first of 26", created_at_ms: Date.UTC(2026, 9, 25, 23, 30) });
@@ -159,7 +159,7 @@ test("an invalid filter is reported at its field, and nothing is listed, exporte
 	equal((await read(secret)).status, "RECORDED");
 });
 
-test("rows show status and amounts, and the line above adds them up without tests", async (t) => {
+test("rows show status and amounts, and the totals above them leave out tests", async (t) => {
 	const { site, owner, base, add } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	await add({ order_id: "waiting", basket_value: "234.50", commission: "98.76", network_fee: "30.86" });
@@ -224,7 +224,7 @@ for (const [decision, reason, from, to] of [
 	["reject", "FRAUD", "RECORDED", "REJECTED"],
 	["reverse", "RETURN", "APPROVED", "REVERSED"],
 ] as const) {
-	test(`an owner can ${decision} a conversion once, from the list and from its page, with a question first if it cannot be undone`, async (t) => {
+	test(`an owner can ${decision} a conversion once, from the list and from its page, and must confirm it if it cannot be undone`, async (t) => {
 		const { owner, base, add, read, audit } = await openShop(t);
 		const one = await add({ order_id: "one", status: from });
 		const two = await add({ order_id: "two", status: from });
@@ -267,7 +267,7 @@ for (const [decision, reason, from, to] of [
 	});
 }
 
-test("several selected conversions are decided after one question, which shows the sums and what is left out", async (t) => {
+test("several selected conversions are decided after one confirmation, which shows the sums and what is left out", async (t) => {
 	const { site, owner, base, add, read, audit } = await openShop(t);
 	const two = [
 		await add({ order_id: "one", basket_value: "700.00", commission: "52.50" }),
@@ -304,7 +304,7 @@ test("several selected conversions are decided after one question, which shows t
 	deepEqual(await site.store.db.selectFrom("jobs").select("id").execute(), [], "no job was created");
 });
 
-test("deciding all that match stores the matches of that moment, previews them and decides them in batches", async (t) => {
+test("deciding everything that matches a filter stores the matches of that moment, previews them and decides them in batches", async (t) => {
 	const { site, owner, base, add, read } = await openShop(t);
 	const rows: Conversion[] = [];
 	for (let index = 0; index < 120; index++)
@@ -334,7 +334,7 @@ test("deciding all that match stores the matches of that moment, previews them a
 	for (const conversion of others) equal((await read(conversion)).status, "RECORDED");
 });
 
-test("staff can only reject, in the name of the review team, one conversion, several of any programmes or all of one", async (t) => {
+test("staff can only reject, in the name of the review team: one conversion, several of any programmes, or all of one programme", async (t) => {
 	const { site, base, add, read, audit } = await openShop(t);
 	const other = await site.addProgramme("Other");
 	const one = await add({ order_id: "one" });

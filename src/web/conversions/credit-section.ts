@@ -1,5 +1,5 @@
-// The section of a conversion's page that names the partner who brought the sale, and why. Staff may change
-// the partner until the conversion is decided.
+// The section of a conversion's page that names the partner who is credited for the sale, and says why. Staff
+// may change the partner until the conversion is decided.
 
 import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
@@ -16,7 +16,8 @@ import { type Content, type Html, html } from "../ui.ts";
 export const ASSIGN_FORM = declareForm({
 	partner: { label: "Partner's name or ID", hint: "Leave empty for nobody." },
 	reason: {
-		// The form with the decisions already has a field with the id "reason".
+		// The id must differ from "reason", because the form with the decisions on the same page has a field with
+		// that id.
 		id: "assign-reason",
 		label: "Reason for the change",
 		isRequired: true,
@@ -25,7 +26,7 @@ export const ASSIGN_FORM = declareForm({
 	},
 });
 
-/** Returns null if the programme credits no partners and the conversion has no credit. */
+/** Returns the section, or null if the programme credits no partners and the conversion has no credit. */
 export async function creditSection(
 	c: WebContext,
 	{ store: { db } }: PageDeps,
@@ -64,8 +65,8 @@ function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
 }
 
 /**
- * Explains why the conversion has no credit. Credits are given only when the shop's server has reported the
- * sale, and not for older sales.
+ * Explains why the conversion has no credit. A partner is credited only after the shop's server has reported
+ * the sale. Imported sales, and sales recorded before the programme credited partners, get no credit.
  */
 function whyNotYet(conversion: Conversion): string {
 	if (isByPixelAlone(knownOrderOf(conversion)))
@@ -75,7 +76,7 @@ function whyNotYet(conversion: Conversion): string {
 		: "The programme did not credit partners when this sale was recorded.";
 }
 
-/** Why a sale report credited a partner or nobody, without the details of the conversion. */
+/** Sentences that say why a partner or nobody was credited, without details of the conversion. */
 const REASONS = {
 	CODE: "The order came with a coupon code that belongs to this partner.",
 	CLICK: "The buyer clicked on a partner's link before the sale.",
@@ -89,7 +90,9 @@ const REASONS = {
 	NOT_CREDITING: "The programme does not credit partners.",
 } as const satisfies Partial<Record<CreditWord | typeof NOT_CREDITING, string>>;
 
-/** The same sentences by the word that the API returns. */
+/**
+ * Sentences that say why a partner or nobody was credited, by the word that the API returns for the reason.
+ */
 export const CREDIT_SENTENCES: ReadonlyMap<string, string> = new Map(Object.entries(REASONS));
 
 type Why = (
@@ -99,7 +102,7 @@ type Why = (
 	isStaff: boolean,
 ) => Content;
 
-/** The reason for each outcome in domain/credit, with details of the conversion. */
+/** Functions that explain each outcome of domain/credit, with details of the conversion. */
 const WHY: Readonly<Record<CreditWord, Why>> = {
 	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>

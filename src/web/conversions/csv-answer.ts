@@ -1,4 +1,4 @@
-// Answers with a CSV file that is written while it is sent, and no faster than the client reads it.
+// Streams a CSV file as a response. The file is generated only as fast as the client reads it.
 
 import type { Admission } from "../../concurrency/admission.ts";
 import type { CsvSeparator } from "../../conversions/csv-file.ts";
@@ -8,7 +8,10 @@ import { answerError } from "../error-page.ts";
 import { hasDecimalComma } from "../numbers.ts";
 import { viewerOf, type WebContext } from "../page.ts";
 
-/** Time after which a client that reads nothing is cut off, because it occupies a place that others need. */
+/**
+ * Time after which a client that reads nothing is disconnected, because the number of concurrent downloads is
+ * limited.
+ */
 const MAX_STALL_MS = 2 * MINUTE_MS;
 
 type StreamClock = Pick<Clock, "after">;
@@ -23,7 +26,8 @@ export async function answerCsv(
 		"content-type": "text/csv; charset=utf-8",
 		"content-disposition": `attachment; filename="${fileName}"`,
 	};
-	// Hono answers HEAD like GET and drops the body. An export without a reader would occupy its place for ever.
+	// Hono answers a HEAD request like a GET and drops the body. An export that nobody reads would never give
+	// its slot back.
 	if (c.req.method !== "GET") return c.body(null, 200, headers);
 	const leave = await admission.admit("exports", viewerOf(c).personId);
 	if (leave === undefined) return answerError(c, "too_many_exports");
@@ -31,12 +35,15 @@ export async function answerCsv(
 	return c.body(streamText(lines, clock, leave), 200, headers);
 }
 
-/** Returns the separator for the account's language. Spreadsheets expect a semicolon if decimals have a comma. */
+/**
+ * Returns the column separator for the reader's language. Spreadsheets expect a semicolon if decimals have a
+ * comma.
+ */
 export function separatorFor(): CsvSeparator {
 	return hasDecimalComma() ? ";" : ",";
 }
 
-/** Sends the parts as a stream. A part is made only when the client has taken the one before. */
+/** Sends the parts as a stream. Each part is generated only after the client has read the previous one. */
 export function streamText(
 	parts: AsyncGenerator<string>,
 	clock: StreamClock,
@@ -51,7 +58,7 @@ export function streamText(
 	};
 	const waitForReader = (controller: ReadableStreamDefaultController) => {
 		cancelWait = clock.after(MAX_STALL_MS, () => {
-			// An error instead of a normal end, so that a part of a file does not look like the whole file.
+			// The stream ends with an error, so that an incomplete file does not look complete.
 			controller.error(new Error("the client has stopped reading the file"));
 			void end();
 		});
@@ -77,7 +84,7 @@ export function streamText(
 			},
 			cancel: end,
 		},
-		// Without a buffer, nothing is made before the client asks for it.
+		// With a buffer size of 0, a part is generated only when the client asks for it.
 		{ highWaterMark: 0 },
 	);
 }

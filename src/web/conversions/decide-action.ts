@@ -1,7 +1,7 @@
-// Decisions on pages. Lists and the page of a conversion share the bar with the reason and the buttons. A
-// single conversion is approved at once. Other decisions, and decisions about several conversions, need a
-// confirmation. Deciding everything that matches the filters of a programme's list creates a job, which shows
-// a preview first.
+// Decisions on pages. The lists and the page of a conversion share one bar with the reason and the buttons.
+// Approving a single conversion takes effect at once. Every other decision, and every decision about several
+// conversions, needs a confirmation. A decision about everything that matches the filters of a programme's
+// list creates a job, which shows a preview first.
 
 import * as z from "zod";
 import {
@@ -36,20 +36,21 @@ export function deciderOf(c: WebContext): Decider {
 }
 
 /**
- * Returns the decisions that the reader may make. With a status, only those that are possible in this status.
+ * Returns the decisions that the reader may make. If a status is given, only the decisions that it allows are
+ * returned.
  */
 export function movesFor(standing: Standing, status?: Status): readonly DecisionMove[] {
 	if (!grants(standing, "decide")) return [];
 	const side = sideOf(standing === "staff" ? "staff" : "shop");
 	return DECISION_MOVES.filter((move) => {
-		// Any reason will do, because this only asks whether the side may make the decision.
+		// The reason does not matter here, because only the right to decide is checked.
 		const mayDecide = judgeDecision(side, move, "OTHER").ok;
 		return mayDecide && (status === undefined || judgeMove(status, move).kind === "apply");
 	});
 }
 
 const MOVE_WORDS: Readonly<Record<DecisionMove, { done: string; look: ui.Button }>> = {
-	// Approving needs no reason, so the required field is not checked.
+	// An approval needs no reason, so its button skips the check for required fields.
 	approve: { done: "approved", look: { label: "Approve", tone: "primary", skipsChecks: true } },
 	reject: { done: "rejected", look: { label: "Reject", tone: "danger" } },
 	reverse: { done: "reversed", look: { label: "Reverse", tone: "danger" } },
@@ -75,17 +76,17 @@ const FORM = z.object({
 	decision: z.string().catch(""),
 	reason: z.string().catch(""),
 	conversion: z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]),
-	/** "yes" to decide everything that matches the filters of the list, selected or not. */
+	/** "yes" to decide everything that matches the filters of the list, whether selected or not. */
 	all: z.literal("yes").optional().catch(undefined),
-	/** Address of the page with the form, which is a list with its filters or the page of a conversion. */
+	/** Address of the page that has the form. This is a list with its filters, or the page of a conversion. */
 	back: z.string().optional().catch(undefined),
 	/** "yes" if the form comes from the confirmation page. */
 	sure: z.literal("yes").optional().catch(undefined),
 });
 
 /**
- * Handles the form of a programme's list, and of the list of all programmes. The latter is for staff, and may
- * contain conversions of several programmes.
+ * Handles the decision form of both lists, the list of one programme and the list of all programmes. The
+ * latter is only for staff, and its form may contain conversions of several programmes.
  */
 export async function decide(c: WebContext, deps: PageDeps): Promise<Response> {
 	const form = FORM.parse(await c.req.parseBody({ all: true }));
@@ -119,7 +120,10 @@ interface Asked {
 	reason: string;
 }
 
-/** Creates the job. Returns null if a filter is invalid, because such a list shows no conversions. */
+/**
+ * Creates the job that decides every match. Returns null if a filter is invalid, because such a list has no
+ * matches.
+ */
 async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
 	const search = back.replace(/^[^?]*/, "");
 	const { query, problems, filter } = await readList(deps.store.db, programme, search);
@@ -133,7 +137,7 @@ async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, as
 	);
 }
 
-/** Shows the confirmation as a page of its own, so that it works without scripts. */
+/** Shows the confirmation as a separate page, so that it works without scripts. */
 function showQuestion(
 	c: WebContext,
 	{ move, reason }: Asked,
@@ -143,7 +147,7 @@ function showQuestion(
 	const [only, ...others] = changed;
 	const verb = MOVE_WORDS[move].look.label;
 	const several = `${verb} ${countOf(changed.length, "conversion")}`;
-	// An order id may be too long for a button.
+	// The button does not show the order id, which may be too long.
 	const [title, label] =
 		only !== undefined && others.length === 0
 			? [`${verb} order ${showOrderId(only.order_id)}?`, `${verb} this order`]

@@ -83,7 +83,7 @@ test("the export starts with the byte order mark", async (t) => {
 	deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
 });
 
-test("the range of days is searched once for an export, however many pages it has", async (t) => {
+test("an export searches its range of days only once, however many pages it has", async (t) => {
 	const { site, programme } = await openShop(t);
 	const rows = 8_000;
 	await sql`insert into conversions (public_id, programme_id, order_id, event_type, status, basket_value, commission,
@@ -101,11 +101,11 @@ test("the range of days is searched once for an export, however many pages it ha
 	let lines = 0;
 	for await (const text of exportConversions(db, range)) lines += text.split("\r\n").length - 1;
 	equal(lines - 1, 6_000, "the rows without the header");
-	// Each end of the range takes a binary search with a first and a last id. Each of the six pages takes three
-	// statements.
+	// Each end of the range takes one binary search, plus two queries for the first and the last id. Each of
+	// the six pages takes three queries.
 	ok(queries <= 2 * (Math.ceil(Math.log2(rows)) + 1 + 2) + 6 * 3, `${queries} queries`);
 
-	// The list has too many conversions to count them one by one, so it shows the count and the sums of the
+	// There are too many conversions to count them one by one, so the list shows the count and the sums of the
 	// overview.
 	const owner = await site.signIn(await site.addOwner(programme));
 	const list = async (query: string) => {

@@ -1,6 +1,6 @@
 // The page "Conversions". Below /programmes it lists the sales of one programme, for its people and for
 // staff. Below /conversions it lists the sales of all programmes, for staff only. It has filters, totals,
-// rows with a box to select them, and a bar with the buttons to decide.
+// rows with checkboxes, and a bar with the buttons to decide.
 
 import { exportConversions } from "../../conversions/export.ts";
 import { utcDay } from "../../domain/time.ts";
@@ -35,12 +35,13 @@ import {
 /** Number of rows on a page, about two screens. */
 const PAGE_ROWS = 50;
 
-/** Sends the list as a file, with the same filters and order, and with every row. */
+/** Sends the list as a CSV file. It has the filters and the order of the page, but contains every row. */
 export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
 	const filters = await readList(store.db, programme, new URL(c.req.url).search);
-	// The page says which filter is invalid. An unfiltered file could be mistaken for the filtered one.
+	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
+	// filter is invalid.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
 	const namesPartners = programme.credits_partners === 1;
@@ -97,8 +98,8 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 }
 
 /**
- * Returns the link in a column's heading. It sorts by the column, the largest or latest first, and the next
- * time the other way round.
+ * Returns the link in a column's heading, which sorts the list by this column. The first click puts the
+ * largest or latest first, and the second click reverses the order.
  */
 function sortLink(
 	{ path, filters: { query } }: ConversionList,
@@ -147,7 +148,8 @@ async function renderRows(
 		stacks: true,
 	});
 	if (moves.length === 0) return html`${table}${pages}`;
-	// A job belongs to one programme, so it is created on that programme's list.
+	// The checkbox "all" is only on the list of one programme, because the job that it creates belongs to one
+	// programme.
 	const hasMore = own !== null && (totals.count > rows.length || !totals.isAll);
 	return ui.postForm({
 		action: `${list.path}/decide`,
@@ -160,7 +162,7 @@ async function renderRows(
 
 type ConversionColumn = ui.Column<Conversion>;
 
-/** Returns the columns of the table. The box to select a row is only for people who may decide. */
+/** Returns the columns of the table. Only people who may decide get the column of checkboxes. */
 async function columnsOf(
 	db: Db,
 	list: ConversionList,
@@ -197,7 +199,10 @@ async function findListedProgrammes(
 	return findProgrammesById(db, [...new Set(rows.map((row) => row.programme_id))]);
 }
 
-/** Returns the list's address, to which the page of a conversion links back. The unfiltered list of a programme needs none. */
+/**
+ * Returns the address of this list for the link back from a conversion's page, or undefined for the
+ * unfiltered list of a programme.
+ */
 function backPath(list: ConversionList): string | undefined {
 	const address = withQuery(list.path, firstPageQuery(list));
 	return list.programme !== null && address === list.path ? undefined : address;
@@ -215,7 +220,7 @@ function selectColumn(
 		title: selectAll("conversion"),
 		cell: (row) => {
 			const name = programmes.get(row.programme_id)?.name ?? "";
-			// A screen reader may announce the box without its row.
+			// The label names the order, because a screen reader may announce the checkbox without its row.
 			const label = `Select order ${showOrderId(row.order_id)}${listProgramme === null ? ` of ${name}` : ""}`;
 			return html`<input type="checkbox" name="conversion"${ui.attrs({
 				value: row.public_id,
@@ -225,7 +230,10 @@ function selectColumn(
 	};
 }
 
-/** Links to the list of the programme alone, with the same filters. */
+/**
+ * Returns the column with the name of the programme. The name links to that programme's list with the same
+ * filters.
+ */
 function programmeColumn(list: ConversionList, programmes: ListedProgrammes): ConversionColumn {
 	return {
 		title: "Programme",
@@ -259,7 +267,10 @@ async function partnerColumn(
 	};
 }
 
-/** The list of all programmes has no room for the fee and the time of the sale. */
+/**
+ * Returns the columns with amounts. The list of all programmes has no room for the fee and the time of the
+ * sale.
+ */
 function amountColumns(list: ConversionList): ConversionColumn[] {
 	const amountColumn = (
 		title: string,
@@ -322,8 +333,8 @@ function nothingFound(
 }
 
 /**
- * A box to decide everything that matches. It also works without scripts, and then the boxes of the rows do
- * not count.
+ * Returns the checkbox that applies a decision to everything that matches. Without scripts it works as well,
+ * and then overrides the checkboxes of the rows.
  */
 function allBox({ isAll, count }: Totals): Html {
 	const all = isAll ? `all ${ui.count(count)}` : "all";

@@ -34,8 +34,8 @@ import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
 /**
- * Sort orders by their names in the address, with their words on the page. The default is the newest first
- * and has no name.
+ * Sort orders by their name in the address, with their description on the page. The default order, newest
+ * first, has no name.
  */
 export const SORTS = {
 	"recorded-asc": { by: "recorded", direction: "asc", words: "the oldest first" },
@@ -48,7 +48,7 @@ export const SORTS = {
 type SortName = keyof typeof SORTS;
 export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 
-/** Explains the filters From and To, charts and totals. All these pages show it. */
+/** Sentence that explains which day counts. Every page with days in filters, charts or totals shows it. */
 export const BY_DAY = "The day is the one on which a conversion was recorded here or imported.";
 
 export function day(label: string): Filter<string> {
@@ -57,17 +57,17 @@ export function day(label: string): Filter<string> {
 		field: ({ zone = "", ...own }) =>
 			ui.textField({
 				...own,
-				// Browsers do not show an invalid day, and warn about it.
+				// An invalid day is left out of the field, because browsers cannot show it.
 				value: own.error === undefined ? own.value : "",
-				// The time zone is for readers without scripts or with somebody else's link. The script hides it if
-				// it is the reader's own.
+				// The label names the time zone for readers without scripts, and for links from people in other
+				// zones. The script hides it if it is the reader's own zone.
 				label: html`${label}<span class="zone-mark"> (${isTimeZone(zone) ? zone : "UTC"})</span>`,
 				type: "date",
 			}),
 	};
 }
 
-/** Time zone of the days. An unknown one counts as UTC, and the fields then show UTC. */
+/** Time zone of the days in the filters. An unknown zone counts as UTC, and the fields then show UTC. */
 export const ZONE: Filter<string | undefined> = {
 	schema: z.string().refine(isTimeZone).optional().catch(undefined),
 	field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
@@ -78,7 +78,10 @@ const FILTERS = declareFilters({
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
 	from: day("From"),
 	to: day("To"),
-	/** Time to which From and To apply. By default this is the time of recording. */
+	/**
+	 * Selects the time that From and To compare with. By default this is the time at which the conversion was
+	 * recorded.
+	 */
 	dates: choice("Dates", "Recorded or imported", ["sale"], () => "Sold"),
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	partner: {
@@ -86,35 +89,38 @@ const FILTERS = declareFilters({
 		field: (own) =>
 			ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
 	},
-	/** Tests are hidden by default. */
+	/** Selects whether test conversions are listed. They are hidden by default. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
 	zone: ZONE,
-	/** Sort order, which is chosen in the heading of a column and stays when a filter is changed. */
+	/** Sort order, which is chosen in a column's heading. It does not change when a filter changes. */
 	sort: {
 		schema: z.enum(SORT_NAMES).optional().catch(undefined),
 		field: ({ name, value }) =>
 			value === "" ? null : html`<input type="hidden" name="${name}" value="${value}">`,
 	},
-	/** Position of the page in the list. With an invalid cursor, the list starts at the beginning. */
+	/**
+	 * Position at which this page of the list starts. If the cursor is invalid, the list starts at the
+	 * beginning.
+	 */
 	cursor: UNSEEN,
 });
 
 type ListQuery = ReturnType<typeof FILTERS.read>["query"];
 
 export interface ReadList extends ReadFilters<ListQuery> {
-	/** Filter for the database. It is used only if there are no problems. */
+	/** Filter for the database. Callers must use it only if `problems` is empty. */
 	filter: ConversionFilter;
 }
 
 /**
- * Maximum number of partnerships that a filter may match. The list reads a separate range of an index for
- * each of them.
+ * Maximum number of partnerships that a filter may match. The list scans a separate range of an index for
+ * each partnership.
  */
 const MAX_PARTNERSHIPS = 100;
 
 /**
- * Reads the filters of a programme's list, or of the list of all programmes if it is null. The latter cannot
- * be filtered by the time of the sale, because the only index over all programmes is by the time of
+ * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. The list
+ * of all programmes cannot be filtered by the time of sale, because its only index is by the time of
  * recording.
  */
 export async function readList(db: Db, programme: Programme | null, search: string): Promise<ReadList> {
@@ -147,21 +153,21 @@ export async function readList(db: Db, programme: Programme | null, search: stri
 	};
 }
 
-/** Returns the filters for an address. The time zone is included only if there are days. */
+/** Returns the filters as the query of an address. The time zone is included only if a day is set. */
 export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
 	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
 }
 
 /**
- * Returns the sort order that is used. The sales of a partner are always sorted by the time of the sale. The
- * list of all programmes is otherwise sorted by the time of recording.
+ * Returns the sort order that takes effect. The sales of a partner are always sorted by the time of sale. The
+ * list of all programmes is otherwise always sorted by the time of recording.
  */
 function judgeSort({ partner, sort }: ListQuery, programme: Programme | null): SortName | undefined {
 	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
 	return programme === null && sort !== "recorded-asc" ? undefined : sort;
 }
 
-/** Returns the address of the programme's list, or of the list of all programmes. */
+/** Returns the address of the programme's list, or of the list of all programmes if no programme is given. */
 export function listPath(programme: Programme | null | undefined): string {
 	return programme == null ? ALL_CONVERSIONS_PATH : conversionsPath(programme.public_id);
 }
@@ -170,12 +176,12 @@ export function sortOf({ sort }: ListQuery): ConversionSort {
 	return sort === undefined ? NEWEST_FIRST : SORTS[sort];
 }
 
-/** Converts the filters for the database. The last day is included. */
+/** Converts the filters for the database. The day in the filter To is included. */
 function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
 	const { from, to, zone = "UTC", test } = query;
 	const fromMs = from === undefined ? undefined : dayStartMs(from, zone);
 	const beforeMs = to === undefined ? undefined : dayEndMs(to, zone);
-	// A search for an order also finds tests.
+	// A search for an order id also finds tests, unless the filter for tests says otherwise.
 	const showsTests = test === "all" || (test === undefined && query.orderId !== undefined);
 	return {
 		programmeId,
@@ -187,18 +193,18 @@ function toConversionFilter(programmeId: number | undefined, query: ListQuery): 
 	};
 }
 
-// Totals of the conversions that match a filter. They are added up from the rows if there are not too many.
-// Otherwise the counts of the overview are used, if they can answer the filter.
+// Totals of the conversions that match a filter. If there are few matches, their rows are added up. Otherwise
+// the overview's counts are used, if they cover the filter.
 
 export interface Totals extends Sums {
-	/** Number of conversions, including test conversions. If `isAll` is false, there are more. */
+	/** Number of conversions, including tests. If `isAll` is false, this is only a lower bound. */
 	count: number;
 	isAll: boolean;
 }
 
 interface Sums {
 	tests: number;
-	/** Sums by currency without tests. Empty if there are too many conversions to add them up. */
+	/** Sums by currency, without tests. The list is empty if there are too many conversions to add up. */
 	sums: readonly CurrencySum[];
 }
 
@@ -206,16 +212,19 @@ interface CurrencySum {
 	currency: string;
 	basket: string;
 	commission: string;
-	/** Commission by status, because only the commission of approved conversions is owed. */
+	/**
+	 * Commission by status. It is listed separately because only the commission of approved conversions is
+	 * owed.
+	 */
 	commissions: readonly (readonly [status: Status, commission: string])[];
 }
 
 export async function readTotals(
 	{ store, tallies }: Pick<PageDeps, "store" | "tallies">,
 	filter: ConversionFilter,
-	/** Null for the list of all programmes. */
+	/** Programme of the list, or null for the list of all programmes. */
 	programme: Programme | null,
-	/** Rows of the page, and whether they are all that match. */
+	/** Rows on the page, and whether they are all the rows that match. */
 	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
 	if (shown.isAll) return sumOf(shown.rows);
@@ -231,8 +240,8 @@ function sumOf(rows: readonly Conversion[]): Totals {
 }
 
 /**
- * Returns null if the overview's counts cannot answer the filter, or if there are few enough conversions to
- * add them up.
+ * Returns the totals from the overview's counts. Returns null if the counts do not cover the filter, or if
+ * there are few enough conversions to add up their rows.
  */
 async function readTally(
 	tallies: PageDeps["tallies"],
@@ -276,7 +285,10 @@ export function sumUp(rows: readonly Conversion[]): Sums {
 	return { tests: rows.length - live.length, sums };
 }
 
-/** Returns the number of decimals. Stored currencies were valid when they were stored. */
+/**
+ * Returns the number of decimals of a currency. The fallback of 0 is never used, because only valid
+ * currencies are stored.
+ */
 export function digitsOf(currency: string): number {
 	const digits = currencyDigits(currency);
 	return digits.ok ? digits.value : 0;

@@ -1,4 +1,4 @@
-// Opens a shop with a signed-in owner, and adds conversions to decide.
+// Opens a shop with a signed-in owner, and adds conversions for tests to decide.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -54,14 +54,14 @@ export async function openShop(t: TestContext, name = "Shop", options: SiteOptio
 	};
 }
 
-/** Returns the page to which a form redirects. */
+/** Opens the page to which a form has redirected, and returns its text. */
 export async function follow(browser: Browser, location: string | null): Promise<string> {
 	const page = await browser.open(location ?? "/");
 	equal(page.status, 200);
 	return page.text;
 }
 
-/** Returns the text of a page without its markup. */
+/** Returns the text of a page without its HTML tags. */
 export function plain(text: string): string {
 	return text
 		.replace(/<[^>]+>/g, " ")
@@ -75,7 +75,7 @@ export function uploadForm(text: string | Uint8Array<ArrayBuffer>, name = "decis
 	return form;
 }
 
-/** Works on jobs as the background task does. */
+/** Processes all waiting jobs, as the background task of the service does. */
 export function workOff({ deps }: TestSite): Promise<void> {
 	return workOffJobs(deps, () => false);
 }
