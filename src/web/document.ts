@@ -1,4 +1,5 @@
-// The HTML document around a page's content: the full frame, and a plain card for pages before sign-in.
+// The HTML document around a page's content. There is a full frame, and a plain card for pages before
+// sign-in.
 
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -20,25 +21,28 @@ export interface Viewer {
 	/** Time zone in which times are shown, or null for the browser's own. */
 	zone: string | null;
 	locale: string | null;
-	/** Number of programmes of a shop's person, counted up to two. It is 0 for staff, who see all programmes. */
+	/**
+	 * Number of programmes to which the person belongs, counted only up to two. It is 0 for staff, who see all
+	 * programmes.
+	 */
 	programmeCount: number;
 	/** The partners to which the person belongs. */
 	partners: readonly Partner[];
 	hasAuthenticator: boolean;
-	/** True if the person is staff and must set up an authenticator before anything else. */
+	/** True if the person is staff and must set up an authenticator before opening any other page. */
 	awaitsAuthenticator: boolean;
 }
 
 export interface DocumentProgramme {
 	publicId: string;
 	name: string;
-	/** Message that callbacks fail, shown on every page of the programme, or null if they work. */
+	/** Banner that says that callbacks fail, shown on every page of the programme, or null if they work. */
 	trouble: Html | null;
-	/** Number of callbacks that failed for good and were neither resent nor dismissed. */
+	/** Number of callbacks that failed permanently and were neither resent nor set aside. */
 	failed: number;
-	/** Number of partner applications without an answer. */
+	/** Number of partner applications that nobody has answered. */
 	applications: number;
-	/** Time since which the operator holds all callbacks, or null if they are sent. */
+	/** Time at which the operator paused all callbacks, or null if they are not paused. */
 	pausedSinceMs: number | null;
 }
 
@@ -62,9 +66,12 @@ export type Area =
 	| "account"
 	| "docs";
 
-/** The areas that load the chart library, which has 50 KB. */
+/** Areas whose pages load the chart library. The others do not load its 50 KB. */
 const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"];
-/** Pages for staff only. Warnings about the installation appear there and not on the pages of a programme. */
+/**
+ * Areas that only staff can open. Warnings about the installation appear there and not on the pages of a
+ * programme.
+ */
 export const STAFF_AREAS: readonly Area[] = [
 	"programmes",
 	"partners",
@@ -77,7 +84,7 @@ export const STAFF_AREAS: readonly Area[] = [
 export interface Flash {
 	tone: "good" | "bad" | "warn" | "info";
 	text: string;
-	/** The id of the section that shows the message. By default it is shown at the top of the page. */
+	/** Id of the section that shows the message. By default the message is at the top of the page. */
 	at?: string | undefined;
 }
 
@@ -85,19 +92,19 @@ interface DocumentView {
 	title: string;
 	/** The network to which the page belongs. */
 	network: Masthead;
-	/** Null for a visitor who is not signed in. */
+	/** The person who is signed in, or null for a visitor who is not signed in. */
 	viewer: Viewer | null;
 	active: Area;
 	programme: DocumentProgramme | undefined;
-	/** The partner, on a partner's own pages. */
+	/** The partner whose page this is, or undefined on all other pages. */
 	partner: Partner | undefined;
-	/** The result of the last form. */
+	/** Message with the result of the last form, or null. */
 	flash: Flash | null;
-	/** True if callbacks may go to private addresses. This development setting is shown on every page. */
+	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
-	/** Number of shop addresses that wait for staff. It is 0 for everybody else. */
+	/** Number of shop addresses that staff must confirm or decline. It is 0 if the reader is not staff. */
 	waitingAddresses: number;
-	/** Warnings about the installation, shown to staff only. */
+	/** Warnings about the installation. They are shown only to staff. */
 	warnings: readonly Warning[];
 	isSetUpOffered: boolean;
 	body: Content;
@@ -155,7 +162,7 @@ export function renderDocument(view: DocumentView): Html {
 	);
 }
 
-/** Renders a page before sign-in: a heading and a card. */
+/** Renders a page that is shown before sign-in, with a heading and a card. */
 export function renderPlainDocument(view: Pick<DocumentView, "title" | "network" | "flash" | "body">): Html {
 	const { network, flash } = view;
 	return skeleton(
@@ -208,7 +215,10 @@ interface TopLink {
 	area: Area;
 	href: string;
 	label: string;
-	/** Label in the account menu. On a phone there is no room for all links of staff, so these are in the menu instead. */
+	/**
+	 * Label in the account menu. On a phone the bar has no room for all links of staff, so links with this
+	 * label move to the menu.
+	 */
 	inMenu?: string;
 }
 
@@ -218,7 +228,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",
-		// The list shows the conversions that staff can still reject.
+		// The link opens the list with the conversions that staff can still reject.
 		href: paths.withQuery(paths.ALL_CONVERSIONS_PATH, { status: "RECORDED" }),
 		label: "Conversions",
 	},
@@ -227,7 +237,7 @@ const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "system", href: paths.SYSTEM_PATH, label: "System", inMenu: "System and audit log" },
 ];
 
-/** The documentation for people who belong only to a partner. */
+/** Section of the documentation for people who belong only to a partner. */
 const PARTNER_GUIDE = `${paths.PARTNER_DOCS_PATH}#for-partners-links-and-sub-ids`;
 
 function isPartnerAlone(viewer: Viewer | null): boolean {
@@ -282,7 +292,10 @@ function sidebar(
 	)}</nav>`;
 }
 
-/** Returns the badge for failing callbacks, failed callbacks that were not handled, or open applications. */
+/**
+ * Returns the badge of a link in the navigation. "Partners" shows the number of open applications. "Overview"
+ * shows the number of failed callbacks, or 1 if callbacks are failing now.
+ */
 function openBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
 	if (area === "programme-partners" && applications > 0)
 		return countBadge("info", String(applications), "to answer");
@@ -292,7 +305,7 @@ function openBadge(area: Area, { trouble, failed, applications }: DocumentProgra
 		: countBadge("bad", countUndelivered(failed), "failed");
 }
 
-/** `what` says to screen readers what the number counts. */
+/** Returns a badge with a number. `what` tells screen readers what the number counts. */
 function countBadge(tone: "bad" | "info", count: Content, what: string): Html {
 	return html`<span class="badge badge-${tone}">${count}<span class="visually-hidden"> ${what}</span></span>`;
 }
@@ -301,13 +314,16 @@ const PRIVATE_RANGES_WARNING = message(
 	"warn",
 	html`<strong>Development setting:</strong> callbacks may go to private addresses (RINGBACK_ALLOWED_PRIVATE_RANGES). Never run like this in production.`,
 );
-/** Link to the set-up, shown to staff until they finish it. */
+/** Message for staff with a link to the set-up. It is shown until they finish the set-up. */
 const SET_UP_OFFER = message(
 	"info",
 	html`<strong>Set up your network:</strong> some steps are left. <a href="${paths.NETWORK_PATH}">Continue</a>`,
 );
 
-/** Tells shops, too, why no callbacks arrive: it is not their mistake. */
+/**
+ * Returns the notice that callbacks are paused. Shops see it as well, because they would otherwise look for a
+ * mistake of their own.
+ */
 function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	if (pausedSinceMs === null) return null;
 	return message(
@@ -316,7 +332,7 @@ function pauseNotice({ pausedSinceMs }: DocumentProgramme): Html | null {
 	);
 }
 
-/** Says how many warnings there are. The System page lists them. */
+/** Returns a message with the number of warnings. The System page lists the warnings. */
 function warningNote({ length }: readonly Warning[]): Html | null {
 	if (length === 0) return null;
 	const words = length === 1 ? "1 warning" : `${length} warnings`;
@@ -326,16 +342,16 @@ function warningNote({ length }: readonly Warning[]): Html | null {
 	);
 }
 
-// The network's name, logo and colour, and its contact below the page.
+// The network's name and logo at the top of the page, and its contact at the bottom.
 
 type Masthead = Pick<NetworkFace, "name" | "brand" | "logo" | "colour" | "supportAddress">;
 
-/** Returns the network's name for titles and sentences. */
+/** Returns the name of the network for titles and sentences, or "Ringback" if it has no name yet. */
 export function titleOf(face: Masthead): string {
 	return networkName(face) ?? "Ringback";
 }
 
-/** A logo that is at least this many times wider than high already contains the name. */
+/** Ratio of width to height from which a logo is assumed to contain the network's name. */
 const WORDMARK_RATIO = 2;
 
 function masthead(face: Masthead): Html {
@@ -345,7 +361,10 @@ function masthead(face: Masthead): Html {
 	return html`<a class="brand" href="${paths.START_PATH}">${logo === null ? MARK : logoImage(logo)}${name}</a>`;
 }
 
-/** Returns the logo with an empty alternative text, because the name is always beside it, at least for screen readers. */
+/**
+ * Returns the logo with an empty alternative text, because the name always follows it, if only for screen
+ * readers.
+ */
 export function logoImage({ hash, width, height }: KnownLogo): Html {
 	return html`<img class="brand-logo" src="${logoUrl(hash)}" alt="" width="${width}" height="${height}">`;
 }

@@ -1,5 +1,5 @@
-// The package that shops install from the network: @ringback/receiver, with an address for each version that was ever
-// served. The address and the hash are in the shops' lock files, so neither may ever change.
+// The package @ringback/receiver, which shops install from the network. Every version that was ever served
+// keeps its address. Shops have the address and the hash in their lock files, so neither may ever change.
 
 import type { Env, Hono } from "hono";
 import { z } from "zod";
@@ -13,19 +13,19 @@ const DOWNLOAD = z.object({
 	version: z.string(),
 	file: z.string(),
 	bytes: z.number(),
-	/** The checksum in hex, as `sha256sum` prints it. */
+	/** SHA-256 of the file in hex, as `sha256sum` prints it. */
 	sha256: z.string(),
-	/** The checksum in the form of npm's lock files. */
+	/** Checksum of the file in the form of npm's lock files. */
 	integrity: z.string(),
 });
 export type Download = z.infer<typeof DOWNLOAD>;
 
-/** The versions, newest first. */
+/** Downloadable versions of the package, newest first. */
 export const DOWNLOADS: readonly [Download, ...Download[]] = z
 	.tuple([DOWNLOAD], DOWNLOAD)
 	.parse(JSON.parse(readShippedFile(`${FOLDER}/versions.json`)));
 
-/** Returns the address for `npm install` and `npx -p`. */
+/** Returns the address of a version for `npm install` and `npx -p`. The default is the newest version. */
 export function downloadUrl(publicUrl: string, { file }: Download = DOWNLOADS[0]): string {
 	return `${publicUrl}${DOWNLOADS_PATH}/${file}`;
 }

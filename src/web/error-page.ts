@@ -1,4 +1,4 @@
-// The error pages. A page that does not exist and a page of another programme get the same bytes.
+// The error pages. A page of another programme gets exactly the same answer as a page that does not exist.
 
 import { type FaultCode, httpStatusOf } from "../domain/fault.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
@@ -53,7 +53,7 @@ const WORDS = {
 } as const satisfies Record<string, { title: string; text: string; as?: FaultCode }>;
 type ErrorCode = keyof typeof WORDS;
 
-/** The same value as in the API's answers. */
+/** Value of the Retry-After header. The API uses the same value. */
 const RETRY_AFTER_SECONDS = 5;
 
 export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
@@ -64,7 +64,7 @@ export function answerError(c: WebContext, code: ErrorCode): Promise<Response> {
 	if ((c.get("viewer") ?? null) === null) {
 		return answerPlainPage(c, { title, status, body: html`<p>${text}</p>${way}` });
 	}
-	// People without a right still belong to the programme, so its name may be shown.
+	// A person whose role is too low still belongs to the programme, so the page may show its name.
 	const isOutsideProgramme = code !== "not_allowed";
 	const body = [pageHeader({ title, hint: text }), way];
 	return answerPage(c, { title, active: "account", status, isOutsideProgramme, body });

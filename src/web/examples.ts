@@ -1,5 +1,6 @@
-// The example programs of examples/: receivers, senders and click keepers in the languages that shops use. The Integration
-// page and the guide show them with the network's own values, and test/examples runs them.
+// The example programs in examples/, in the languages that shops use. They receive callbacks, send sale
+// reports, or store click IDs. The Integration page and the guide show them with the network's own values,
+// and test/examples runs them.
 
 import { raw } from "hono/html";
 import { CLICK_PARAMETER } from "../domain/click.ts";
@@ -8,7 +9,7 @@ import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { readShippedFile } from "../shipped-files.ts";
 import { codeBlock, type Html } from "./ui.ts";
 
-/** `fence` is the word for the language in Markdown. */
+/** Languages of the examples. `fence` is the name of the language in Markdown. */
 export const EXAMPLE_LANGUAGES = [
 	{
 		value: "node",
@@ -70,30 +71,32 @@ export const EXAMPLE_LANGUAGES = [
 ] as const;
 export type ExampleLanguage = (typeof EXAMPLE_LANGUAGES)[number]["value"];
 
-/** A `click` example keeps the click ID of a partner's link. */
+/**
+ * Kinds of examples. A `click` example stores the click ID with which a buyer arrives from a partner's link.
+ */
 export const EXAMPLE_ROLES = ["receiver", "sender", "click"] as const;
 export type ExampleRole = (typeof EXAMPLE_ROLES)[number];
 
 export interface ExampleValues {
-	/** The address of this service, without a path. */
+	/** Address of this service, without a path. */
 	publicUrl: string;
-	/** The word in the names of the headers: X-<brand>-Signature. */
+	/** Brand of the network, which is part of header names such as X-<brand>-Signature. */
 	brand: string;
-	/** The click settings of a programme that credits partners. */
+	/** Name of the click parameter and lifetime of clicks, for a programme that credits partners. */
 	click?: { parameter: string; days: number };
 }
 
-/** Returns the language with this value, or the first one if there is none. */
+/** Returns the language with this value, or the first language if the value is unknown. */
 export function parseLanguage(value: string | undefined): (typeof EXAMPLE_LANGUAGES)[number] {
 	return EXAMPLE_LANGUAGES.find((language) => language.value === value) ?? EXAMPLE_LANGUAGES[0];
 }
 
-/** Path of an example's highlighted code, which `npm run docs` writes. */
+/** Returns the path of an example's highlighted code, which `npm run docs` writes. */
 export function renderedExamplePath(language: ExampleLanguage, role: ExampleRole): string {
 	return `docs/rendered/examples/${language}/${role}.html`;
 }
 
-/** Shows an example with the given values. `title` names it for screen readers. */
+/** Renders an example, filled in with the given values. `title` names it for screen readers. */
 export function exampleBlock(
 	language: (typeof EXAMPLE_LANGUAGES)[number],
 	role: ExampleRole,
@@ -108,12 +111,12 @@ const CLICK_IN_FILES = { parameter: CLICK_PARAMETER, days: 30 };
 const secondsOf = ({ days }: { days: number }) => String((days * DAY_MS) / SECOND_MS);
 
 /**
- * Replaces the placeholders of the documents and examples, in text or in markup. The values need no escaping: they are an
- * origin, a brand and a parameter name, whose parsers allow no special characters. They are given as functions because a
- * replacement text may contain patterns such as "$&".
+ * Replaces the placeholders of documents and examples, in plain text or in markup. The values need no
+ * escaping, because an origin, a brand and a parameter name cannot contain special characters. The
+ * replacements are functions because a replacement string could contain patterns such as "$&".
  */
 export function fillIn(text: string, { publicUrl, brand, click = CLICK_IN_FILES }: ExampleValues): string {
-	// PHP and Rack name headers as CGI does.
+	// PHP and Rack use the CGI form of header names, which is in upper case with underscores.
 	const cgiBrand = brand.toUpperCase().replaceAll("-", "_");
 	return text
 		.replaceAll("https://ringback.example", () => publicUrl)

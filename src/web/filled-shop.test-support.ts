@@ -1,5 +1,5 @@
-// A shop with something behind every address: a key, a URL, a test conversion whose callback failed, a
-// refused call, a partner, a finished job, a waiting import.
+// A shop for tests that has data for every kind of page: a key, a URL, a test conversion whose callback
+// failed, a refused request, a partner, a finished job and a waiting import.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -35,7 +35,7 @@ export interface FilledShop {
 	>;
 }
 
-/** Opens the shop. `order` is used as the order id in the shop's report and in the pixel call. */
+/** Opens a site with this shop. `order` is the order id in the shop's sale report and in the pixel call. */
 export async function openFilledShop(
 	t: TestContext,
 	{ name = "Victim", order = "order", ...options }: SiteOptions & { name?: string; order?: string } = {},
@@ -47,7 +47,7 @@ export async function openFilledShop(
 	const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);
 	assert.ok(issued.ok);
 	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
-	// A URL that no form accepts, as an earlier version might have stored it.
+	// No form accepts this URL. It is written directly to the database, to test that pages escape it.
 	await setUrl(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>
 		recordConversion(trx, deps, programme, {
@@ -97,7 +97,7 @@ export async function openFilledShop(
 
 const APPLICATION_ID = "apl_filled";
 
-/** Adds a partner with a link and a coupon code, and the application of another person. */
+/** Adds a partner with a link and a coupon code, and another person's application. */
 async function addPartner({ deps, store }: TestSite, programme: Programme, name: string) {
 	const input = { name, site: "", email: "partner@blog.example" };
 	const invited = await invitePartner(deps, COMMAND_LINE, input);
@@ -122,7 +122,7 @@ async function addPartner({ deps, store }: TestSite, programme: Programme, name:
 	return { partnerId, partnershipId };
 }
 
-/** Uploads, previews and applies decisions about an order that does not exist. */
+/** Uploads, previews and applies a file with decisions about an order that does not exist. */
 async function finishJob(site: TestSite, programme: Programme, owner: Person): Promise<string> {
 	const browser = await site.signIn(owner);
 	const bulk = `/programmes/${programme.public_id}/conversions/bulk`;

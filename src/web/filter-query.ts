@@ -1,5 +1,5 @@
-// Filters and pages of a list in the address of the page. An invalid filter is reported at its field, and
-// nothing is listed, because an unfiltered list could be mistaken for the filtered one.
+// The filters and the position of a list, which are in the address of its page. An invalid filter is reported
+// at its field, and nothing is listed, because an unfiltered list could be mistaken for the filtered one.
 
 import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
@@ -10,17 +10,17 @@ import { withQuery } from "./paths.ts";
 import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
 
 export interface ReadFilters<Query> {
-	/** Valid filters. */
+	/** Filters that are valid. */
 	query: Query;
-	/** Messages about invalid filters, by field. */
+	/** Messages about invalid filters, by the name of their field. */
 	problems: Readonly<Record<string, string>>;
-	/** Texts of the address by field, valid or not. */
+	/** Values in the address by the name of their field, whether valid or not. */
 	typed: Readonly<Record<string, string>>;
 }
 
 /**
- * Reads the filters. Every field of the schema is optional, and its error message is shown at the field.
- * Empty fields are ignored.
+ * Reads the filters from an address. Every field of the schema is optional, and its error message is shown at
+ * the field. Empty fields are ignored.
  */
 function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilters<Query> {
 	const typed = Object.fromEntries(
@@ -35,20 +35,24 @@ function readFilters<Query>(schema: z.ZodType<Query>, search: string): ReadFilte
 	return { query: schema.parse(Object.fromEntries(understood)), problems, typed };
 }
 
-/** A list of which an address shows one page. */
+/** A list that is shown in pages. The address of a page contains the cursor at which the page starts. */
 export interface PagedList {
-	/** Name of the list with its owner, which binds the cursor to this list. See domain/cursor. */
+	/**
+	 * Name of the list and of its owner. A cursor is valid only for the list with this name. See domain/cursor.
+	 */
 	name: string;
 	path: string;
-	/** Query of the address, with the cursor. */
+	/** Query of the address, including the cursor. */
 	query: Readonly<Record<string, string | undefined>>;
-	/** Name of the cursor in the query. */
+	/** Name of the query parameter that holds the cursor. */
 	cursorName: string;
-	/** Fragment of the address if the list is one section of the page, such as "#deliveries". */
+	/** Fragment of the address, such as "#deliveries", if the list is one section of its page. */
 	hash?: string;
 }
 
-/** Returns undefined for the first page, and for a cursor that this list did not write. */
+/**
+ * Returns the cursor in the address. Returns undefined on the first page, and for a cursor of another list.
+ */
 export function cursorOf(seal: CursorSeal, { name, query, cursorName }: PagedList): Cursor | undefined {
 	return readCursor(seal, name, query[cursorName]);
 }
@@ -69,10 +73,10 @@ export function pagesOf(
 	};
 }
 
-/** A filter of a list: the values that are valid in the address, and the field of the form. */
+/** A filter of a list. It has a schema for its value in the address, and a field for the form. */
 export interface Filter<Value> {
 	schema: z.ZodType<Value>;
-	/** Returns the field of the form. `zone` is the time zone in the address, if there is one. */
+	/** Returns the form's field for this filter. `zone` is the time zone in the address, if there is one. */
 	field(own: {
 		name: string;
 		id: string;
@@ -92,7 +96,10 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 	const schema = z.object(Object.fromEntries(schemas)) as unknown as z.ZodType<QueryOf<Filters>>;
 	return {
 		read: (search: string) => readFilters(schema, search),
-		/** Returns the fields of the form. `prefix` makes their ids unique on a page with other forms. */
+		/**
+		 * Returns the form's fields for the named filters. `prefix` makes their ids unique on a page with several
+		 * forms.
+		 */
 		fields(
 			{ typed, problems }: ReadFilters<unknown>,
 			names: readonly (keyof Filters & string)[],
@@ -111,7 +118,7 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 	};
 }
 
-/** A filter with a list of values. `any` is the label if no value is chosen. */
+/** Returns a filter with a fixed list of values. `any` is the label of the choice that does not filter. */
 export function choice<const Value extends string>(
 	label: string,
 	any: string,
@@ -125,18 +132,21 @@ export function choice<const Value extends string>(
 	};
 }
 
-/** A filter without a field, which is only in the address, such as a cursor. */
+/** A filter without a field, such as a cursor. It is only in the address. */
 export const UNSEEN: Filter<string> = { schema: z.string(), field: () => null };
 
-/** A whole order id. An id that the API would refuse is refused here as well, because it cannot exist. */
+/**
+ * Filter by a complete order id. An id that the API would refuse is refused here as well, because no order
+ * can have it.
+ */
 export const WHOLE_ORDER: Filter<string> = {
 	schema: z.string().superRefine(refineOrderId),
 	field: (own) => textField({ ...own, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
 };
 
 /**
- * Any part of an order id, or a conversion id. White space at the ends is removed, because people paste it by
- * accident and no order id starts or ends with it. The field fills the remaining width.
+ * Filter by any part of an order id, or by a conversion id. White space at the ends is removed, because
+ * people paste it by accident, and no order id starts or ends with it.
  */
 export const PART_OF_ORDER: Filter<string> = {
 	schema: z
@@ -160,7 +170,7 @@ function refineOrderId(text: string, context: z.RefinementCtx): void {
 	if (!parsed.ok) context.addIssue({ code: "custom", message: plainWords(parsed.fault) });
 }
 
-/** Message instead of the rows if a filter is invalid. */
+/** Returns the message that replaces the rows if a filter is invalid. */
 export function notUnderstood(text: Content, action?: Content): Html {
 	return emptyState({ title: "This filter is not understood", text, action });
 }
@@ -168,13 +178,13 @@ export function notUnderstood(text: Content, action?: Content): Html {
 export interface Pages {
 	newestHref: string | null;
 	olderHref: string | null;
-	/** Description of the rows on this page, such as "50 shown". */
+	/** Text that describes the rows on this page, such as "50 shown". */
 	shown: string;
 }
 
 /**
- * Links to the first and the next page, or null if the list fits on one page. The two labels can be changed
- * for lists that do not start with the newest row.
+ * Returns links to the first and the next page, or null if the list fits on one page. A list that does not
+ * start with the newest row passes its own labels.
  */
 export function pager(
 	{ newestHref, olderHref, shown }: Pages,
@@ -190,7 +200,7 @@ export function pager(
 	}</span></nav>`;
 }
 
-/** A form with one field, which searches by name or id. */
+/** Returns a form with one field, which searches by name or id. */
 export function searchBar(bar: {
 	action: string;
 	label: string;
@@ -216,15 +226,18 @@ export function searchBar(bar: {
 
 export const MAX_SEARCH_LENGTH = 100;
 
-/** A GET form, so that the filters are part of the address, which can be shared and bookmarked. */
+/**
+ * Returns the form with the filters of a list. It uses GET, so that the address contains the filters and can
+ * be shared and bookmarked.
+ */
 export function filterBar(bar: {
 	action: string;
 	label: string;
 	/** Search field, which is always visible. */
 	search?: Content;
 	/**
-	 * Other fields. Next to a search field they are folded on narrow screens, because they would fill the
-	 * screen.
+	 * All other fields. If there is a search field, these are folded on narrow screens, because they would fill
+	 * the screen.
 	 */
 	fields: Content;
 	clearHref?: string;

@@ -29,7 +29,7 @@ const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken:
 ];
 
 for (const [what, headers, isTaken] of ORIGINS) {
-	test(`a form that comes from ${what} is ${isTaken ? "taken" : "refused"}`, async (t) => {
+	test(`a form that comes from ${what} is ${isTaken ? "accepted" : "refused"}`, async (t) => {
 		const site = await openTestSite(t);
 		const browser = site.browser();
 		const answer = await browser.submit("/forgot-password", { email: "a@b.example" }, { headers });
@@ -38,7 +38,7 @@ for (const [what, headers, isTaken] of ORIGINS) {
 	});
 }
 
-test("a form longer than anybody needs is refused: a stranger's early, a person's late", async (t) => {
+test("a form that is too long is refused, and the limit is lower for visitors who are not signed in", async (t) => {
 	const site = await openTestSite(t);
 	const stranger = site.browser();
 	const long = { email: "a@b.example", password: "x".repeat(20_000) };
@@ -49,7 +49,7 @@ test("a form longer than anybody needs is refused: a stranger's early, a person'
 	assert.equal((await staff.submit("/account/sessions/end", huge)).status, 413);
 });
 
-test("a form of very many fields or parts is refused before it is read, and one with a page's worth is taken", async (t) => {
+test("a form with very many fields or parts is refused before it is parsed, and one with 200 fields is accepted", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/conversions/bulk`;
 	const boundary = "-".repeat(20).concat("0123456789");
@@ -76,7 +76,7 @@ test("a form of very many fields or parts is refused before it is read, and one 
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
 
-test("nothing is kept of an upload from another site, of one that is cut off, and of more than one file", async (t) => {
+test("nothing is stored of an upload that comes from another site, is cut off or has more than one file", async (t) => {
 	let made = 0;
 	let removed = 0;
 	const temporaryFiles: TemporaryFiles = {
@@ -119,7 +119,7 @@ test("nothing is kept of an upload from another site, of one that is cut off, an
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
 
-test("a disk that takes nothing is our failure: it is told and logged, and the slot is free again", async (t) => {
+test("if the disk is full, an upload gets 500, the error is logged, and later uploads are accepted", async (t) => {
 	let isFull = true;
 	const temporaryFiles: TemporaryFiles = {
 		async create() {
@@ -147,7 +147,7 @@ function assertRefused({ status, text, setCookies }: Shown): void {
 	assert.ok(!setCookies.some((line) => line.includes("ringback.session=")));
 }
 
-test("name servers that do not answer keep no page waiting", {
+test("pages are served while forms wait for name servers that do not answer", {
 	timeout: PATIENCE_MS,
 }, async (t) => {
 	const answered = Promise.withResolvers<LookUp>();

@@ -1,5 +1,6 @@
-// The guards of forms. Only our own pages can send a form, because the browser names the page's origin. Bodies and fields
-// are bounded, and a text with a NUL character is refused, because PostgreSQL cannot store it.
+// The guards of forms. A form is accepted only from our own pages, which is checked by the origin that the
+// browser sends. The size of the body and the number of fields are limited. A text with a NUL character is
+// refused, because PostgreSQL cannot store it.
 
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -12,14 +13,26 @@ import { clientOf } from "./visitor.ts";
 type Guard = MiddlewareHandler<WebEnv>;
 type FormDeps = WebDeps & UploadDeps;
 
-/** Maximum size of a form. The longest is a request pasted into the signature check: 128 KiB, three times that encoded. */
+/**
+ * Maximum size of a form. The longest form has a pasted request for the signature check. This can have 128
+ * KiB, and three times as much when encoded.
+ */
 const MAX_FORM_BYTES = 512 * 1024;
-/** Maximum size of a form from somebody who is not signed in. They send no more than a name and a password. */
+/**
+ * Maximum size of a form from a visitor who is not signed in. Such forms contain little more than a name and
+ * a password.
+ */
 const MAX_STRANGER_BYTES = 16 * 1024;
-/** Maximum number of fields. A selection of a whole page has about sixty; hundreds of thousands take seconds to parse. */
+/**
+ * Maximum number of fields. A form that selects all rows of a page has about sixty. Hundreds of thousands
+ * would take seconds to parse.
+ */
 const MAX_FIELDS = 1_000;
 
-/** Returns a function that makes the guards of a route's form: first the limit on its size, then all other checks. */
+/**
+ * Returns a function that makes the guards of a route's form. The first guard limits the size, and the second
+ * checks the rest.
+ */
 export function createFormGuards(
 	deps: FormDeps,
 ): (route: Pick<Route, "takesFile" | "waitsOutside">) => readonly Guard[] {
@@ -36,18 +49,21 @@ function limitFormSize(upload: UploadGuard | null): Guard {
 	return async (c, next) => {
 		try {
 			if (c.get("viewer") === null) return await limitStrangers(c, next);
-			// Files have limits of their own and are never held in memory (receive-file.ts).
+			// Uploaded files have their own limits and are never held in memory (receive-file.ts).
 			if (upload !== null && isUpload(c)) return await next();
 			return await limitSignedIn(c, next);
 		} catch {
-			// A form without a Content-Length is read here, and its sender may hang up. Errors of the page itself do not arrive
-			// here, because Hono answers them first.
+			// This is reached if the client disconnects while a form without a Content-Length is read. Errors of
+			// the page itself do not arrive here, because Hono answers them first.
 			return answerError(c, "cut_off");
 		}
 	};
 }
 
-/** Checks the method, the origin and the fields. An ordinary form then waits until it is admitted; an upload has its own guard. */
+/**
+ * Checks the method, the origin and the fields. An ordinary form then waits for admission. An upload is
+ * passed to its own guard.
+ */
 function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boolean): Guard {
 	const { origin } = new URL(deps.publicUrl);
 	return async (c, next) => {
@@ -82,20 +98,20 @@ async function findProblem(
 	if (hasTooManyFields(c, body)) return "body_too_large";
 	try {
 		const fields = Object.values(await c.req.parseBody({ all: true })).flat();
-		// Texts and the names of files are checked. The content of a file is checked by the code that reads it.
+		// Only texts and file names are checked here. The code that reads a file checks its content.
 		const hasNul = fields.some((field) =>
 			(typeof field === "string" ? field : field.name).includes("\u0000"),
 		);
 		return hasNul ? "invalid_field" : null;
 	} catch {
-		// The body is not a form at all. Nothing of ours has failed.
+		// The body could not be parsed as a form, which is the sender's mistake and not ours.
 		return "form_not_valid";
 	}
 }
 
 /**
- * Counts the fields before the form is parsed, by a mark that every field has: a header of its own in multipart forms, an
- * ampersand before it in others.
+ * Counts the fields before the form is parsed. Each part of a multipart form has a Content-Disposition
+ * header, and in other forms an ampersand separates the fields.
  */
 function hasTooManyFields(c: WebContext, body: Buffer): boolean {
 	const isMultipart = /multipart/i.test(c.req.header("content-type") ?? "");
@@ -104,14 +120,16 @@ function hasTooManyFields(c: WebContext, body: Buffer): boolean {
 }
 
 /**
- * Tells whether a form comes from our own pages. Every browser sends Sec-Fetch-Site, Origin or both with a form, and no page
- * of another site can leave them out. A request without either is a program, which holds no visitor's cookies.
+ * Returns true if a form comes from our own pages. Every browser sends Sec-Fetch-Site, Origin or both with a
+ * form, and a page of another site cannot remove them. A request without either comes from a program, which
+ * has no visitor's cookies.
  */
 function isFromOurPages(c: WebContext, publicOrigin: string): boolean {
 	const site = c.req.header("sec-fetch-site");
 	if (site !== undefined) return site === "same-origin" || site === "none";
 	const origin = c.req.header("origin");
 	if (origin === undefined || origin === publicOrigin) return true;
-	// The page was opened by another name than PUBLIC_URL, such as localhost. Then that name must match.
+	// People may open the site under a host name that differs from PUBLIC_URL, such as localhost. The origin
+	// must then match that name.
 	return URL.canParse(origin) && new URL(origin).host === c.req.header("host");
 }

@@ -1,6 +1,6 @@
-// Declared forms: their fields, the look of each, and the names that faults use for them. A refused form is remembered with
-// its request. The page is then rendered as usual, and the form shows the typed values, each fault at its field, and other
-// faults above the form.
+// Declared forms. A declaration has the fields, their look, and the names that faults use for them. If a form
+// is refused, its page is rendered again in the same request. The form then shows the typed values, each
+// fault at its field, and all other faults above the form.
 
 import type { StatusCode } from "hono/utils/http-status";
 import type { Fault } from "../domain/fault.ts";
@@ -9,9 +9,9 @@ import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
 export interface FormField extends Omit<ui.TextField, "name" | "value" | "error"> {
-	/** The options of a select field. */
+	/** Options of a select field. */
 	options?: readonly ui.Option[];
-	/** The accepted kinds of files. The guard of uploads reads the file. */
+	/** File types that a file field accepts. The guard of uploads reads the file itself. */
 	accept?: string;
 	limit?: ui.FileLimit;
 	/** Number of visible lines of a text area. */
@@ -20,7 +20,7 @@ export interface FormField extends Omit<ui.TextField, "name" | "value" | "error"
 	isBox?: true;
 	/** True for a hidden field. */
 	isHidden?: true;
-	/** Other names that faults use for the field. */
+	/** Other names that faults use for this field. */
 	alsoCalled?: readonly string[];
 }
 
@@ -36,27 +36,33 @@ type Values<Name extends string> = Readonly<Partial<Record<Name, string | null |
 
 interface FormLook<Name extends string> {
 	action: string;
-	/** The label of the button, or the markup below the fields. */
+	/** Label of the button, or markup that replaces the button below the fields. */
 	send: string | Html;
-	/** The initial values. */
+	/** Initial values of the fields. */
 	values?: Values<Name>;
-	/** The fields to show. By default all are shown. */
+	/** Names of the fields to show. The default is all fields. */
 	shown?: readonly Name[];
-	/** Changes to the declared look of fields. */
+	/** Changes to the declared look of fields, by the name of the field. */
 	looks?: Readonly<Partial<Record<Name, Partial<FormField>>>>;
-	/** Lays out the fields. By default they are below each other. */
+	/** Arranges the fields. By default each is below the previous one. */
 	rows?(form: FilledForm<Name>): Content;
 }
 
 interface DeclaredForm<Name extends string> {
-	/** Reads the values. A missing field, or a file, is the empty string, and the use case decides what it needs. */
+	/**
+	 * Reads the values that were sent. A missing field and a file count as the empty string, and the use case
+	 * checks them.
+	 */
 	read(c: WebContext): Promise<Record<Name, string>>;
 	show(c: WebContext, look: FormLook<Name>): Html;
-	/** Answers with the page and the faults. `typed` replaces the values that were sent. */
+	/**
+	 * Answers with the page that `show` renders, now with the faults. `typed` replaces the values that were
+	 * sent.
+	 */
 	refuse<Answer>(c: WebContext, refused: Refused, show: () => Answer, typed?: Values<Name>): Answer;
 }
 
-/** The refusal of a use case: one fault, or all of them. */
+/** A use case's refusal, with its first fault or with all of them. */
 interface Refused {
 	fault: Fault;
 	faults?: readonly Fault[];
@@ -106,25 +112,24 @@ export function declareForm<Name extends string>(
 	}
 }
 
-/** Shown above a form with several faults, because some of them may be out of sight. */
+/** Message above a form with several faults, because some of the fields may be out of sight. */
 const MARKED = "Nothing was saved yet. Correct what is marked below.";
 
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
 	const { options, accept, isBox, isHidden, rows, ...rest } = look;
-	// Some sentences begin with the API's name of the field, in lower case.
+	// Some messages begin with the API's name of the field, which is in lower case.
 	const said = error === undefined ? undefined : ui.capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
 	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: said });
-	// A password must be typed again.
+	// A password is not shown again and must be typed again.
 	const shown = look.type === "password" ? "" : value;
-	// A wrong field gets the focus.
 	const field = { ...rest, name, value: shown, error: said, hasFocus: error !== undefined };
 	if (rows !== undefined) return ui.textArea({ ...field, rows, isProse: look.isMono !== true });
 	if (accept !== undefined) return ui.fileField({ ...field, accept });
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });
 }
 
-/** Reads the fields of a form that is not declared, such as a button with hidden fields. */
+/** Reads fields of a form that was not declared with `declareForm`, such as a button with hidden fields. */
 export async function readTextFields<Name extends string>(
 	c: WebContext,
 	names: readonly Name[],

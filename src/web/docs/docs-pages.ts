@@ -1,5 +1,6 @@
-// The pages of the documentation: /docs, /docs/api, /docs/partners, /downloads, /problems and, for staff, /docs/operations.
-// A visitor who is not signed in gets no cookie and may cache the page. Others get a page of their own.
+// The pages of the documentation: /docs, /docs/api, /docs/partners, /downloads, /problems and, for staff,
+// /docs/operations. Visitors who are not signed in get no cookie, and a page that may be cached. People who
+// are signed in get their usual navigation, and their page is not cached.
 
 import { raw } from "hono/html";
 import { GUIDE_PARTS } from "../../operations-guide.ts";
@@ -25,12 +26,12 @@ export const MAX_QUERY_CHARACTERS = 100;
 /** Time for which a cached page may be out of date after an upgrade. */
 const CACHE_SECONDS = 300;
 
-/** Headings below this level would make the outline longer than the page. */
+/** Deepest level of headings in the outline. With deeper levels the outline would be longer than the page. */
 const OUTLINE_DEPTH = 3;
 
 /**
- * The bytes of pages for visitors who are not signed in, by path and language. All of them share one copy, because
- * thousands of slow readers would otherwise fill the memory.
+ * Rendered pages for visitors who are not signed in, by path and language. All responses share one copy,
+ * because thousands of slow readers would otherwise fill the memory.
  */
 const visitorPages = new Map<string, { network: NetworkFace; body: ArrayBuffer }>();
 
@@ -67,12 +68,15 @@ export function valuesOf({ network, publicUrl }: DocsDeps): ExampleValues {
 	return { publicUrl, brand: network.face.brand };
 }
 
-/** Replaces the comments that docs/markdown.ts left in the markup. */
+/**
+ * Replaces placeholder comments in the markup by the markup from `slots`. docs/markdown.ts writes these
+ * placeholders.
+ */
 function fillSlots(markup: string, slots: Readonly<Record<string, () => Html>>): Html {
 	return raw(markup.replace(/<!-- (.*?) -->/g, (_, name: string) => String(slots[name]?.() ?? "")));
 }
 
-/** The languages are links, so that they work without scripts. */
+/** Shows an example with one tab for each language. The tabs are links, so they work without scripts. */
 function exampleTabs(
 	role: ExampleRole,
 	language: ReturnType<typeof parseLanguage>,

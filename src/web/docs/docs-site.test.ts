@@ -1,4 +1,4 @@
-// All pages of the documentation, as visitors and as people who are signed in see them.
+// Tests all pages of the documentation, for visitors and for people who are signed in.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -96,7 +96,7 @@ test("a person who is signed in sees the usual navigation, and the page is not c
 	assert.equal((await staff.submit("/sign-out", {})).status, 303, "its form works");
 });
 
-test("a request with an invalid session cookie is answered like a visitor's", async (t) => {
+test("a request with an invalid session cookie gets the same page as a visitor", async (t) => {
 	const site = await openTestSite(t);
 	const browser = site.browser({ headers: { cookie: "ringback.session=nonsense" } });
 	const { status, headers, setCookies } = await browser.open("/docs");

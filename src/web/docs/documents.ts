@@ -1,4 +1,5 @@
-// The documents as `npm run docs` rendered them into docs/rendered/. Each has the path of its page.
+// Reads the documents that `npm run docs` rendered into docs/rendered/. Each document has the path of its
+// page.
 
 import { EXPLAINED_CODES } from "../../domain/fault.ts";
 import { GUIDE_PARTS } from "../../operations-guide.ts";
@@ -19,23 +20,26 @@ export const DOCUMENT_PATHS: readonly string[] = [
 
 export interface DocsDocument {
 	title: string;
-	/** The markup below the title. */
+	/** Markup of the document without its title. */
 	body: string;
-	/** The text before the first heading, then one section for each heading. */
+	/**
+	 * Sections of the document. The first is the text before the first heading, and each further one belongs to
+	 * a heading.
+	 */
 	sections: readonly DocsSection[];
 }
 
 interface DocsSection {
-	/** The id of its heading, or the empty string for the text before the first heading. */
+	/** Id of the section's heading, or the empty string for the text before the first heading. */
 	id: string;
 	title: string;
-	/** The level of its heading, from 1 for the title to 4. */
+	/** Level of the section's heading, from 1 for the title to 4. */
 	depth: number;
-	/** The text below its heading, on one line. */
+	/** Text below the section's heading, on one line. */
 	text: string;
 }
 
-/** Path of the file that `npm run docs` writes for a page. */
+/** Returns the path of the file that `npm run docs` writes for a page. */
 export function renderedPagePath(path: string): string {
 	return `docs/rendered${path}.html`;
 }
@@ -47,13 +51,13 @@ export function isForStaff(path: string): boolean {
 
 export function readDocument(path: string, values: ExampleValues): DocsDocument {
 	const rendered = readShippedFile(renderedPagePath(path));
-	// The operations guide speaks of every installation, and names the defaults.
+	// The operations guide is not filled with this network's values, because it describes every installation.
 	const markup = isForStaff(path) ? rendered : fillIn(rendered, values);
 	const sections = markup.split(/(?=<h[234] id=")/).map(readSection);
 	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
 }
 
-/** Reads the markup of a section, which docs/markdown.ts wrote. */
+/** Parses the markup of one section. The markup was written by docs/markdown.ts. */
 function readSection(markup: string): DocsSection {
 	const match = /^<h(\d)(?: id="([^"]*)")?>(.*?)<\/h\d>(.*)$/s.exec(markup);
 	if (match === null) throw new Error("a section begins with its heading");
@@ -61,10 +65,10 @@ function readSection(markup: string): DocsSection {
 	return { id, title: plainText(title), depth: Number(depth), text: plainText(text) };
 }
 
-/** Elements whose text is not part of the document. */
+/** Elements that are left out of a section's plain text, such as buttons. */
 const CONTROLS = /<(button|caption)\b.*?<\/\1>|<a class="heading-link".*?<\/a>/gs;
 
-/** Returns the text of our own markup on one line, with a dot between the cells of a table. */
+/** Returns the plain text of our own markup on one line. A dot separates the cells of a table. */
 function plainText(markup: string): string {
 	return markup
 		.replace(CONTROLS, "")

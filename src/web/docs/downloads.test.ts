@@ -1,4 +1,4 @@
-// The page /downloads, and the files below it, which npm downloads.
+// Tests the page /downloads, and the package files below it, which npm downloads.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ test("a visitor sees the commands to install the package from this network, and 
 	assert.ok(text.includes(`<a href="${PATH}">`));
 });
 
-test("the file matches its checksums and may be cached for ever", async (t) => {
+test("a downloaded file matches its checksums and may be cached permanently", async (t) => {
 	const site = await openTestSite(t);
 	const answer = await createApp(site.deps).request(PATH);
 	const bytes = Buffer.from(await answer.arrayBuffer());
@@ -40,7 +40,7 @@ test("the file matches its checksums and may be cached for ever", async (t) => {
 	assert.equal(header("set-cookie"), null);
 });
 
-test("other names get 404 without cache headers", async (t) => {
+test("an unknown file name gets 404 without cache headers", async (t) => {
 	const site = await openTestSite(t);
 	for (const name of ["ringback-receiver-99.0.0.tgz", "versions.json", "..%2Fpackage.json", "toString"]) {
 		const answer = await createApp(site.deps).request(`/downloads/${name}`);

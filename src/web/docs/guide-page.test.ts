@@ -1,4 +1,4 @@
-// The examples on /docs, in each language and with this network's brand and address.
+// Tests the examples on /docs in each language. They must contain this network's brand and address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The operations guide as pages for staff, and as files.
+// Tests the operations guide, both as pages for staff and as Markdown files.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -52,7 +52,7 @@ test("every link on the pages leads to an existing heading", async (t) => {
 	assert.ok(followed > 150, String(followed));
 });
 
-test("shops and visitors cannot open it, and see neither its tab nor search results from it", async (t) => {
+test("shops and visitors cannot open the guide, and see neither its tab nor search results from it", async (t) => {
 	const site = await openTestSite(t);
 	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
 	const staff = await site.signIn(await site.addStaff());

@@ -1,4 +1,4 @@
-// The pages below /problems, one for each fault code of the API.
+// Tests the pages below /problems. There is one page for each fault code of the API.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { createApiDocument } from "../../api/openapi/document.ts";
 import { EXPLAINED_CODES, exampleFault, problemBody } from "../../domain/fault.ts";
 import { openTestSite } from "../test-site.test-support.ts";
 
-/** Codes that appear only in the inbound log. */
+/** Codes that the API never returns. They appear only in the inbound log. */
 const LOG_ONLY = ["pixel_limited"];
 
 test("every code of the API has a page, and other codes get 404", async (t) => {

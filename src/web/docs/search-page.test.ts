@@ -1,4 +1,4 @@
-// The search of the documentation, /docs/search.
+// Tests /docs/search, the search of the documentation.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// /docs/search finds sections of the documents by their words. Staff also find sections of the operations guide. The index
-// is built at the first search.
+// The page /docs/search, which finds sections of the documents by their words. Staff also find sections of
+// the operations guide. The index is built at the first search.
 
 import type { ExampleValues } from "../examples.ts";
 import { isStaffViewer, type WebContext } from "../page.ts";
@@ -11,28 +11,31 @@ import { DOCUMENT_PATHS, isForStaff, readDocument } from "./documents.ts";
 interface Entry {
 	href: string;
 	title: string;
-	/** The title of its document. */
+	/** Title of the document that contains the section. */
 	trail: string;
 	text: string;
 	isForStaff: boolean;
 }
 
 interface SearchIndex {
-	/** JSON of the brand and the address that the entries contain. */
+	/** Brand and address that the indexed texts contain, as JSON. If they change, the index is rebuilt. */
 	key: string;
 	entryCount: number;
-	/** For each word, the entries that contain it and how important it is there. */
+	/** Entries that contain a word, for each word, with the weight of the word in that entry. */
 	weights: ReadonlyMap<string, ReadonlyMap<Entry, number>>;
 }
 
 const MAX_RESULTS = 20;
-/** A word in the title counts as much as this number of words in the text. */
+/** Weight of a word in a section's title. A word in the section's text has the weight 1. */
 const TITLE_WEIGHT = 8;
-/** A word that only begins with the typed one counts less. */
+/** Factor for a word that only begins with the typed word. */
 const PREFIX_FACTOR = 0.2;
-/** Problems are for people who search for their code. In other searches the guides come first. */
+/** Factor for the pages of problems in searches without a fault code. It puts the guides first. */
 const PROBLEM_FACTOR = 0.5;
-/** More words are ignored, because each costs a pass over the index. */
+/**
+ * Maximum number of words in a search. Further words are ignored, because each word costs a pass over the
+ * index.
+ */
 const MAX_TERMS = 12;
 
 let index: SearchIndex | undefined;
@@ -76,7 +79,10 @@ function buildIndex(key: string, values: ExampleValues): SearchIndex {
 	return { key, entryCount: entries.length, weights };
 }
 
-/** Returns one entry for each section. A problem's page is short and is one entry. */
+/**
+ * Returns one index entry for each section of a document. The page of a problem is short, so it is a single
+ * entry.
+ */
 function entriesOf(path: string, values: ExampleValues): Entry[] {
 	const { title: trail, sections } = readDocument(path, values);
 	const code = path.startsWith(`${paths.PROBLEMS_PATH}/`) ? path.slice(paths.PROBLEMS_PATH.length + 1) : null;
@@ -95,7 +101,10 @@ function entriesOf(path: string, values: ExampleValues): Entry[] {
 	}));
 }
 
-/** Returns the matching entries, best first. A rare word counts more, and so does an entry with more of the words. */
+/**
+ * Returns the matching entries, best first. Rare words count more, and so do entries that contain more of the
+ * words.
+ */
 function search({ weights, entryCount }: SearchIndex, terms: readonly string[]): Entry[] {
 	const scores = new Map<Entry, { sum: number; matchedTerms: number }>();
 	for (const term of terms) {
@@ -118,7 +127,7 @@ function search({ weights, entryCount }: SearchIndex, terms: readonly string[]):
 	return [...scores].toSorted((one, other) => rank(other) - rank(one)).map(([entry]) => entry);
 }
 
-/** Words that are in nearly every section. */
+/** Words that the search ignores, because nearly every section contains them. */
 const SMALL_WORDS = new Set(
 	"a an and are be can do does for from has have how i in is it my not of on or the this to what when where why with you your".split(
 		" ",
@@ -126,8 +135,8 @@ const SMALL_WORDS = new Set(
 );
 
 /**
- * Returns the words of a text in lower case and without a plural s. `bad_signature` and `X-Service-Nonce` are words, and so
- * is each of their parts.
+ * Returns the words of a text in lower case, without a plural s. `bad_signature` and `X-Service-Nonce` each
+ * count as one word, and their parts are words as well.
  */
 function termsOf(text: string): string[] {
 	const words = text.toLowerCase().match(/[\p{Letter}\p{Number}]+(?:[_-]+[\p{Letter}\p{Number}]+)*/gu) ?? [];
@@ -137,7 +146,10 @@ function termsOf(text: string): string[] {
 		.map((word) => (/^[a-z]{4,}s$/.test(word) && !/(?:ss|us|is)$/.test(word) ? word.slice(0, -1) : word));
 }
 
-/** About three lines of text, with some characters before the first word that was found. */
+/**
+ * Length of the text that a result shows, about three lines. It starts a little before the first word that
+ * was found.
+ */
 const PASSAGE_CHARACTERS = 220;
 const LEAD_CHARACTERS = 50;
 
@@ -157,7 +169,7 @@ function resultItem({ href, title, trail, text }: Entry, terms: readonly string[
 	}${mark(passage)}${isCutAtEnd ? " …" : null}</p></li>`;
 }
 
-/** Shown before anything was typed, and if nothing was found. */
+/** Returns example searches. They are shown before anything was typed, and if nothing was found. */
 function suggestions(brand: string): Html {
 	const examples = [`X-${brand}-Signature`, "bad_signature", "401", "PARKED", "retry"];
 	return html`<p>Type a header, an error code, a status or a word:</p>
