@@ -47,7 +47,7 @@ export async function openFilledShop(
 	const issued = await issueKey(deps, programme.public_id, COMMAND_LINE);
 	assert.ok(issued.ok);
 	await savePostbackUrl(deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
-	// No form accepts this URL. It is written directly to the database, to test that pages escape it.
+	// Forms refuse this URL, so the test writes it directly to the database. Pages must show it as plain text.
 	await setUrl(store.db, programme.id, "https://shop.example/%3Cscript%3E", 0);
 	const recorded = await store.transact((trx) =>
 		recordConversion(trx, deps, programme, {

@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { test } from "node:test";
 import { attrs } from "./ui.ts";
 
-test("attributes are escaped, bare when true, and left out when there is nothing to say", () => {
+test("attributes are escaped, have no value if they are true, and are left out if they are false, null or undefined", () => {
 	const written = attrs({
 		value: `"><b a='1'>&`,
 		placeholder: "",

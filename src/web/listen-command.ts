@@ -1,5 +1,5 @@
-// The command that shows a developer the first callback. It runs `ringback listen` with the programme's values. The
-// Integration page and the guide show the same command.
+// The command that shows a developer the first callback. It runs `ringback listen` with the programme's
+// values. The Integration page and the guide show the same command.
 
 import { DEFAULT_BRAND } from "../domain/network.ts";
 import { downloadUrl } from "./downloads.ts";
@@ -22,7 +22,7 @@ export function listenCommand(
 		...(brand === DEFAULT_BRAND ? [] : [`RINGBACK_BRAND=${brand}`]),
 		`${API_KEY_VARIABLE}=${key}`,
 		`${SECRET_VARIABLE}=${secret}`,
-		// --yes, because npx would otherwise ask before it installs the package.
+		// Without --yes, npx would ask before it installs the package.
 		`npx --yes -p ${downloadUrl(publicUrl)} ringback listen`,
 	].join(" \\\n");
 }

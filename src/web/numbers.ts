@@ -1,5 +1,5 @@
-// Formats numbers in the language of the reader, with its grouping and decimal sign. Every part of a page
-// needs them, and only the request knows its reader, so an AsyncLocalStorage carries the language.
+// Formats numbers in the reader's language, with its grouping and decimal sign. Many parts of a page format
+// numbers. An AsyncLocalStorage passes the reader's language to all of them.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -11,16 +11,16 @@ interface Writing {
 const ENGLISH = "en-GB";
 const present = new AsyncLocalStorage<Writing>();
 /**
- * Cache of formats by language, because creating one can take longer than rendering a page. Its size is
- * limited, because browsers may send any text as a language.
+ * Cache of number formats by language, because creating one can take longer than rendering a page. The cache
+ * is limited in size, because a browser may send any text as a language.
  */
 const writings = new Map<string, Writing>();
 const MAX_WRITINGS = 100;
 const english = writingOf(ENGLISH);
 
 /**
- * Runs `make` in a language. `languages` is the language that the reader chose, or the Accept-Language of
- * their browser.
+ * Runs `make` so that all numbers are formatted in the given language. `languages` is the language of the
+ * reader's account, or the Accept-Language header of the browser. The default is English.
  */
 export function inLanguage<Made>(languages: string | undefined, make: () => Made): Made {
 	return present.run(languages === undefined ? english : writingOf(languages), make);
@@ -42,12 +42,12 @@ function formatOf(language: string): Intl.NumberFormat {
 	try {
 		return new Intl.NumberFormat([language, ENGLISH], { numberingSystem: "latn" });
 	} catch {
-		// The text is not a language.
+		// The text is not a valid language tag.
 		return new Intl.NumberFormat(ENGLISH);
 	}
 }
 
-/** Formats a number, such as "5,000" or "99.9". */
+/** Formats a number in the reader's language, such as "5,000" or "99.9". */
 export function count(value: number): string {
 	return (present.getStore() ?? english).whole.format(value);
 }
@@ -57,19 +57,22 @@ export function countOf(value: number, noun: string, plural = `${noun}s`): strin
 	return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** Formats a number that was counted only up to `most`, such as "100+". */
+/** Formats a number that was counted only up to a limit, such as "100+". */
 export function countUpTo(value: number, most: number): string {
 	return value < most ? count(value) : `${count(most)}+`;
 }
 
-/** Formats a stored decimal. It is not converted to a number, which would round it. */
+/** Formats a stored decimal. It is formatted as text, because converting it to a number could round it. */
 export function decimal(value: string): string {
 	const { whole, decimalSign } = present.getStore() ?? english;
 	const [before = "", ...after] = value.split(".");
 	return [whole.format(BigInt(before)), ...after].join(decimalSign);
 }
 
-/** Tells whether decimals have a comma. Spreadsheets then expect semicolons between columns. */
+/**
+ * Returns true if the reader's language has a decimal comma. Spreadsheets then expect semicolons between
+ * columns.
+ */
 export function hasDecimalComma(): boolean {
 	return (present.getStore() ?? english).decimalSign === ",";
 }

@@ -1,4 +1,5 @@
-// What every page needs: its dependencies and context, the viewer, the message of the last form, and the answer.
+// The parts that every page needs: its dependencies, its context, the viewer, the message of the last form,
+// and the answer.
 
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
@@ -43,45 +44,51 @@ import { type Content, type Html, html, message } from "./ui.ts";
 export interface WebDeps extends AccountsDeps {
 	auth: Auth;
 	mails: MailDispatcher;
-	/** Sends a test mail while the page waits. Null without SMTP_URL. */
+	/** Sends the test mail, directly and not through the queue. It is null if SMTP_URL is not set. */
 	mailer: Mailer | null;
 	log: Log;
-	/** The network's name, look and brand. The brand is part of the header names: X-<brand>-Signature. */
+	/** The network's name, look and brand. The brand is part of header names such as X-<brand>-Signature. */
 	network: KnownNetwork;
-	/** The address that people open, without a slash at the end. */
+	/** Address under which people open the site, without a slash at the end. */
 	publicUrl: string;
-	/** False if the address is only a default, where the service listens. */
+	/** False if PUBLIC_URL is not set. The address is then only the one on which the service listens. */
 	isPublicUrlSet: boolean;
-	/** The start of partners' links: the public address, or the address of a separate host. */
+	/** Start of every partner link. It is the public address, or the address of a separate host. */
 	clickUrl: string;
 	/** Number of days after which records such as clicks are removed. */
 	retentionDays: number;
-	/** True if callbacks may go to private addresses. Every page shows this development setting. */
+	/** True if callbacks may go to private addresses. Every page warns about this development setting. */
 	allowsPrivateRanges: boolean;
 	/** Watches how people reach the service, and warns staff about wrong settings. */
 	installation: InstallationWatch;
-	/** Says whether staff must have an authenticator. */
+	/** Setting that says whether staff must have an authenticator. */
 	staffAuthenticator: StaffAuthenticator;
 	/** Proxies whose X-Forwarded-For header is trusted. */
 	trustedProxies: readonly AddressRange[];
-	/** Checks a Postback URL in the same way as every delivery does. */
+	/** Looks up the host of a Postback URL, to check it in the same way as before each delivery. */
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
-	/** Limits the pages, forms, uploads and downloads that are served at once. */
+	/** Limits how many pages, forms, uploads and downloads are served at the same time. */
 	admission: Admission;
-	/** Stores uploads until they are read. */
+	/** Stores uploaded files until they are read. */
 	temporaryFiles: TemporaryFiles;
-	/** Woken when a file with decisions or an import waits for processing. */
+	/** Background task for jobs. `wake` is called when a job is waiting. */
 	jobs: { wake(): void };
 	/** Name and version of this process. */
 	system: { instance: string; version: string };
-	/** Aborted when the service stops, so that long-lived reads end at once. */
+	/** Signal that is aborted when the service stops, so that long-running reads end at once. */
 	stopSignal?: AbortSignal | undefined;
 }
 
-/** The dependencies, and the state that pages keep between requests. It is created once, in site.ts. */
+/**
+ * The dependencies of pages, including caches that live longer than a request. site.ts creates this object
+ * once.
+ */
 export interface PageDeps extends WebDeps {
-	/** Sums of a programme, of the network and of partners, counted in the background. */
+	/**
+	 * Sums of a programme's conversions. Like the two below, for the network and for partners, they are counted
+	 * in the background.
+	 */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
 	earnedTallies: EarnedTallies;
@@ -91,73 +98,91 @@ export interface PageDeps extends WebDeps {
 
 /** An uploaded file. It exists until the request has been answered. */
 export interface Upload {
-	/** The file name that the browser sent. */
+	/** File name that the browser sent. */
 	name: string;
 	bytes: number;
-	/** Reads the file from its first byte. It can be called several times. */
+	/** Reads the file from its first byte, and may be called several times. */
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** `incoming` is set by @hono/node-server and missing if a test makes the request in process. */
+/**
+ * The types of Hono's context. @hono/node-server sets `incoming` and `outgoing`. They are missing if a test
+ * calls the app directly.
+ */
 export interface WebEnv {
 	Bindings: {
 		incoming?: {
 			url?: string | undefined;
 			socket?: { remoteAddress?: string | undefined } | undefined;
-			/** Counts and logs the request. */
+			/** Record of this request for metrics and the log. */
 			record?: RequestRecord;
 			/** Reads the body in chunks. */
 			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};
-		/** Tells the connection guard that an answer takes long (outside/connection-guard). */
+		/**
+		 * Response of the server. The event tells outside/connection-guard.ts that this request may take long.
+		 */
 		outgoing?: { emit(event: "takesLong"): unknown };
 	};
 	Variables: {
 		/** The network to which the pages belong. */
 		network: NetworkFace;
 		visitor: Visitor;
-		/** Null for a visitor who is not signed in. Pages that need a sign-in call `viewerOf`. */
+		/**
+		 * The signed-in person, or null for a visitor who is not signed in. Pages that require a sign-in call
+		 * `viewerOf`.
+		 */
 		viewer: Viewer | null;
-		/** The id of this session, to distinguish it from the person's other sessions. */
+		/** Id of the current session, which tells it apart from the person's other sessions. */
 		sessionId: string | null;
-		/** Set below /programmes/:programmeId. Pages there call `programmeOf`. */
+		/** The programme of an address below /programmes/:programmeId. Pages get it with `programmeOf`. */
 		programme: Programme;
-		/** The viewer's role in the programme. Pages of a programme call `may` to check a right. */
+		/** The viewer's role in the programme. Pages check a right with `may`. */
 		standing: Standing;
-		/** Set below /partner/:partnerId. Pages there call `partnerOf`. */
+		/** The partner of an address below /partner/:partnerId. Pages get it with `partnerOf`. */
 		partner: Partner;
-		/** Reads what the frame shows of a programme. */
+		/** Reads the data of a programme that the frame of its pages shows. */
 		readFrame(programme: Programme): Promise<DocumentProgramme>;
-		/** The uploaded file of a form, null if none was chosen, or the reason why it was refused. */
+		/** The uploaded file of a form, null if no file was chosen, or the fault with which it was refused. */
 		upload: Result<Upload | null> | undefined;
 		flashCookie: ReturnType<typeof createFlashCookie>;
-		/** The message of the last form, or null if there is none or it was already shown. Undefined until it is first read. */
+		/**
+		 * The message of the last form. It is null if there is none or if it was already shown, and undefined
+		 * before it is read from its cookie.
+		 */
 		flash: Flash | null | undefined;
 		allowsPrivateRanges: boolean;
-		/** Warnings about the installation. The list is empty for everybody except staff. */
+		/** Warnings about the installation. The list is empty if the viewer is not staff. */
 		warnings: readonly Warning[];
-		/** Number of shop addresses that wait for staff. It is 0 for everybody else. */
+		/** Number of shop addresses that staff must confirm or decline. It is 0 if the viewer is not staff. */
 		waitingAddresses: number;
 	};
 }
 
 export type WebContext = Context<WebEnv>;
 
-// The answer with a page, in a document that shows the viewer, the programme and the message of the last form.
+// The response with a page. The document around it shows the viewer, the programme and the message of the
+// last form.
 
 interface Page {
 	title: string;
 	body: Content;
-	/** The HTTP status. The default is 200, or the status of a refused form. */
+	/** HTTP status. The default is 200, or the status of a refused form. */
 	status?: number | undefined;
 }
 
-/** Answers with a page. A visitor who is not signed in gets no cookie, because caches may store the page. */
+/**
+ * Responds with a page. For a visitor who is not signed in it sets no cookie, because caches may store the
+ * page.
+ */
 export async function answerPage(
 	c: WebContext,
 	page: Page & {
 		active: Area;
-		/** True if the page must not show anything of the programme or partner in the address, not even its name. */
+		/**
+		 * True if the page must not reveal anything about the programme or partner in the address, not even its
+		 * name.
+		 */
 		isOutsideProgramme?: boolean;
 	},
 ): Promise<Response> {
@@ -177,7 +202,7 @@ export async function answerPage(
 		flash: viewer === null ? null : readFlash(c),
 		allowsPrivateRanges: viewer !== null && c.get("allowsPrivateRanges"),
 		waitingAddresses: c.get("waitingAddresses"),
-		// During the set-up, mail is one of its steps and needs no warning.
+		// Mail is a step of the set-up, so the warning about missing mail is hidden until the set-up ends.
 		warnings: c.get("warnings").filter(({ kind }) => !isSetUp || kind !== "mail_off"),
 		isSetUpOffered: isSetUp && STAFF_AREAS.includes(active) && active !== "network",
 		body,
@@ -185,7 +210,7 @@ export async function answerPage(
 	return answerHtml(c, await document, status);
 }
 
-/** Answers with a page before sign-in. By default its heading is the title. */
+/** Responds with a page that is shown before sign-in. The default heading is the title. */
 export async function answerPlainPage(c: WebContext, page: Page & { heading?: string }): Promise<Response> {
 	const { title, heading = title, status } = page;
 	const body = html`<h1>${heading}</h1>${page.body}`;
@@ -204,10 +229,13 @@ function answerHtml(
 
 // The viewer of a page.
 
-/** Two are enough to know whether there is another programme to switch to. */
+/**
+ * Maximum number of programmes that are counted. Two are enough to know whether the person can switch between
+ * programmes.
+ */
 const PROGRAMMES_COUNTED = 2;
 
-/** Returns null if the person's access has ended. Their sessions end at the same moment. */
+/** Loads the signed-in person of a session. Returns null if their access has ended. */
 export async function loadViewer(
 	{ store: { db }, staffAuthenticator }: Pick<WebDeps, "store" | "staffAuthenticator">,
 	{ personId, hasAuthenticator }: Pick<Session, "personId" | "hasAuthenticator">,
@@ -223,7 +251,10 @@ export async function loadViewer(
 	return { personId, publicId, ...settings, programmeCount, partners, hasAuthenticator, awaitsAuthenticator };
 }
 
-/** Returns undefined if there is no such programme, or if the viewer has no access to it. */
+/**
+ * Finds a programme and the viewer's role in it. Returns undefined if there is no such programme, or if the
+ * viewer has no access to it.
+ */
 export async function findProgrammeFor(
 	db: Db,
 	{ kind, personId }: Pick<Viewer, "kind" | "personId">,
@@ -237,20 +268,26 @@ export async function findProgrammeFor(
 	return found === undefined ? undefined : { programme: found.programme, standing: found.role };
 }
 
-/** Returns the viewer of a page that needs a sign-in. */
+/** Returns the signed-in person. Only pages that require a sign-in may call this. */
 export function viewerOf(c: WebContext): Viewer {
 	const viewer = c.get("viewer");
 	if (viewer === null || viewer === undefined) throw new Error("a page that is not behind the sign-in");
 	return viewer;
 }
 
-/** Returns true for staff who may open the pages of staff. It is for pages that everybody may open. */
+/**
+ * Returns true if the viewer is staff and may open the pages for staff. Pages that everybody may open call
+ * this.
+ */
 export function isStaffViewer(c: WebContext): boolean {
 	const viewer = c.get("viewer");
 	return viewer?.kind === "staff" && !viewer.awaitsAuthenticator;
 }
 
-/** Returns the signed-in person for a use case, which checks the session again in its transaction. */
+/**
+ * Returns the signed-in person in the form that use cases need. A use case checks the session again in its
+ * own transaction.
+ */
 export function actorOf(c: WebContext): SignedInPerson {
 	const sessionId = c.get("sessionId");
 	if (sessionId === null) throw new Error("a page that is not behind the sign-in");
@@ -258,12 +295,18 @@ export function actorOf(c: WebContext): SignedInPerson {
 	return { personId, kind, sessionId };
 }
 
-/** Returns the programme of a page below /programmes/:programmeId. The viewer has access to it. */
+/**
+ * Returns the programme of an address below /programmes/:programmeId. A guard has checked that the viewer has
+ * access to it.
+ */
 export function programmeOf(c: WebContext): Programme {
 	return ofAddress(c, "programme");
 }
 
-/** Returns the partner of a page below /partner/:partnerId. The viewer belongs to it or is staff. */
+/**
+ * Returns the partner of an address below /partner/:partnerId. A guard has checked that the viewer belongs to
+ * it or is staff.
+ */
 export function partnerOf(c: WebContext): Partner {
 	return ofAddress(c, "partner");
 }
@@ -279,38 +322,44 @@ function ofAddress<Name extends "programme" | "partner" | "standing">(c: WebCont
 	return value;
 }
 
-/** Returns true if the viewer has the right in the programme. Pages show only what the viewer may do. */
+/** Returns true if the viewer has this right in the programme. Pages show only what the viewer may do. */
 export function may(c: WebContext, right: Right): boolean {
 	return grants(standingOf(c), right);
 }
 
-// A message for the next page, after a form was accepted. It is in a signed cookie that lives for a minute,
-// and is shown once, in the section of the form. It must not contain secrets. Those are shown only in the
-// direct answer to their form.
+// A message that the next page shows after a form. It is in a signed cookie that lives for a minute, and is
+// shown once, in the section that has the form. It must not contain secrets. A secret is shown only in the
+// direct response to its form.
 
 const FLASH_SECONDS = 60;
-/** Maximum length of the text. A cookie may have 4,096 bytes, and base64 adds a third. */
+/** Maximum length of a message. A cookie may have 4,096 bytes, and base64 makes the text a third longer. */
 const MAX_TEXT_LENGTH = 800;
 
-/** Redirects after a form. The next page shows the text. */
+/** Redirects after a form to a page that shows `text` as its message. */
 export function leadTo(c: WebContext, path: string, text: string, tone: Flash["tone"] = "good"): Response {
 	setFlash(c, tone, text);
 	return c.redirect(path, 303);
 }
 
-/** Shows the page again with the reason of a refusal at the top. It is for buttons, which have no fields. */
+/**
+ * Shows the page again, with the reason for a refusal at the top. It is for forms without fields, such as a
+ * single button.
+ */
 export function tellRefusal<Answer>(c: WebContext, { fault }: { fault: Fault }, show: () => Answer): Answer {
 	c.set("flash", { tone: "bad", text: fault.detail });
 	c.status(fault.httpStatus as StatusCode);
 	return show();
 }
 
-/** `at` is the id of the section that shows the message. The redirect must lead to a page with this section. */
+/**
+ * Sets the message for the next page. `at` is the id of the section that shows it, so the next page must have
+ * this section.
+ */
 export function setFlash(c: WebContext, tone: Flash["tone"], text: string, at?: string): void {
 	c.get("flashCookie").set(c, { tone, text, at });
 }
 
-/** Returns the message of the last form if it belongs to this section. */
+/** Returns the message of the last form if it belongs to this section, and marks it as shown. */
 export function flashAt(c: WebContext, part: string): Html | null {
 	const flash = readFlash(c);
 	if (flash === null || flash.at !== part) return null;
@@ -318,13 +367,14 @@ export function flashAt(c: WebContext, part: string): Html | null {
 	return message(flash.tone, flash.text);
 }
 
-/** Returns the message if no section has shown it yet. */
+/** Returns the message of the last form, or null if there is none or if it was already shown. */
 function readFlash(c: WebContext): Flash | null {
 	const flash: Flash | null | undefined = c.get("flash");
 	if (flash !== undefined) return flash;
-	// A poll for live parts must not consume the message of the next page.
+	// A poll for live parts must not use up the message, which the next full page shows.
 	if (c.req.header("if-none-match") !== undefined) return null;
-	// Reading removes the cookie. An error page may be rendered before the cookie is set up.
+	// Reading the message removes its cookie. The cookie helper may be missing, because errors can occur before
+	// it is set up.
 	const read = c.get("flashCookie")?.take(c) ?? null;
 	c.set("flash", read);
 	return read;
@@ -333,7 +383,7 @@ function readFlash(c: WebContext): Flash | null {
 export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 	const signer = createSigner(sealingKey, "flash");
 	const name = cookieName(publicUrl, "flash");
-	// Scripts cannot read the cookie, and other hosts do not get it.
+	// The cookie is hidden from scripts and is not sent to other hosts.
 	const secure = areCookiesSecure(publicUrl);
 	const options = { path: "/", httpOnly: true, sameSite: "Lax", secure } as const;
 	return {
@@ -348,7 +398,7 @@ export function createFlashCookie({ sealingKey, publicUrl }: WebDeps) {
 			if (cookie === undefined) return null;
 			deleteCookie(c, name, options);
 			const [body = "", signature = ""] = cookie.split(".");
-			// A signed text was written by `set`, so its form is known.
+			// A valid signature proves that `set` wrote the text, so it can be parsed without further checks.
 			return signer.isSignature(signature, body)
 				? JSON.parse(Buffer.from(body, "base64url").toString())
 				: null;

@@ -1,5 +1,5 @@
-// Sends due callbacks without an engine. They are prepared with the engine's own code and settled with a result that the
-// test chooses.
+// Sends due callbacks without starting the engine. The engine's own code prepares the requests and records a
+// result that the test chooses.
 
 import { addEngine, passInput, takeDue } from "../../../test/support/queue-rows.ts";
 import { createPreparer, settleAnswer } from "../../callbacks/attempt.ts";
@@ -13,7 +13,7 @@ import type { PostbackRequest } from "../../ports.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 
-/** Resolves to the requests that were sent. */
+/** Sends all due callbacks of a programme with the given outcome, and returns the requests. */
 export async function runCallbacks(
 	{ deps }: TestSite,
 	programme: Programme,

@@ -1,5 +1,6 @@
-// The tab "Callbacks", which is the first page of Integration: the Postback URL, the health of callbacks, a test, and the
-// list of callbacks. For a new programme it shows the steps of the set-up. Its live parts are reloaded from the same page.
+// The tab "Callbacks", which is the first tab of Integration. It has the Postback URL, the health of
+// callbacks, a test and the list of callbacks. A new programme sees the steps of the set-up instead. Live
+// parts of the tab are reloaded from the same address.
 
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
@@ -21,7 +22,10 @@ import { healthChart, healthStrip } from "./health-section.ts";
 import { type Issued, issuedOnce } from "./keys-page.ts";
 import { testSection } from "./test-section.ts";
 
-/** Ids of the elements that are reloaded. The filter of the list is not one of them, because the reader may be typing. */
+/**
+ * Ids of the elements that are reloaded. The filters of the list are not reloaded, because the reader may be
+ * typing in them.
+ */
 const LIVE_PARTS = [
 	TROUBLE_TARGET,
 	"checks-live",
@@ -52,16 +56,17 @@ export async function showCallbacks(
 	deps: WebDeps,
 	issued: Issued | null = null,
 ): Promise<Response> {
-	// The fingerprint is read first, so that the next poll reloads whatever changes while the page is built.
+	// The fingerprint is read before everything else. If data changes while the page is built, the next poll
+	// then notices it.
 	const seen = await fingerprintOf(c, deps);
 	if (c.req.header("if-none-match") === `"${seen}"`) return c.body(null, 304);
 	const view = await readCallbacks(c, deps);
 	const { path, isLive, url } = view;
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
-	// Nothing was ever sent, and nothing can be sent until a URL is saved.
+	// Nothing was ever sent, and nothing can be sent before a URL is saved.
 	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
-	// A new programme can try nothing yet, so the page offers only one thing to do.
+	// A new programme cannot send a test yet, so the page offers only the next step.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
 	const checks = html`<h2 class="visually-hidden">What works so far</h2><div id="checks-live">${checkSteps(view)}</div>`;
 	const keys = firstKeySection(view, issued);
@@ -74,7 +79,7 @@ export async function showCallbacks(
 		status: view.deliveries === null ? 422 : undefined,
 		body: html`${isLive ? html`<div id="refresher"${ui.attrs(refresher)}></div>` : null}
 ${
-	// After a key was issued, the test follows directly below it.
+	// After a key was issued, the test comes directly below the new key.
 	isShown ? [keys, test, checks, callback] : [checks, keys, callback, test]
 }
 ${hasNone ? null : deliveriesSection(view)}`,
@@ -99,14 +104,14 @@ async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	return sha256Hex(all.join(" ")).slice(0, FINGERPRINT_LENGTH);
 }
 
-/** Returns the steps of the set-up, or null if all of them are done. */
+/** Returns the list of set-up steps, or null if all steps are done. */
 function checkSteps(view: CallbacksView): Html | null {
 	const { checks, programme, keysPath } = view;
 	const parksPixels = programme.parks_pixels === 1;
 	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
 		title,
 		state: isDone ? ("done" as const) : ("to do" as const),
-		// A viewer is not asked to do something that the role does not allow.
+		// A viewer's role does not allow the step, so the text does not ask for it.
 		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
 	const steps = [
@@ -135,7 +140,9 @@ function checkSteps(view: CallbacksView): Html | null {
 	return steps.every(({ state }) => state === "done") ? null : ui.steps(steps);
 }
 
-/** Returns the state of callbacks now. If they worked once but fail now, the step is not done. */
+/**
+ * Returns the step "Callback answered 2xx". If callbacks worked before but fail now, the step is not done.
+ */
 function callbackStep(view: CallbacksView): { title: string; state: StepState; text: Content } {
 	const { health, checks, url, goodAnswer, mayIntegrate } = view;
 	const title = "Callback answered 2xx";
@@ -145,7 +152,8 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 		return { title, state: isSerious ? "failing" : "faltering", text };
 	}
 	if (checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
-	// The result of `listen` is only a developer's claim. Once a URL is saved, only real callbacks count.
+	// A result that `listen` reports is only a developer's claim. Once a URL is saved, only callbacks to that
+	// URL count.
 	if (goodAnswer !== null && url === null) {
 		const next = html` Next, for your real server: <a href="#callback">save a Postback URL</a>.`;
 		return {
@@ -161,7 +169,9 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	return { title, state: "to do", text: checks.hasKey ? advised : "Issue an API key first." };
 }
 
-/** Returns the form for the first API key, or the new key, which is shown once. */
+/**
+ * Returns the section with the button for the first API key, or with the new key, which is shown only once.
+ */
 function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	const { checks, hasSecret, mayIntegrate, path } = view;
 	if (checks.hasKey && issued === null) return null;
@@ -192,15 +202,22 @@ function firstKeySection(view: CallbacksView, issued: Issued | null): Content {
 	});
 }
 
-/** Shows the command for the first callback, with the key and the secret that are shown once. */
+/**
+ * Shows the command that receives the first callback. It contains the new key and secret, which are shown
+ * only once.
+ */
 function firstCallback(view: CallbacksView, { key, secret }: Issued): Content {
 	if (key === null || secret === null || view.url !== null) return null;
 	return html`<div class="stack-tight"><p><strong>See your first callback:</strong> paste this into a terminal, then send a test conversion below.</p>${listenBlock(view, { key, secret })}</div>`;
 }
 
-// The section "Status callback (optional)" with its field "Postback URL". Both labels come from section 1 of the contract.
+// The section "Status callback (optional)" with its field "Postback URL". Both labels come from section 1 of
+// the contract.
 
-/** `isCommandAbove` is true if the command to listen is already shown with the key. */
+/**
+ * Returns the section with the Postback URL. `isCommandAbove` is true if the section above already shows the
+ * listen command.
+ */
 function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boolean): Html {
 	const { url, mayIntegrate, checks, path, query } = view;
 	const saved = url === null ? "none" : html`<span class="mono break">${url}</span>`;
@@ -231,7 +248,7 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
 	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet, because there is no signing secret.");
-	// In this case the section above already asks for the key.
+	// Without a URL, the section above already asks the reader to issue a key.
 	if (url === null) return null;
 	const text = html`The URL is saved, but nothing is sent yet, because there is no signing secret. <a href="#keys">Issue an API key</a>. The secret comes with it.`;
 	return ui.message("warn", text);
@@ -256,7 +273,9 @@ function onYourMachine(view: CallbacksView): Html {
 	return view.url === null ? body : ui.more("Listen on your own machine", body);
 }
 
-/** Shows the command with the key and the secret that are shown once, or with placeholders. */
+/**
+ * Shows the listen command. It contains the new key and secret if they are given, and placeholders otherwise.
+ */
 function listenBlock(view: CallbacksView, shown?: ShownOnce): Html {
 	return html`${ui.codeBlock(view.listenCommand(shown), "the command")}<p class="small soft" id="listening-live" aria-live="polite">${listening(view)}</p>`;
 }
@@ -267,7 +286,7 @@ function listening({ isListening, test }: CallbacksView): Content {
 	return html`${ui.badge("good", "Connected")} ${test === null ? send : null}`;
 }
 
-/** Returns the number of pending callbacks, which changes while the page is open. */
+/** Says how many callbacks are pending. The number changes while the page is open. */
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
 	if (mayIntegrate && url === null)
 		return "Once you save a URL, we send status changes from then on, not earlier ones.";
@@ -278,7 +297,10 @@ function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): str
 
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
-/** Issues the first key. A reload sends the form again and must not issue a second key, which would have no new secret. */
+/**
+ * Issues the first key. If the browser sends the form again, no second key is issued, because it would come
+ * without a secret.
+ */
 export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	if ((await countUsableKeys(deps.store.db, programmeOf(c).id)) > 0) {
 		const text = "A key was already issued. If nobody has it, revoke it here and issue another one.";
@@ -294,7 +316,8 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const saved = await savePostbackUrl(deps, programmeOf(c).public_id, postbackUrl, actorOf(c));
 	if (!saved.ok) return URL_FORM.refuse(c, saved, () => showCallbacks(c, deps));
 	const { url } = saved.value;
-	// The URL is saved without spaces around it and the default port, in lower case, and with a path.
+	// The saved URL may differ from the typed one. It has no surrounding spaces and no default port, its host
+	// is in lower case, and it has a path.
 	const savedAs = url === postbackUrl ? "" : ` as ${url}`;
 	const text = `The Postback URL is saved${savedAs}. Pending callbacks, and status changes from now on, are sent there.`;
 	return finish(c, CALLBACK, saved, text);

@@ -1,4 +1,4 @@
-// Reads everything that the tab "Callbacks" shows.
+// Reads all data that the tab "Callbacks" shows.
 
 import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
@@ -31,11 +31,17 @@ export const DELIVERY_FILTERS = declareFilters({
 	after: UNSEEN,
 });
 
-/** A listener counts as connected for a little more than twice the interval of its heartbeats. */
+/**
+ * Time for which a listener counts as connected after a heartbeat. It is a little more than two intervals
+ * between heartbeats.
+ */
 const LISTENING_WITHIN_MS = 40 * SECOND_MS;
-/** Maximum number of listener results for a test. A test has four events, and one may be reported several times. */
+/**
+ * Maximum number of listener results that are shown for a test. A test has four events, and one may be
+ * reported several times.
+ */
 const ANSWERS_OF_TEST = 20;
-/** Rows per page, about one screen. The whole tab may take three screens. */
+/** Number of callbacks on a page of the list, about one screen. */
 const PAGE_ROWS = 15;
 
 export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
@@ -46,55 +52,57 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const nowMs = deps.clock.nowMs();
 	const path = integrationPath(programme.public_id);
 	const mayIntegrate = may(c, "integrate");
-	// The days of the chart. The server does not know the browser's time zone.
+	// Time zone for the days of the chart. The server does not know the browser's zone, so the default is UTC.
 	const zone = viewerOf(c).zone ?? "UTC";
 	const url = (await presentUrl(db, programme.id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
-	// The filters of the list.
 	const query = queryHere(c);
 	const filters = DELIVERY_FILTERS.read(query);
 	return {
 		programme,
-		/** Path of the page. The paths of its forms begin with it. */
+		/** Path of the tab. The paths of its forms begin with it. */
 		path,
 		keysPath: keysPath(programme.public_id),
 		query,
-		/** True if the reader may change the integration. Others see no buttons. */
+		/** True if the reader may change the integration. Other readers see no buttons. */
 		mayIntegrate,
 		isStaff: viewerOf(c).kind === "staff",
-		/** Returns the result of the last form for the part of the page to which it belongs. */
+		/** Returns the message of the last form if the form belongs to this part of the page. */
 		messageAt: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
-		/** Returns the command that listens for events in a terminal. It contains the key and the secret if they are given. */
+		/**
+		 * Returns the terminal command that listens for events. It contains the key and the secret if they are
+		 * given.
+		 */
 		listenCommand: (shown?: ShownOnce) => listenCommand(deps.publicUrl, deps.network.face.brand, shown),
-		/** True if a listener is connected, or was a moment ago. */
+		/** True if a listener is connected, or was connected a moment ago. */
 		isListening: await isListened(deps, programme),
-		/** The last result that a listener reported, or null if it was not a success. */
+		/** The newest result that a listener reported, or null if it is not a success. */
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
-		/** The current Postback URL, or null. */
+		/** The current Postback URL, or null if none is saved. */
 		url,
-		/** True if the programme has an active secret, so that callbacks can be signed. */
+		/** True if the programme has an active secret. Without one, callbacks cannot be signed. */
 		hasSecret,
 		checks: await readIntegrationChecks(db, programme.id),
 		zone,
 		health: await readCallbackHealth(db, programme, nowMs, zone),
 		test: await readTest(deps, programme),
 		filters,
-		/** The list of callbacks, or null if a filter is not valid. */
+		/** One page of the list of callbacks, or null if a filter is invalid. */
 		deliveries: await readDeliveries(deps, programme, filters),
-		/** True if no filter is set. New callbacks then appear in the list. */
+		/** True if no filter is set. Only then is the list reloaded, so that new callbacks appear. */
 		isLive: Object.keys(filters.typed).length === 0,
 		/** True if callbacks can be sent and the reader may send them. */
 		canSend: mayIntegrate && url !== null && hasSecret,
-		/** Numbers of failed callbacks, and of those that wait for a later attempt. Both are counted up to a limit. */
+		/** Number of failed callbacks, counted up to a limit. */
 		failedCount: await countFailed(db, programme.id),
 		waitingCount: await countWaiting(db, programme.id, nowMs),
 	};
 }
 
-/** Returns true if a listener would receive an event now. */
+/** Returns true if a listener of the programme is connected and would receive an event now. */
 export async function isListened(
 	{ store, clock }: Pick<WebDeps, "store" | "clock">,
 	programme: Programme,
@@ -105,7 +113,7 @@ export async function isListened(
 	return (closedAtMs ?? 0) < seenAtMs && clock.nowMs() - seenAtMs <= LISTENING_WITHIN_MS;
 }
 
-/** Reads the newest test conversion, with its callbacks and the results that listeners reported. */
+/** Reads the newest test conversion, its callbacks, and the results that listeners reported for it. */
 async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 	const conversion = await findNewestTest(db, programme.id);
 	if (conversion === undefined) return null;

@@ -1,5 +1,6 @@
-// The section "Postbacks sent to your shop" lists the callbacks, with filters, a search and pages. Callbacks can be sent
-// again: one, the selected ones, all that failed, or all that wait for their next attempt.
+// The section "Postbacks sent to your shop". It lists the callbacks, with filters, a search and pages. A
+// person can resend one callback, the selected ones, all that failed, or all that wait for their next
+// attempt.
 
 import { type Result, refuse } from "../../domain/fault.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
@@ -73,11 +74,11 @@ function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd
 	});
 }
 
-// Checkboxes and buttons. The value of a checkbox names the callback and its last attempt as the reader saw it, so that two
-// people do not send the same callback again.
+// Checkboxes and buttons of the list. The value of a checkbox contains the callback's id and its last attempt
+// that the reader has seen. If another person has sent the callback since then, it is skipped.
 
 export const TICK_FIELD = "delivery";
-/** Maximum number of callbacks in one form. A page shows fewer. */
+/** Maximum number of callbacks that one form may select. A page of the list shows fewer. */
 const MAX_TICKED = 100;
 
 const TICK_COLUMN: ui.Column<ListedDelivery> = {
@@ -92,7 +93,7 @@ export function writeSeen({ publicId, run, seq }: SeenDelivery): string {
 	return `${publicId}.${run}.${seq}`;
 }
 
-/** Returns null if the text was not written by `writeSeen`. */
+/** Parses the value of a checkbox. Returns null if the value was not written by `writeSeen`. */
 function readSeen(text: unknown): SeenDelivery | null {
 	const [, publicId, run, seq] = /^(dlv_\w+)\.(\d{1,9})\.(\d{1,9})$/.exec(String(text)) ?? [];
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
@@ -126,7 +127,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 	});
 }
 
-// The actions.
+// The actions of the buttons.
 
 function askedBy(c: WebContext): Asked {
 	return { programmeId: programmeOf(c).id, actor: actorOf(c) };
@@ -138,7 +139,10 @@ export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Respon
 	return finish(c, LIST, await sendTicked(c, deps), sentMessage);
 }
 
-/** Sends one callback from its own page. The message is shown at the top, because the parts below are reloaded at once. */
+/**
+ * Sends one callback from its own page. The result is shown at the top of the page, because the parts below
+ * are reloaded at once.
+ */
 export async function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
 	const sent = await sendTicked(c, deps);
 	setFlash(c, ...(sent.ok ? sentMessage(sent.value) : (["bad", sent.fault.detail] as const)));

@@ -1,4 +1,4 @@
-// A callback's page and its row in the list.
+// Tests the page of a callback, and its row in the list.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -19,10 +19,10 @@ const REFUSED: Outcome = { kind: "network-error", stage: "connect", code: "ECONN
 const answered = (status: number): Outcome => ({ kind: "answered", status });
 
 interface Sent extends Shop {
-	/** Sends the callbacks that are due, with this result. */
+	/** Sends all due callbacks, with this outcome. */
 	send(outcome: Outcome, excerpt?: AnswerExcerpt | null): Promise<void>;
 	page(): Promise<string>;
-	/** Returns the row of the list. */
+	/** Returns the callback's row in the list. */
 	row(): Promise<string>;
 }
 
@@ -80,7 +80,7 @@ test("a viewer sees no signature and no request", async (t) => {
 	ok(!text.includes(signature) && !text.includes("curl"));
 });
 
-test("the last HTTP status stays in the list and on the page after a later attempt got no answer", async (t) => {
+test("after an attempt without an answer, the list and the page still show the last HTTP status", async (t) => {
 	const { send, page, row, site } = await openSent(t);
 	await send(REFUSED);
 	match(await row(), /—<\/span> <span class="secondary">Connection refused</);
@@ -97,7 +97,7 @@ test("the last HTTP status stays in the list and on the page after a later attem
 	match(await row(), />204</);
 });
 
-test("a 401 links to the signature check of its attempt", async (t) => {
+test("a 401 answer links to the signature check of its attempt", async (t) => {
 	const { send, page, browser } = await openSent(t);
 	await send(answered(401), { ...ANSWER, body: '{"error":"invalid signature"}' });
 	const text = await page();
@@ -123,7 +123,7 @@ test("a failed attempt says when the callback is sent again, or why it is not", 
 	equal(await next({ ...ended, state: "cancelled" }), "");
 });
 
-describe("the request of an attempt", () => {
+describe("the shown request of an attempt", () => {
 	const attempt = {
 		url: "https://shop.example/it's?a=1&b=2",
 		nonce: "00ff",

@@ -1,4 +1,4 @@
-// The page of one callback: its state and every attempt.
+// The page of one callback. It shows the callback's state and every attempt.
 
 import { explainAttempt, technicalDetail } from "../../callbacks/attempt-cause.ts";
 import { type AnswerExcerpt, EXCERPT_BODY_BYTES, readExcerpt } from "../../domain/answer-excerpt.ts";
@@ -23,7 +23,9 @@ import { type Content, type Html, html } from "../ui.ts";
 import { TICK_FIELD, writeSeen } from "./deliveries-section.ts";
 import { queryHere, queryOf } from "./frame.ts";
 
-/** Shows the page. A pending callback is reloaded while the page is open. */
+/**
+ * Shows the page of a callback. While the callback is pending, the open page is reloaded every few seconds.
+ */
 export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const delivery = await findDeliveryDetail(store.db, programme.id, c.req.param("deliveryId") ?? "");
@@ -63,7 +65,9 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 	});
 }
 
-/** Returns the number of an attempt within its run, from one to seven. */
+/**
+ * Returns the number of an attempt, from 1 to 7. The count starts again when a person resends the callback.
+ */
 function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): number {
 	return attempts.filter(({ run, seq }) => run === attempt.run && seq <= attempt.seq).length;
 }
@@ -104,7 +108,10 @@ function summary(
 	});
 }
 
-/** Returns the button that sends the callback again, or sends it now if it waits. One that is due needs no button. */
+/**
+ * Returns the button "Resend", or "Send now" if the callback waits for its next attempt. A callback that is
+ * due gets no button.
+ */
 function sendForm(delivery: DeliveryDetail, path: string, query: string, nowMs: number): Content {
 	const { state, dueAtMs } = delivery;
 	if (state === "cancelled" || (state === "pending" && (dueAtMs ?? 0) <= nowMs)) return null;
@@ -127,11 +134,11 @@ function fateOf({ state, dueAtMs }: DeliveryDetail, newest: ListedAttempt): Deli
 	return { state, dueAtMs, lastVerdict: judgeResult(newest.result, newest.http_status) };
 }
 
-/** Says what happens after the newest attempt, or returns null if nothing more happens. */
+/** Returns a sentence about the next attempt, or null if there is none to announce. */
 export function describeNext(
 	{ state, lastVerdict, dueAtMs }: DeliveryFate,
 	nowMs: number,
-	/** Only people with this right are asked to send it again. */
+	/** True if the reader may resend the callback. Only then does the text advise it. */
 	mayResend: boolean,
 ): Content {
 	if (state === "failed") {
@@ -153,18 +160,21 @@ const AFTER_FAILURE: Readonly<Record<Verdict, readonly [end: string, advice: str
 	"forbidden address": WRONG_URL,
 };
 
-// One attempt: its result and what it means, the shop's answer, the duration of each step, and the request as it was sent.
+// The section of one attempt. It shows the result, the shop's answer, the duration of each step, and the
+// request.
 
 interface ShownAttempt {
 	programme: Programme;
 	delivery: DeliveryDetail;
 	attempt: ListedAttempt;
-	/** Number of the attempt within its run. */
+	/** Number of the attempt, counted from the last time that a person resent the callback. */
 	number: number;
 	brand: string;
-	/** People without this right see no advice and no link to “Check a signature”. */
+	/**
+	 * True if the reader may change the integration. Others see no advice and no link to “Check a signature”.
+	 */
 	mayIntegrate: boolean;
-	/** What happens after the newest attempt. */
+	/** Sentence about the next attempt, or null if this attempt is not the newest. */
 	next: Content;
 }
 
@@ -197,7 +207,7 @@ function attemptSection(shown: ShownAttempt): Html {
 	});
 }
 
-/** Returns the headers of the answer that were stored. */
+/** Returns those headers of the answer that were stored. */
 function headersOf(answer: AnswerExcerpt): (readonly [term: string, value: Content])[] {
 	const headers = [
 		["Location", answer.location],
@@ -222,7 +232,7 @@ function bodyOf({ body, isCut }: AnswerExcerpt, label: string): Html {
 
 function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: ShownAttempt): Html | null {
 	const request = rebuildRequest(attempt, delivery, brand);
-	// Only developers of the receiver need the request. Its signature must not be shown to others.
+	// Only developers of the receiver need the request, and nobody else may see its signature.
 	if (request === null || !mayIntegrate) return null;
 	const signedHref = withQuery(signaturePath(programme.public_id), {
 		delivery: delivery.publicId,
@@ -248,7 +258,8 @@ function duration(attempt: ListedAttempt): Content {
 	];
 	const parts = steps.flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${milliseconds(ms)}`]));
 	const isReused = attempt.connect_ms === null && attempt.result === "answered";
-	// Another clock measured the whole, in whole milliseconds. It must not be shown as less than the sum of its steps.
+	// The total was measured with another clock, in whole milliseconds. The shown total must not be less than
+	// the sum of the steps.
 	const stepsMs = steps.reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
 	return html`<span class="number">${milliseconds(Math.max(attempt.took_ms, stepsMs))}</span>${
 		parts.length === 0
@@ -261,9 +272,9 @@ function milliseconds(ms: number): string {
 	return `${ui.count(ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms))} ms`;
 }
 
-// The request of an attempt, as HTTP text and as a command.
+// The request of an attempt, as HTTP text and as a curl command.
 
-/** Returns the request as HTTP text, to read it or to paste it into “Check a signature”. */
+/** Returns the request as HTTP text, which people can read or paste into “Check a signature”. */
 export function requestText({ url, headers, body }: SentRequest): string {
 	const { pathname, search, host } = new URL(url);
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
@@ -275,7 +286,7 @@ export function curlCommand({ url, headers, body }: SentRequest): string {
 	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
 }
 
-/** Quotes a word for a POSIX shell. Within single quotes only the quote itself is special. */
+/** Quotes a word for a POSIX shell. Within single quotes, only the single quote itself needs escaping. */
 export function quote(word: string): string {
 	return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

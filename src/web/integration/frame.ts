@@ -1,6 +1,6 @@
-// The frame of the four tabs of Integration, and the redirect after a form. The redirect leads back to the part of the tab
-// that has the form, and the part shows the result. The filters and the language of a tab are in the query of its address,
-// and the addresses of its forms have the same query.
+// The frame of the four tabs of Integration, and the redirect after a form. The redirect leads to the section
+// that has the form, and this section shows the result. A tab's filters and language are in the query of its
+// address. The addresses of its forms have the same query, so that these choices survive the redirect.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
@@ -9,7 +9,7 @@ import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page
 import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
 import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
 
-/** `needs` is the right without which a tab is not shown. */
+/** Tabs of Integration. A tab is hidden from people who lack the right in `needs`. */
 const TABS: Readonly<Record<string, { label: string; path(programmeId: string): string; needs?: Right }>> = {
 	callbacks: { label: "Callbacks", path: integrationPath },
 	keys: { label: "Keys and snippets", path: keysPath },
@@ -39,13 +39,13 @@ export async function answerTab(
 	});
 }
 
-/** A part of a tab that has forms. `part` is the id of the section. */
+/** A section of a tab that has forms. `part` is the id of the section. */
 export interface FormPart {
 	path(programmeId: string): string;
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
-/** Returns the query of the current address, for use in another address. */
+/** Returns the query of the current address without empty values, for use in another address. */
 export function queryHere(c: WebContext): string {
 	return queryOf(new URL(c.req.url).search);
 }
@@ -57,7 +57,7 @@ export function queryOf(search: string): string {
 
 export type FormMessage = readonly [tone: Flash["tone"], text: string];
 
-/** Redirects to the part of the tab, which then shows the result of its form. */
+/** Redirects to the section that has the form, which then shows the result. */
 export function finish<Value>(
 	c: WebContext,
 	{ path, part }: FormPart,

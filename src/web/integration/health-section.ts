@@ -1,5 +1,5 @@
-// The health of callbacks: their state now and in the last 24 hours, the shop's answer time, the oldest pending callback,
-// and a chart of the last 14 days.
+// The health of callbacks. It shows their state now and in the last 24 hours, the shop's response time, the
+// oldest pending callback, and a chart of the last 14 days.
 
 import type { CallbackHealth } from "../../callbacks/health.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../../store/queries/delivery-health.ts";
@@ -7,7 +7,7 @@ import { chart, countUndelivered } from "../conversion-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** Shows the key figures. Only staff see the percentile of answer times. */
+/** Shows the key figures. Only staff see the 95th percentile of response times. */
 export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	const { delivered, failed, p95Ms, pending } = health;
 	const sent = delivered + failed;
@@ -35,7 +35,10 @@ export function healthStrip(health: CallbackHealth, isStaff: boolean): Html {
 	]);
 }
 
-/** Returns the state of the newest attempts. The figures of a whole day would hide that callbacks fail now. */
+/**
+ * Returns the state of callbacks right now. The figures of the last 24 hours may look good although callbacks
+ * fail now.
+ */
 function presentState({ trouble, delivered }: CallbackHealth): ui.Stat {
 	const label = "Right now";
 	if (trouble === null) {

@@ -1,4 +1,5 @@
-// The inbound log lists every signed request and pixel call with its result. A shop finds out here why an order is missing.
+// The tab "Inbound log". It lists every signed request and pixel call with its result. A shop sees here why
+// an order is missing.
 
 import { type FaultCode, isExplained } from "../../domain/fault.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
@@ -21,7 +22,9 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerTab } from "./frame.ts";
 
-/** Rows per page. The whole tab may take three screens, and a refusal takes several lines. */
+/**
+ * Number of rows on a page. The whole tab may take three screens, and a refused request takes several lines.
+ */
 const PAGE_ROWS = 25;
 const LIMITED: FaultCode = "pixel_limited";
 
@@ -103,18 +106,21 @@ function table(rows: readonly ListedCall[], empty: Html, programmeId: string): H
 	});
 }
 
-/** Replaces the credit word of the API's answer, such as NO_SIGNAL, by its sentence. */
+/** Replaces the API's word for a credit result, such as NO_SIGNAL, by a sentence. */
 function explainCredit(detail: string): string {
 	return detail.replace(/^Credit: ([A-Z_]+)\.?/, (text, word: string) => CREDIT_SENTENCES.get(word) ?? text);
 }
 
-/** Shows the outcome. A refusal links to the page that explains its code. */
+/** Shows the outcome of a request. A refusal links to the page that explains its code. */
 function outcomeBadge(call: ListedCall): Html {
 	const shown = ui.badge(toneOf(call), call.outcome);
 	return isExplained(call.outcome) ? html`<a href="${problemPath(call.outcome)}">${shown}</a>` : shown;
 }
 
-/** Pixel calls above the limit are not the shop's mistake, so they are shown as a warning. */
+/**
+ * Returns the colour of the outcome. A pixel call above the rate limit is only a warning, because it is not
+ * the shop's mistake.
+ */
 function toneOf(call: ListedCall): "good" | "warn" | "bad" {
 	if (resultOf(call) === "accepted") return "good";
 	return call.outcome === LIMITED ? "warn" : "bad";

@@ -1,4 +1,4 @@
-// A shop's owner on the integration page, with the first steps of most tests.
+// Opens a shop's integration page as its owner, and takes the first steps that most tests need.
 
 import type { TestContext } from "node:test";
 import { signedRequest } from "../../../test/support/signed-request.ts";
@@ -14,7 +14,7 @@ export interface Shop {
 	site: TestSite;
 	programme: Programme;
 	browser: Browser;
-	/** Paths of the first tab and of the tab with the keys. */
+	/** Path of the first tab of Integration. */
 	path: string;
 	keys: string;
 }

@@ -1,4 +1,5 @@
-// The integration pages from the first key to the first callback, with plain forms as a browser without scripts sends them.
+// Tests the integration pages from the first key to the first callback. The tests send plain forms, as a
+// browser without scripts does.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -115,7 +116,7 @@ test("a test conversion goes through its statuses, and a reload shows the result
 	assert.match((await browser.open(path)).text, /is REVERSED and cannot be approved/);
 });
 
-test("the buttons of a test conversion cannot decide on a real conversion", async (t) => {
+test("the buttons of a test conversion cannot decide a real conversion", async (t) => {
 	const { browser, path, site } = await openShop(t);
 	const credentials = await issue(browser, path);
 	await report(site, credentials, "real");
@@ -250,7 +251,7 @@ test("the inbound log explains in a sentence why a sale report credited nobody",
 	assert.doesNotMatch(text, /NO_SIGNAL/);
 });
 
-/** Expects the secrets in no page, no table, no log line, no address and no plain cookie. */
+/** Checks that the secrets appear in no page, table, log line, address or unencrypted cookie. */
 async function expectNowhere(
 	site: TestSite,
 	browser: Browser,

@@ -1,4 +1,4 @@
-// An owner learns that a host name leads to a private address, but never which one.
+// Tests that an owner is told that a host name leads to a private address, but never to which address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

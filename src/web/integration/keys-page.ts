@@ -1,5 +1,5 @@
-// The tab "Keys and snippets": the API keys and the signing secret of a shop, each shown once, and code that uses them in
-// eight languages.
+// The tab "Keys and snippets". It has the API keys and the signing secret of a shop, each shown once, and
+// code that uses them in eight languages.
 
 import { showKey } from "../../domain/action.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
@@ -33,10 +33,10 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { answerTab, type FormPart, finish, queryHere } from "./frame.ts";
 
-/** Maximum number of revoked keys that are shown. */
+/** Maximum number of revoked keys in the list. */
 const MAX_REVOKED_SHOWN = 5;
 
-/** A key or a secret that was just issued. It is shown only in the answer to the form that issued it. */
+/** A key or secret that was just issued. Only the response to the form that issued it shows it. */
 export interface Issued {
 	key: string | null;
 	secret: string | null;
@@ -51,16 +51,16 @@ async function readKeys(c: WebContext, deps: WebDeps, issued: Issued | null) {
 	return {
 		/** Path of the tab. The paths of its forms begin with it. */
 		path: keysPath(programme.public_id),
-		/** Query with the language of the snippets. */
+		/** Query of the address, which contains the chosen language of the snippets. */
 		query: queryHere(c),
-		/** True if the reader may change the integration. Others see no buttons. */
+		/** True if the reader may change the integration. Other readers see no buttons. */
 		mayIntegrate: may(c, "integrate"),
-		/** The rights that a key may have if the reader issues it. */
+		/** Rights that the reader may give to a new key. */
 		rights: keyRightsOf(standingOf(c)),
 		isStaff: standingOf(c) === "staff",
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
-		/** The secrets that have not ended. */
+		/** Secrets that are still accepted. */
 		secrets: await findUsableSecrets(db, [programme.id], nowMs),
 		isActiveAccepted: await isActiveAccepted(db, programme.id),
 		issued,
@@ -76,7 +76,8 @@ export async function showKeys(
 	const { publicUrl, network, store } = deps;
 	const programme = programmeOf(c);
 	const { id, public_id: programId, click_parameter: parameter, click_days: days } = programme;
-	// The shop must send click IDs before staff turn crediting on, because a sale without one then credits nobody.
+	// The snippet for click IDs is shown before staff turn crediting on. The shop must send click IDs by then,
+	// because a sale without one credits nobody.
 	const hasPartners = programme.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
 	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
 	return answerTab(c, {
@@ -84,7 +85,7 @@ export async function showKeys(
 		hint: "Your server signs its requests and checks our callbacks with these. The snippets show how.",
 		body: [
 			keysSection(view, flashAt(c, "keys")),
-			// A programme has no secret before its first key.
+			// A programme has no secret before its first key is issued.
 			view.secrets.length === 0 ? null : secretSection(view, flashAt(c, "secret")),
 			snippetsSection(view.path, c.req.query("lang"), values),
 			hasPartners ? partnerLinksSection(c.req.query("lang"), values) : null,
@@ -147,7 +148,7 @@ export function issuedOnce({ key, secret }: Issued): Html {
 			API_KEY_VARIABLE,
 			key,
 		)}${shown(key === null ? "New signing secret" : "Signing secret", SECRET_VARIABLE, secret)}${
-			// A secret that comes without a key is a prepared one.
+			// If a secret comes without a key, it is prepared and not active yet.
 			key === null
 				? html`<p class="small">It is prepared, not active. Add it to your receiver beside the old one, then activate it below.</p>`
 				: null
@@ -160,7 +161,7 @@ const RIGHT_OPTIONS: Readonly<Record<KeyRight, string>> = {
 	report: "Report sales and reversals only",
 };
 
-/** Names the issuer of a key. Shops see only that it was the network, not which member of staff. */
+/** Returns the issuer of a key. Shops see only that it was the network, not which member of staff. */
 function issuerOf({ issuerEmail, issuerKind }: ListedKey, isStaff: boolean): Content {
 	if (issuerEmail === null) return "issuer not on record";
 	return issuerKind === "staff" && !isStaff ? "by the network" : html`by ${ui.emailText(issuerEmail)}`;
@@ -217,7 +218,8 @@ function keyTable({ keys, path, query, mayIntegrate, isStaff }: KeysView): Html 
 	});
 }
 
-// The signing secret of a programme, and its replacement in four steps. In this order no callback is lost.
+// The signing secret of a programme, and the four steps to replace it. No callback is lost if the steps are
+// done in this order.
 
 type SecretState = ReturnType<typeof stateOf>;
 type SecretVerb = "activate" | "discard" | "end";
@@ -229,7 +231,7 @@ const SECRET_WORDS: Readonly<Record<SecretState, readonly [tone: ui.Tone, word: 
 	ended: ["plain", "Ended", "No longer accepted in your requests."],
 };
 
-/** The actions on a secret, each with the state in which it is offered and the message after it. */
+/** Actions on a secret. Each has the state of the secret in which it is offered, and the message after it. */
 const SECRET_CHANGES: Readonly<Record<SecretVerb, SecretChange>> = {
 	activate: {
 		state: "prepared",
@@ -294,7 +296,8 @@ function secretSection(view: KeysView, message: Html | null): Html {
 	const isUnderWay = states.has("prepared") || states.has("replaced");
 	const prepare = { action: `${path}/secret${query}#secret`, label: "Prepare new secret", isSmall: true };
 	const isActivated = states.has("replaced") && !states.has("prepared");
-	// In the order of the steps. The second step is done when the receiver accepted the new secret, not by a click.
+	// Whether each step is done, in the order of the steps. The second step is done when the receiver has
+	// accepted a callback with the new secret.
 	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
 	const seen = isAccepted
 		? "Your server answered 2xx to a callback signed with the new secret."
@@ -357,7 +360,8 @@ function secretTable({ secrets, nowMs, path, query, mayIntegrate }: KeysView): H
 	});
 }
 
-// Ready snippets for both directions, one tab for each language. They are the files of examples/ with the programme's values.
+// Code snippets for both directions, with one tab for each language. They are the files of examples/, filled
+// in with the programme's values.
 
 interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
@@ -382,7 +386,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 			language.value === "node"
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`
 				: null,
-			// Only one is open, because side by side both would be cut off.
+			// Only one snippet is open. Side by side, both would be too narrow for their lines.
 			ui.foldable(
 				"Sign a request to us",
 				true,
@@ -401,7 +405,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 	});
 }
 
-/** Shows the snippet that keeps the click ID, in the language of the snippets above. */
+/** Shows the snippet that stores the click ID, in the same language as the other snippets. */
 export function partnerLinksSection(asked: string | undefined, values: SnippetValues): Html {
 	const { parameter, days } = values.click;
 	const language = parseLanguage(asked);
@@ -413,7 +417,10 @@ export function partnerLinksSection(asked: string | undefined, values: SnippetVa
 	});
 }
 
-/** Returns the pixel for the shop's thank-you page. The browser reports the sale, and the shop's server confirms it. */
+/**
+ * Returns the pixel for the shop's thank-you page. The buyer's browser reports the sale with it, and the
+ * shop's server confirms the sale later.
+ */
 export function pixelSnippet({
 	publicUrl,
 	programId,
@@ -422,7 +429,7 @@ export function pixelSnippet({
 `;
 }
 
-// The actions. Each reads the form, calls one use case and redirects to the tab with the result.
+// The actions of the forms. Each reads a form, calls one use case and redirects to the tab with the result.
 
 const KEYS: FormPart = { path: keysPath, part: "keys" };
 const SECRET: FormPart = { path: keysPath, part: "secret" };

@@ -1,4 +1,4 @@
-// The next step that the integration page shows in each state of the set-up.
+// Tests that the integration page shows the right next step in each state of the set-up.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

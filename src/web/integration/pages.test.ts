@@ -1,4 +1,5 @@
-// The integration pages of a shop with data: escaping, the separation of programmes, and reloading of live parts.
+// Tests the integration pages of a shop with data. Markup is escaped, programmes are separated, and live
+// parts are reloaded.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +7,7 @@ import { openFilledShop } from "../filled-shop.test-support.ts";
 
 const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" };
 
-test("another programme's key, test and callback are not found below the owner's own programme", async (t) => {
+test("an owner cannot reach another programme's key, test or callback below the address of their own programme", async (t) => {
 	const { site, ids } = await openFilledShop(t);
 	const own = await site.addProgramme("Own");
 	const browser = await site.signIn(await site.addOwner(own));

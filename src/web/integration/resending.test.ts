@@ -1,4 +1,4 @@
-// Sending callbacks again, or at once, from the list and from a callback's own page.
+// Tests sending callbacks again, or at once, from the list and from the page of a callback.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -25,7 +25,7 @@ test("one button resends all failed callbacks, says how many there are, and disa
 	assert.match(await listOf(shop), /Nothing has failed, so nothing was sent/);
 });
 
-test("of the selected callbacks, finished ones are sent again, waiting ones at once, and the others are reported as skipped", async (t) => {
+test("of the selected callbacks, finished ones are sent again, waiting ones are sent at once, and the rest is reported as skipped", async (t) => {
 	const shop = await openSending(t, 2, REFUSED);
 	const { browser, path, site, programme } = shop;
 	await browser.submit(`${path}/test`, {});
@@ -151,12 +151,12 @@ test("a form handles part of a very long list and says how many callbacks are le
 	);
 });
 
-/** Makes each batch take a second. */
+/** Makes each batch take one second, so that a form runs out of time before it has handled a long list. */
 function slowDown({ deps, moveClock }: Shop["site"]): void {
 	deps.clock.yieldLoop = async () => moveClock(1_000);
 }
 
-test("the list keeps its filters after every form, and after opening a callback and going back", async (t) => {
+test("the list has the same filters after every form, and after a callback was opened and left again", async (t) => {
 	const shop = await openSending(t, 1, REFUSED);
 	const { browser, path } = shop;
 	const filtered = await listOf(shop, "?state=failed&event=conversion.recorded");
@@ -209,7 +209,7 @@ async function openSending(
 	return shop;
 }
 
-/** Returns the section, with the result of the last form. */
+/** Returns the section with the list of callbacks, including the message of the last form. */
 async function listOf({ browser, path }: Shop, query = ""): Promise<string> {
 	const { text } = await browser.open(`${path}${query}`);
 	return /<section class="card" id="deliveries"[\s\S]*?<\/section>/.exec(text)?.[0] ?? "";

@@ -1,4 +1,5 @@
-// Replacing the signing secret on the page. After each step the API shows which secrets it accepts.
+// Tests the replacement of the signing secret. After each step the tests ask the API which secrets it
+// accepts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +24,7 @@ test("a prepared secret is shown once, both secrets are accepted, and the page s
 	for (const used of [secret, prepared.secret]) {
 		assert.equal((await report(shop.site, { key, secret: used }, used)).status, 201);
 	}
-	// A second click prepares no other secret, so the one that was shown stays valid.
+	// A second click prepares no other secret, so the secret that was shown first stays valid.
 	await shop.browser.submit(`${shop.keys}/secret`, {});
 	assert.match((await shop.browser.open(shop.keys)).text, /A new secret is prepared already/);
 	assert.equal((await report(shop.site, { key, secret: prepared.secret }, "again")).status, 201);
@@ -50,7 +51,7 @@ test("after the activation the old secret is accepted for 24 hours, or until it 
 	assert.deepEqual(await audited(shop.site), ["secret.prepared", "secret.activated", "secret.ended"]);
 });
 
-test("the step of the receiver is done when a callback with the new secret is accepted, not by a click", async (t) => {
+test("the receiver's step is done when it accepts a callback with the new secret, not by a click", async (t) => {
 	const shop = await openShop(t);
 	const { site, browser, programme, keys, path } = shop;
 	await issue(browser, path);

@@ -1,4 +1,4 @@
-// "Check a signature" as a person without scripts uses it.
+// Tests the page "Check a signature" as a person without scripts uses it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,10 @@ import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test
 
 const EMPTY = { method: "POST", target: "/", headers: "", body: "" };
 
-/** Returns the callback of a test conversion as the fields of the form. */
+/**
+ * Sends the callback of a test conversion, and returns it as the values of the form's fields, together with
+ * the secret.
+ */
 async function openCallback(shop: Shop) {
 	const { browser, path, site, programme } = shop;
 	const { secret } = await issue(browser, path);
@@ -57,7 +60,7 @@ test("a damaged callback is compared with the attempt that the page was opened f
 	assert.match((await browser.submit(opened, fields)).text, /The signature is right\./);
 });
 
-test("an attempt of another programme is not compared with", async (t) => {
+test("a callback is not compared with an attempt of another programme", async (t) => {
 	const shop = await openShop(t);
 	const { fields } = await openCallback(shop);
 	const [, delivery = ""] = /deliveries\/(dlv_\w+)/.exec((await shop.browser.open(shop.path)).text) ?? [];
@@ -70,11 +73,11 @@ test("an attempt of another programme is not compared with", async (t) => {
 	assert.doesNotMatch(text, /as we sent it|\?shop=1<\/mark>/);
 });
 
-test("a pasted body that begins with a line break is shown with it", async (t) => {
+test("a pasted body that begins with a line break is shown with the line break", async (t) => {
 	const { browser, path } = await openShop(t);
 	await browser.open(`${path}/signature`);
 	const { text } = await browser.submit(`${path}/signature`, { ...EMPTY, body: "\n{}" });
-	// Browsers drop the first line break after the tag.
+	// The markup has one more line break, because browsers drop the first one after the tag.
 	assert.match(text, /<textarea id="body"[^>]*>\n\n\{\}</);
 });
 

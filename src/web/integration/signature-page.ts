@@ -1,4 +1,4 @@
-// The tab "Check a signature". What is pasted is not stored.
+// The tab "Check a signature". A pasted request is not stored.
 
 import { refuse } from "../../domain/fault.ts";
 import { rebuildRequest, type SentRequest } from "../../domain/sent-request.ts";
@@ -15,7 +15,10 @@ import * as ui from "../ui.ts";
 import { count, type Html, html } from "../ui.ts";
 import { answerTab, queryHere } from "./frame.ts";
 
-/** The largest request of either direction, other than a batch. Each variant of the body is hashed. */
+/**
+ * Maximum number of characters in a field. It allows the largest request of either direction, except for
+ * batches. The limit matters because several variants of the body are hashed.
+ */
 const MAX_CHARACTERS = 65_536;
 const EMPTY: PastedRequest = { method: "POST", target: "/v1/conversions", headers: "", body: "" };
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE"];
@@ -32,7 +35,7 @@ const FORM = declareForm({
 	},
 });
 
-/** An attempt, if the page was opened from its delivery. */
+/** The attempt whose page linked to this check. */
 interface OpenedFrom {
 	deliveryId: string;
 	attempt: ListedAttempt;

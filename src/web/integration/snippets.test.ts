@@ -1,5 +1,5 @@
-// The snippets are the files of examples/ with the programme's values. test/examples runs them. This file tests that a page
-// can show them: they are short, filled in and contain no secret.
+// Tests the snippets, which are the files of examples/ with the programme's values. They must be short enough
+// for a page, filled in, and free of secrets. test/examples runs them.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -10,9 +10,9 @@ import { EXAMPLE_LANGUAGES, fillIn } from "../examples.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { partnerLinksSection, pixelSnippet, snippetsSection } from "./keys-page.ts";
 
-/** Maximum number of lines of an example. C# and Java are the longest. */
+/** Maximum number of lines of an example. The examples in C# and Java are the longest. */
 const PAGE_LINES = 115;
-/** Maximum number of columns of an example. On a narrow screen it scrolls. */
+/** Maximum number of columns of an example. On a narrow screen the example scrolls sideways. */
 const PAGE_COLUMNS = 100;
 
 const PUBLIC_URL = "https://network.example:8443";
@@ -41,7 +41,8 @@ test("each example is at most a page long, contains no secret, and has the netwo
 		const filled = fillIn(text, { publicUrl: PUBLIC_URL, brand: "Acme-Net" });
 		doesNotMatch(filled, /X-Service|X_SERVICE|"Service"|ringback\.example/i, what);
 		match(filled, /X-Acme-Net-|HTTP_X_ACME_NET_|brand: "Acme-Net"/, what);
-		// The library of the Node examples is installed from this address.
+		// Every sender contains the service's address. All Node examples contain it, because they install their
+		// library from there.
 		equal(filled.includes(PUBLIC_URL), role === "sender" || language === "node", what);
 	}
 });

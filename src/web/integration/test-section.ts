@@ -1,5 +1,5 @@
-// The section "Test conversion" sends a test conversion and moves the newest one to its next status. The results of its
-// callbacks appear while the page is open.
+// The section "Test conversion". It sends a test conversion, and moves the newest one to its next status. The
+// results of its callbacks appear while the page is open.
 
 import { explainAttempt } from "../../callbacks/attempt-cause.ts";
 import { DECISION_MOVES, judgeTestDecision, parseMove, sideOf } from "../../conversions/decide.ts";
@@ -24,7 +24,7 @@ import { type FormPart, finish } from "./frame.ts";
 
 const SECTION = "test";
 
-/** `isNext` is true if the next thing to do is to send a test conversion. */
+/** Returns the section "Test conversion". `isNext` highlights its button as the next step. */
 export function testSection(view: CallbacksView, isNext: boolean): Html {
 	return ui.section({
 		id: SECTION,
@@ -65,7 +65,7 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 				? ui.emptyState({ title: "On its way", text: "If nothing comes, send a new test conversion." })
 				: ui.emptyState({ title: "No callback was sent for it", text: NOTHING_SENT }),
 		stacks: "tight",
-		// The result is explained here, so that nobody has to open the callback to know what to do.
+		// The table explains the result, so that nobody has to open the callback to know what to do.
 		columns: [
 			event,
 			state,
@@ -114,7 +114,10 @@ function walkForms(
 	});
 }
 
-/** Shows what `ringback listen` reported from a developer's machine, apart from the callbacks to the saved URL. */
+/**
+ * Shows the results that `ringback listen` reported from a developer's machine. Callbacks to the saved URL
+ * are listed separately.
+ */
 function localAnswersTable(answers: readonly StoredLocalAnswer[]): Html {
 	return ui.dataTable<StoredLocalAnswer>({
 		caption: "Callbacks on your machine",
@@ -171,7 +174,10 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return afterTest(c, deps, await walkTestConversion(deps, programmeOf(c), id, decision.value, personId));
 }
 
-/** Says that the conversion changed. The result of its callback is shown below when it arrives. */
+/**
+ * Redirects with a message that the conversion has changed. The result of its callback appears later, below
+ * the message.
+ */
 async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
 	const programme = programmeOf(c);
 	const isHeard = await isListened(deps, programme);

@@ -1,4 +1,4 @@
-// Opens a site with a signed-in member of staff who imports files.
+// Opens a site with a signed-in member of staff, for tests of imports.
 
 import { equal, match } from "node:assert/strict";
 import type { TestContext } from "node:test";

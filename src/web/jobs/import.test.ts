@@ -77,7 +77,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 	equal(listed.match(/>Done</g)?.length, 3);
 	const audit = (await staff.open("/system/audit")).text;
 	match(audit, /Import finished.*conversions\.csv.*Import started.*File uploaded for import/s);
-	// The file of lines that need fixing can be corrected and uploaded as it is.
+	// The downloaded file with the refused lines can be corrected and uploaded in the same format.
 	const corrected = toFix.text.replace(",pending,", ",approved,").replace("'=Nowhere", "Garden Shop");
 	const again = await send(staff, "conversions", corrected);
 	await workOff(site);

@@ -1,6 +1,7 @@
-// The page of a job: the progress, the preview, the result, or why it stopped. It shows the counts, the
-// amounts, the lines that need fixing, and what to do next. Any member of staff can continue an import of
-// another, and any owner of a shop can continue the decisions of another owner.
+// The page of a job, which decides or imports many lines. It shows the progress, then the preview, and then
+// the result or the reason why the job stopped. It lists the counts, the amounts and the lines that need
+// fixing. Any member of staff can continue an import that another one started, and any owner of a shop can
+// continue another owner's decisions.
 
 import type { Fault } from "../../domain/fault.ts";
 import { SECOND_MS } from "../../domain/time.ts";
@@ -25,7 +26,9 @@ import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 
-/** Title of the page, and state in a list. */
+/**
+ * Colour and text of each state. The text is the title of the job's page, and the state in the list of jobs.
+ */
 const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 	storing: ["plain", "Checking the file"],
 	uploaded: ["info", "Checking the file"],
@@ -41,12 +44,14 @@ export function stateOf(job: Job): readonly [ui.Tone, string] {
 	return hasWork(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
 }
 
-/** Tells whether the remaining lines of a stopped job were removed, by a person or after three days. */
+/**
+ * Returns true if the remaining lines of a stopped job were removed, either by a person or after three days.
+ */
 function isRestDiscarded({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
 }
 
-/** Returns the verb on the button, and the word for what was done. */
+/** Returns the verb on the button, and its past participle for the result. */
 function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
 	return name === "decisions" ? ["Decide", "decided"] : ["Import", "imported"];
 }
@@ -64,12 +69,15 @@ function backPath(c: WebContext, { kind, list_query: query }: Job): string {
 	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
 }
 
-/** Describes where the job came from. */
+/** Returns the name of the uploaded file, or says that the job was created from the filters of a list. */
 export function originOf({ file_name: fileName }: Pick<Job, "file_name">): string {
 	return fileName === null ? "All that matched the filters" : fileName || "A file";
 }
 
-/** Names the person. Shops do not learn who it was in the review team. */
+/**
+ * Returns the email address of the person. For a job of the network's review team, shops see only the team's
+ * name.
+ */
 export function whoOf({ decided_by: decidedBy }: Job, email: string | null): Content {
 	if (decidedBy === "review") return "the review team";
 	return email === null ? "–" : ui.emailText(email);
@@ -80,14 +88,14 @@ interface JobView {
 	kind: JobKind;
 	summary: JobSummary;
 	href: string;
-	/** Reason why this reader may not apply the job, or null. */
+	/** Sentence that says why this reader may not apply the job, or null if they may. */
 	notYours: string | null;
 	isMailOn: boolean;
 }
 
 /**
- * Shows the job. While it has work to do, htmx asks again every second. Without scripts the browser reloads
- * the page.
+ * Shows the page of a job. While the job is running, htmx reloads the page every second. Without scripts, the
+ * reader reloads it.
  */
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
@@ -144,7 +152,7 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 	})}`;
 }
 
-/** Shows the preview, the result, or where the job was stopped. */
+/** Shows the preview, the result, or the point at which the job stopped. */
 function renderOutcome(view: JobView): Html {
 	const { job, kind, summary } = view;
 	const { counts, rows } = summary;
@@ -193,8 +201,8 @@ function nextKind({ name }: JobKind): Content {
 }
 
 /**
- * The form to start or continue a job. It asks each time whether people are mailed, because another person
- * may continue the job.
+ * Returns the form that starts or continues a job. It asks each time whether invitations are mailed, because
+ * another person may continue the job.
  */
 function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
 	const invites = isMailOn
@@ -234,7 +242,7 @@ function stoppedMessage(job: Job): Html {
 }
 
 /**
- * Warns if the access of the person ended, because a thief of their password could have uploaded the file.
+ * Warns if the person's access has ended since. Somebody who stole the password could have uploaded the file.
  */
 function accessMessage(job: ListedJob): Content {
 	if (job.access_ended_at_ms === null) return null;
@@ -255,7 +263,7 @@ const WHY: Readonly<Record<BatchFailure["cause"], readonly [cause: string, advic
 	],
 };
 
-/** Shows the last failure while the batch is tried again, and after the job was stopped. */
+/** Shows the last failed batch, both while it is retried and after the job has stopped. */
 function failureMessage(job: Job): Content {
 	const failure = readFailure(job.failure);
 	if (failure === null) return null;
@@ -372,7 +380,8 @@ function change(
 		if (notYours !== null) return leadTo(c, jobPath(c, job), notYours, "bad");
 		const done = await work(c, deps, job);
 		if (!done.ok) {
-			// The message is shown on the page of the job, if nobody has discarded the job meanwhile.
+			// If another person has discarded the job, its page no longer exists, so the message is shown on the
+			// upload page.
 			const isThere = (await jobOf(c, deps)) !== undefined;
 			return leadTo(c, isThere ? jobPath(c, job) : uploadPath(c, job.kind), done.fault.detail, "bad");
 		}
@@ -385,7 +394,9 @@ function change(
 	};
 }
 
-/** Sends the result. It is available when every line was checked, until the lines are removed. */
+/**
+ * Sends the result as a CSV file. It is available after all lines were checked, until the lines are removed.
+ */
 export function showResultFile(isOfProblems: boolean): Answer {
 	return async (c, deps) => {
 		const job = await jobOf(c, deps);

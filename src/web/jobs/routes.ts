@@ -1,4 +1,5 @@
-// Routes of jobs: the decisions of a programme, and imports by staff from other software.
+// The routes of jobs, which are uploaded decisions about a programme, and staff's imports from other
+// software.
 
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";

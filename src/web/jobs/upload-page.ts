@@ -1,4 +1,4 @@
-// The page to upload files: the form, a description of the file, and the recent jobs.
+// The page to upload a file. It has the form, a description of the file's columns, and the recent jobs.
 
 import { EVENT_TYPES, REASONS } from "../../domain/conversion.ts";
 import type { JobColumn, JobKind } from "../../jobs/kind.ts";
@@ -17,7 +17,7 @@ import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { jobPath, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 
-/** Maximum number of jobs in the list. It has room for all waiting jobs and some that have ended. */
+/** Maximum number of jobs in the list. All waiting jobs and some finished ones fit. */
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
 
 const FORM = declareForm({
@@ -131,7 +131,8 @@ function exampleSection({ name, example, columns }: JobKind): Html {
 			],
 		}),
 	];
-	// For decisions the description is folded, because an export already has these columns.
+	// The description of a file with decisions is folded, because people usually edit an export, which already
+	// has these columns.
 	const body = ui.padded(isDecisions ? ui.more("Columns and an example", ...parts) : parts);
 	return ui.section({ id: "example", title: "What the file looks like", body });
 }

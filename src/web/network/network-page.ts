@@ -1,5 +1,6 @@
-// /network: the guided set-up of a new network, and later its name, its look and the sender of its mails. A step of the set-up
-// is done when its result exists and not because a button was pressed, so a person can leave and continue later.
+// The page /network. It has the guided set-up of a new network, and later its name, its look and the sender
+// of its mails. A step of the set-up is done when its result exists, not when a button was pressed. A person
+// can therefore leave and continue later.
 
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
@@ -36,7 +37,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const FORM = declareForm<NetworkField | "isFirst">({
-	/** Sent only by the first step, which asks for two of the fields. */
+	/** Set only by the form of the first step, which asks for the name and the brand. */
 	isFirst: HIDDEN,
 	name: {
 		label: "Network name",
@@ -82,7 +83,7 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 	const isSetUp = face.setUpEndedAtMs === null;
 	const first = isSetUp ? await findFirstProgramme(store.db) : undefined;
 	if (isSetUp && !isNamed(face)) return showFirstStep(c, first === undefined);
-	// The badges "done" and "to do" are shown only during the set-up.
+	// The badges "Done" and "To do" are shown only during the set-up.
 	const stateOf = (isDone: boolean) =>
 		isSetUp ? (isDone ? ui.badge("good", "Done") : ui.badge("plain", "To do")) : null;
 	const title = "Network";
@@ -127,7 +128,7 @@ function isNamed({ name, isBrandChosen }: NetworkFace): boolean {
 	return name !== null && isBrandChosen;
 }
 
-/** The first step asks for the name alone, because everything else needs a network. */
+/** Shows the first step, which asks only for the name and the brand. All other steps need them. */
 function showFirstStep(c: WebContext, offersSample: boolean): Promise<Response> {
 	const face = c.get("network");
 	const title = "Set up your network";
@@ -166,7 +167,7 @@ function valuesOf(face: NetworkFace) {
 	return { name, brand, colour, supportAddress, senderName, senderAddress };
 }
 
-/** The form has no field for the brand if it can no longer be chosen. */
+/** Returns the field for the brand, or no field if the brand can no longer be changed. */
 function brandFields({ brandState }: NetworkFace): readonly "brand"[] {
 	return brandState === "open" ? ["brand"] : [];
 }
@@ -176,7 +177,7 @@ function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
 	return html`As in <code>${shown}</code>. Leave empty to use the name.`;
 }
 
-/** Says that the brand will be permanent, or why it cannot be changed any more. */
+/** Warns that the brand becomes permanent, or explains why it cannot be changed any more. */
 function brandNote({ brand, brandState }: NetworkFace): Html {
 	const name = html`<code>${headerNames(brand).signature}</code>`;
 	switch (brandState) {
@@ -230,10 +231,13 @@ function programmeBody(c: WebContext, first: string | undefined): Html {
 	);
 }
 
-// "Try it with a sample programme" makes a programme with a key in one click and leads to Integration, which shows the key
-// once. It is offered as long as there is no programme.
+// The button "Try it with a sample programme". It makes a programme with an API key in one click, and leads
+// to Integration, which shows the key once. It is offered until the first programme exists.
 
-/** Returns null until the network has its brand, because the sample's key makes the brand permanent. */
+/**
+ * Returns the button, or null if no brand was chosen yet. The sample's API key would make the default brand
+ * permanent.
+ */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
 	return ui.buttonForm({
@@ -255,7 +259,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		const path = first === undefined ? NETWORK_PATH : paths.integrationPath(first);
 		return leadTo(c, path, "There is a programme already. Try it with this one.", "info");
 	}
-	// The brand is permanent from now on.
+	// The cached network is dropped, because the new API key has made the brand permanent.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
 	await addSamplePartner(deps, actor, programme.id);
@@ -290,7 +294,7 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	return leadTo(c, path, said);
 }
 
-// The present logo, and the forms to replace or remove it.
+// The current logo, and the forms to replace or remove it.
 
 function logoSection(c: WebContext, { logo }: NetworkFace): Html {
 	const remove = { action: paths.REMOVE_LOGO_PATH, label: "Remove", isSmall: true };

@@ -24,7 +24,7 @@ async function openStaff(
 	options = {},
 ): Promise<{ site: TestSite; staff: Browser }> {
 	const site = await openTestSite(t, { hasMail: true, ...options });
-	// The set-up is tested in set-up.test.ts.
+	// These tests start after the set-up, which has its own tests in set-up.test.ts.
 	await endSetUp(site.deps, COMMAND_LINE);
 	return { site, staff: await site.signIn(await site.addStaff("mira@network.example")) };
 }
@@ -132,23 +132,23 @@ test("the brand can be chosen, with a warning, until a programme has a key", asy
 	const fixed = await staff.open("/network");
 	assert.doesNotMatch(fixed.text, /name="brand"/);
 	assert.match(fixed.text, /X-Acme-Signature<\/code>\. The brand cannot be changed any more/);
-	// This form was opened before the brand became permanent.
+	// This request comes from a form that was opened before the brand became permanent.
 	await staff.submit("/network", { ...SAVED, brand: "Other" });
 	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
 });
 
-test("a brand that a setting gives is shown and cannot be changed", async (t) => {
+test("a brand from the setting RINGBACK_BRAND is shown and cannot be changed", async (t) => {
 	const { staff } = await openStaff(t, { brand: "Given" });
 	const { text } = await staff.open("/network");
 	assert.match(text, /X-Given-Signature<\/code>: the brand is given by <code>RINGBACK_BRAND/);
 	assert.doesNotMatch(text, /name="brand"/);
 });
 
-test("a logo is judged by its bytes, served under its hash, and can be removed", async (t) => {
+test("a logo is validated by its bytes, served under its hash, and can be removed", async (t) => {
 	const { site, staff } = await openStaff(t);
 	await staff.open("/network");
 	for (const bytes of [pngOf(64, 64), pngOf(300, 100)]) {
-		// The name and type of the upload do not matter.
+		// The file name and the content type of the upload are ignored.
 		assert.equal((await upload(staff, bytes, "x.html", "text/html")).location, "/network#logo");
 		const { text } = await site.browser().open("/sign-in");
 		const [, src = ""] = /<img class="brand-logo" src="([^"]+)" alt=""/.exec(text) ?? [];
@@ -216,7 +216,7 @@ test("a test mail is sent to the person who asks, under the network's name", asy
 	assert.notEqual((await findNetwork(site.store.db)).mail_tested_at_ms, null);
 });
 
-test("if the mail server refuses, its own words are shown and the step stays open", async (t) => {
+test("if the mail server refuses the test mail, its own words are shown and the step stays open", async (t) => {
 	const failures: readonly [Mailer["send"], RegExp][] = [
 		[
 			async () => ({ reason: "550 5.7.1 Sender address rejected" }),

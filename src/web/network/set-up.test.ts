@@ -32,7 +32,7 @@ test("the sign-in page says where the one-time link is until the first account e
 	);
 });
 
-test("the first start leads from the account through name and brand to the first programme", async (t) => {
+test("the first start leads from the account through the network's name and brand to the first programme", async (t) => {
 	const { site, browser, location } = await startFirst(t);
 	assert.equal(location, "/network");
 	const begun = await browser.open("/network");

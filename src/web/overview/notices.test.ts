@@ -9,7 +9,7 @@ import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
-test("without a URL the overview has no notices, and with one it says that all is well", async (t) => {
+test("without a URL the overview has no notices, and with one it says that callbacks work", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasNoUrl: true });
 	assert.doesNotMatch((await open()).text, /id="notices"/);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
@@ -64,7 +64,7 @@ test("a notice that has ended shows the time of its last failure, not of the rec
 	assert.doesNotMatch(text, /badge-bad/);
 });
 
-test("a watched notice is shown only in the programme's health", async (t) => {
+test("a notice that is not serious yet is shown only in the programme's health", async (t) => {
 	const { site, programme, open, browser, path } = await openNotices(t);
 	await addNotice(site, programme.id, { told_at_ms: null, failures: 0, failed_attempts: 2 });
 	assert.doesNotMatch((await open()).text, /Callbacks are failing|badge-bad/);
@@ -118,7 +118,7 @@ test("failing callbacks are shown on every page of the programme with cause, tim
 	);
 });
 
-test("a viewer reads the problem, but nothing about buttons or mails that are not for viewers", async (t) => {
+test("a viewer reads about the problem, but not about buttons and mails that viewers do not get", async (t) => {
 	const { site, programme, path } = await openNotices(t, { hasMail: true });
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS);
 	await failForGood(site, lost);
@@ -134,7 +134,7 @@ test("a viewer reads the problem, but nothing about buttons or mails that are no
 	assert.match(text, /owners and developers are mailed at once/);
 });
 
-test("finally failed callbacks stay on the badge and the overview until they are resent or set aside", async (t) => {
+test("permanently failed callbacks stay on the badge and the overview until they are resent or set aside", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	await addConversion(site.store, programme.id);
 	const look = async (page = "overview") => (await browser.open(`${path}/${page}`)).text;
@@ -143,7 +143,7 @@ test("finally failed callbacks stay on the badge and the overview until they are
 	const [, , later = 0, ...lost] = await addDeliveries(site.store, programme, ...Array(5).fill(START_MS));
 	const [one = 0, two = 0] = lost;
 	for (const id of [one, two]) await failForGood(site, id);
-	// The trouble is over, because the next success has removed the banner.
+	// The notice has ended, because a later callback succeeded. The banner is therefore gone.
 	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
 	const text = await look();
 	assert.match(text, /2 callbacks<\/a> failed permanently<\/strong> and were not resent\./);
@@ -156,7 +156,7 @@ test("finally failed callbacks stay on the badge and the overview until they are
 	const seen = (await viewer.open(`${path}/overview`)).text;
 	assert.match(seen, /integration\?state=failed#deliveries">2 callbacks<\/a> failed permanently/);
 	assert.doesNotMatch(seen, /resend-failed|set-aside/);
-	// A callback that fails after the page was read is not set aside with the others.
+	// A callback that fails after the page was opened is not set aside together with the others.
 	const until = /name="until" value="(\d+)"/.exec(text)?.[1] ?? "";
 	await failForGood(site, later, START_MS + 1);
 	await browser.submit(`${path}/overview/set-aside`, { until });

@@ -1,5 +1,6 @@
-// /programmes/:id/overview: conversions that wait for a decision, counts and amounts by status, the health of callbacks, and
-// the notices of when callbacks failed and recovered, with causes and recipients.
+// The page /programmes/:id/overview. It shows conversions that wait for a decision, counts and amounts by
+// status, and the health of callbacks. It also lists the notices of when callbacks failed and recovered, with
+// the cause and the recipients of mails.
 
 import { type CallbackHealth, readCallbackHealth } from "../../callbacks/health.ts";
 import type { Tally } from "../../conversions/tally.ts";
@@ -44,7 +45,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 	const programme = programmeOf(c);
 	const { db } = deps.store;
 	const failed = await countFailed(db, programme.id);
-	// The programme has no conversion, not even a test.
+	// A new programme has no conversions at all, not even tests.
 	const isNew = failed === 0 && !(await hasConversions(db, programme.id));
 	return answerPage(c, {
 		title: "Overview",
@@ -66,7 +67,10 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 	});
 }
 
-/** A new owner finds this first, because owners rarely integrate a shop alone. */
+/**
+ * Shows the first step of a new programme. An owner is asked to invite a developer, because owners rarely
+ * integrate a shop themselves.
+ */
 function firstStep(c: WebContext): Html {
 	const programmeId = programmeOf(c).public_id;
 	const isOwner = standingOf(c) === "owner";
@@ -112,7 +116,7 @@ async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): 
 	]);
 }
 
-/** Says when the first waiting conversion is approved automatically if nobody decides. */
+/** Shows how many conversions wait for a decision, and when the oldest is approved automatically. */
 function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, href: string): Html | null {
 	const waiting = totals.get("RECORDED");
 	if (waiting === undefined || waiting.count === 0) return null;
@@ -129,7 +133,10 @@ function waitingPart(c: WebContext, { totals }: Tally, endsAtMs: number | null, 
 	});
 }
 
-/** Shows failed callbacks until they are resent or set aside. Links in mails lead here. */
+/**
+ * Shows the number of permanently failed callbacks until they are resent or set aside. Links in mails lead to
+ * this part.
+ */
 function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 	if (failed === 0) return null;
 	const { public_id: programmeId, endpoint_id: endpointId } = programmeOf(c);
@@ -181,7 +188,10 @@ function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 	});
 }
 
-/** Without a Postback URL no callback can fail, so there are no notices. */
+/**
+ * Shows the list of notices, or nothing if there are none and no Postback URL is saved, because then no
+ * callback can fail.
+ */
 async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 	const { store, mails } = deps;
 	const programme = programmeOf(c);

@@ -95,7 +95,7 @@ test("only staff see the sums of the whole network over a period", async (t) => 
 	assert.equal((await owner.open("/totals")).status, 404);
 });
 
-test("callback health shows the share of 2xx, the 95th percentile and the oldest waiting callback", async (t) => {
+test("callback health shows the share of 2xx answers, the 95th percentile and the oldest waiting callback", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	assert.match((await open()).text, /No Postback URL is saved, so no callbacks are sent.*Set up callbacks/s);
@@ -141,7 +141,7 @@ test("callback health shows the share of 2xx, the 95th percentile and the oldest
 	assert.match(text, /<dd>1<small>oldest from <time[^>]+2026-03-01T07/);
 });
 
-test("callbacks that fail now are shown in red, even if most of the day was good", async (t) => {
+test("callbacks that fail now are shown in red, even if most attempts of the day succeeded", async (t) => {
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);

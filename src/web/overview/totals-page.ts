@@ -1,5 +1,6 @@
-// Counts and amounts of conversions by day and by status, as of the last count, for a programme and for the network. /totals
-// shows staff the sums of all programmes over the last days.
+// The page /totals, which shows staff the sums of all programmes over the last days. Its tables and charts of
+// counts and amounts, by day and by status, are also used by other pages. The figures come from the last
+// background count.
 
 import type { CountLook, DayCounts, NetworkTally, StatusTotal } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
@@ -92,13 +93,13 @@ function numbers({ currencies, callbacks }: NetworkTally): Html {
 	]);
 }
 
-/** Shows a count, or a placeholder that the page reloads until the count is done. */
+/** Shows a count. If there is none yet, shows a placeholder that is reloaded until the count is done. */
 export function countedPart<Count extends { countedAtMs: number }>(
 	href: string,
 	{ count, isCounting }: CountLook<Count>,
-	/** `counted` says when the count was made. */
+	/** Renders the count. `counted` is a sentence that says when the count was made. */
 	show: (count: Count, counted: Html) => Content,
-	/** Whether it is part of a section. */
+	/** True if the caller already renders a section around this part. */
 	isInside = false,
 ): Html {
 	const waiting = ui.emptyState({
@@ -117,7 +118,10 @@ export function countedPart<Count extends { countedAtMs: number }>(
 	return html`<div${ui.attrs({ id: "totals", class: isInside ? null : "stack", ...again })}>${body}</div>`;
 }
 
-/** Statuses in the chart. Expired conversions never counted, so they are only in the table. */
+/**
+ * Statuses in the chart, with their colours. Expired conversions were never confirmed, so only the table
+ * shows them.
+ */
 const SERIES: readonly (readonly [Status, ChartSeries["colour"]])[] = [
 	["APPROVED", "good"],
 	["RECORDED", "info"],
@@ -141,13 +145,13 @@ export function statusChart(counts: DayCounts, dayCount: number, nowMs: number):
 	});
 }
 
-/** Returns numbers of days since 1970-01-01 (UTC). The last one is today. */
+/** Returns the last `count` days as numbers of days since 1970-01-01 (UTC). The last one is today. */
 function lastDays(count: number, nowMs: number): number[] {
 	const today = Math.floor(nowMs / DAY_MS);
 	return Array.from({ length: count }, (_, index) => today - count + 1 + index);
 }
 
-/** Explanations of statuses, in the order of a conversion's life. */
+/** Statuses in the order in which a conversion passes through them, each with a short explanation. */
 const STATUS_ROWS: readonly (readonly [status: Status, hint: string])[] = [
 	["PARKED", "waits for the shop's confirmation"],
 	["RECORDED", "waits for approval"],
@@ -159,7 +163,10 @@ const STATUS_ROWS: readonly (readonly [status: Status, hint: string])[] = [
 
 export function moneyTable(
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>,
-	/** Returns the address of the list for a status. With several currencies each row has its own link instead of the hint. */
+	/**
+	 * Returns the address of the list for a status. If it is not given, each row shows its currency instead of
+	 * the explanation.
+	 */
 	hrefOf?: (status: Status) => string,
 ): Html {
 	const rows = [...currencies]

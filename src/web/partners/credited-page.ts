@@ -1,4 +1,5 @@
-// A partner's conversions, as a list and as a file. They come from store/queries/credited.ts, which leaves out order IDs.
+// A partner's conversions, as a list and as a CSV file. They are read with store/queries/credited.ts, which
+// never returns order IDs.
 
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { CreditWord } from "../../domain/credit.ts";
@@ -33,7 +34,7 @@ const CREDITED_BY: Readonly<Partial<Record<CreditWord, string>>> = {
 	ASSIGNED: "Assigned by the network",
 };
 
-/** Reads the list that the address asks for. */
+/** Reads the filters in the address and the partner's programmes. */
 async function readList(c: WebContext, { store }: PageDeps) {
 	const partner = partnerOf(c);
 	const all = await listPartnerships(store.db, "partner_id", [partner.id]);
@@ -153,10 +154,11 @@ const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 	["s3", (row) => row.sub_3],
 ];
 
-/** Answers with the list as a file, with the same filters and all rows. */
+/** Sends the list as a CSV file, with the same filters and all rows. */
 export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { isUnderstood, filter } = await readList(c, deps);
-	// The page says which filter is wrong. A file of all rows could be mistaken for the answer.
+	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
+	// filter is invalid.
 	if (!isUnderstood) return showCredited(c, deps);
 	const batches = readAllCredited(deps.store.reader, filter, CSV_BATCH_ROWS);
 	const name = `conversions-${partnerOf(c).public_id}-${utcDay(deps.clock.nowMs())}.csv`;

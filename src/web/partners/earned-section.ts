@@ -1,5 +1,5 @@
-// Earnings in a span of days that the page's address names, by default the present month. They are shown for all partners,
-// for one partner in all its programmes, or for all partners of one programme.
+// Earnings in a period, which is by default the current month. They are shown for all partners, for one
+// partner in all its programmes, or for all partners of one programme.
 
 import * as z from "zod";
 import type { Earned } from "../../conversions/tally.ts";
@@ -26,11 +26,14 @@ const FILTERS = declareFilters({
 	from: day("Sold from"),
 	to: day("Sold until"),
 	zone: ZONE,
-	/** Cursor of the list: where the previous page ended. */
+	/** Cursor of the list, which says where the previous page ended. */
 	before: UNSEEN,
 });
 
-/** Reads the days from the address. Their time zone is the one in the address, or else that of the account. */
+/**
+ * Reads the period from the address. Its time zone is the one in the address, or that of the account by
+ * default.
+ */
 export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
 	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
@@ -49,14 +52,14 @@ export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 }
 
 export interface AskedDays extends ReturnType<typeof readDays> {
-	/** Address of the page with these days. */
+	/** Address of the page with this period. */
 	href: string;
 }
 
-/** Number of months that have a tab. People type other days. */
+/** Number of months that have a tab. People enter the days of any other period. */
 const MONTHS = 6;
 
-/** Returns the month of a day in words: "2026-09-01" becomes "September 2026". */
+/** Returns the name of a day's month. For example, "2026-09-01" becomes "September 2026". */
 function sayMonth(day: string): string {
 	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 	return format.format(Date.parse(day));
@@ -69,9 +72,9 @@ export async function earnedSection(
 		id: string;
 		title: string;
 		path: string;
-		/** The party that approved commission is owed to. */
+		/** The person or party to whom approved commission is owed, as the text calls them. */
 		owedTo: "you" | "the partner";
-		/** Whether the section has a search field for partners. */
+		/** True if the section has a search field for partners. */
 		hasSearch?: boolean;
 		actions?: Content;
 		show(asked: AskedDays): Promise<Content>;
@@ -114,7 +117,7 @@ export async function earnedSection(
 	});
 }
 
-/** Shows the last count. If it is old, looking at it starts a new count. */
+/** Shows the earnings of the last background count. If that count is old, this starts a new one. */
 export async function earnedPart(
 	{ earnedTallies }: PageDeps,
 	partnershipIds: readonly number[],
@@ -126,10 +129,10 @@ export async function earnedPart(
 	return countedPart(href, look, (earned, counted) => [show(earned), note(counted)], true);
 }
 
-/** Statuses that can have commission. Approved comes first, because it is owed. */
+/** Statuses that can have a commission. Approved comes first, because that commission is owed. */
 export const EARNED_STATUSES = ["APPROVED", "RECORDED", "REJECTED", "REVERSED"] as const;
 
-/** Returns one column for each status. */
+/** Returns one column of sums for each status. */
 export function moneyColumns<Row>(
 	totalsOf: (row: Row) => readonly PartnershipTotal[],
 ): readonly ui.Column<Row>[] {
@@ -140,7 +143,7 @@ export function moneyColumns<Row>(
 	}));
 }
 
-/** Shows the commission in each currency, with the number of sales. */
+/** Shows the commission of one status in each currency, with the number of sales. */
 function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 	const ofStatus = totals.filter((total) => total.status === status);
 	if (ofStatus.length === 0) return html`<span class="faint">—</span>`;
@@ -151,14 +154,17 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 	});
 }
 
-/** Lists the partnerships of one partner or of one programme, with what was agreed and what they brought in these days. */
+/**
+ * Lists the partnerships of one partner or of one programme. Each row has the rate and codes, and the clicks
+ * and sales of the period.
+ */
 export async function partnershipTable(
 	deps: PageDeps,
 	rows: readonly NamedPartnership[],
 	asked: AskedDays,
 	look: {
 		title: "Partner" | "Programme";
-		/** Shown if there is no partnership. */
+		/** Text to show if there are no partnerships. */
 		empty: Content;
 		hrefOf?: (partnership: NamedPartnership) => string;
 	},
@@ -200,7 +206,7 @@ export async function partnershipTable(
 			label: STATUS_WORDS[status],
 			value: sumOf(totals, status),
 		}));
-		// A programme's partners are listed in pages, so a sum of one page would mislead.
+		// A programme's partners are shown in pages. The sum of one page would be mistaken for the sum of all.
 		return [title === "Partner" || rows.length < 2 ? null : ui.statStrip(sums), table, isCut ? cut : null];
 	});
 }

@@ -1,5 +1,5 @@
-// A partner's start page: the earnings in each programme, by the present status of the sales. Staff also add the partner to
-// programmes here, and end its partnerships.
+// The start page of a partner. It shows the earnings in each programme, by the current status of the sales.
+// On the same page, staff add the partner to programmes and end its partnerships.
 
 import type { Result } from "../../domain/fault.ts";
 import { addPartnership, endPartner } from "../../partners/partnerships.ts";
@@ -34,7 +34,10 @@ import { earnedSection, partnershipPath, partnershipTable } from "./earned-secti
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
-/** `invited` is given to staff who have just made the partner. The link is part of the answer, because it is shown only once. */
+/**
+ * Shows the page. `invited` is the one-time link of a partner that staff have just made. It is part of the
+ * response, because it is shown only once.
+ */
 export async function showEarnings(c: WebContext, deps: PageDeps, invited?: SentLink): Promise<Response> {
 	const partner = partnerOf(c);
 	const { public_id: id, name, site } = partner;

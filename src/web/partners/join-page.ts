@@ -1,4 +1,5 @@
-// /join/:programmeId: the public page where strangers apply as partners, if the programme takes applications.
+// The public page /join/:programmeId, on which strangers apply as partners if the programme takes
+// applications.
 
 import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
 import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
@@ -46,7 +47,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
-/** The answer does not show whether the address has an account. */
+/** Sends an application. The response does not reveal whether the email address has an account. */
 export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Response> {
 	const publicId = c.req.param("programmeId") ?? "";
 	const typed = await JOIN_FORM.read(c);
@@ -55,7 +56,7 @@ export async function sendApplication(c: WebContext, deps: WebDeps): Promise<Res
 	const programme = await openProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");
 	if (!applied.ok) {
-		// The page may now show other terms, so the applicant has to accept them again.
+		// The terms may have changed since the form was opened, so the applicant has to accept them again.
 		const again = { ...typed, seenTerms: programme.partner_terms, acceptsTerms: "" };
 		return JOIN_FORM.refuse(c, applied, () => showJoin(c, deps), again);
 	}

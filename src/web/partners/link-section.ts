@@ -1,4 +1,5 @@
-// Lists partner links with the number of clicks on them, for the partner and for the people who manage the partnership.
+// The list of partner links with their numbers of clicks. It is for the partner and for people who manage the
+// partnership.
 
 import { type ClickKind, type LandingHost, landingUrl } from "../../domain/click.ts";
 import { DAY_MS } from "../../domain/time.ts";
@@ -10,7 +11,9 @@ import { PARTNER_DOCS_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** Visits that get no click ID, or whose target was not followed, in words that the documentation explains. */
+/**
+ * Kinds of visits that do not count as clicks, with their labels. The documentation explains each of them.
+ */
 const OTHER_VISITS: readonly (readonly [kind: Exclude<ClickKind, "click">, title: string])[] = [
 	["crawler", "Crawlers"],
 	["prefetch", "Loaded in advance"],
@@ -21,7 +24,10 @@ const OTHER_VISITS: readonly (readonly [kind: Exclude<ClickKind, "click">, title
 const RECENT_DAYS = 30;
 const PAGE_ROWS = 50;
 
-/** Shows one page of the links of these partnerships. `hrefOf` returns where a link's name leads. */
+/**
+ * Shows one page of the links of these partnerships. `hrefOf` returns the address to which the name of a link
+ * leads.
+ */
 export async function linkSection(
 	c: WebContext,
 	deps: WebDeps,
@@ -107,7 +113,10 @@ export async function linkSection(
 	});
 }
 
-/** Explains where the link leads if the shop has removed its host (see `frontPage` in domain/click.ts). */
+/**
+ * Warns if the shop has removed the host of the link's target. The link then leads elsewhere (see `frontPage`
+ * in domain/click.ts).
+ */
 function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
 	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";

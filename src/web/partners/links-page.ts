@@ -1,4 +1,5 @@
-// A partner's links. A person makes a link with a programme and a target, adds sub IDs to it, and sees all links in a list.
+// The page with a partner's links. A person chooses a programme and a target to make a link, adds sub IDs to
+// it, and sees all links in a list.
 
 import { sayHost } from "../../domain/click.ts";
 import { keptSubIds, MAX_SUB_ID_BYTES } from "../../domain/click-token.ts";
@@ -69,7 +70,7 @@ export async function showLinks(c: WebContext, deps: PageDeps): Promise<Response
 
 const LEFT_OUT = "Left out: it has an @ or a character that cannot be seen, or does not fit.";
 
-/** Shows the whole address of one link, with the sub IDs from this page's address. */
+/** Shows the full address of one link. It includes the sub IDs in the query of this page. */
 function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
 	const kept = keptSubIds(names.map((name) => c.req.query(name)));

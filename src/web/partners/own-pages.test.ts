@@ -1,5 +1,5 @@
-// The pages of a partner's people: their own earnings, links and conversions, and nothing else. No page or file of theirs
-// contains an order ID or a basket value.
+// Tests the pages of a partner's people. They see their own earnings, links and conversions, and nothing
+// else. No page or file contains an order ID, or a basket value unless the programme shows them.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -148,7 +148,7 @@ test("totals that take long are counted in the background, and the page shows th
 	let isPatienceOver = false;
 	const clock = {
 		...makeStillClock(() => START_MS),
-		// The timer of a page that waits for totals. No other timer fires.
+		// Only this timer ever fires. It ends the time for which a page waits for its totals.
 		after: (ms: number, ring: () => void) => {
 			if (ms === 30 && isPatienceOver) ring();
 			return () => undefined;
@@ -180,7 +180,7 @@ test("totals that take long are counted in the background, and the page shows th
 	}
 });
 
-test("a page says from which day clicks are on record if the chosen days begin earlier", async (t) => {
+test("if the chosen days begin before the oldest stored click, the page says from which day clicks are stored", async (t) => {
 	const shop = await openPartnerShop(t, { change: { retentionDays: 20 } });
 	const { site, partnership, browser, base } = shop;
 	const made = await makeLink(shop);
@@ -224,7 +224,7 @@ test("a new partner is led to the first link, and links to removed hosts or of e
 	for (const text of await shown()) match(text, /Partnership ended/);
 });
 
-test("links can be made only to programmes where they work, and the others are named with the reason", async (t) => {
+test("links can be made only for programmes in which they work, and the others are listed with the reason", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partner, programme } = shop;
 	const bare = await site.addProgramme("Bare");
@@ -245,7 +245,7 @@ test("links can be made only to programmes where they work, and the others are n
 	doesNotMatch((await browser.open(`${base}/links`)).text, /Make link/);
 });
 
-test("a partner reads for each programme how long a click counts and which terms apply", async (t) => {
+test("a partner sees for each programme how long a click counts and which terms apply", async (t) => {
 	const { site, programme, browser, base, partner } = await openPartnerShop(t);
 	await setProgramme(site.store.db, programme.id, { click_days: 45 });
 	const strict = await addCreditingProgramme(site, "Strict");
@@ -353,7 +353,7 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 	const shown = await open();
 	match(shown, /987\.65/);
 	doesNotMatch(shown, /ORDER-3133|98\.70/);
-	// The partner cannot open the conversion's own page either.
+	// The partner cannot open the page of the conversion or the programme's list.
 	for (const path of [
 		`${base}/conversions/${sold.public_id}`,
 		`/programmes/${programme.public_id}/conversions`,
@@ -362,7 +362,7 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 	}
 });
 
-test("another partner's links, conversions and list cursors are answered as if they did not exist", async (t) => {
+test("another partner's links, conversions and list cursors get the same answer as unknown ones", async (t) => {
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, programme } = shop;
 	const stranger = await addPartner(site, "Stranger");
@@ -382,7 +382,7 @@ test("another partner's links, conversions and list cursors are answered as if t
 	for (const path of ["earnings", "links", "conversions", "conversions/export.csv"]) {
 		doesNotMatch((await browser.open(`${base}/${path}`)).text, new RegExp(`strangers|${sold.public_id}`));
 	}
-	// A cursor of another partner's list is not valid here.
+	// A cursor from another partner's list is ignored here.
 	for (let n = 0; n < 51; n++) await addCredited(shop, theirs);
 	const foreign = await them.open(`/partner/${stranger.partner.public_id}/conversions`);
 	const cursor = /cursor=([\w-]+)/.exec(foreign.text)?.[1] ?? "";
