@@ -1,5 +1,5 @@
-// Every address of the site. Links, forms, redirects and the table of routes use these. The table passes the name of a
-// parameter instead of a value: `integrationPath(":programmeId")`.
+// Every address of the site. Links, forms, redirects and the table of routes use these. The table of routes
+// passes the name of a parameter instead of a value, such as `integrationPath(":programmeId")`.
 
 export const START_PATH = "/";
 export const SIGN_IN_PATH = "/sign-in";
@@ -9,24 +9,24 @@ export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
 export const API_REFERENCE_PATH = "/docs/api";
 export const PARTNER_DOCS_PATH = "/docs/partners";
-/** The operations guide for staff. Its parts are below it. */
+/** First page of the operations guide for staff. The other parts of the guide have addresses below it. */
 export const OPERATIONS_PATH = "/docs/operations";
 export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
-/** The page of the package that shops install. The files are below it. */
+/** Page of the package that shops install. The package files have addresses below it. */
 export const DOWNLOADS_PATH = "/downloads";
 
 export const ACCOUNT_PATH = "/account";
-/** The set-up of the authenticator. */
+/** Page that sets up the authenticator. */
 export const AUTHENTICATOR_PATH = "/account/authenticator";
 
 export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
-/** The conversions of all programmes, for staff. */
+/** List of the conversions of all programmes, for staff. */
 export const ALL_CONVERSIONS_PATH = "/conversions";
-/** The totals of the whole network. */
+/** Totals of the whole network, for staff. */
 export const TOTALS_PATH = "/totals";
-/** The list of partners, for staff. */
+/** List of all partners, for staff. */
 export const PARTNERS_PATH = "/partners";
 export const PARTNER_TOTALS_PATH = "/partners/totals.csv";
 export const STAFF_PATH = "/people";
@@ -34,22 +34,25 @@ export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
 export const REMOVE_LOGO_PATH = "/network/logo/remove";
 export const TEST_MAIL_PATH = "/network/test-mail";
-/** Health of the installation. */
+/** Page about the health of the installation. */
 export const SYSTEM_PATH = "/system";
 export const HOLD_PATH = "/system/hold";
 export const RESEND_PATH = "/system/resend";
 export const AUDIT_PATH = "/system/audit";
 export const AUDIT_EXPORT_PATH = "/system/audit.csv";
-/** The import from other software. Below it is a page for each kind of file. */
+/** Start of the import from other software. Each kind of file has a page below it. */
 export const IMPORT_PATH = "/import";
-/** Forms of the set-up, which is part of the network's page. */
+/** Form that ends the set-up. The set-up itself is part of the network's page. */
 export const END_SET_UP_PATH = "/set-up/end";
 export const SAMPLE_PROGRAMME_PATH = "/set-up/sample";
 
 export const operationsPath = (part: string) =>
 	part === "" ? OPERATIONS_PATH : `${OPERATIONS_PATH}/${part}`;
 
-/** The page that explains a fault code. The `type` of the API's problems is its address. */
+/**
+ * Returns the address of the page that explains a fault code. The API returns this address as `type` of a
+ * problem.
+ */
 export const problemPath = (code: string) => `${PROBLEMS_PATH}/${code}`;
 
 export const overviewPath = (programmeId: string) => `/programmes/${programmeId}/overview`;
@@ -59,27 +62,30 @@ export const noticesPath = (programmeId: string) => `${overviewPath(programmeId)
 export const peoplePath = (programmeId: string) => `/programmes/${programmeId}/people`;
 export const settingsPath = (programmeId: string) => `/programmes/${programmeId}/settings`;
 
-/** The partners of a programme. Below it are one partner's page and the settings for all partners. */
+/**
+ * Returns the address of a programme's partners. The pages of each partner and the settings have addresses
+ * below it.
+ */
 export const programmePartnersPath = (programmeId: string) => `/programmes/${programmeId}/partners`;
 export const programmePartnerPath = (programmeId: string, partnershipId: string) =>
 	`${programmePartnersPath(programmeId)}/${partnershipId}`;
 export const partnerSettingsPath = (programmeId: string) => `${programmePartnersPath(programmeId)}/settings`;
-/** The public page where partners apply. */
+/** Returns the address of the public page on which partners apply. */
 export const joinPath = (programmeId: string) => `/join/${programmeId}`;
 
 export const conversionPath = (programmeId: string, conversionId: string) =>
 	`${conversionsPath(programmeId)}/${conversionId}`;
-/** The upload of a file with decisions. */
+/** Returns the address of the page on which a file with decisions is uploaded. */
 export const bulkPath = (programmeId: string) => `${conversionsPath(programmeId)}/bulk`;
 export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(programmeId)}/${jobId}`;
 
-/** A partner's own pages. Only staff may open the last one. */
+/** Returns the address of a partner's earnings, which is the start page of a partner. */
 export const earningsPath = (partnerId: string) => `/partner/${partnerId}/earnings`;
 export const partnerLinksPath = (partnerId: string) => `/partner/${partnerId}/links`;
 export const partnerConversionsPath = (partnerId: string) => `/partner/${partnerId}/conversions`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 
-/** Three of the four tabs of Integration. The first tab is at `integrationPath`. */
+/** Returns the address of the second tab of Integration. The first tab is at `integrationPath`. */
 export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;
 export const inboundPath = (programmeId: string) => `${integrationPath(programmeId)}/inbound`;
 export const signaturePath = (programmeId: string) => `${integrationPath(programmeId)}/signature`;
@@ -89,23 +95,31 @@ export const deliveryPath = (programmeId: string, deliveryId: string) =>
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;
 
-/** A one-time link. */
+/** Returns the address of a one-time link. */
 export const welcomePath = (token: string) => `/welcome/${token}`;
 
-/** Adds the path to open after the sign-in. The sign-in page checks that the path is ours. */
+/**
+ * Adds the path that is opened after the sign-in. The sign-in page checks that this path belongs to our site.
+ */
 export function withNext(path: string, next: string): string {
 	return next === "" ? path : `${path}?next=${encodeURIComponent(next)}`;
 }
 
-/** Adds a query to a path. Undefined values are omitted. Empty ones are not, because they may have a meaning. */
+/**
+ * Adds a query to a path. Undefined values are omitted, but empty ones are not, because they may have a
+ * meaning.
+ */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
 	const set = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
 	return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
 }
 
-/** Returns the text if it is a path of our site, or else null. A link must not lead to another site after the sign-in. */
+/**
+ * Returns the text if it is a path of our own site, and null otherwise. A sign-in must never redirect to
+ * another site.
+ */
 export function ownPath(text: string | undefined): string | null {
 	if (text === undefined || text.includes("\\") || /\p{Cc}/u.test(text)) return null;
-	// Two slashes at the start name another host, and browsers read a backslash as a slash.
+	// Two slashes at the start would name another host. Browsers read a backslash as a slash.
 	return /^\/(?!\/)/.test(text) ? text : null;
 }

@@ -1,5 +1,6 @@
-// Which right each route of a programme asks for, written out by hand: a route that is added or changed has to be
-// thought about here, too. And what somebody may not do is not offered to them, on any page.
+// Tests the rights of a programme's people. The right that each route requires is listed here by hand, so
+// that nobody adds or changes a route without thinking about its right. No page may offer an action that its
+// reader may not take.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -75,16 +76,16 @@ const STANDINGS: readonly Standing[] = [...PROGRAMME_ROLES, "staff"];
 
 const OF_PROGRAMME = ROUTES.filter(({ path }) => path.startsWith(`${PROGRAMME}/`));
 
-test("every route of a programme asks for the right that is written here, and none is forgotten", () => {
+test("every route of a programme requires the right that is listed here, and no route is missing", () => {
 	const asked = OF_PROGRAMME.map((route) => [nameOf(route), rightOf(route)]);
 	assert.deepEqual(Object.fromEntries(asked), RIGHTS_BY_ROUTE);
 	assert.equal(asked.length, Object.keys(RIGHTS_BY_ROUTE).length);
 });
 
-test("no page offers what its reader may not do, and offers all that they may", async (t) => {
+test("a page offers its reader every action that they may take, and no other", async (t) => {
 	const shop = await openFilledShop(t);
 	const { site, programme } = shop;
-	// Somebody to do something about, and a secret in each state.
+	// The pages need people to act on, and a secret in each state, so that they offer every action.
 	await site.addOwner(programme);
 	const membership = { programme, role: "viewer" } as const;
 	await invitePerson(site.deps, { email: newEmail("shop"), membership, invitedBy: COMMAND_LINE });
@@ -98,7 +99,7 @@ test("no page offers what its reader may not do, and offers all that they may", 
 		const person = standing === "staff" ? await site.addStaff() : await site.addPerson(programme, standing);
 		const browser = await site.signIn(person);
 		const offers = new Set<string>();
-		// What waits and what has ended have buttons of their own.
+		// Pending and failed callbacks have different buttons, so the pages are opened in both states.
 		for (const state of ["pending", "failed"] as const) {
 			if (state === "failed") {
 				await failDeliveries(site.store.db, 1);
@@ -124,7 +125,7 @@ async function collectOffers(browser: Browser, shop: FilledShop, standing: Stand
 	const offers = new Set<string>();
 	for (const page of OF_PROGRAMME) {
 		const isShown = page.method === "GET" && !/\.csv$/.test(page.path);
-		// Staff are in no programme that they could leave.
+		// Staff belong to no programme, so they have none to leave.
 		const hasNothing = standing === "staff" && page.path.endsWith("/leave");
 		if (!isShown || hasNothing || !grants(standing, rightOf(page))) continue;
 		const { status, text } = await browser.open(fillIn(page.path, shop));
@@ -150,7 +151,10 @@ function addressesIn(text: string): Address[] {
 	];
 }
 
-/** Undefined for what is not of the programme. The first that fits answers, as on the site. */
+/**
+ * Returns the route that answers an address, or undefined if the address is outside of the programme. As on
+ * the site, the first matching route wins.
+ */
 function findRoute(method: Route["method"], address: string, { programme }: FilledShop): Route | undefined {
 	const path = address.replaceAll("&amp;", "&").replace(/[?#].*$/, "");
 	if (!path.startsWith(`/programmes/${programme.public_id}/`)) return undefined;

@@ -1,6 +1,6 @@
-// Receives one file of a multipart form and writes it to a temporary file while it arrives, so only a piece of it is in
-// memory. A few files are received at a time, and each is removed when its request has been answered. The sender's rights
-// are checked before anything is read.
+// Receives the file of a multipart form. The file is written to disk while it arrives, so that only a piece
+// of it is in memory. Only a few files are received at the same time, and each is removed after its request
+// was answered. The sender's rights are checked before anything is read.
 
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -13,16 +13,16 @@ import type { TemporaryFile, TemporaryFiles } from "../ports.ts";
 import { answerError } from "./error-page.ts";
 import { type Upload, viewerOf, type WebContext, type WebDeps } from "./page.ts";
 
-/** Limits of a form's file. */
+/** Limits of an uploaded file. */
 export interface FileBounds {
 	megabytes: number;
-	/** Limits how many are uploaded at once. */
+	/** Admission class, which limits how many such files are uploaded at the same time. */
 	admissionClass: Extract<AdmissionClass, `${string}Uploads`>;
-	/** Sentence that tells the person what to do with a larger file. */
+	/** Sentence that tells the person what to do if the file is too large. */
 	advice: string;
 }
 
-/** Room for 40,000 decisions with long order ids and reasons. */
+/** Limits of a file with decisions. It has room for 40,000 decisions with long order ids and reasons. */
 export const SMALL_FILES: FileBounds = {
 	megabytes: 10,
 	admissionClass: "decisionUploads",
@@ -36,7 +36,10 @@ export const PICTURES: FileBounds = {
 	advice: "Choose a smaller picture.",
 };
 
-/** Room for half a million conversions. A line with 30 Mbit/s sends them in the 15 seconds that a request may take. */
+/**
+ * Limits of a file to import. It has room for half a million conversions. With 30 Mbit/s such a file arrives
+ * within the 15 seconds that a request may take.
+ */
 export const IMPORT_FILES: FileBounds = {
 	megabytes: 50,
 	admissionClass: "importUploads",
@@ -44,14 +47,18 @@ export const IMPORT_FILES: FileBounds = {
 		"Split it into parts, or import it from a shell. The command ringback import takes 10 million lines.",
 };
 
-/** Maximum size of the form without the file, which is mainly the headers of its parts. */
+/** Maximum size of the form without its file. This is mainly the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
-/** Our forms have only the file, and browsers write three headers for each part. */
+/**
+ * Limits for the parser. They are far above what our forms need, which have one file and three headers for
+ * each part.
+ */
 const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, headerPairs: 20 } as const;
 
 /**
- * Maximum number of bytes of a refused form that are read and thrown away. A browser that is still sending would otherwise
- * report a broken connection instead of the reason. If too many files are uploaded at once, the connection is closed.
+ * Maximum number of bytes of a refused form that are read and discarded. Without this, a browser that is
+ * still sending would report a broken connection instead of the reason. If too many files are uploaded at
+ * once, the connection is closed instead.
  */
 const MAX_DISCARDED_BYTES = 64 * MEGABYTE;
 
@@ -64,12 +71,14 @@ export function sayTooLarge({ megabytes, advice }: FileBounds): string {
 	return `The file is larger than ${most}. ${advice}`;
 }
 
-/** Tells whether the request is a form with a file. Everything else has the limits of an ordinary form. */
+/**
+ * Returns true if the request is a form with a file. All other requests have the limits of an ordinary form.
+ */
 export function isUpload(c: WebContext): boolean {
 	return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
 }
 
-/** Returns the file of a form that must have one. */
+/** Returns the uploaded file of a form that requires one. `ifNone` is the message if no file was chosen. */
 export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
 	const upload = c.get("upload") ?? succeed(null);
 	if (!upload.ok) return upload;
@@ -79,7 +88,10 @@ export function uploadOf(c: WebContext, ifNone: string): Result<Upload> {
 export type UploadDeps = Pick<WebDeps, "temporaryFiles" | "admission">;
 export type UploadGuard = (c: WebContext, next: Next) => Promise<Response | undefined>;
 
-/** Runs after the checks of the session and of the right. Passes the file on as `upload`, or the reason why there is none. */
+/**
+ * Returns the guard that receives the file. It runs after the session and the right were checked, and stores
+ * the file, or the reason for a refusal, in the context as `upload`.
+ */
 export function createUploadGuard(
 	{ temporaryFiles, admission }: UploadDeps,
 	bounds: FileBounds,
@@ -87,14 +99,15 @@ export function createUploadGuard(
 	return async (c, next) => {
 		const { personId } = viewerOf(c);
 		const body = openBody(c);
-		// If the Content-Length is already too large, nothing is parsed.
+		// If the Content-Length header already exceeds the limit, nothing is parsed.
 		const isTooLarge = Number(c.req.header("content-length") ?? 0) > maxFileBytes(bounds) + MAX_FRAME_BYTES;
 		const leave = await admission.admit(bounds.admissionClass, personId);
 		let received: Received = { upload: leave === undefined ? tooMany(bounds) : tooLarge(bounds) };
 		try {
 			if (leave === undefined) c.header("connection", "close");
 			else {
-				// A slow connection may take longer than other requests, because the number of uploads is limited here.
+				// An upload may take longer than other requests, because connections may be slow and the number of
+				// uploads is limited here.
 				c.env?.outgoing?.emit("takesLong");
 				if (!isTooLarge) received = await receiveFile(c, body, temporaryFiles, bounds);
 				if (received.file === undefined) await discard(body);
@@ -112,11 +125,14 @@ export function createUploadGuard(
 }
 
 interface Received {
-	/** Result for the page: the file, null if none was chosen, or the reason for a refusal. */
+	/**
+	 * Result for the page. It is the file, null if no file was chosen, or the fault with which the file was
+	 * refused.
+	 */
 	upload?: Result<Upload | null>;
-	/** File to remove when the request has been answered. */
+	/** Temporary file, which must be removed after the request was answered. */
 	file?: TemporaryFile;
-	/** Fault of a request that no form of ours sends. */
+	/** Fault of a request that none of our forms could have sent. */
 	foreign?: "form_not_valid" | "invalid_field" | "body_too_large";
 }
 
@@ -126,19 +142,25 @@ interface StoredFile {
 	file: TemporaryFile;
 }
 
-/** State of a form while it is received. */
+/** State of a form while it is being received. */
 interface Reception {
 	bounds: FileBounds;
-	/** Reason to stop. It is only noted, because busboy reports it in the middle of a write. */
+	/**
+	 * Reason for a refusal. Reading stops soon after it is set, because busboy reports it in the middle of a
+	 * write.
+	 */
 	refusal?: Received;
 	stored?: StoredFile;
-	/** Error of our disk. All other errors come from the sender. */
+	/** Error of our own disk. All other errors are caused by the sender. */
 	diskError?: { error: unknown };
-	/** Resolves when the file is written. */
+	/** Promise that resolves when the whole file is written. */
 	storing: Promise<void>;
 }
 
-/** Reads only as much of the body as is needed to accept or refuse it. The caller discards the rest. */
+/**
+ * Receives the file. It reads only as much of the body as it needs to accept or refuse the form, and the
+ * caller discards the rest.
+ */
 async function receiveFile(
 	c: WebContext,
 	body: Body,
@@ -149,7 +171,7 @@ async function receiveFile(
 	if (parser === undefined) return { foreign: "form_not_valid" };
 	const reception: Reception = { bounds, storing: Promise.resolve() };
 	watchParser(parser, reception, files);
-	// A form that the parser does not understand and a client that disconnects have the same result.
+	// If the form cannot be parsed, or if the client disconnects, the form is incomplete.
 	const isComplete = await pipeline(readWithinBounds(body, reception), parser).then(
 		() => true,
 		() => false,
@@ -158,9 +180,9 @@ async function receiveFile(
 	return conclude(reception, isComplete);
 }
 
-/** Stores the file when the parser finds it, and notes every limit that is exceeded. */
+/** Starts storing the file when the parser finds it, and records a refusal if a limit is exceeded. */
 function watchParser(parser: busboy.Busboy, reception: Reception, files: TemporaryFiles): void {
-	// The pipeline reports errors. Without a listener of its own, the same error would end the process.
+	// The pipeline already reports this error. Without a listener here, Node would end the process.
 	parser.on("error", ignore);
 	parser.on("file", (field, stream, { filename }) => {
 		stream.on("error", ignore);
@@ -179,7 +201,7 @@ function watchParser(parser: busboy.Busboy, reception: Reception, files: Tempora
 	}
 }
 
-/** The first reason counts. */
+/** Records a refusal. If there are several, the first one counts. */
 function noteRefusal(reception: Reception, refusal: Received): void {
 	reception.refusal ??= refusal;
 }
@@ -198,7 +220,7 @@ async function storeFile(
 	}
 }
 
-/** Yields the body until it ends, is refused, or is larger than its file may be. */
+/** Yields the body until it ends, is refused, or exceeds the maximum size of the form. */
 async function* readWithinBounds(body: Body, reception: Reception): AsyncGenerator<Uint8Array> {
 	for (let bytes = 0; reception.refusal === undefined; ) {
 		const { done, value } = await body.next();
@@ -212,7 +234,10 @@ async function* readWithinBounds(body: Body, reception: Reception): AsyncGenerat
 	}
 }
 
-/** Returns the file of a form that is complete and within its limits. Otherwise removes what was stored of it. */
+/**
+ * Returns the file if the form is complete and within its limits. Otherwise removes the part of the file that
+ * was stored.
+ */
 async function conclude({ refusal, stored, diskError }: Reception, isComplete: boolean): Promise<Received> {
 	if (diskError === undefined && refusal === undefined && isComplete) {
 		if (stored === undefined) return { upload: succeed(null) };
@@ -220,15 +245,16 @@ async function conclude({ refusal, stored, diskError }: Reception, isComplete: b
 	}
 	await stored?.file.remove();
 	if (diskError !== undefined) throw diskError.error;
-	// The form was cut off, or a file name has characters that no form may contain.
+	// The form was cut off, or its file name has characters that are not allowed.
 	return refusal ?? { foreign: "invalid_field" };
 }
 
 const ignore = () => undefined;
 
-/** Returns undefined if the content type names no boundary. */
+/** Creates the parser. Returns undefined if the content type names no boundary. */
 function openParser(type: string, bounds: FileBounds): busboy.Busboy | undefined {
-	// busboy reports a file that reaches the limit, not only one that exceeds it.
+	// One byte more than the maximum is allowed, because busboy already reports a file that exactly reaches its
+	// limit.
 	const limits = { ...LIMITS, fileSize: maxFileBytes(bounds) + 1 };
 	try {
 		return busboy({ headers: { "content-type": type }, defParamCharset: "utf8", limits });
@@ -241,13 +267,15 @@ async function* piecesOf(stream: Readable): AsyncGenerator<Uint8Array> {
 	try {
 		for await (const piece of stream) if (piece instanceof Uint8Array) yield piece;
 	} catch {
-		// The form was cut off, which the pipeline reports.
+		// The form was cut off. The pipeline reports this error as well, so it is ignored here.
 	}
 }
 
 const MAX_NAME_CHARACTERS = 120;
 
-/** Shortens the name, and removes characters that a database refuses to store. */
+/**
+ * Returns the upload for the page. Its name is shortened, without characters that databases refuse to store.
+ */
 function toUpload({ name, bytes, file }: StoredFile): Upload {
 	const shown = name
 		.slice(0, MAX_NAME_CHARACTERS)
@@ -266,7 +294,9 @@ function tooMany({ admissionClass }: FileBounds): Result<never> {
 	return refuse("too_many_uploads", detail, "file");
 }
 
-/** Runs the page that reads the file. Files of the same kind are read one after the other. */
+/**
+ * Calls the page, which reads the file. Files of the same admission class are processed one after the other.
+ */
 async function workOnFile(
 	admission: UploadDeps["admission"],
 	{ admissionClass }: FileBounds,
@@ -283,8 +313,9 @@ async function workOnFile(
 type Body = AsyncIterator<Uint8Array>;
 
 /**
- * Returns the body as it comes from the socket, because the stream of the request would copy it. The body is opened at the
- * first read. It is never closed, because that would break the connection before it is answered.
+ * Returns a reader of the request's body. It reads from the socket, because the stream of the request would
+ * copy the data. The body is opened at the first read. It is never closed, because closing it would break the
+ * connection before the response is sent.
  */
 function openBody(c: WebContext): Body {
 	let reader: Body | undefined;
@@ -304,6 +335,6 @@ async function discard(body: Body): Promise<void> {
 			bytes += value.length;
 		}
 	} catch {
-		// A client that has disconnected does not wait for an answer.
+		// The client has disconnected, so nobody waits for a response.
 	}
 }

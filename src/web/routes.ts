@@ -1,23 +1,29 @@
-// The type of a route. The table in site.ts lists all of them and puts the guards of its `access` before each answer. No
-// page exists outside of the table, so no page is without guards.
+// The type of a route. The table in site.ts lists all routes, and site.ts puts the guards for a route's
+// `access` before it. There are no pages outside of the table, so no page lacks guards.
 
 import type { PageDeps, WebContext } from "./page.ts";
 import type { FileBounds } from "./receive-file.ts";
 
 /**
- * Who may open a page or send a form. Others are redirected to the sign-in, or get 404. People of the programme who lack
- * the right get a page that says so.
+ * People who may open a page or send a form. All others are redirected to the sign-in page or get 404. A
+ * person of the programme whose role lacks the right gets a page that says so.
  */
 export type Access =
 	| "anyone"
-	/** Everybody who is signed in, with an authenticator if the network requires one. The following need this, too. */
+	/**
+	 * Everybody who is signed in and has an authenticator if one is required. All values below, except the
+	 * last, also require this.
+	 */
 	| "signed-in"
-	/** The people of the programme in the address, and staff, with the right in its name: see domain/roles. */
+	/**
+	 * The people of the programme in the address, and staff. The three values below also require the right in
+	 * their name (see domain/roles).
+	 */
 	| "programme"
 	| "programme-integrate"
 	| "programme-decide"
 	| "programme-manage"
-	/** The people of the partner in the address, and staff. Only staff may manage a partner. */
+	/** The people of the partner in the address, and staff. `partner-manage` is only for staff. */
 	| "partner"
 	| "partner-manage"
 	| "staff"
@@ -27,15 +33,21 @@ export type Access =
 export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Response>;
 
 export interface Route {
-	/** A form is sent by POST and must come from our own pages. A GET of its address redirects to the nearest page above. */
+	/**
+	 * HTTP method. A page is opened by GET. A form is sent by POST and must come from our own pages, and a GET
+	 * of its address redirects to the nearest page above it.
+	 */
 	method: "GET" | "POST";
-	/** A path pattern of Hono, with parameters such as ":programmeId". */
+	/** Path pattern for Hono, with parameters such as ":programmeId". */
 	path: string;
 	access: Access;
 	answer: Answer;
-	/** Limits of a form that may have a file: see receive-file.ts. */
+	/** Limits of the uploaded file, if the form may have one (see receive-file.ts). */
 	takesFile?: FileBounds | undefined;
-	/** True if the answer waits for another machine, such as a name server. Few of these run at the same time. */
+	/**
+	 * True if the response waits for another machine, such as a name server. Only a few such requests run at
+	 * the same time.
+	 */
 	waitsOutside?: boolean;
 }
 

@@ -14,7 +14,8 @@ test("style sheets and scripts may be cached for a year, and their address chang
 		assert.equal(status, 200, url);
 		assert.match(headers.get("cache-control") ?? "", /max-age=31536000, immutable/);
 		assert.match(url, /\?v=[0-9a-f]{12}$/);
-		// During an upgrade a page of another version may load them. That answer must not be cached.
+		// During an upgrade, a page of another version may request the file with another hash. Such a response
+		// must not be cached.
 		for (const other of [url.replace(/.$/, "x"), url.replace(/\?.*/, "")]) {
 			assert.equal((await site.browser().open(other)).headers.get("cache-control"), "no-store", other);
 		}
@@ -22,13 +23,13 @@ test("style sheets and scripts may be cached for a year, and their address chang
 	assert.equal((await site.browser().open("/assets/none.js")).status, 404);
 });
 
-test("/programmes/new is not read as a programme's id, and has no pages below it", async (t) => {
+test("/programmes/new is not mistaken for the page of a programme, and has no pages below it", async (t) => {
 	const { browser: staff } = await openAsStaff(t);
 	assert.equal((await staff.open("/programmes/new")).status, 200);
 	assert.equal((await staff.open("/programmes/new/overview")).status, 404);
 });
 
-test("an unknown address has the guards of its neighbours, so that nobody learns which pages exist", async (t) => {
+test("an unknown address has the guards of the known addresses around it, so that nobody learns which pages exist", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const paths = [
 		`/programmes/${programme.public_id}/x`,
@@ -82,7 +83,7 @@ test("for an unknown address people get a page, and programs get the API's answe
 	assert.match(below.text, /Sign out/, "in the look of somebody who is signed in");
 });
 
-test("a page that fails shows no details, and the log has them", async (t) => {
+test("a page that fails shows no details of the error, and the log has them", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t);
 	await site.store.db.schema.dropTable("programmes").execute();
 	assert.equal((await staff.open("/account")).status, 200, "programmes are read where they are shown alone");
@@ -101,7 +102,7 @@ test("the development setting is shown on every page to people who are signed in
 	}
 });
 
-test("a message is shown once, and a forged one is not shown", async (t) => {
+test("the message of a form is shown once, and a forged message is not shown", async (t) => {
 	const site = await openTestSite(t);
 	const browser = site.browser();
 	const forged = Buffer.from(JSON.stringify({ tone: "bad", text: "Call 555-1234 now" })).toString(

@@ -1,4 +1,5 @@
-// The site: the table of all pages and forms, each behind the guards that its access needs.
+// The site. It has the table of all pages and forms, and puts the guards that a route's access requires
+// before each route.
 
 import { Hono } from "hono";
 import { createEarnedTallies, createNetworkTallies, createTallies } from "../conversions/tally.ts";
@@ -68,9 +69,9 @@ const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 
-/** The first matching route answers, so fixed words come before parameters. */
+/** All routes. The first matching route answers, so fixed words must come before parameters. */
 export const ROUTES: readonly Route[] = [
-	// Signing in and out, forgotten passwords and one-time links.
+	// Sign-in, sign-out, forgotten passwords and one-time links.
 	page(paths.START_PATH, "anyone", signIn.showStart),
 	page(paths.SIGN_IN_PATH, "anyone", signIn.showSignIn),
 	form(paths.SIGN_IN_PATH, "anyone", signIn.submitSignIn),
@@ -91,7 +92,7 @@ export const ROUTES: readonly Route[] = [
 	page(paths.PROBLEMS_PATH, "anyone", showDocument),
 	page(paths.problemPath(":code"), "anyone", showDocument),
 	page(paths.DOWNLOADS_PATH, "anyone", showDocument),
-	// A person's own account: settings, address, password, sessions and authenticator.
+	// A person's own account, with settings, email address, password, sessions and authenticator.
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),
 	form(`${paths.ACCOUNT_PATH}/email`, "signed-in", account.askForEmail),
@@ -102,22 +103,22 @@ export const ROUTES: readonly Route[] = [
 	form(paths.AUTHENTICATOR_PATH, "account-authenticator", authenticator.beginSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/confirm`, "account-authenticator", authenticator.confirmSetUp),
 	form(`${paths.AUTHENTICATOR_PATH}/off`, "signed-in", authenticator.turnOffAuthenticator),
-	// The list of programmes, a new programme, and the settings of one.
+	// The list of programmes, the form for a new programme, and the settings of a programme.
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
 	page(paths.CREATE_PROGRAMME_PATH, "staff", terms.showCreateForm),
 	form(paths.CREATE_PROGRAMME_PATH, "staff", terms.createProgramme),
 	page(SETTINGS, "programme", terms.showSettings),
 	form(SETTINGS, "programme-manage", terms.saveSettings),
-	// Partners.
+	// The list of all partners, for staff.
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
 	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
 	form(WAITING_ADDRESSES_PATH, "staff", partners.answerAddress),
-	// The overview of a programme and, for staff, of the network.
+	// The overview of a programme and, for staff, the totals of the network.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
 	page(paths.TOTALS_PATH, "staff", totals.showNetworkTotals),
-	// Integration, for a shop's developer: the four tabs with their forms, and the page of a callback.
+	// Integration, for a shop's developer. It has four tabs with their forms, and the page of a callback.
 	page(INTEGRATION, "programme", callbacks.showCallbacks),
 	form(INTEGRATION, "programme-integrate", callbacks.issueFirstKey),
 	{ ...form(`${INTEGRATION}/postback-url`, "programme-integrate", callbacks.saveUrl), waitsOutside: true },
@@ -139,7 +140,7 @@ export const ROUTES: readonly Route[] = [
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
 	page(DELIVERY, "programme", delivery.showDelivery),
 	form(`${DELIVERY}/resend`, "programme-integrate", deliveries.resendOne),
-	// A programme's partners, its terms for them, and the public page where partners apply.
+	// A programme's partners, its settings for partners, and the public page on which partners apply.
 	page(PARTNERS, "programme", programmePartners.showProgrammePartners),
 	form(`${PARTNERS}/applications/decline-all`, "programme-manage", programmePartners.declineSeen),
 	form(`${PARTNERS}/applications/:applicationId`, "programme-manage", programmePartners.answer),
@@ -150,7 +151,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${PROGRAMME_PARTNER}/change`, "programme-manage", partnership.change),
 	page(JOIN, "anyone", join.showJoin),
 	form(JOIN, "anyone", join.sendApplication),
-	// The people of a programme, and staff.
+	// The people of a programme, and the staff.
 	page(PEOPLE, "programme", people.showPeople),
 	form(`${PEOPLE}/invite`, "programme-manage", people.invite),
 	page(`${PEOPLE}/leave`, "programme", askToEnd),
@@ -164,17 +165,19 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.STAFF_PATH}/:personId/link`, "staff", people.renewLink),
 	page(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", askToEnd),
 	form(`${paths.STAFF_PATH}/:personId/deactivate`, "staff", people.deactivatePerson),
-	// These come before the conversions, because "bulk" would be read as a conversion's id.
+	// The routes of jobs come before those of conversions. Otherwise "bulk" would be taken for the id of a
+	// conversion.
 	...JOB_ROUTES,
 	page(CONVERSIONS, "programme", conversions.showConversions),
 	form(`${CONVERSIONS}/decide`, "programme-decide", decide),
 	page(`${CONVERSIONS}/export.csv`, "programme", conversions.showExport),
 	page(paths.conversionPath(":programmeId", ":conversionId"), "programme", showConversion),
-	// The same list for staff, with the conversions of all programmes.
+	// The list of conversions of all programmes, for staff.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
-	// A partner's own pages: earnings, links and conversions. Staff add programmes and people to a partner, and end it.
+	// A partner's own pages with earnings, links and conversions. Staff also add programmes and people to a
+	// partner, and end it.
 	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
 	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),
@@ -212,7 +215,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	};
 	const site = new Hono<WebEnv>();
 	site.onError((error, c) => {
-		// The route is logged and not the path, because the path of a one-time link contains its token.
+		// The log gets the route instead of the path, because the path of a one-time link contains its token.
 		const route = routeOf(c) ?? "*";
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
@@ -229,13 +232,14 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		site.on([route.method], [route.path], ...guards, (c) => route.answer(c, deps));
 		const page = pageAbove(route);
 		if (page === undefined) continue;
-		// After a refused form the browser shows the form's own address. Opening it leads to the page.
+		// After a refused form, the browser's address is that of the form. If a person opens this address again,
+		// they are redirected to the page.
 		site.on(["GET"], [route.path], ...guards, (c) => c.redirect(fillIn(c, page), 303));
 	}
-	// Other methods, and addresses without a route.
+	// The guards also apply to other methods, and to addresses without a route.
 	for (const [path, access] of unlistedPaths()) site.use(path, ...guardsOf({ access }));
 
-	// For an unknown address programs get the API's answer, and people get a page.
+	// For an unknown address, people get a page. Programs get the API's answer.
 	site.get("*", async (c, next) => {
 		if (!(c.req.header("accept") ?? "").includes("text/html")) return next();
 		c.set("network", await deps.network.read());
@@ -247,7 +251,9 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	return site;
 }
 
-/** Returns the nearest page above an address that only accepts a form. */
+/**
+ * Returns the nearest page above the address of a form. Returns undefined if the address itself is a page.
+ */
 function pageAbove({ method, path }: Route): string | undefined {
 	const isPage = (above: string) => ROUTES.some((route) => route.method === "GET" && route.path === above);
 	if (method === "GET" || isPage(path)) return undefined;
@@ -262,8 +268,9 @@ function fillIn(c: WebContext, path: string): string {
 }
 
 /**
- * Returns the access of unknown addresses, by the first word of the path. It is the access of the routes with this word if
- * they all have the same, and otherwise "signed-in".
+ * Returns the access that unknown addresses require, by the first word of the path. If all routes that begin
+ * with this word have the same access, it applies to unknown addresses as well. Otherwise they require a
+ * sign-in.
  */
 function unlistedPaths(): ReadonlyMap<string, Access> {
 	const found = new Map<string, Access>();

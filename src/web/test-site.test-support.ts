@@ -1,5 +1,5 @@
-// The whole site over a real store, in this process: browsers that keep cookies and send forms as a page
-// would, a mailbox, a clock that the test moves, and a log that keeps everything.
+// Runs the whole site over a real store in the test's own process. Browsers store cookies and send forms as
+// real ones do. There is a mailbox, a clock that the test moves, and a log that records everything.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -37,17 +37,17 @@ export const START_MS = Date.UTC(2026, 2, 1, 12);
 export const PASSWORD = "correct horse battery";
 export const NEW_PASSWORD = "another horse battery";
 export const SESSION_COOKIE = "__Host-ringback.session";
-/** A sign-in link in a mail: its path, and the token in it. */
+/** Matches a one-time link in a mail. The groups are its path and its token. */
 export const LINK = /https:\/\/ringback\.example(\/welcome\/(\w+))/;
 
 export interface SiteOptions {
 	hasMail?: boolean;
 	publicUrl?: string;
-	/** The brand that RINGBACK_BRAND would set. */
+	/** Value of the setting RINGBACK_BRAND, or null if it is not set. */
 	brand?: string | null;
-	/** Settings that cause warnings. By default there are none. */
+	/** Settings that the site warns about. By default there is nothing to warn about. */
 	warned?: Partial<WarningSettings>;
-	/** State of the installation that is not in its tables. */
+	/** Parts of the installation's state that replace those read from the database. */
 	read?: Partial<SystemReading>;
 	readDisk?: () => Promise<DiskSpace | null>;
 	change?: Partial<AllDeps>;
@@ -57,23 +57,23 @@ export interface TestSite {
 	deps: AllDeps;
 	store: Store;
 	log: KeptLog;
-	/** All mails that were sent. */
+	/** All mails that were sent so far. */
 	mailbox: Mail[];
-	/** Mails news about changes and callbacks, as a running service does every few seconds. */
+	/** Sends mails about changes and about failing callbacks, as a running service does every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
-	/** Opens another browser with its own IP address. */
+	/** Opens a new browser, which has its own IP address by default. */
 	browser(options?: BrowserOptions): Browser;
 	addProgramme(name?: string): Promise<Programme>;
-	/** Adds a person who has accepted an invitation with PASSWORD. */
+	/** Adds a member of staff who has accepted an invitation and chosen PASSWORD. */
 	addStaff(email?: string, name?: string): Promise<Person>;
 	addOwner(programme: Programme, email?: string, name?: string): Promise<Person>;
 	addPerson(programme: Programme, role: ProgrammeRole): Promise<Person>;
-	/** Signs the person in with a browser of their own. */
+	/** Signs the person in with a new browser. */
 	signIn(person: Pick<Person, "email">): Promise<Browser>;
-	/** Returns the entries of the audit log for an action. */
+	/** Returns the entries of the audit log with this action. */
 	audit(action: AuditAction): Promise<Selectable<AuditEntriesTable>[]>;
-	/** Returns every row of every table as text, to search for what must not be stored. */
+	/** Returns every row of every table as text, so that a test can check that a value is not stored. */
 	storedText(): Promise<string>;
 }
 
@@ -100,7 +100,7 @@ export async function openAsOwner(t: TestContext, options: SiteOptions = {}, nam
 	return { site, programme, owner, browser: await site.signIn(owner) };
 }
 
-/** Creates a site over a store that is open and migrated. */
+/** Creates a site over a store that is already open and migrated. */
 export function createTestSite(store: Store, options: SiteOptions = {}): TestSite {
 	const log = createLog();
 	const mailbox: Mail[] = [];
@@ -142,7 +142,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 	const auth = createAuth(deps);
 	const request: Request = async (path, init, env) => {
 		const answer = await app.request(path, init, env);
-		// Only tests that look into the mailbox wait for mails.
+		// Mails are sent in the background, so this waits for them before a test looks into the mailbox.
 		await mails.settled();
 		return answer;
 	};
@@ -155,7 +155,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		assert.ok(accepted.ok);
 		await mails.settled();
 		mailbox.length = 0;
-		// The changes made by this set-up are not part of any test.
+		// Adding a person is only preparation, so the tests must not get mails about it.
 		await store.db.deleteFrom("changes_to_tell").execute();
 		return accepted.value.person;
 	}
@@ -202,7 +202,7 @@ export interface Shown {
 	status: number;
 	headers: Headers;
 	text: string;
-	/** Target of a redirect. */
+	/** Target of a redirect, or null if the response is none. */
 	location: string | null;
 	setCookies: readonly string[];
 }
@@ -217,7 +217,7 @@ let browsers = 0;
 
 export class Browser {
 	readonly cookies = new Map<string, string>();
-	/** Time of the site's clock. */
+	/** Returns the time of the site's clock. */
 	readonly nowMs: () => number;
 	readonly #request: Request;
 	readonly #headers: Readonly<Record<string, string>>;
@@ -231,12 +231,14 @@ export class Browser {
 		this.#address = address ?? `198.18.${browsers >> 8}.${browsers & 255}`;
 	}
 
-	/** Opens a page. Redirects are not followed, so that a test says where it goes next. */
+	/** Opens a page. Redirects are not followed, so that tests can check them. */
 	open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Shown> {
 		return this.send(path, { headers: { accept: "text/html", ...headers } });
 	}
 
-	/** Submits a form as a page would. `headers` replace the browser's headers about the form's origin. */
+	/**
+	 * Submits a form as a page of the site would. `headers` replaces the headers that name the form's origin.
+	 */
 	submit(
 		path: string,
 		fields: Readonly<Record<string, string>>,
@@ -245,7 +247,7 @@ export class Browser {
 		return this.submitForm(path, new URLSearchParams(fields), headers);
 	}
 
-	/** The same for repeated fields and uploads. */
+	/** Submits a form that may have repeated fields or a file. */
 	submitForm(
 		path: string,
 		body: URLSearchParams | FormData,

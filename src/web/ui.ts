@@ -1,4 +1,4 @@
-// The components of the pages: text, layout, forms and lists. Components for conversions and callbacks are in
+// The components of pages: text, layout, forms and tables. Components for conversions and callbacks are in
 // conversion-ui.ts.
 
 import { html } from "hono/html";
@@ -7,16 +7,22 @@ import { count, countOf, countUpTo, decimal } from "./numbers.ts";
 
 export { count, countOf, countUpTo, decimal, html };
 
-/** Markup whose every inserted value has been escaped. */
+/** Markup in which every inserted value has been escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** Content of an element: markup, text that will be escaped, or nothing. */
+/** Content of an element. It can be markup, text that will be escaped, or nothing. */
 export type Content = Html | string | null | readonly Content[];
 
-/** `true` writes the name alone. `false`, null and undefined omit the attribute. A list is joined with spaces. */
+/**
+ * Value of an attribute. `true` writes only the name, and `false`, null and undefined omit the attribute. A
+ * list is joined with spaces.
+ */
 type AttributeValue = string | number | boolean | null | undefined | readonly (string | false | undefined)[];
 
-/** Writes attributes, each with a space before it: `<input${attrs({ name, required: true })}>`. */
+/**
+ * Writes attributes with a space before each, for use in a tag such as `<input${attrs({ name, required: true
+ * })}>`.
+ */
 export function attrs(values: Readonly<Record<string, AttributeValue>>): Html {
 	return html`${Object.entries(values).map(([name, value]) => attribute(name, value))}`;
 }
@@ -29,7 +35,7 @@ function attribute(name: string, value: AttributeValue): Html | null {
 	return words === "" ? null : html` ${name}="${words}"`;
 }
 
-/** Capitalises a sentence, unless it begins with an email address. */
+/** Capitalises the first letter of a sentence, unless the sentence begins with an email address. */
 export function capitalise(text: string): string {
 	return /^\S+@/.test(text) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
@@ -42,20 +48,23 @@ export function badge(tone: Tone, text: string): Html {
 	return html`<span class="badge badge-${tone}">${text}</span>`;
 }
 
-/** Shows a time in UTC. The page's script converts it to the reader's time zone and shows UTC on hover. */
+/**
+ * Shows a time in UTC. The page's script converts it to the reader's time zone, and shows the UTC time on
+ * hover.
+ */
 export function timeTag(atMs: number): Html {
 	const iso = isoTime(atMs);
 	const text = `${utcDay(atMs)} ${iso.slice(11, 19)} UTC`;
 	return html`<time class="nowrap" datetime="${iso}" title="${text}">${text}</time>`;
 }
 
-/** Shows a day without the time. */
+/** Shows a day without its time. */
 export function dayTag(atMs: number): Html {
 	const iso = isoTime(atMs);
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
 }
 
-/** Allows line breaks after "@" and "." so that a long address fits into a narrow cell. */
+/** Shows an email address with optional line breaks after "@" and ".", so that it fits into a narrow cell. */
 export function emailText(email: string): Html {
 	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;
 }
@@ -65,14 +74,14 @@ export function amount(value: string, currency: string): Html {
 	return html`<span class="number">${decimal(value)} <span class="faint">${currency}</span></span>`;
 }
 
-/** Shows text with a copy button. Without scripts, a click selects the whole text. */
+/** Shows text with a copy button. Without scripts there is no button, and a click selects the whole text. */
 export function copyable(text: string, label: string, shown = text): Html {
 	return html`<span class="copyable"><code>${shown}</code><button type="button" class="button button-small" hidden data-copy="${text}" aria-label="Copy ${label}">Copy</button></span>`;
 }
 
 /**
- * Shows code with a button that copies it. Code with a title scrolls sideways, because its lines matter. Code without one,
- * such as a command, wraps.
+ * Shows code with a copy button. Code with a title scrolls sideways, so that its lines stay intact. Code
+ * without a title, such as a command, wraps.
  */
 export function codeBlock(code: string | Html, label: string, title?: string): Html {
 	return html`<div class="code"${attrs({ "data-title": title })}><button type="button" class="button button-small" hidden data-copy aria-label="Copy ${label}">Copy</button><pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre></div>`;
@@ -87,13 +96,13 @@ export function pageHeader(header: { title: string; hint?: Content; actions?: Co
 </div>`;
 }
 
-/** Renders a card with a title. `body` is either `padded` or a table, which needs no padding. */
+/** Renders a card with a title. `body` is either made with `padded` or a table, which needs no padding. */
 export function section(part: {
 	id: string;
 	title: string;
 	hint?: Content;
 	actions?: Content;
-	/** The result of the section's last form: see flashAt in page.ts. */
+	/** Result of the last form in this section (see flashAt in page.ts). */
 	message?: Content;
 	body: Content;
 }): Html {
@@ -120,7 +129,10 @@ export function emptyState(state: {
 	title: string;
 	text: Content;
 	action?: Content | undefined;
-	/** True if the element is directly below the page's title and not in a section. */
+	/**
+	 * True if the element is directly below the page's title instead of in a section. Its heading then has a
+	 * higher level.
+	 */
 	isAlone?: boolean;
 }): Html {
 	const title = state.isAlone === true ? html`<h2>${state.title}</h2>` : html`<h3>${state.title}</h3>`;
@@ -150,7 +162,7 @@ export function statStrip(stats: readonly Stat[]): Html {
 	)}</dl>`;
 }
 
-/** "failing" means that something stopped working, and "faltering" that it may be about to. */
+/** State of a step. "failing" means that something stopped working, and "faltering" that it may stop soon. */
 export type StepState = "to do" | "done" | "faltering" | "failing";
 
 export function steps(list: readonly { state: StepState; title: string; text: Content }[]): Html {
@@ -180,9 +192,9 @@ export function tabs(
 }
 
 /**
- * Returns attributes that reload the element `part`, and the elements `others`, from its page every few seconds. It needs
- * scripts. An answer without the element changes nothing. `seen` is the fingerprint of the page, which answers 304 until
- * it changes.
+ * Returns htmx attributes that reload the element `part`, and the elements `others`, from the page `href`
+ * every few seconds. If a response lacks the element, nothing changes. `seen` is the fingerprint of the page.
+ * While the fingerprint stays the same, the server answers 304.
  */
 export function refreshed(
 	part: string,
@@ -205,19 +217,20 @@ export function more(summary: Content, ...content: Content[]): Html {
 	return foldable(summary, false, ...content);
 }
 
-/** Renders content that can be folded. It is open at first if `isOpen` is true. */
+/** Renders content that the reader can fold and unfold. `isOpen` is its initial state. */
 export function foldable(summary: Content, isOpen: boolean, ...content: Content[]): Html {
 	return html`<details class="more"${attrs({ open: isOpen })}><summary>${summary}</summary>${content}</details>`;
 }
 
-// Forms and their fields. Every field has a label, a hint, and an error that screen readers announce.
+// Forms and their fields. A field has a label, and may have a hint and an error, which screen readers
+// announce.
 
 interface FieldFrame {
 	name: string;
 	label: Content;
 	hint?: Content;
 	error?: string | undefined;
-	/** The id of the field. It is needed if two forms of a page have a field with the same name. */
+	/** Id of the field. It must be given if two forms of a page have fields with the same name. */
 	id?: string;
 	isRequired?: boolean;
 }
@@ -250,14 +263,14 @@ export function textField(field: TextField): Html {
 	);
 }
 
-/** Renders a text area. Its text is shown in a monospace font unless `isProse` is true. */
+/** Renders a text area. Its font is monospaced unless `isProse` is true. */
 export function textArea(
 	field: FieldFrame & { value?: string; rows?: number; isProse?: boolean; maxLength?: number },
 ): Html {
 	const look = field.isProse === true ? {} : { class: "mono", spellcheck: "false" };
 	return frame(
 		field,
-		// Browsers drop the first line break after the tag. So one is added here.
+		// Browsers drop the first line break after the tag, so one is added here.
 		html`<textarea${controlAttrs(field)}${attrs({ ...look, rows: field.rows ?? 6, maxlength: field.maxLength })}>\n${field.value ?? ""}</textarea>`,
 	);
 }
@@ -274,7 +287,10 @@ export function selectField(field: FieldFrame & { value?: string; options: reado
 	return frame(field, html`<select${controlAttrs(field)}>${options}</select>`);
 }
 
-/** A limit that the page's script checks before a file is sent, which takes minutes over a slow line. */
+/**
+ * Size limit that the page's script checks before it sends a file. Sending it first could take minutes over a
+ * slow connection.
+ */
 export interface FileLimit {
 	bytes: number;
 	words: string;
@@ -314,13 +330,17 @@ export interface Button {
 	isWide?: boolean;
 	name?: string;
 	value?: string;
-	/** A question that is asked before the form is sent. It needs scripts. */
+	/**
+	 * Question that the page's script asks before it sends the form. Without scripts the form is sent at once.
+	 */
 	confirm?: string;
-	/** Label for screen readers, if the visible label does not name the row. */
+	/**
+	 * Label for screen readers. It is needed if the visible label does not say which row the button belongs to.
+	 */
 	ariaLabel?: string;
 	/** True if the button sends the form even if required fields are empty. */
 	skipsChecks?: boolean;
-	/** Address to which this button sends the form, if it is not the form's own. */
+	/** Address to which this button sends the form, if it differs from the form's own address. */
 	formAction?: string;
 }
 
@@ -345,11 +365,11 @@ export function linkButton(
 interface PostForm {
 	action: string;
 	body: Content;
-	/** Values of hidden fields. */
+	/** Hidden fields of the form, by name. */
 	hidden?: Readonly<Record<string, string>>;
 	className?: string;
 	isUpload?: boolean;
-	/** The id of the section that the form changes. With scripts only this section is replaced. */
+	/** Id of the section that the form changes. With scripts, only this section of the page is replaced. */
 	changes?: string | undefined;
 }
 
@@ -366,7 +386,7 @@ export function postForm(form: PostForm): Html {
 	})}>${Object.entries(form.hidden ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}${form.body}</form>`;
 }
 
-/** Renders a form that consists of one button. */
+/** Renders a form that consists of a single button. */
 export function buttonForm(form: Button & Omit<PostForm, "body" | "isUpload">): Html {
 	const { action, hidden = {}, changes, className = "row", ...look } = form;
 	return postForm({ action, hidden, changes, className, body: button(look) });
@@ -400,9 +420,9 @@ function frame({ name, id = name, label, hint, error }: FieldFrame, control: Htm
 
 // Tables, which scroll sideways on a narrow screen.
 
-/** How a list is sorted by a column, and the link of its heading. */
+/** Sort order of a column, and the address to which its heading links. */
 export interface SortedColumn {
-	/** Null if the list is sorted by another column. */
+	/** Current direction, or null if the list is sorted by another column. */
 	direction: "asc" | "desc" | null;
 	href: string;
 }
@@ -410,10 +430,12 @@ export interface SortedColumn {
 export interface Column<Row> {
 	title: Content;
 	sorted?: SortedColumn;
-	/** True for a column of controls, whose title is only for screen readers. */
+	/** True if only screen readers get the column's title, as for a column of buttons. */
 	isTitleHidden?: boolean;
 	isNumber?: boolean;
-	/** True for the column that names the row. In stacked rows it comes first and has no title. */
+	/**
+	 * True for the column that names the row. On a phone it comes first in the row's card, and has no title.
+	 */
 	namesRow?: boolean;
 	cell(row: Row): Content;
 }
@@ -426,14 +448,15 @@ export function dataTable<Row>(table: {
 	empty: Content;
 	rowId?(row: Row): string;
 	/**
-	 * On a phone each row becomes a small card, with each cell beside its column's title. "tight" puts as many cells side by
-	 * side as fit, for long lists with short cells.
+	 * True if each row becomes a small card on a phone, with each cell beside its column's title. "tight" puts
+	 * several cells on one line, for long lists with short cells.
 	 */
 	stacks?: boolean | "tight";
 }): Html {
 	if (table.rows.length === 0) return html`${table.empty}`;
 	const stacks = table.stacks === true || table.stacks === "tight";
-	// `display: block` removes table semantics in some browsers; explicit roles keep them.
+	// In some browsers the style `display: block` removes the meaning of a table for screen readers. The
+	// explicit roles restore it.
 	const role = (name: string) => (stacks ? html` role="${name}"` : null);
 	return html`<div class="table-scroll" tabindex="0" role="region" aria-label="${table.caption}"><table${attrs(
 		{
@@ -470,7 +493,10 @@ function cellClass<Row>({ isNumber, namesRow }: Column<Row>): string {
 	return [isNumber === true ? "number" : "", namesRow === true ? "names-row" : ""].join(" ").trim();
 }
 
-/** Returns the title that the style sheet shows in stacked rows. Screen readers use the column's own title. */
+/**
+ * Returns the attribute with the column's title, which the style sheet shows in the cards on a phone. Screen
+ * readers use the table's own heading.
+ */
 function stackedTitle<Row>({ title, isTitleHidden, namesRow }: Column<Row>): Html | null {
 	const isShown = typeof title === "string" && isTitleHidden !== true && namesRow !== true;
 	return isShown ? html` data-label="${title}"` : null;

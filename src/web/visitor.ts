@@ -1,4 +1,5 @@
-// The visitor that a request comes from: their cookies, their address, and the client as which they are admitted.
+// The visitor who sends a request. This file reads their cookies, their address, and the client id for
+// admission.
 
 import { getCookie } from "hono/cookie";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
@@ -8,7 +9,7 @@ import { deviceCookieName } from "../people/device-cookie.ts";
 import { readTokenCookie } from "../people/signed-cookies.ts";
 import type { WebContext, WebDeps } from "./page.ts";
 
-/** Maximum length of a stored User-Agent. The list of sessions needs no more to tell browsers apart. */
+/** Maximum length of a stored User-Agent. This is enough to tell browsers apart in the list of sessions. */
 const MAX_USER_AGENT_LENGTH = 300;
 
 export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDeps): Visitor {
@@ -21,14 +22,19 @@ export function readVisitor(c: WebContext, { trustedProxies, publicUrl }: WebDep
 	};
 }
 
-/** Returns the client for concurrency/admission.ts: the session if there is one, otherwise the visitor's address block. */
+/**
+ * Returns the client id for concurrency/admission.ts. It is the session if there is one, and the visitor's
+ * address block otherwise.
+ */
 export function clientOf(visitor: Visitor, deps: WebDeps): string {
 	return (
 		readTokenCookie(deps, SESSION_COOKIE, visitor.cookies) ?? blockOf(visitor.address) ?? visitor.address
 	);
 }
 
-/** Returns the headers that show how the request reached the service, for the warnings about proxies. */
+/**
+ * Returns the headers that show how the request reached the service. The warnings about proxies need them.
+ */
 export function arrivalOf(c: WebContext) {
 	return readArrival((name) => c.req.header(name), c.env?.incoming?.socket?.remoteAddress);
 }

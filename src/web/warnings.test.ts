@@ -1,4 +1,4 @@
-// What staff read about their installation, and that nobody else does, or can make them read.
+// Tests the warnings about the installation. Only staff see them, and nobody else can cause them.
 
 import { doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const HEADING = /warnings? about this installation/;
 const UNSET = { warned: { publicUrl: null } };
 const HERE = { host: "ringback.example" };
 
-test("staff who came over plain HTTP at a public name read it on their pages, with what to do", async (t) => {
+test("staff who use plain HTTP at a public host name see a warning on their pages, with advice", async (t) => {
 	const { browser } = await openAsStaff(t, UNSET);
 	const home = await browser.open("/programmes", HERE);
 	match(home.text, /2 warnings about this installation/);
@@ -22,7 +22,7 @@ test("staff who came over plain HTTP at a public name read it on their pages, wi
 	doesNotMatch((await browser.open("/account", HERE)).text, HEADING);
 });
 
-test("staff read since when callbacks are held, by whom, how many wait and how to release them", async (t) => {
+test("staff see since when callbacks are held, who held them, how many wait and how to release them", async (t) => {
 	const pause = { sinceMs: START_MS, heldBy: "staff@network.example", waiting: 12, due: 3 };
 	const { browser } = await openAsStaff(t, { read: { pause } });
 	match((await browser.open("/programmes", HERE)).text, /1 warning about this installation/);
@@ -34,7 +34,7 @@ test("staff read since when callbacks are held, by whom, how many wait and how t
 	match(text, /Release them on System or with `ringback release`\./);
 });
 
-test("a shop's people read that callbacks are paused, in their own words, once they have a Postback URL", async (t) => {
+test("people of a shop with a Postback URL see that callbacks are paused, but not by whom or how many wait", async (t) => {
 	const pause = { sinceMs: START_MS, heldBy: "staff@network.example", waiting: 12, due: 3 };
 	const site = await openTestSite(t, { read: { pause } });
 	const programme = await site.addProgramme();
@@ -63,7 +63,7 @@ const FAILING: ChoreRecord = {
 	error: "canceling statement due to <statement timeout>.",
 };
 
-test("owners never read any of it, whatever they send", async (t) => {
+test("owners never see warnings about the installation, whatever headers they send", async (t) => {
 	const warned = { publicUrl: null, hasMail: false };
 	const site = await openTestSite(t, { warned, read: { chores: [FAILING] } });
 	const programme = await site.addProgramme();
@@ -81,7 +81,7 @@ test("owners never read any of it, whatever they send", async (t) => {
 	}
 });
 
-test("a stranger, and one owner alone, put nothing on staff's page and nothing into the log", async (t) => {
+test("strangers and owners cannot cause warnings on staff's pages or in the log", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t, UNSET);
 	const owner = await site.signIn(await site.addOwner(await site.addProgramme()));
 	const evil = { host: "evil.example", "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" };

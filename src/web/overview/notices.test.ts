@@ -9,7 +9,7 @@ import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
 
-test("without a URL the overview has no notices, and with one it says that callbacks work", async (t) => {
+test("without a URL the overview has no section for notices, and with one the section is empty", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasNoUrl: true });
 	assert.doesNotMatch((await open()).text, /id="notices"/);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);

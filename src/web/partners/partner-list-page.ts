@@ -1,5 +1,5 @@
-// /partners, for staff: all partners with their earnings in a span of days, the same as a CSV file for payments, and the form
-// that invites another partner.
+// The page /partners, for staff. It lists all partners with their earnings in a period, offers the same list
+// as a CSV file for payments, and has the form that invites another partner.
 
 import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Earned } from "../../conversions/tally.ts";
@@ -28,7 +28,7 @@ import { type AskedDays, earnedPart, earnedSection, moneyColumns, readDays } fro
 import { showEarnings } from "./earnings-page.ts";
 import { waitingAddressesSection } from "./waiting-addresses.ts";
 
-/** Number of partners on a page. Adding up a busy month takes some milliseconds for each. */
+/** Number of partners on a page. Adding up a busy month takes a few milliseconds for each partner. */
 const PAGE_ROWS = 50;
 
 const INVITE_FORM = declareForm({
@@ -37,7 +37,7 @@ const INVITE_FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
 });
 
-/** Leads to the new partner, which needs a programme next. */
+/** Invites a partner, and shows the new partner's page, because the next step is to add it to a programme. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
 	const invited = await invitePartner(deps, actorOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
@@ -144,7 +144,7 @@ const NOT_FOUND = ui.emptyState({
 	action: ui.linkButton({ label: "Show all", href: PARTNERS_PATH }),
 });
 
-/** The file has a line for each partnership, status and currency. */
+/** Columns of the CSV file. It has one line for each partnership, status and currency. */
 const COLUMNS: CsvColumns<Total> = [
 	["partner", (row) => row.partner_name],
 	["partnerId", (row) => row.partner_public_id],

@@ -1,4 +1,5 @@
-// A partner with a person who signs in for it, in a programme that credits partners, and with credited sales.
+// Opens a site for tests with a programme that credits partners, a partner in it, a person who signs in for
+// the partner, and credited sales.
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -26,7 +27,7 @@ export interface PartnerShop {
 	partnership: NamedPartnership;
 	email: string;
 	browser: Browser;
-	/** Path of the partner's own pages. */
+	/** Start of the paths of the partner's own pages. */
 	base: string;
 }
 
@@ -46,7 +47,7 @@ export async function addCreditingProgramme(site: TestSite, name: string): Promi
 	return programme;
 }
 
-/** Makes a partner with a person who has joined through the invitation. */
+/** Adds a partner, with a person who has joined through the invitation. */
 export async function addPartner(site: TestSite, name: string): Promise<{ partner: Partner; email: string }> {
 	const email = `${name.toLowerCase().replace(/\W/g, "")}@blog.example`;
 	const invited = await invitePartner(site.deps, COMMAND_LINE, { name, site: "", email });
@@ -82,7 +83,7 @@ export async function addCredited(
 	return conversion;
 }
 
-/** Credits a conversion to a partnership, or to nobody if it is null. */
+/** Credits a conversion to a partnership, or to nobody if the partnership is null. */
 export function creditTo(
 	{ store }: Pick<TestSite, "store">,
 	conversion: Conversion,

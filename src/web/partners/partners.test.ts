@@ -1,5 +1,5 @@
-// Staff's pages about partners: inviting a partner, its programmes and people, ending it, the partner of a sale in lists and
-// on a conversion's page, and the sums to pay.
+// Tests staff's pages about partners: inviting a partner, its programmes and people, ending it, the partner
+// of a sale in lists and on a conversion's page, and the sums to pay.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0
 	return { ...shop, staff };
 }
 
-/** Invites a partner on the page and adds it to the programme with a rate. */
+/** Invites a partner on the page, and adds it to the programme with the given commission rate. */
 async function addPartner({ site, programme }: ShopSetup, staff: Browser, name: string, rate = "10") {
 	await staff.submit("/partners/invite", { name, site: "", email: newEmail("shop") });
 	const partner = await site.store.db
@@ -92,7 +92,7 @@ test("staff add a partner to programmes by name, and end it after a confirmation
 	equal((await site.audit("partnership.ended")).length, 2);
 });
 
-test("another person of the partner can be invited, and a removed person is signed out", async (t) => {
+test("another person can be invited for the partner, and a removed person is signed out", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, site, programme } = network;
 	const { people, partner } = await addPartner(network, staff, "Blog");
@@ -248,12 +248,12 @@ test("totals for payment are counted by the day of the sale, on the page and in 
 		[{ status: "APPROVED", commission: "2.50" }, blog.partnership.id],
 		[{ status: "RECORDED", commission: "1.00" }, blog.partnership.id],
 		[{ status: "APPROVED", commission: "90.00", test: 1 }, blog.partnership.id],
-		// One hour before midnight in Berlin, so it is still February there and in UTC.
+		// This sale is one hour before midnight in Berlin, so it falls in February both there and in UTC.
 		[
 			{ status: "APPROVED", commission: "4.00", occurred_at_ms: Date.UTC(2026, 1, 28, 22) },
 			blog.partnership.id,
 		],
-		// March in Berlin, February in UTC.
+		// This sale falls in March in Berlin, but in February in UTC.
 		[
 			{ status: "REVERSED", commission: "8.00", occurred_at_ms: Date.UTC(2026, 1, 28, 23, 30) },
 			mail.partnership.id,
@@ -261,7 +261,7 @@ test("totals for payment are counted by the day of the sale, on the page and in 
 	];
 	for (const [sale, id] of sales)
 		await creditTo(network.site, await add({ occurred_at_ms: START_MS, ...sale }), id);
-	// The message about the last form is shown once.
+	// The first visit uses up the message of the last form, which would otherwise appear in the text below.
 	await staff.open("/partners");
 	const text = plain((await staff.open("/partners")).text);
 	match(text, /Blog Since 2026-03-01 12\.50 EUR 2 sales 1\.00 EUR 1 sale/);

@@ -1,5 +1,5 @@
-// /programmes/:id/partners/:id: one partner of a programme, with its rate, coupon codes and links. Owners and staff change
-// them, and end or resume the partnership.
+// The page /programmes/:id/partners/:id. It shows one partner of a programme, with its rate, coupon codes and
+// links. Owners and staff change them, and end or resume the partnership.
 
 import { shortenRate } from "../../domain/money.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
@@ -17,7 +17,7 @@ import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
 
 const FORM = declareForm({
-	/** The values that the form was opened with. Only differences from them are saved. */
+	/** Values with which the form was opened. Only fields that differ from them are saved. */
 	shown: HIDDEN,
 	rate: { label: "Commission rate in percent", inputMode: "decimal" },
 	codes: {
@@ -28,7 +28,10 @@ const FORM = declareForm({
 	},
 });
 
-/** Finds the partnership in the address. One of another programme is answered with 404. */
+/**
+ * Finds the partnership in the address and passes it to the action. If it belongs to another programme, the
+ * response is 404.
+ */
 function about(
 	verb: (c: WebContext, deps: WebDeps, partnership: NamedPartnership) => Promise<Response>,
 ): Answer {
@@ -110,7 +113,10 @@ async function renderPartnership(
 	});
 }
 
-/** The page is read again after a refusal, because the refusal may say that another person changed it. */
+/**
+ * Shows the page again after a refusal. It reads the partnership again, because another person may have
+ * changed it meanwhile.
+ */
 async function showAgain(c: WebContext, deps: WebDeps, { publicId }: PartnershipAddress): Promise<Response> {
 	const now = await findPartnership(deps.store.db, publicId);
 	return now === undefined ? answerError(c, "not_found") : renderPartnership(c, deps, now);

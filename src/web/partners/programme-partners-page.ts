@@ -1,4 +1,5 @@
-// /programmes/:id/partners: a programme's partners with their sales and earnings, and the open applications.
+// The page /programmes/:id/partners. It lists a programme's partners with their sales and earnings, and the
+// open applications.
 
 import {
 	acceptApplication,
@@ -28,7 +29,10 @@ import { waitingAddressesNote } from "./waiting-addresses.ts";
 
 const PAGE_ROWS = 50;
 
-/** `accepted` is the applicant who was just accepted. The link is part of the answer, because it is shown only once. */
+/**
+ * Shows the page. `accepted` is an applicant who was just accepted. The one-time link is part of the
+ * response, because it is shown only once.
+ */
 export async function showProgrammePartners(
 	c: WebContext,
 	deps: PageDeps,
@@ -75,7 +79,10 @@ export async function showProgrammePartners(
 const WHO_ADDS =
 	"The network's staff invite partners. Owners can also let partners apply on a public page: see Settings for partners.";
 
-/** Returns what keeps partners from being credited and who can change it, or null if nothing does. */
+/**
+ * Explains why partners cannot be credited yet, and who can change that. Returns null if they can be
+ * credited.
+ */
 export async function nextStep(
 	c: WebContext,
 	{ store }: WebDeps,
@@ -96,7 +103,10 @@ export async function nextStep(
 	return html`Partners cannot create links, because the shop's addresses are missing. ${how}`;
 }
 
-/** An applicant who already signs in for a partner stays with it, so the name may differ from the one in the application. */
+/**
+ * Says that the applicant is now a partner. The name may differ from the application, because an applicant
+ * who already signs in for a partner stays with that partner.
+ */
 function acceptedCard(accepted: InvitedPartner, { name }: Programme): Content {
 	const text = `${accepted.partner.name} is now a partner. ${accepted.email} signs in for it.`;
 	return [ui.message("good", text), invitationCard(accepted, name)];
@@ -136,7 +146,7 @@ async function applicationsSection(
 				{
 					title: "Applicant",
 					namesRow: true,
-					// The site is shown as text and not as a link, because strangers typed it.
+					// The site is shown as plain text and not as a link, because strangers typed it.
 					cell: ({ name, email, site }) =>
 						html`<span class="break">${name}</span><span class="secondary">${ui.emailText(email)}</span><span class="secondary break">${site}</span>`,
 				},

@@ -1,4 +1,4 @@
-// A programme's Partners page, its settings for partners, and the public page where strangers apply.
+// Tests a programme's Partners page, its settings for partners, and the public page on which strangers apply.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -38,7 +38,7 @@ async function openWithPartners(t: TestContext, names: readonly string[] = ["Ann
 	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
 }
 
-test("if the programme does not credit partners, the page says whom to ask, or staff where to turn it on", async (t) => {
+test("if the programme does not credit partners, the page tells owners whom to ask, and staff where to turn it on", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/partners`;
 	const shown = await owner.open(path);
@@ -86,7 +86,7 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	assert.doesNotMatch((await stranger.open(`/programmes/${other.public_id}/partners`)).text, /Anna/);
 });
 
-test("a partnership is ended and resumed after a confirmation, and repeating it changes nothing", async (t) => {
+test("a partnership is ended and resumed after a confirmation, and repeating the form changes nothing", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t);
 	const at = `${path}/${own[0]?.public_id}`;
 	assert.match((await owner.open(at)).text, /data-confirm="End the partnership\?/);
@@ -104,7 +104,7 @@ test("only staff can resume a partnership that staff ended", async (t) => {
 	const staff = await site.signIn(await site.addStaff());
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
-	// This also holds if the owner had ended the partnership before.
+	// The owner ends the second partnership before staff do. Even then only staff can resume it.
 	await owner.submit(`${second}/change`, { to: "ended" });
 	await staff.submit(`${first}/change`, { to: "ended" });
 	await staff.submit(`${second}/change`, { to: "ended" });
@@ -153,13 +153,13 @@ test("coupon codes are saved as a list, each belongs to one partner, and only st
 	);
 });
 
-/** The hidden values that a form was opened with, as the browser would send them. */
+/** Returns the hidden values with which a form was opened, as a browser would send them back. */
 async function shownIn(browser: Browser, path: string): Promise<string> {
 	const { text } = await browser.open(path);
 	return /name="shown" value="([^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
 }
 
-test("a form that was open while another person saved changes only what its person typed", async (t) => {
+test("if another person saves while a form is open, the form changes only the fields that were edited in it", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t);
 	const at = `${path}/${own[0]?.public_id}`;
 	const staff = await site.signIn(await site.addStaff());
@@ -179,7 +179,7 @@ test("a form that was open while another person saved changes only what its pers
 	assert.match((await owner.open(at)).text, /15 %/, "an untouched rate is not written back");
 });
 
-test("settings for partners that another person saved are not written back, and the audit log names each change", async (t) => {
+test("a form does not write back settings for partners that another person changed, and the audit log names each change", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/partners/settings`;
 	const staff = await site.signIn(await site.addStaff());
@@ -203,7 +203,7 @@ test("settings for partners that another person saved are not written back, and 
 	);
 });
 
-test("an owner saves all settings but crediting and subdomains, and each fault is shown at its field", async (t) => {
+test("an owner can save all settings except crediting and subdomains, and each fault is shown at its field", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const path = `/programmes/${programme.public_id}/partners/settings`;
 	for (const [change, id] of [
@@ -242,7 +242,7 @@ function errorsIn(text: string): readonly (string | undefined)[] {
 	return [...text.matchAll(/class="field-error" id="(\w+)-error"/g)].map(([, id]) => id);
 }
 
-test("shop addresses are merged without case, and an entry with subdomains replaces the one without", async (t) => {
+test("shop addresses are merged regardless of case, and an entry with subdomains replaces the one without", async (t) => {
 	const { site, programme } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/partners/settings`;
@@ -254,7 +254,7 @@ test("shop addresses are merged without case, and an entry with subdomains repla
 	);
 });
 
-test("saving credit without a shop address warns that partners cannot make links", async (t) => {
+test("turning crediting on without a shop address warns that partners cannot make links", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
 	const path = `/programmes/${programme.public_id}/partners/settings`;
@@ -291,7 +291,7 @@ test("a shop address that an owner enters leads nowhere until staff confirm it",
 		return landingUrl("https://evil.example/steal", found?.hosts ?? []);
 	};
 	assert.equal(await click(), null);
-	// Saving something else does not confirm it, and only staff can.
+	// Saving other settings does not confirm the waiting addresses, even if staff save them.
 	await staff.submit(settings, {
 		...SETTINGS,
 		creditsPartners: "on",
@@ -351,7 +351,7 @@ async function openJoin(t: TestContext, hasMail = true) {
 	return { ...shop, join, shown, fields: { ...APPLICANT, seenTerms } };
 }
 
-/** Returns the address at which the newest application is answered. */
+/** Returns the address of the form that answers the newest application. */
 async function applicationAt(browser: Browser, path: string): Promise<string> {
 	const [, at = ""] = /action="([^"]+\/applications\/apl_[^"]+)"/.exec((await browser.open(path)).text) ?? [];
 	return at;
@@ -362,7 +362,7 @@ test("an applicant who is accepted can sign in as a partner", async (t) => {
 	assert.match(shown.text, /Be honest\.\nNo spam\./);
 	const answer = await site.browser().submit(join, fields);
 	assert.equal(answer.status, 200);
-	// An address that has an account gets the same answer.
+	// An applicant whose email address has an account gets the same answer.
 	const known = await site.browser().submit(join, { ...fields, email: person.email });
 	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
@@ -422,7 +422,7 @@ test("a second application from the same address is refused and does not replace
 	assert.equal((await site.audit("application.made")).length, 1);
 });
 
-test("a programme has at most 200 applications waiting, the newest first", async (t) => {
+test("a programme has at most 200 waiting applications, listed with the newest first", async (t) => {
 	const { site, join, fields, browser: owner, path, programme } = await openJoin(t);
 	const row = { programme_id: programme.id, site: "", about: "x", terms: "", created_at_ms: START_MS };
 	const waiting = Array.from({ length: 199 }, (_, n) => ({ public_id: `apl_${n}`, email: `${n}@x.example` }));
@@ -453,7 +453,7 @@ test("an applicant who signs in for a partner of this programme is refused, even
 	assert.equal((await site.store.db.selectFrom("partners").select("id").execute()).length, 1);
 });
 
-test("an accepted partner of another programme joins this one too, and the person who typed the address gets nothing", async (t) => {
+test("an accepted partner of another programme joins this one too, and gets no one-time link", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const { partner, email } = await addPartner(site, "Ann");
 	const before = site.mailbox.length;
@@ -499,7 +499,7 @@ test("an applicant who has not joined another partner yet, or joined several, be
 	);
 });
 
-test("without mail, staff see the link of an accepted applicant, and owners are told to ask them for it", async (t) => {
+test("without mail, staff see the link of an accepted applicant, and owners are asked to get it from staff", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t, false);
 	const staff = await site.signIn(await site.addStaff());
 	const accept = async (browser: typeof owner, email: string) => {
@@ -510,7 +510,7 @@ test("without mail, staff see the link of an accepted applicant, and owners are 
 	const byOwner = await accept(owner, "ann@blog.example");
 	assert.match(byOwner.text, /Ask the network's staff for it/);
 	assert.doesNotMatch(byOwner.text, LINK);
-	// The same is true for an applicant who can already sign in.
+	// An applicant who already has an account is handled in the same way.
 	const { email } = await addPartner(site, "Cleo");
 	assert.equal(cardOf((await accept(owner, email)).text, email), cardOf(byOwner.text, "ann@blog.example"));
 	const [, link = ""] = LINK.exec((await accept(staff, "bea@blog.example")).text) ?? [];
@@ -554,7 +554,7 @@ for (const hasMail of [true, false]) {
 		const invited = await staff.submit(`/programmes/${other.public_id}/people/invite`, invitation);
 		const [, link = ""] = LINK.exec(invited.text) ?? [];
 		assert.notEqual(link, "");
-		// The limit of invitations to an address is five an hour, and applications do not use it up.
+		// An address may get five invitations an hour. Applications do not use up this limit.
 		for (let n = 0; n < 5; n++) {
 			const name = `Blog ${n}`;
 			await site.browser({ address: `198.51.${n}.1` }).submit(join, { ...fields, name });
@@ -574,7 +574,7 @@ for (const hasMail of [true, false]) {
 	});
 }
 
-test("all applications that were seen are declined at once, and one that came later stays", async (t) => {
+test("all applications that were on the page are declined at once, and one that came later stays", async (t) => {
 	const { site, join, fields, browser: owner, path } = await openJoin(t);
 	const apply = (email: string) => site.browser().submit(join, { ...fields, email });
 	await apply("one@blog.example");
@@ -608,7 +608,7 @@ test("an applicant with a staff account's address is refused, becomes no partner
 	assert.equal((await owner.submit(at, { answer: "decline" })).location, path);
 });
 
-test("an application is refused at the wrong field, or if the terms have changed since", async (t) => {
+test("a faulty application is refused at the wrong field, and one is refused if the terms have changed since", async (t) => {
 	const { site, join, fields, programme } = await openJoin(t);
 	const stranger = site.browser();
 	for (const [change, id] of [
@@ -636,7 +636,7 @@ test("an application is refused at the wrong field, or if the terms have changed
 	assert.deepEqual(await site.store.db.selectFrom("applications").selectAll().execute(), []);
 });
 
-test("five applications an hour come from one network", async (t) => {
+test("at most five applications an hour are accepted from one address block", async (t) => {
 	const { site, join, fields } = await openJoin(t);
 	const stranger = site.browser({ address: "2001:db8::1" });
 	const another = () => ({ ...fields, email: `${crypto.randomUUID()}@blog.example` });
@@ -653,7 +653,7 @@ test("five applications an hour come from one network", async (t) => {
 	assert.equal((await stranger.submit(join, another())).status, 200);
 });
 
-test("twenty applications an hour come from an IPv4 /24, so that one block cannot fill a programme's list", async (t) => {
+test("at most twenty applications an hour are accepted from an IPv4 /24, so that one block cannot fill a programme's list", async (t) => {
 	const { site, join, fields } = await openJoin(t);
 	const send = (address: string) =>
 		site.browser({ address }).submit(join, { ...fields, email: `${crypto.randomUUID()}@blog.example` });

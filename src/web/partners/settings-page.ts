@@ -1,4 +1,5 @@
-// /programmes/:id/partners/settings: a programme's settings for partners. Only staff turn crediting on.
+// The page /programmes/:id/partners/settings, with a programme's settings for partners. Only staff can turn
+// crediting on.
 
 import { sayHost } from "../../domain/click.ts";
 import {
@@ -25,7 +26,7 @@ import { html } from "../ui.ts";
 import { waitingAddressesNote } from "./waiting-addresses.ts";
 
 const SETTINGS_FORM = declareForm({
-	/** The values that the form was opened with. Only differences from them are saved. */
+	/** Values with which the form was opened. Only fields that differ from them are saved. */
 	shown: HIDDEN,
 	creditsPartners: {
 		label:
@@ -99,13 +100,16 @@ export async function showPartnerSettings(c: WebContext, deps: WebDeps): Promise
 	});
 }
 
-/** Leads to the page that says what is still missing, and where partners apply. */
+/**
+ * Saves the settings, and redirects to the Partners page, which says what is still missing and where partners
+ * apply.
+ */
 export async function savePartnerSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const typed = await SETTINGS_FORM.read(c);
 	const saved = await savePartnerTerms(deps, actorOf(c), programme.id, typed, readShown(typed.shown));
 	if (!saved.ok) {
-		// If another person was faster, the form shows what they saved.
+		// If another person saved first, the form shows that person's values.
 		const isOvertaken = saved.faults.some(({ code }) => code === "changed_meanwhile");
 		const show = async () => {
 			c.set("programme", (await findProgramme(deps.store.db, programme.public_id)) ?? programme);

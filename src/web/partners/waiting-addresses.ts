@@ -1,5 +1,5 @@
-// Shop addresses that owners entered and that wait for staff. Staff see those of all programmes on their list of partners,
-// and everybody sees a programme's own on its Partners page.
+// Shop addresses that owners have entered and that staff must confirm. Staff see the addresses of all
+// programmes on the list of partners. Everybody in a programme sees its own addresses on its Partners page.
 
 import { sayHost } from "../../domain/click.ts";
 import { listLandingHosts, listWaitingHosts, type WaitingHost } from "../../store/queries/partners.ts";
@@ -9,13 +9,16 @@ import { PARTNERS_PATH, partnerSettingsPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, html } from "../ui.ts";
 
-/** The address of the form. Staff send it from the list of all partners. */
+/** Address of the form with which staff confirm or decline a shop address. */
 export const WAITING_ADDRESSES_PATH = `${PARTNERS_PATH}/addresses`;
 
-/** Staff rarely have more than a few. The list grows again when some are answered. */
+/**
+ * Maximum number of addresses in the list. There are rarely more than a few, and the next ones appear when
+ * some are answered.
+ */
 const LISTED_AT_ONCE = 100;
 
-/** Lists the addresses of all programmes, or nothing if none waits. */
+/** Lists the waiting addresses of all programmes, or returns null if there are none. */
 export async function waitingAddressesSection({ store }: WebDeps): Promise<Content> {
 	const waiting = await listWaitingHosts(store.db, LISTED_AT_ONCE);
 	if (waiting.length === 0) return null;
@@ -66,7 +69,7 @@ function answerButtons(waiting: WaitingHost): Content {
 	});
 }
 
-/** Says on the programme's own pages which addresses wait, or returns nothing if none does. */
+/** Says which addresses of a programme wait for staff, or returns null if there are none. */
 export async function waitingAddressesNote(
 	c: WebContext,
 	{ store }: WebDeps,

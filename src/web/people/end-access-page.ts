@@ -1,5 +1,6 @@
-// The page that asks before a person's access ends. It lists what ends, and the API keys that the person issued. All keys are
-// ticked. A key that the shop's systems still need, and of which the person has no copy, can be unticked.
+// The page that asks for confirmation before a person's access ends. It lists what ends, and the API keys
+// that the person issued. All keys are ticked and end as well. A key should be unticked only if the shop's
+// systems still need it and the person has no copy.
 
 import { showKey } from "../../domain/action.ts";
 import { type EndingPreview, previewEnding } from "../../people/end-access.ts";
@@ -13,7 +14,10 @@ import { peoplePath, STAFF_PATH } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** The page has the same address as the form that it sends: `remove`, `leave` or `deactivate`. */
+/**
+ * Shows the confirmation page. Its form is sent to the same address, which ends with `remove`, `leave` or
+ * `deactivate`.
+ */
 export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = c.get("programme") ?? null;
 	const isLeaving = c.req.path.endsWith("/leave");
@@ -24,7 +28,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 	const isStaff = programme === null && person.kind === "staff";
 	const isHere = programme !== null && (await findRole(db, programme.id, person.id)) !== undefined;
 	if (!isStaff && !isHere) {
-		// Staff see every programme and have a role in none.
+		// Staff see every programme but belong to none, so they have none to leave.
 		if (!isLeaving || programme === null) return answerError(c, "not_found");
 		return page.leadTo(c, peoplePath(programme.public_id), "You are not in this programme.", "info");
 	}

@@ -1,5 +1,5 @@
-// Tests how the pages end a person's access: the message to the person who ends it, and what others can do
-// afterwards.
+// Tests how pages end a person's access. This covers the message to the person who ends it, and what others
+// can do afterwards.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -122,7 +122,7 @@ async function statusOf(site: TestSite, path: string): Promise<number> {
 	return (await site.browser().open(path)).status;
 }
 
-/** Returns the public id of the open invitation. */
+/** Returns the public id of the open invitation on a page. */
 function waitingIn(text: string): string {
 	return /people\/(lnk_\w+)\/link/.exec(text)?.[1] ?? assert.fail("there is no open invitation");
 }

@@ -1,5 +1,5 @@
-// Tests links with which a person who has joined chooses a new password. Only staff can create them, and only
-// for others.
+// Tests password links, with which a person who has already joined chooses a new password. Only staff can
+// create them, and only for others.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,7 @@
-// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people) and the staff (/people). The page lists
-// who has joined and who has an open link, and has a form to invite others. Owners and staff invite, change roles and
-// remove people. Everybody else in a programme only sees the list.
+// The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people), or the staff
+// (/people). The page lists who has joined and who has an open invitation, and has a form to invite others.
+// Owners and staff invite people, change roles and remove people. Everybody else in a programme only sees the
+// list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
@@ -52,7 +53,7 @@ const INVITE_FORM = declareForm({
 	},
 });
 
-/** The programme or partner whose people are listed. Neither is given for the staff. */
+/** Returns the programme or partner whose people the page lists. Both are undefined on the page of staff. */
 function groupHere(c: WebContext): { programme: Programme | undefined; partner: Partner | undefined } {
 	return { programme: c.get("programme"), partner: c.get("partner") };
 }
@@ -110,7 +111,9 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	return page.leadTo(c, pathHere(c), said);
 }
 
-/** A person who leaves is signed out everywhere, like everyone whose access ends. */
+/**
+ * Removes the viewer from the programme. Like everybody whose access ends, they are signed out everywhere.
+ */
 export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = page.programmeOf(c);
 	const left = await leaveProgramme(deps, page.actorOf(c), programme, await readKeptKeys(c));
@@ -118,7 +121,7 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return page.leadTo(c, SIGN_IN_PATH, `You left ${programme.name}.${sayAlso(left.value.ended)}`);
 }
 
-/** Removes a member of staff, or a person of a partner. */
+/** Ends the access of a member of staff, or removes a person from a partner. */
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { partner } = groupHere(c);
 	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
@@ -129,7 +132,10 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
 }
 
-/** Returns the keys that were listed and not ticked. A key that was issued after the page was shown is not among them, so it ends. */
+/**
+ * Returns the ids of the API keys that must not be revoked: those that the page listed and that were
+ * unticked. A key that was issued after the page was opened is not listed, so it is revoked.
+ */
 async function readKeptKeys(c: WebContext): Promise<string[]> {
 	const { listed = [], end = [] } = await c.req.parseBody({ all: true });
 	const ended = new Set([end].flat());
@@ -150,7 +156,9 @@ function sayEnded({ email, name }: { email: string; name: string }, ended: Ended
 	return `${name === "" ? email : name}'s access ended${said === null ? "" : `: ${said}`}.`;
 }
 
-/** Explains on the form how an invited person gets the link. Only staff see the link itself. */
+/**
+ * Returns the text on the form that says how an invited person gets the link. Only staff see the link itself.
+ */
 export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 	if (!isStaff) {
 		return canMail
@@ -163,9 +171,10 @@ export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 }
 
 /**
- * An invited address looks the same whether or not it has an account, until the invitation is accepted. An invitation ends
- * early if its recipient chose a new password or lost access elsewhere. Owners see it unchanged until it expires, because
- * the early end would reveal that the account exists.
+ * Returns the row of an open invitation. Until the invitation is accepted, its row looks the same whether or
+ * not the address has an account. An invitation ends early if its recipient chooses a new password or loses
+ * access elsewhere. Owners still see it as open until it expires, because its early end would reveal that the
+ * account exists.
  */
 function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: boolean): ListedPerson {
 	const { withdrawn, role, public_id: publicId, email, expires_at_ms: endsAtMs } = invitation;
@@ -187,7 +196,10 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: 
 const LESSER_ROLE =
 	" A lower role also limits the API keys that the person issued. The keys of a developer can only report sales, and the keys of a viewer are revoked.";
 
-/** `invited` holds a link that is shown only in this answer. It must not pass through an address or a cookie. */
+/**
+ * Shows the page. `invited` contains a one-time link, which only this response shows. The link must not be
+ * put into an address or a cookie.
+ */
 export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLink): Promise<Response> {
 	const { programme, partner } = groupHere(c);
 	const isStaff = page.viewerOf(c).kind === "staff";
@@ -228,7 +240,9 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 	});
 }
 
-/** Lists the people. The list of a programme includes those who were invited and have not joined. */
+/**
+ * Reads the people to list. The list of a programme includes people who were invited and have not joined yet.
+ */
 async function peopleHere(
 	c: WebContext,
 	{ store, clock }: WebDeps,
@@ -251,13 +265,13 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	const isOfStaff = programme === undefined && partner === undefined;
 	const { publicId: selfId, kind } = page.viewerOf(c);
 	const owners = people.filter(({ id, role }) => id !== null && role === "owner");
-	// The last owner cannot be removed, and members of staff cannot end their own access.
+	// The last owner of a programme cannot be removed, and staff cannot end their own access.
 	const mustStay = (person: ListedPerson) =>
 		isOfStaff ? person.publicId === selfId : owners.length === 1 && owners.includes(person);
 	const actionsOf = (person: ListedPerson): PersonAction[] => {
 		if (person.publicId === selfId && kind !== "staff" && !mustStay(person)) return [LEAVE];
 		if (!mayManage) return [];
-		// Staff hand over password links, but nobody makes one for themselves.
+		// Staff create password links for others, but nobody can create one for themselves.
 		const mayLink = !person.hasPassword || (kind === "staff" && person.publicId !== selfId);
 		const mayEnd = !mustStay(person) && person.deactivatedAtMs === null;
 		const end = endAction(person, isOfStaff ? "staff" : partner);
@@ -278,13 +292,14 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 						publicId === selfId ? html` <span class="faint">(you)</span>` : null
 					}<span class="secondary">${name}</span>`,
 			},
-			// Staff see which colleagues have an authenticator. Owners do not see it of their people.
+			// Staff see which of their colleagues have an authenticator. Owners do not see this about their people.
 			...(programme === undefined
 				? [state, ...(isOfStaff ? [{ title: "Authenticator", cell: authenticatorState }] : [])]
 				: [
 						{
 							title: "Role",
-							// The role of an open invitation cannot be changed. It is withdrawn and sent again.
+							// The role of an open invitation cannot be changed. The invitation has to be withdrawn and sent
+							// again.
 							cell: (person: ListedPerson) =>
 								roleCell(path, person, mayManage && person.id !== null && !mustStay(person)),
 						},
@@ -326,7 +341,10 @@ function authenticatorState({ hasPassword, hasAuthenticator }: ListedPerson): Ht
 	return hasAuthenticator ? ui.badge("good", "On") : ui.badge("plain", "Off");
 }
 
-/** A list to choose the role from, or plain text if it cannot be changed, as for the last owner. */
+/**
+ * Returns a select field for the role. If the role cannot be changed, as for the last owner, returns it as
+ * plain text.
+ */
 function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html | string {
 	const { role, email, publicId } = person;
 	if (role === null) return "";
@@ -344,7 +362,7 @@ function roleCell(path: string, person: ListedPerson, mayChange: boolean): Html 
 
 interface PersonAction extends ui.Button {
 	action: string;
-	/** True if a confirmation page comes first (end-access-page.ts). */
+	/** True if the button leads to a confirmation page first (end-access-page.ts). */
 	asksFirst?: true;
 }
 
@@ -356,7 +374,7 @@ const LEAVE: PersonAction = {
 	asksFirst: true,
 };
 
-/** Returns the button that ends a person's access. `group` is undefined for the people of a programme. */
+/** Returns the button that ends a person's access. `group` is undefined on the page of a programme. */
 function endAction(
 	{ id, publicId, email }: ListedPerson,
 	group: "staff" | Partner | undefined,
@@ -364,7 +382,7 @@ function endAction(
 	const [verb, label] = group === "staff" ? ["deactivate", "Deactivate"] : ["remove", "Remove"];
 	const end = { action: `${publicId}/${verb}`, tone: "danger" } as const;
 	if (id === null) {
-		// The address has no role yet, so only the invitation ends.
+		// An invited person has no role yet, so only the invitation ends.
 		return {
 			...end,
 			label: "Withdraw",
@@ -393,7 +411,7 @@ function linkAction({ publicId, email, hasPassword, deactivatedAtMs }: ListedPer
 		: { action, label: "Invite again", ariaLabel: `Invite ${email} again` };
 }
 
-/** Shows the link once to the person who made it, and says whether it was mailed. */
+/** Shows a new link once to the person who created it, and says whether it was mailed. */
 export function invitationCard(invited: SentLink, where = "the programme"): Html {
 	const onlyHere = sayOpensOnlyHere(invited.link ?? "");
 	return ui.section({

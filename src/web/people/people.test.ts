@@ -18,8 +18,8 @@ test("an owner does not see the link of an invited person, because it gives acce
 		const mine = await site.addProgramme("Mine");
 		const browser = await site.signIn(await site.addOwner(mine));
 		const path = `/programmes/${mine.public_id}/people`;
-		// This address has no account yet. Anyone with its link would become that person in every programme that
-		// invites them later.
+		// The new address has no account yet. Anyone who got its link could act as that person, even in
+		// programmes that invite the address later.
 		assert.doesNotMatch(
 			(await browser.submit(`${path}/invite`, { email: newEmail("shop"), role: "owner" })).text,
 			LINK,
@@ -35,7 +35,7 @@ test("an owner does not see the link of an invited person, because it gives acce
 		const renewed = await browser.submit(`${path}/${id}/link`, {});
 		assert.equal(renewed.status, 200);
 		assert.doesNotMatch(renewed.text, LINK);
-		// Staff see the link and may hand it over.
+		// Staff see the link and may hand it over to the person.
 		const again = /people\/(lnk_\w+)\/link/.exec((await staff.open(path)).text)?.[1] ?? "";
 		assert.match((await staff.submit(`${path}/${again}/link`, {})).text, LINK);
 	}
@@ -88,7 +88,7 @@ for (const hasMail of [true, false]) {
 		}
 		for (const pages of seen) assert.deepEqual(pages, seen[0]);
 		assert.deepEqual(await site.store.db.selectFrom("people").selectAll().execute(), peopleBefore);
-		// Every address causes the same work, because the time of the answer must not reveal who is staff.
+		// A mail is queued for every address. If only some were, the response time would reveal who is staff.
 		for (const email of addresses) {
 			const rows = await site.store.db
 				.selectFrom("mail_queue")
@@ -189,7 +189,7 @@ test("an address gets at most five invitations an hour including renewals, and a
 		/Several mails were sent to this address within an hour.*try again in 47 minutes/,
 	);
 	assert.equal(site.mailbox.length, 5);
-	// The refused invitation does not count towards the fifty.
+	// The refused invitation does not count towards the limit of fifty.
 	for (let sent = 5; sent < 50; sent += 1) assert.equal((await invite(newEmail("shop"))).status, 200);
 	assert.match(
 		(await invite(newEmail("shop"))).text,

@@ -1,4 +1,4 @@
-// Tests roles on the People page: inviting with a role, changing it, and what ends with it.
+// Tests roles on the People page: inviting with a role, changing a role, and the rights that end with a role.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -250,7 +250,7 @@ interface Shop {
 	programme: Programme;
 	path: string;
 	owner: Person;
-	/** Browser of the owner, or of a member of staff. */
+	/** Browser of the owner, or of a member of staff, as the test chose. */
 	browser: Browser;
 }
 

@@ -1,5 +1,6 @@
-// /programmes: staff see all programmes with a search, and above them those with failing callbacks, the worst first. People of
-// a shop see their own, and are led straight to the programme if they have only one.
+// The page /programmes. Staff see all programmes with a search, and above them those with failing callbacks,
+// the worst first. People of a shop see their own programmes. A person with a single programme is redirected
+// to it.
 
 import { explainFailure } from "../../callbacks/failure-cause.ts";
 import { type FailingShop, listFailingShops } from "../../store/queries/delivery-health.ts";
@@ -110,7 +111,10 @@ const NOT_FOUND = ui.emptyState({
 	action: ui.linkButton({ label: "Show all", href: PROGRAMMES_PATH }),
 });
 
-/** `sample` is undefined for people who are not staff. */
+/**
+ * Shows that there are no programmes. `sample` is the button for a sample programme. It is undefined if the
+ * viewer is not staff.
+ */
 function noProgrammes(sample: Html | null | undefined): Html {
 	if (sample === undefined) {
 		return ui.emptyState({

@@ -35,7 +35,7 @@ test("staff see all programmes, the newest first, with failing callbacks and wai
 	assert.doesNotMatch((await browser.open("/programmes?search=shop")).text, /id="failing"/);
 });
 
-test("a search finds a part of a name without case or a whole ID, and takes wildcards literally", async (t) => {
+test("a search finds part of a name regardless of case, or a whole ID, and treats wildcards as plain text", async (t) => {
 	const site = await openTestSite(t);
 	const tea = await site.addProgramme("Tea & Cups");
 	await site.addProgramme("100% Wool_en");
@@ -154,7 +154,7 @@ test("without an owner's address staff go straight to Integration, and invite th
 	assert.match(wrong.text, /<details class="more" open>[\s\S]*id="approvalDays-error"/, "in sight");
 });
 
-test("the form sent twice makes one programme", async (t) => {
+test("sending the form twice makes one programme", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const programmeId = hiddenId((await browser.open("/programmes/new")).text);
 	const fields = { ...TERMS, email: newEmail("shop"), programmeId };

@@ -17,7 +17,7 @@ import {
 
 const STAFF_FORM = {
 	name: "Renamed",
-	// A decimal comma is accepted.
+	// A decimal comma is accepted as well.
 	commissionRate: "9,25",
 	feeRate: "3",
 	approvalDays: "45",
@@ -173,7 +173,7 @@ test("a change that another person saves while a request runs is not overwritten
 	const programme = await site.addProgramme("Before");
 	const form = termsOf(programme);
 	await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, commissionRate: "10" }, form);
-	// The form was opened before that change.
+	// This second change comes from a form that was opened before the first change.
 	const late = await changeProgramme(site.deps, COMMAND_LINE, programme.id, { ...form, name: "After" }, form);
 	assert.deepEqual(late, {
 		ok: true,
@@ -237,7 +237,7 @@ test("a rate is shown as people write it", () => {
 	for (const [rate, expected] of cases) assert.equal(shortenRate(rate), expected);
 });
 
-/** Returns the fields that a browser sends back if nothing was changed. */
+/** Returns the fields that a browser sends if the reader changes nothing. */
 function formOf(page: string): Record<string, string> {
 	const form = page.split("<form").find((part) => part.includes('name="approvalDays"')) ?? "";
 	const fields: Record<string, string> = {};

@@ -1,5 +1,6 @@
-// The terms of a programme. On /programmes/new staff enter the terms and the owner, and get the link with which the owner
-// joins. On /programmes/:id/settings owners and staff change the terms, and everybody else reads them.
+// The terms of a programme. On /programmes/new, staff enter the terms and the owner's email address, and get
+// the link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and
+// everybody else reads them.
 
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { shortenRate } from "../../domain/money.ts";
@@ -34,16 +35,22 @@ import { showPeople } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
-/** The terms as typed. The use case judges them. */
+/** Terms as they were typed. The use case validates them. */
 type TypedTerms = Readonly<Partial<Record<keyof terms.Terms, string>>>;
 
 const RATE = { inputMode: "decimal", hint: "Of the basket value.", isRequired: true } as const;
 
-/** Optional fields and folded fields are not marked as required, because a form can be sent without them. The use case checks all. */
+/**
+ * Form with the terms. Optional and folded fields are not marked as required, because browsers would refuse
+ * to send the form without them. The use case checks all fields.
+ */
 const TERMS_FORM = declareForm({
-	/** The public id, chosen when the form was opened, so that a form that is sent twice makes one programme. */
+	/**
+	 * Public id of the new programme. It is chosen when the form is opened, so that sending the form twice
+	 * makes one programme.
+	 */
 	programmeId: HIDDEN,
-	/** The terms that the form was opened with. Only differences from them are saved. */
+	/** Terms with which the form was opened. Only fields that differ from them are saved. */
 	shown: HIDDEN,
 	name: { label: "Name", maxLength: 100, isRequired: true },
 	email: {
@@ -86,7 +93,10 @@ function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number }
 	};
 }
 
-/** Returns NaN for anything but digits. The use case refuses it with the right words. */
+/**
+ * Parses a number of days. Returns NaN for anything but digits, which the use case refuses with the right
+ * message.
+ */
 function readDays(text = ""): number {
 	return /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
 }
@@ -104,16 +114,19 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 	};
 }
 
-/** Shown wherever parking is decided or explained. */
+/** Sentence that is shown wherever people decide about parking or read about it. */
 const PIXEL_WORTH =
 	"Anyone can call the pixel: its address is in the shop's page, so a pixel call by itself proves nothing.";
 
-/** Shows the terms besides the rates that staff agree with the shop. */
+/**
+ * Shows all terms except the name, the currency and the rates: the approval window, and the parking of pixel
+ * conversions.
+ */
 function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
 	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
-/** Fields that are folded away unless one of them is wrong. */
+/** Fields that are folded, unless one of them has a fault. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
 
 export async function showCreateForm(c: WebContext, { store, clock, random }: WebDeps): Promise<Response> {
@@ -172,7 +185,8 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	const { programme, owner } = opened.value;
 	const said = `${programme.name} is created.`;
 	if (owner === null) return leadTo(c, integrationPath(programme.public_id), said);
-	// The answer is the page of people and not a redirect, because it contains the owner's link, which is shown only once.
+	// The response is the page of people instead of a redirect, because it contains the owner's link, which is
+	// shown only once.
 	c.set("programme", programme);
 	c.set("standing", "staff");
 	c.set("flash", { tone: "good", text: said });
@@ -209,7 +223,9 @@ export function showSettings(c: WebContext): Promise<Response> {
 	});
 }
 
-/** An owner's form has two fields. Other fields that an owner sends are ignored. */
+/**
+ * Saves the terms. An owner's form has only two fields, and any other field that an owner sends is ignored.
+ */
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const viewer = viewerOf(c);
@@ -222,7 +238,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	const opened = typed.shown === "" ? {} : readTerms(shown);
 	const changed = await terms.changeProgramme(deps, actorOf(c), programme.id, wanted, opened);
 	if (!changed.ok) {
-		// If another person was faster, the form shows what they saved.
+		// If another person saved first, the form shows that person's values.
 		const isOvertaken = changed.faults.some(({ code }) => code === "changed_meanwhile");
 		return TERMS_FORM.refuse(c, changed, () => showSettings(c), isOvertaken ? {} : undefined);
 	}

@@ -56,7 +56,7 @@ test("a mail server that does not answer does not delay the page, and its failur
 	assert.equal(sent, 1);
 });
 
-test("an address gets at most five reset links an hour, whoever asks and whether or not it has an account", async (t) => {
+test("an address gets at most five reset links an hour, regardless of who requests them and whether it has an account", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "nobody@shop.example"]) {
@@ -77,7 +77,7 @@ test("an address gets at most five reset links an hour, whoever asks and whether
 	await askForLink(site, staff.email);
 });
 
-test("without mail the page names the staff and the operator's command, and no link is created", async (t) => {
+test("without mail the page refers to the staff and to the operator's command, and no link is created", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const browser = site.browser();

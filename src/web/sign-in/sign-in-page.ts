@@ -1,5 +1,5 @@
-// Signing in and out. /sign-in asks for email and password, /sign-in/code for the code of an authenticator, and
-// /forgot-password sends a link by mail.
+// Signing in and out. /sign-in asks for the email address and the password, /sign-in/code asks for the code
+// of an authenticator, and /forgot-password sends a link by mail.
 
 import { requestPasswordReset } from "../../people/passwords.ts";
 import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
@@ -14,7 +14,7 @@ import { button, codeBlock, type Html, html, linkButton, message } from "../ui.t
 const EMAIL: FormField = { label: "Email", type: "email", autocomplete: "username", isRequired: true };
 
 const SIGN_IN_FORM = declareForm({
-	/** The page that the visitor asked for, or empty for the start page. */
+	/** Path of the page that the visitor requested, or empty for the start page. */
 	next: HIDDEN,
 	email: EMAIL,
 	password: { label: "Password", type: "password", autocomplete: "current-password", isRequired: true },
@@ -81,7 +81,7 @@ export async function showCodeForm(c: WebContext): Promise<Response> {
 export async function enterCode(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { code, next: asked } = await CODE_FORM.read(c);
 	const next = ownPath(asked) ?? "";
-	// A visitor who is signed in needs no code.
+	// A visitor who is already signed in needs no code.
 	if (c.get("viewer") !== null) return c.redirect(START_PATH, 303);
 	const confirmed = await confirmSignIn(deps, code, c.get("visitor"));
 	if (!confirmed.ok) {
@@ -116,7 +116,10 @@ export function showForgotPassword(c: WebContext, { mails }: WebDeps): Promise<R
 	});
 }
 
-/** The answer is the same for every address. */
+/**
+ * Mails a link to choose a new password. The response is the same for every address, so it does not reveal
+ * who has an account.
+ */
 export async function requestLink(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!deps.mails.isOn) return showForgotPassword(c, deps);
 	const { email } = await FORGOT_FORM.read(c);
@@ -133,7 +136,10 @@ export async function requestLink(c: WebContext, deps: WebDeps): Promise<Respons
 
 const TO_SIGN_IN = linkButton({ label: "Go to sign-in", href: SIGN_IN_PATH });
 
-/** The command without a path, because a stranger must not learn about the machine. */
+/**
+ * Command that creates a link. It is shown without its path, because strangers must not learn details about
+ * the machine.
+ */
 const LINK_COMMAND = `${OWN_COMMAND} user link --email you@example.com`;
 
 const WITHOUT_MAIL = html`<p>This service cannot send mail. Ask the network's staff: they can create a link for you to choose a new password.</p>

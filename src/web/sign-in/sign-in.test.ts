@@ -77,7 +77,7 @@ test("a wrong password, an unknown email and an invited person without a passwor
 	assert.match(answers[0]?.text ?? "", /Email and password do not match/);
 });
 
-test("an unknown email takes as long as a wrong password, which is one hash", async (t) => {
+test("an unknown email address takes as long as a wrong password, which is the time of one hash", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	for (const email of [staff.email, "a@b.example"]) {
@@ -88,7 +88,7 @@ test("an unknown email takes as long as a wrong password, which is one hash", as
 	}
 });
 
-test("the right password clears the wrong ones from the same address, and does not count itself", async (t) => {
+test("the right password resets the count of wrong ones from the same address, and is not counted itself", async (t) => {
 	const site = await openTestSite(t);
 	const staff = await site.addStaff();
 	const address = "198.51.100.7";
@@ -178,8 +178,8 @@ test("a sign-in is in the audit log, and no log or table contains a password or 
 });
 
 /**
- * Counts wrong passwords without the time that hashing takes. It moves the clock, because one network may try
- * only twenty a minute.
+ * Records wrong passwords without spending the time to hash them. It moves the clock, because only twenty
+ * passwords a minute may be tried from one address block.
  */
 async function countWrongPasswords(
 	{ deps, moveClock }: TestSite,

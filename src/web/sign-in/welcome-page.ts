@@ -1,5 +1,5 @@
-// /welcome/:token: the page of every one-time sign-in link. It creates the first staff account, lets an invited person join,
-// adds a programme to an account, or takes a new password.
+// The page /welcome/:token, which every one-time link opens. It creates the first staff account, lets an
+// invited person join, adds a programme to an account, confirms a new email address, or sets a new password.
 
 import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
@@ -67,13 +67,15 @@ async function goOn(
 	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
-	// A link without a new password signs nobody in. A person who is not signed in here uses their own password.
+	// A link that sets no password signs nobody in. If its person is not signed in here, they sign in with
+	// their own password.
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	if (purpose === "address_mail") {
 		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
 		return leadTo(c, path, `Your email address is now ${person.email}.`);
 	}
-	// An owner starts on the overview, where they can invite a developer. Everybody else starts with the integration.
+	// An owner starts on the overview, which offers to invite a developer. Everybody else starts on the
+	// integration page.
 	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
 	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
 	const path = programme === null ? start : pathOf(programme.public_id);
@@ -88,8 +90,8 @@ async function goOn(
 }
 
 /**
- * Signs the person in with the password that they have just chosen. Their authenticator is still asked for. `said` tells what
- * has happened, even if they cannot be signed in.
+ * Signs the person in with the password that they have just chosen. If they have an authenticator, its code
+ * is still required. `said` is the message about what has happened. It is shown even if the sign-in fails.
  */
 async function letIn(
 	c: WebContext,
@@ -110,14 +112,14 @@ async function letIn(
 	return c.redirect(path, 303);
 }
 
-/** The texts and fields of the page for one kind of link. */
+/** Texts and fields of the page for one kind of link. */
 interface Parts {
 	title: string;
 	lead: Content;
 	asks: readonly ("email" | "name" | "password")[];
-	/** The address to show if it is not asked for. */
+	/** Email address that the page shows, if it does not ask for one. */
 	email?: string;
-	/** The name that is stored already. */
+	/** Name that is already stored. */
 	name?: string;
 	passwordLabel?: string;
 	button: string;
@@ -180,13 +182,13 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 	}
 }
 
-/** Shows the address. The hidden field is for password managers. */
+/** Shows the email address. A hidden field passes it to password managers. */
 function knownEmail(email: string): Content {
 	return html`<div class="field"><p class="small soft">Email</p><p class="break"><strong>${email}</strong></p>
 		<input type="text" name="username" value="${email}" autocomplete="username" hidden></div>`;
 }
 
-/** The link is gone, so the page cannot say what it was for. */
+/** Says that the link is not valid. It no longer exists, so the page cannot say what it was for. */
 function showDeadLink(c: WebContext, { detail, httpStatus }: Fault): Promise<Response> {
 	const body = html`<p>${detail}</p>
 		<p>${linkButton({ label: "Go to sign-in", href: paths.SIGN_IN_PATH, tone: "primary" })}</p>

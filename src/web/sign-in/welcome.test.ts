@@ -55,7 +55,7 @@ test("the first start does not take over an owner's account", async (t) => {
 	await site.signIn(owner);
 });
 
-test("an invited owner chooses a password and arrives at the overview of the programme", async (t) => {
+test("an invited owner chooses a password and is led to the overview of the programme", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Shoes & Co");
 	const path = await invite(site, "owner@shop.example", programme);

@@ -1,5 +1,5 @@
-// /system/audit: the audit log of the whole installation, searched by person, action, programme and period, and exported as a
-// file.
+// The page /system/audit with the audit log of the whole installation. It can be searched by person, action,
+// programme and period, and exported as a CSV file.
 
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
@@ -124,10 +124,10 @@ const COLUMNS: CsvColumns<ListedAuditEntry> = [
 	["address", ({ address }) => address ?? ""],
 ];
 
-/** An id that no person and no programme has, so that a search for an unknown name finds nothing. */
+/** Id that no person and no programme has. It makes a search for an unknown name find nothing. */
 const NO_ID = 0;
 
-/** `filter` is null if the address contains an invalid filter. */
+/** Reads the filters from the address. `filter` is null if one of them is invalid. */
 async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
 	const filters = FILTERS.read(new URL(c.req.url).search);
 	const { person, programme, action, from, to, zone = "UTC" } = filters.query;
@@ -171,11 +171,11 @@ function programmeCell({ programme, programmeName }: ListedAuditEntry): Content 
 		: html`<a class="break" href="${settingsPath(programme)}">${programmeName}</a>`;
 }
 
-/** Shows the subject of the entry and its details. */
+/** Shows the thing or person that the entry is about, and the details. */
 function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
 	const { subject, detail, programme } = entry;
 	const words = (parts: Content) => html`<span class="break">${parts}</span>`;
-	// The detail contains the subject's name.
+	// The detail of an entry about a key already contains the key's name.
 	if (subject?.startsWith("key_") && programme !== null) {
 		return words(html`<a href="${keysPath(programme)}#keys">${detail ?? subject}</a>`);
 	}
@@ -183,7 +183,10 @@ function auditDetails(entry: ListedAuditEntry, subjects: AuditSubjects): Html {
 	return words(about === null || detail === null ? [about, detail] : [about, " · ", detail]);
 }
 
-/** Shows the subject by name, with a link if it has a page, or as it was written if it no longer exists. */
+/**
+ * Shows the name of the thing or person that the entry is about, with a link if it has a page. If it no
+ * longer exists, shows its id.
+ */
 function subjectOf(
 	subject: string,
 	{ programme, programmeName }: ListedAuditEntry,

@@ -14,7 +14,7 @@ interface Filled {
 	programme: Programme;
 }
 
-/** Adds changes on three days to the entries that signing in makes. */
+/** Opens a site whose audit log has entries on four days, in addition to those of the sign-in. */
 async function fill(t: Parameters<typeof openTestSite>[0]): Promise<Filled> {
 	const site = await openTestSite(t);
 	const mira = await site.addStaff("mira@network.example");
@@ -63,7 +63,7 @@ test("entries are found by person, action, programme and period, and by combinat
 	}
 });
 
-test("a day ends at its last millisecond, even if a later entry was written first", async (t) => {
+test("a period includes the last millisecond of its last day, even if a later entry was written first", async (t) => {
 	const { site, staff } = await fill(t);
 	const endMs = Date.UTC(2026, 2, 10);
 	for (const [subject, atMs] of [
@@ -93,7 +93,7 @@ test("an invalid filter is shown at its field, and nothing is listed or exported
 	}
 });
 
-test("the address of a sign-in is shown below the person", async (t) => {
+test("the IP address of a sign-in is shown below the person", async (t) => {
 	const { staff } = await fill(t);
 	const { text } = await staff.open("/system/audit?action=person.signed_in");
 	assert.match(

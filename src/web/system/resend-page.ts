@@ -1,5 +1,5 @@
-// /system/resend: sends callbacks again that failed within a span of time, in all programmes or in one. A preview shows first
-// what would be sent.
+// The page /system/resend. It sends callbacks again that failed within a period, in all programmes or in one.
+// A preview shows how many would be sent.
 
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
@@ -52,7 +52,8 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 
 export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
-	// The span ends at the preview, so that a callback that failed again since then is not sent for ever.
+	// The period ends at the time of the preview. A callback that fails again after it is therefore not sent a
+	// second time.
 	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
 	const order = { programmeIds: found.map(({ id }) => id), actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
@@ -63,7 +64,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	return leadTo(c, path, text, tone);
 }
 
-/** A span that was not understood contains nothing. */
+/** Finds the programmes with callbacks that failed in the period. If a time is invalid, it finds none. */
 async function find({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
 	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);

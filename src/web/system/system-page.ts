@@ -1,5 +1,6 @@
-// /system: the health of the installation, for staff. It lists problems first (including late chores and silent processes) and
-// then the queue, mail and disk space. Staff hold and release all callbacks here.
+// The page /system, which shows staff the health of the installation. Problems come first, such as late
+// chores and processes that stopped reporting. The queue, mail and disk space follow. Staff hold and release
+// all callbacks here.
 
 import { sayBytes } from "../../domain/bytes.ts";
 import { isSilent, sumEngines } from "../../domain/process.ts";
@@ -120,7 +121,10 @@ function queueSection({ processes, pause, nowMs }: WatchedState, { queued, faili
 	});
 }
 
-/** The question says how many callbacks will be sent at once. */
+/**
+ * Returns the button that holds or releases all callbacks. The confirmation says how many callbacks will be
+ * sent at once.
+ */
 function holdButton(pause: DeliveryPause | null): Html {
 	const ask =
 		pause === null
@@ -177,7 +181,7 @@ function mailSection(
 	});
 }
 
-/** Returns null if every mail was sent. */
+/** Lists the mails that the mail server did not accept, or returns null if there are none. */
 function unsentSection(mails: readonly MailState[]): Html | null {
 	if (mails.length === 0) return null;
 	return ui.section({
@@ -220,7 +224,7 @@ function schemaWords({ version, known }: WatchedState["schema"]): string {
 		: `Version ${version}; this program knows ${known}`;
 }
 
-// Tabs of the pages about the installation.
+// The tabs of the pages about the installation.
 
 export function systemTabs(active: "status" | "resend" | "audit"): Html {
 	return ui.tabs("System", [

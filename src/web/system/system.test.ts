@@ -111,7 +111,7 @@ for (const [hasMail, words] of [
 	[true, /<dt>Notices to be mailed<\/dt><dd>1</],
 	[false, /<dt>Notices not mailed<\/dt><dd>1, because mail is off\./],
 ] as const) {
-	test(`notices that nobody is to be mailed about do not count as not mailed, ${hasMail ? "with" : "without"} a mail server`, async (t) => {
+	test(`notices without recipients do not count as not mailed, ${hasMail ? "with" : "without"} a mail server`, async (t) => {
 		const { site, staff } = await openStaff(t, { hasMail });
 		const [alone, viewed, unwanted, wanted] = await Promise.all(
 			["Alone", "Viewed", "Unwanted", "Wanted"].map((name) => site.addProgramme(name)),
@@ -133,7 +133,7 @@ for (const [hasMail, words] of [
 	});
 }
 
-test("mails that the server refused are listed while they are retried and after they were given up", async (t) => {
+test("mails that the mail server refused are listed, both while they are retried and after they were given up", async (t) => {
 	const { site, staff } = await openStaff(t, { hasMail: true });
 	assert.doesNotMatch((await staff.open("/system")).text, /Mails that were not accepted/);
 	const mail = { subject: "Hello", created_at_ms: START_MS, good_until_ms: START_MS + 60_000 };
