@@ -1,4 +1,4 @@
-// Backup files on disk. They are written and read as streams, so their size does not matter. The format is
+// Reads and writes backup files as streams, so that a file of any size needs little memory. The format is
 // described in domain/backup-file.
 
 import { createHash } from "node:crypto";
@@ -18,8 +18,8 @@ import { writeNewFile } from "./durable-file.ts";
 import { readErrorCode } from "./error-code.ts";
 
 /**
- * Compression level. It shrinks the file of a busy network to a fifth; higher levels take three times as long
- * to save one percent more.
+ * Compression level. Level 1 shrinks the file of a busy network to a fifth. Higher levels take three times as
+ * long and save only one percent more.
  */
 const LEVEL = 1;
 const CHUNK_BYTES = 1024 * 1024;
@@ -38,7 +38,7 @@ export async function openBackupFile(path: string): Promise<FoundContents> {
 	}
 }
 
-/** Writes a new backup file, which is on the disk when the promise resolves. */
+/** Writes a new backup file. When the promise resolves, the file is synced to the disk. */
 export async function writeBackupFile(
 	manifest: Manifest,
 	{ from, to }: { from: string; to: string },
@@ -66,8 +66,8 @@ export async function writeBackupFile(
 }
 
 /**
- * Checks that the file is exactly as it was written. If `to` is given, the database is written to it; the
- * caller opened that file and must sync it to the disk.
+ * Checks that the file is exactly as it was written. If `to` is given, the unpacked database is written to
+ * that open file. The caller must sync the file to the disk.
  */
 export async function readBackupFile(
 	path: string,
@@ -83,11 +83,12 @@ export async function readBackupFile(
 		}
 	}
 	let writtenBytes = 0;
-	// A stream over the handle would close it when the backup is damaged, so the chunks are written directly.
+	// The chunks are written directly, because a stream over the handle would close the handle when the backup
+	// is damaged.
 	async function write(source: AsyncIterable<Uint8Array>): Promise<void> {
 		for await (const chunk of source) {
 			writtenBytes += chunk.length;
-			// A damaged backup could otherwise expand until the disk is full.
+			// The size is limited, because a damaged backup could expand until the disk is full.
 			if (writtenBytes > manifest.databaseBytes) throw new TooLongError("more than the manifest says");
 			await to?.writeFile(chunk);
 		}
@@ -108,7 +109,7 @@ export async function readBackupFile(
 
 class TooLongError extends Error {}
 
-/** Returns true for the errors that zlib reports about damaged data. */
+/** Returns true for an error with which zlib reports damaged data. */
 function isDamage(error: unknown): boolean {
 	return error instanceof TooLongError || /^(?:Z_|ZSTD_|ERR_ZSTD|ERR_ZLIB)/.test(readErrorCode(error));
 }

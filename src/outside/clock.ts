@@ -1,11 +1,11 @@
-// The machine's clock. Like everything in this directory it implements an interface of ports.ts, and only the
-// service imports it.
+// The machine's clock. Like everything in this directory, it implements an interface of ports.ts, and only
+// the service imports it.
 
 import type { Clock } from "../ports.ts";
 
 /**
- * Longest delay that Node accepts. It fires longer timers at once, so callers that wait longer are woken
- * early, which is harmless.
+ * Longest delay that Node's timers support. Node runs a longer timer at once. A longer delay is therefore
+ * shortened to this one, and callers accept being woken early.
  */
 const MAX_TIMER_MS = 2_147_483_647;
 

@@ -1,5 +1,5 @@
-// A listener with more connections than it has room for. test/proxy/slow-clients.test.ts shows what a flood
-// of them does to a shop.
+// Tests of a listener with more connections than it has room for. test/proxy/slow-clients.test.ts shows the
+// effect of such a flood on a shop.
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -127,7 +127,7 @@ function ask({ url }: HttpServer): Promise<number> {
 function openStream({ url }: HttpServer, path: string): Promise<ClientRequest> {
 	return new Promise((resolve, reject) => {
 		const asking = request(url + path, { agent: false }, (answer) => {
-			// The stream is ended by the test, or by the server when it closes.
+			// The test ends the stream, or the server ends it when it closes. Either may cause an error here.
 			answer.on("error", () => undefined);
 			answer.once("data", () => resolve(asking));
 		});

@@ -1,9 +1,9 @@
-// Keeps a listener reachable when many clients hold connections open. When there is no room for another
-// connection, the connection that has been unfinished for the longest time is closed, whoever owns it. An
-// honest exchange takes milliseconds, while slow headers, slow bodies and slow readers all look alike.
+// Keeps a listener reachable when many clients hold connections open. If there is no room for another
+// connection, the connection that has been unfinished for the longest time is closed. An honest exchange
+// takes milliseconds, while slow headers, slow bodies and slow readers all keep a connection unfinished.
 //
-// Streams, uploads and exports take long by design. They are announced when the app admits them, and have a
-// separate limit here.
+// Streams, uploads and exports take long by design. The app announces them when it admits them, and they have
+// a separate limit.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -15,7 +15,7 @@ export type ServeRequest = (incoming: IncomingMessage, outgoing: ServerResponse)
 export interface GuardOptions {
 	serve: ServeRequest;
 	maxConnections: number;
-	/** Returns true if each answer must be the last one on its connection. */
+	/** Returns true while the server is closing. Each answer is then the last one on its connection. */
 	isEnding(): boolean;
 	log: Log;
 }
@@ -23,24 +23,24 @@ export interface GuardOptions {
 /** Event that an answer emits when the app has admitted it as a stream, an upload or an export. */
 const TAKES_LONG = "takesLong";
 /**
- * Maximum number of long connections. The app admits 50 streams, 16 exports and 10 uploads; the rest allows
- * for closed ones with unread bytes.
+ * Maximum number of connections for long answers. The app admits 50 streams, 16 exports and 10 uploads. The
+ * other places are for closed connections whose last bytes were not read yet.
  */
 const MAX_LONG = 256;
 
 /**
- * Maximum number of pipelined requests per connection. Node works on all of them at once, and honest clients
- * send one at a time.
+ * Maximum number of pipelined requests on a connection. Node processes all of them at once, and honest
+ * clients send one at a time.
  */
 const MAX_UNDER_WAY = 4;
-/** Shortest time between two log lines about a flood. */
+/** Minimum time between two log lines about a flood of connections. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function guardConnections(server: Server, options: GuardOptions): void {
 	const { serve, maxConnections, isEnding, log } = options;
 	/**
-	 * Connections in the order of their last step (opened, request, answer). The first one has been unfinished
-	 * or idle for the longest time.
+	 * Connections in the order of their last event (opened, request or answer). The first one has been
+	 * unfinished or idle for the longest time.
 	 */
 	const room = new Set<Socket>();
 	/** Connections that were announced as long, in the order of their announcement. */
@@ -60,14 +60,14 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		const [longest] = into;
 		if (into.size >= max && longest !== undefined) {
 			leave(longest);
-			// The connection is reset, because an orderly close would keep its state in our kernel for a minute.
+			// The connection is reset, because after an orderly close the kernel would keep its state for a minute.
 			longest.resetAndDestroy();
 			tell();
 		}
 		into.add(socket);
 	}
 
-	// This listener must run before Node's own, which starts to read.
+	// This listener must run before Node's own listener, which starts to read from the socket.
 	server.prependListener("connection", (socket: Socket) => {
 		enter(socket, room, maxConnections);
 		underWay.set(socket, 0);
@@ -91,12 +91,13 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 			underWay.set(socket, now - 1);
 			enter(socket, room, maxConnections);
 		});
-		// Requests that follow on this connection would be lost with it, so only the last one may close it.
+		// Closing the connection would lose the other requests on it, so only the last answer closes it.
 		if (isEnding() && before === 0) outgoing.setHeader("connection", "close");
 		serve(incoming, outgoing);
 	};
 	server.on("request", take);
-	// An unknown `Expect` header. Node would answer such requests by itself, without any limit.
+	// Node emits this event for a request with an unknown `Expect` header. By default it answers such requests
+	// by itself, without any limit.
 	server.on("checkExpectation", take);
 }
 

@@ -9,7 +9,7 @@ export async function readDiskSpace(path: string): Promise<DiskSpace | null> {
 		const { bavail, blocks, bsize } = await statfs(path);
 		return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 	} catch {
-		// Some file systems do not report these figures.
+		// Some file systems do not report their size.
 		return null;
 	}
 }

@@ -9,7 +9,7 @@ import { createDnsLookUp, type DnsLookUp } from "./dns-lookup.ts";
 import { createHttpsTransport } from "./https-transport.ts";
 
 const NAME = "shop.example";
-/** Longer than the lifetime of a cached answer. */
+/** A time that is longer than the lifetime of a cached answer. */
 const LATER_MS = 1_001;
 
 suite("a lookup", () => {
@@ -73,7 +73,8 @@ suite("a lookup", () => {
 	test("is not harmed by a broken message about another name", async (t) => {
 		const names = await startZoneServer(({ name }) => {
 			const good = { answers: [{ type: "A", data: "192.0.2.1" }] } as const;
-			// The good answers arrive after the broken one, so their queries are still in flight when it comes.
+			// The good answers are delayed, so that their queries are still in flight when the broken answer
+			// arrives.
 			return name === "broken.example" ? { ...good, cutBytes: 2 } : { ...good, delayMs: 50 };
 		});
 		t.after(() => names.close());
@@ -87,7 +88,7 @@ suite("a lookup", () => {
 
 	test("uses one family although the other's message is broken, in either order", async (t) => {
 		for (const delayMs of [0, 60]) {
-			// The broken answer is sent each time; the good one arrives before or after it on the same socket.
+			// Each query gets the broken answer. The good answer arrives before or after it on the same socket.
 			const names = await startZoneServer(({ type }) =>
 				type === "A"
 					? { answers: [{ type: "A", data: "192.0.2.1" }], delayMs }
@@ -133,8 +134,8 @@ suite("a delivery to a name", () => {
 	});
 
 	test("uses the second address within the deadline if the first one never answers", async (t) => {
-		// TEST-NET-1, where nobody answers. Some machines report at once that they have no route, which serves as
-		// well.
+		// The first address is in TEST-NET-1, where nobody answers. Some machines report at once that they have
+		// no route to it, which leads to the same result.
 		const { shop, transport } = await openShop(t, { A: ["192.0.2.1", "127.0.0.1"], AAAA: [] }, 3_000);
 		assert.deepEqual((await post(transport, shop)).outcome, { kind: "answered", status: 204 });
 	});

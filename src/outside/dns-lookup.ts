@@ -1,5 +1,5 @@
-// Resolves names by asking the name servers directly (c-ares). The system's getaddrinfo would block one of
-// libuv's few threads per name, so a few slow name servers would delay every other shop.
+// Resolves host names by asking the name servers directly (c-ares). The system's getaddrinfo would block one
+// of libuv's few threads for each name, so a few slow name servers would delay the lookups of all shops.
 
 import { promises as dns } from "node:dns";
 import { isIP } from "node:net";
@@ -7,7 +7,7 @@ import type { LookUp } from "../ports.ts";
 import { readErrorCode } from "./error-code.ts";
 
 export interface DnsLookUp {
-	/** Returns a cached answer, or undefined. 20,000 deliveries a second must not cause 20,000 queries. */
+	/** Returns the cached answer, or undefined. 20,000 deliveries a second must not cause 20,000 queries. */
 	recall(host: string): LookUp | undefined;
 	/** Asks the name servers. Never rejects. Concurrent calls for one name share a query. */
 	ask(host: string): Promise<LookUp>;
@@ -16,40 +16,43 @@ export interface DnsLookUp {
 }
 
 /**
- * Lifetime of a cached answer. It is short, whatever the TTL says, because every delivery must be judged by
- * the name's present addresses.
+ * Lifetime of a cached answer. It is short, regardless of the record's TTL, because every delivery must be
+ * checked against the current addresses of the name.
  */
 const REMEMBERED_MS = 1_000;
 /**
- * Maximum number of cached answers, about 200 bytes each. It only bounds memory, because entries expire after
- * a second.
+ * Maximum number of cached answers, about 200 bytes each. The limit only protects memory, because answers
+ * expire after a second.
  */
 const MAX_REMEMBERED = 10_000;
 /**
- * Maximum number of addresses per name. A real name has a dozen at most, and a shop must not cost us time
- * with thousands.
+ * Maximum number of addresses of a name. A real name has a dozen at most. A shop must not be able to make us
+ * check thousands of them.
  */
 const MAX_ADDRESSES = 64;
 /**
- * Two tries of 1 s and 2 s end before the attempt's deadline of 5 s, so the shop's owner sees ETIMEOUT and
- * not a plain timeout. After an unreadable reply the query is repeated, which can take up to 6 s; then the
- * deadline applies.
+ * Timeout of a query. The two tries take 1 s and 2 s and end before the attempt's deadline of 5 s, so that
+ * the shop's owner sees ETIMEOUT as the reason. After an unreadable reply the query is repeated. That may
+ * take 6 s in all, and the deadline then ends the attempt.
  */
 const QUERY_TIMEOUT_MS = 1_000;
 const QUERY_TRIES = 2;
 /**
- * Time to wait for the second address family. Some name servers never answer AAAA queries, and the A records
- * are used while there is still time to deliver.
+ * Time to wait for the answer of the second address family. Some name servers never answer AAAA queries. The
+ * A records must be used while there is still time to deliver.
  */
 const OTHER_FAMILY_WAIT_MS = 1_000;
 
-/** RFC 6761 section 6.3: these names are loopback everywhere, and no name server is asked for them. */
+/**
+ * Addresses of localhost. By RFC 6761 section 6.3 such names are always loopback, and no name server is asked
+ * for them.
+ */
 const LOCALHOST: LookUp = { ok: true, addresses: ["127.0.0.1", "::1"] };
 
 /**
- * Error code of an unreadable message. c-ares then closes its socket with all queries on it, so one shop's
- * broken name server would fail the lookups of other shops. A query that is hit is repeated on a socket of
- * its own.
+ * Error code of an unreadable reply. c-ares then closes its socket and fails all queries on it, so one shop's
+ * broken name server would break the lookups of other shops. Each query that fails with this code is repeated
+ * on a socket of its own.
  */
 const BROKEN_MESSAGE = "EBADRESP";
 
@@ -92,7 +95,8 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	}
 
 	function remember(host: string, answer: LookUp): void {
-		// The entry is deleted first so that the map stays ordered by age and the oldest entry is evicted.
+		// The entry is deleted first, so that the new one is inserted at the end. The map stays ordered by age,
+		// and the oldest entry is evicted first.
 		remembered.delete(host);
 		if (remembered.size >= MAX_REMEMBERED) {
 			const oldest = remembered.keys().next();
@@ -125,7 +129,7 @@ function createResolver(servers: readonly string[] | undefined): dns.Resolver {
 	return resolver;
 }
 
-/** Answer for one address family: addresses, or an error code. */
+/** Answer for one address family, with addresses or an error code. */
 interface Answer {
 	addresses: readonly string[];
 	code: string | null;
@@ -157,7 +161,7 @@ function merge(answers: readonly Answer[]): LookUp {
 	const addresses = answers.flatMap((answer) => answer.addresses).toSorted((a, b) => isIP(a) - isIP(b));
 	if (addresses.length > MAX_ADDRESSES) return { ok: false, code: "TOO_MANY_ADDRESSES" };
 	if (addresses.length > 0) return { ok: true, addresses };
-	// A failure says more than the absence of a record.
+	// The code of a failure is preferred, because it says more than the absence of a record.
 	const codes = answers.flatMap(({ code }) => code ?? []);
 	const broken = codes.find((code) => code !== "ENODATA" && code !== "ENOTFOUND");
 	return { ok: false, code: broken ?? (codes.includes("ENOTFOUND") ? "ENOTFOUND" : "ENODATA") };

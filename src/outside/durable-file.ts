@@ -1,6 +1,6 @@
-// Writes files that exist either completely or not at all, even after a power cut. They are written under a
-// temporary name, synced to the disk and then renamed. Renaming is synchronous, so a signal is handled before
-// or after it but never in between.
+// Writes files so that they exist either completely or not at all, even after a power cut. A file is written
+// under a temporary name, synced to the disk and then renamed. Renaming is synchronous, so a signal cannot
+// interrupt it.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync } from "node:fs";
@@ -8,14 +8,14 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Number of random bytes in a temporary name. Process ids are not unique enough, because containers start
- * with the same one every time.
+ * Number of random bytes in a temporary name. A process id would not be unique, because containers start with
+ * the same one every time.
  */
 const NAME_BYTES = 6;
 
 /**
- * Returns the temporary name for `path`, in the same folder so that it can be renamed. A person who finds a
- * file left by a killed process can tell what it is.
+ * Returns the temporary name of `path`. It is in the same folder, so that the file can be renamed. The name
+ * tells a person who finds a file left by a killed process what it is.
  */
 export function partialName(path: string): string {
 	return `${path}.partial-${randomBytes(NAME_BYTES).toString("hex")}`;
@@ -27,14 +27,14 @@ export interface Owner {
 }
 
 /**
- * Flags that never follow a link and never overwrite. Root may be writing into a folder of another account,
- * which could place a link there.
+ * Flags that never follow a symbolic link and never overwrite a file. If root writes into a folder of another
+ * account, that account could have placed a link there.
  */
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Creates a file that only its owner may read. It is on the disk when the promise resolves. The caller gets
- * the open handle, because another file could have taken the name by then.
+ * Creates a file that only its owner may read, and syncs it to the disk. `write` gets the open handle and not
+ * the path, because another file could have taken the name.
  */
 export async function writeNewFile<Value>(
 	path: string,
@@ -52,15 +52,15 @@ export async function writeNewFile<Value>(
 	}
 }
 
-/** Replaces the file at `to`, if there is one. */
+/** Renames `from` to `to` and replaces an existing file. The new name is synced to the disk. */
 export function replaceDurably(from: string, to: string): void {
 	renameSync(from, to);
 	syncFolder(dirname(to));
 }
 
 /**
- * Gives the file a second name. On file systems without hard links, such as FAT and many network shares, it
- * is renamed.
+ * Gives the file a second name. On file systems without hard links, such as FAT and many network shares, the
+ * file is renamed.
  */
 export function nameAlso(path: string, name: string): void {
 	try {
@@ -70,7 +70,7 @@ export function nameAlso(path: string, name: string): void {
 	}
 }
 
-/** Syncs the folder, because a new name must survive a power cut too. */
+/** Syncs the folder to the disk, because a new file name must survive a power cut, too. */
 export function syncFolder(folder: string): void {
 	const file = openSync(folder, "r");
 	try {

@@ -3,15 +3,15 @@
 import { get } from "node:http";
 
 /**
- * Resolves to the HTTP status, or rejects if there is none in time. It does not use fetch, which refuses some
- * ports.
+ * Requests the URL and resolves to the HTTP status. Rejects if there is no answer in time. It does not use
+ * fetch, because fetch refuses some ports.
  */
 export function askHealth(url: string, timeoutMs: number): Promise<number> {
 	const { promise, resolve, reject } = Promise.withResolvers<number>();
 	// The timeout covers the whole call, because a stalled process accepts the connection and never answers.
 	const signal = AbortSignal.timeout(timeoutMs);
 	get(url, { agent: false, signal }, (answer) => {
-		// The body is not read, because it does not matter and may come from another program.
+		// The body is not read. Only the status matters, and another program may have answered.
 		answer.destroy();
 		resolve(answer.statusCode ?? 0);
 	}).on("error", () => reject(new Error(signal.aborted ? "no answer in time" : "nothing answers")));

@@ -1,4 +1,4 @@
-// The listening socket: its address, its failures and how it closes.
+// Tests of the listening socket: its address, its failures and how it closes.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -15,9 +15,14 @@ const PLAIN = {
 	trustedProxies: [],
 	log: { info: () => undefined, warn: () => undefined, error: () => undefined },
 };
-/** Generous bound for a request over loopback on a busy machine. No test waits for all of it. */
+/**
+ * Generous time limit for a request over loopback on a busy machine. Tests normally finish long before it.
+ */
 const SOON_MS = 10_000;
-/** Generous bound for an immediate close, below the five seconds that open requests get. */
+/**
+ * Generous time limit for a close that does not wait. It is shorter than the five seconds that open requests
+ * get.
+ */
 const AT_ONCE_MS = 4_000;
 
 test("the server answers at the address it reports, on a free port if asked for one", async (t) => {
@@ -61,7 +66,7 @@ test("closing answers the requests that arrived, closes connections and accepts 
 	const answer = await answered;
 	const text = Buffer.concat(await answer.toArray()).toString();
 	deepEqual([answer.statusCode, text], [200, "late, but here"]);
-	// A keep-alive client does not hold the server open.
+	// An idle keep-alive client must not delay the close.
 	await within(AT_ONCE_MS, closed);
 });
 
@@ -151,7 +156,8 @@ test("an answer may take longer than the request timeout, and an open stream sta
 		{ limits: { ...PUBLIC_LIMITS, headersTimeoutMs: 100, requestTimeoutMs: 100 } },
 	);
 	const answers = ["/slow", "/stream"].map(async (path) => (await fetch(server.url + path)).text());
-	// The limits have been checked when a client that connected later was cut off.
+	// When a client that connected later has been cut off, the time limit has also been checked for the earlier
+	// clients.
 	const witness = await sendHalf(t, server, "GET");
 	witness.resume();
 	await within(SOON_MS, hungUp(witness));
@@ -195,7 +201,10 @@ async function sendHalf(t: TestContext, server: HttpServer, text: string): Promi
 	return socket;
 }
 
-/** Resolves when the connection is closed, in order or by a reset. Bytes in flight decide which one it is. */
+/**
+ * Resolves when the connection is closed, whether by an orderly close or by a reset. Both are possible,
+ * depending on bytes in flight.
+ */
 function hungUp(socket: Socket): Promise<void> {
 	return new Promise((resolve) => socket.once("close", () => resolve()));
 }

@@ -9,11 +9,11 @@ import { guardConnections, type ServeRequest } from "./connection-guard.ts";
 import { RecordedResponse, type RecordingOptions, recordRequests } from "./request-records.ts";
 
 export interface HttpLimits {
-	/** Time allowed for the headers, counted from their first byte or from the start of the connection. */
+	/** Time limit for the headers, counted from their first byte or from the start of the connection. */
 	headersTimeoutMs: number;
-	/** Time allowed for headers and body together, so that slow senders cannot hold a socket. */
+	/** Time limit for headers and body together, so that slow senders cannot hold a socket. */
 	requestTimeoutMs: number;
-	/** Time that a connection may stay idle between two requests. */
+	/** Maximum time that a connection may be idle between two requests. */
 	idleTimeoutMs: number;
 	/**
 	 * Maximum number of connections. Streams and uploads are not counted, because the app limits them itself.
@@ -23,18 +23,19 @@ export interface HttpLimits {
 
 /** Limits of the public listener. */
 export const PUBLIC_LIMITS: HttpLimits = {
-	// Headers arrive in one piece even over a bad line. A body of 40,000 decisions is about 3 MB, which needs 2
-	// Mbit/s.
+	// Even over a bad line, headers arrive in one piece. The largest body, an upload of 40,000 decisions, is
+	// about 3 MB, which arrives in time at 2 Mbit/s.
 	headersTimeoutMs: 10_000,
 	requestTimeoutMs: 15_000,
-	// Proxies and load balancers keep idle connections for a minute. They must close first, because a request
-	// that crosses our close is lost.
+	// Proxies and load balancers keep idle connections for a minute. The service must keep them longer, because
+	// a request is lost if the service closes the connection while the request is on its way.
 	idleTimeoutMs: 75_000,
-	// Half of 4,096 file descriptors. Idle callers must leave enough descriptors for the callbacks.
+	// The limit is half of 4,096 file descriptors, so that idle callers leave enough descriptors for the
+	// callbacks.
 	maxConnections: 2_048,
 };
 
-/** Limits of the metrics listener, which serves a few collectors and people with curl. */
+/** Limits of the metrics listener, which serves a few metrics collectors and people with curl. */
 export const METRICS_LIMITS: HttpLimits = {
 	headersTimeoutMs: 5_000,
 	requestTimeoutMs: 5_000,
@@ -43,13 +44,13 @@ export const METRICS_LIMITS: HttpLimits = {
 };
 
 /**
- * Interval at which time limits are checked. Node's default of 30 seconds would turn a limit of 15 seconds
- * into 45.
+ * Time between two checks of the time limits. With Node's default of 30 seconds, a limit of 15 seconds could
+ * become 45.
  */
 const LIMITS_CHECK_INTERVAL_MS = 1_000;
 /**
- * Time to wait for open requests when the server closes. A callback in flight may take as long, so a stop
- * waits no longer than that.
+ * Time to wait for open requests when the server closes. It is the deadline of a callback, for which a stop
+ * waits anyway.
  */
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -58,7 +59,7 @@ export interface ListenOptions {
 	port: number;
 	limits: HttpLimits;
 	log: Log;
-	/** How requests are counted and logged. By default they are not. */
+	/** Options for counting and logging requests. Without them, requests are neither counted nor logged. */
 	recording?: RecordingOptions;
 }
 
@@ -71,8 +72,8 @@ export interface BareAnswer {
 export interface ServedApp {
 	fetch: (request: Request, env: object) => Response | Promise<Response>;
 	/**
-	 * Answers requests that arrive thousands of times a second, or returns null for requests that take the
-	 * normal route.
+	 * Answers a request of a kind that arrives thousands of times a second. Returns null for all other
+	 * requests, which take the normal route.
 	 */
 	answerAtOnce?(incoming: IncomingMessage): BareAnswer | null;
 }
@@ -81,11 +82,11 @@ export interface HttpServer {
 	url: string;
 	port: number;
 	/**
-	 * Starts to serve. An app may need the port before it can be created, so earlier requests wait for this
-	 * call.
+	 * Starts to serve requests. Requests that arrived earlier wait for this call, because an app may need to
+	 * know the port before it can be created.
 	 */
 	serve(app: ServedApp): void;
-	/** Makes each further answer the last one on its connection, so that clients reconnect elsewhere. */
+	/** Makes the next answer on each connection the last one, so that clients reconnect to another process. */
 	endConnections(): void;
 	/**
 	 * Answers the requests that have arrived and accepts no new ones. Connections with unfinished requests are
@@ -112,7 +113,8 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 			try {
 				return answerAtOnce?.(incoming) ?? null;
 			} catch {
-				// The request then takes the normal route, where it fails in the same way and is logged and answered.
+				// The request then takes the normal route, where the same failure occurs, is logged and gets an error
+				// answer.
 				return null;
 			}
 		};
@@ -142,9 +144,9 @@ export function listen({ host, port, limits, recording, log }: ListenOptions): P
 }
 
 /**
- * Computes the answers of all requests that arrived together and then writes them together. This halves the
- * processor time of a click (docs/performance.md, C1), because alternating between the two steps evicts the
- * processor's caches.
+ * Computes the answers of all requests that arrived together, and then writes all of them. This halves the
+ * processor time of a click (docs/performance.md, C1), because alternating between computing and writing
+ * evicts the processor's caches.
  */
 function answerTogether(
 	atOnce: (incoming: IncomingMessage) => BareAnswer | null,
@@ -167,8 +169,8 @@ function answerTogether(
 }
 
 /**
- * Rejects if the port is taken, as listening would. The service calls it before it creates anything. No
- * request is answered meanwhile.
+ * Rejects if the port is taken. The service calls it before it creates anything. It listens for a moment, but
+ * answers no request.
  */
 export async function refuseTakenPort(host: string, port: number): Promise<void> {
 	if (port === 0) return;
@@ -184,13 +186,14 @@ function urlOf({ family, address, port }: AddressInfo): string {
 
 function closeServer(server: Server): Promise<void> {
 	return new Promise((resolve) => {
-		// Node stops checking the time limits of requests once the server is closing.
+		// The timer is needed, because Node no longer checks the time limits of requests once the server is
+		// closing.
 		const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
 		server.close(() => {
 			clearTimeout(timer);
 			resolve();
 		});
-		// A keep-alive client must not delay the stop. Its connection is closed as soon as it has its answer.
+		// A keep-alive client must not delay the stop, so its connection is closed right after its answer.
 		server.keepAliveTimeout = 1;
 		server.keepAliveTimeoutBuffer = 0;
 		server.closeIdleConnections();

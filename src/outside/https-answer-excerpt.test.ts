@@ -1,5 +1,5 @@
-// What is stored of answers over real TLS sockets, including those of hostile shops. It is bounded, safe to
-// show, and never changes the outcome or costs others time.
+// Tests of the part of an answer that is stored, over real TLS sockets and with hostile shops. That part is
+// limited and safe to show. Reading it never changes the outcome or delays other attempts.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -12,9 +12,9 @@ import { createHttpsTransport } from "./https-transport.ts";
 
 /** Deadline for tests that do not wait for it. */
 const PATIENT_DEADLINE_MS = 60_000;
-/** Deadline shorter than the time that a body is waited for. */
+/** Deadline that is shorter than the time to wait for a body. */
 const SHORT_DEADLINE_MS = 400;
-/** Far below the patient deadline, and far above half a second on a busy machine. */
+/** Time limit far below the patient deadline, and far above half a second on a busy machine. */
 const SOON_MS = 15_000;
 const DRIP_MS = 10;
 
@@ -99,7 +99,8 @@ suite("a slow body", () => {
 			},
 		});
 		let answer = await post();
-		// On a busy machine a handshake may take longer than that. The next one resumes its session.
+		// On a busy machine a handshake may take longer than the deadline. The next try resumes the TLS session
+		// and is faster.
 		for (let tries = 0; answer.outcome.kind === "timeout" && tries < 20; tries++) answer = await post();
 		void answer.excerpt?.then(() => {
 			isKept = true;
@@ -127,7 +128,7 @@ interface Opened {
 	shop: Shop;
 	transport: Transport;
 	post: () => Promise<PostbackAnswer>;
-	/** Returns what is stored of the answer. */
+	/** Sends an answer and returns the part of it that is stored. */
 	answer: (answer: ShopAnswer) => Promise<Awaited<PostbackAnswer["excerpt"]>>;
 }
 
@@ -157,7 +158,7 @@ function drip(t: TestContext, socket: Socket, first: string): void {
 	t.after(() => clearInterval(timer));
 }
 
-/** Sends data as fast as the client reads it. */
+/** Sends data without an end, as fast as the client reads it. */
 function pour(t: TestContext, socket: Socket, head: string): void {
 	const chunk = `400\r\n${"x".repeat(0x400)}\r\n`;
 	const more = () => {

@@ -1,6 +1,6 @@
-// Collects the beginning of an answer that is not 2xx, so that the page can show it. The attempt is already
-// settled, and nothing here can change its outcome or keep it open. Collecting ends with enough bytes, the
-// end of the body, half a second, or the end of the attempt, whichever comes first.
+// Collects the beginning of an answer that is not 2xx, so that a page can show it. The outcome of the attempt
+// is already decided, and reading the body cannot change it. Collecting ends when enough bytes have arrived,
+// when the body ends, after half a second, or at the deadline of the attempt, whichever comes first.
 
 import {
 	type AnswerExcerpt,
@@ -10,21 +10,24 @@ import {
 } from "../domain/answer-excerpt.ts";
 
 /**
- * Time to wait for the body. An error page arrives with its headers or right after them, and a shop that
- * sends slowly gets no more of our time.
+ * Time to wait for the body. An error page arrives with its headers or right after them. A shop that sends
+ * slowly gets no more time.
  */
 export const EXCERPT_WAIT_MS = 500;
 
 export interface ExcerptReader {
 	readonly excerpt: Promise<AnswerExcerpt>;
 	take(piece: Buffer): void;
-	/** Ends the collection. `isWhole` says whether the body is complete. Only the first call counts. */
+	/**
+	 * Ends the collection. `isWhole` says whether the body is complete. Calls after the first one have no
+	 * effect.
+	 */
 	end(isWhole: boolean): void;
 }
 
 export function startExcerpt(headers: AnswerHeaders): ExcerptReader {
 	const { promise, resolve } = Promise.withResolvers<AnswerExcerpt>();
-	/** The bytes are copied, because slices would keep the socket's chunks in memory. */
+	/** Collected bytes. They are copied, because slices would keep whole chunks of the socket in memory. */
 	let body: Buffer = Buffer.alloc(0);
 	let isEnded = false;
 	const timer = setTimeout(() => end(false), EXCERPT_WAIT_MS).unref();
@@ -41,7 +44,7 @@ export function startExcerpt(headers: AnswerHeaders): ExcerptReader {
 		end,
 		take(piece) {
 			if (isEnded) return;
-			// One byte more than is stored shows that the body was longer.
+			// One byte more than the stored length is collected, to find out whether the body is longer.
 			body = Buffer.concat([body, piece.subarray(0, EXCERPT_BODY_BYTES + 1 - body.length)]);
 			if (body.length > EXCERPT_BODY_BYTES) end(false);
 		},

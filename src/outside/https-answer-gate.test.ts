@@ -104,7 +104,7 @@ suite("informational answers", () => {
 interface OpenGate {
 	readonly state: { passed: string; code: string | null };
 	expect(): void;
-	/** Feeds the chunks, each of which is read before the next arrives. */
+	/** Passes the chunks to the gate one by one. Each chunk is read before the next arrives. */
 	take(pieces: readonly string[]): void;
 }
 
@@ -130,7 +130,7 @@ function openGate(): OpenGate {
 	};
 }
 
-/** Returns the bytes in one chunk, in two at every position, and byte by byte. */
+/** Returns the bytes as one chunk, as two chunks cut at every position, and as single bytes. */
 function cutEverywhere(bytes: string): string[][] {
 	const inTwo = Array.from({ length: bytes.length - 1 }, (_, at) => [
 		bytes.slice(0, at + 1),

@@ -1,36 +1,39 @@
-// Filters what undici's parser reads from a shop's socket. The parser ends the connection at an unsolicited
-// 100 status, and it puts no limit on bytes that are neither header nor body.
+// Filters the bytes of a shop before undici's parser reads them. The parser ends the connection at an
+// unsolicited 100 status, and it has no limit for bytes that are neither header nor body.
 //
 //   idle ──expect──▶ before the answer: informational answers (1xx) are removed ──another status──▶ answer ──expect…
 //
 // While idle, everything passes, because undici closes a connection that receives unsolicited bytes. Every
-// byte is examined once, however small the chunks are. Otherwise tiny chunks would cost seconds of processor
-// time.
+// byte is examined only once, however small the chunks are. Otherwise tiny chunks would cost seconds of
+// processor time.
 
 import type { Readable } from "node:stream";
 
 export interface AnswerGate {
-	/** Starts to filter and count the bytes of the answer to the request that is being written. */
+	/** Starts to filter and count the bytes of the answer to the request that is being sent. */
 	expect(): void;
 }
 
 /**
- * Maximum size of an answer: 16 KiB of headers, 64 KiB of body, 16 KiB of informational answers, and the
- * chunk frames. Without it a shop could make us parse empty lines or chunk extensions at full network speed
- * for five seconds per attempt.
+ * Maximum size of an answer. It allows 16 KiB of headers, 64 KiB of body, 16 KiB of informational answers,
+ * and the chunk frames. Without a limit, a shop could make us parse empty lines or chunk extensions at full
+ * network speed for five seconds per attempt.
  */
 const MAX_ANSWER_BYTES = 128 * 1_024;
-/** Maximum size of all informational answers before one answer, the same as for its headers. */
+/** Maximum size of all informational answers before an answer. The same limit applies to its headers. */
 const MAX_ANNOUNCED_BYTES = 16 * 1_024;
 const BEGINNING = Buffer.from("HTTP/1.1 1");
 /**
- * Status line of an informational answer. 101 is not one, because it answers an upgrade that we never request
- * (RFC 9110 section 15.2.2).
+ * Start of an informational answer. Status 101 is excluded, because it answers an upgrade, which we never
+ * request (RFC 9110 section 15.2.2).
  */
 const ANNOUNCING_STATUS = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/;
 const STATUS_BYTES = "HTTP/1.1 100 ".length;
 const NOTHING = Buffer.alloc(0);
-/** Only CR LF ends a line, and only an empty line ends the head. Everything else is a protocol error. */
+/**
+ * Matches the end of a head, or a line break that HTTP does not allow. Only CR LF ends a line, and only an
+ * empty line ends the head.
+ */
 const END_OR_BREAK = /\r\n\r\n|[^\r]\n|\r[^\n]/;
 const END = "\r\n\r\n";
 
@@ -40,11 +43,11 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 	let announcedBytes = 0;
 	let isBeforeAnswer = false;
 	let isCut = false;
-	/** First bytes, fewer than STATUS_BYTES, that do not yet show whether an informational answer begins. */
+	/** First bytes of an answer, fewer than STATUS_BYTES, that do not yet show whether it is informational. */
 	let undecided: Buffer = NOTHING;
 	/**
-	 * Last bytes of the informational answer that is being skipped, which may contain the beginning of its end;
-	 * null if none is being skipped.
+	 * Last bytes of the informational answer that is being skipped, because its end may be split between two
+	 * chunks. Null if no informational answer is being skipped.
 	 */
 	let tail: string | null = null;
 
@@ -53,7 +56,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		socket.destroy(Object.assign(new Error("the answer is not read any further"), { code }));
 	}
 
-	/** Returns the bytes that are left for the parser. */
+	/** Removes informational answers from the chunk, and returns the remaining bytes for the parser. */
 	function skipAnnouncements(chunk: Buffer): Buffer {
 		let bytes = undecided.length === 0 ? chunk : Buffer.concat([undecided, chunk]);
 		undecided = NOTHING;
@@ -76,7 +79,7 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		return NOTHING;
 	}
 
-	/** Returns the bytes after the informational answer, or none if its end has not arrived. */
+	/** Returns the bytes after the informational answer, or no bytes if its end has not arrived. */
 	function skipAnnouncement(bytes: Buffer, before: string): Buffer {
 		const text = before + bytes.toString("latin1");
 		const found = END_OR_BREAK.exec(text);
@@ -84,8 +87,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		tail = found === null ? text.slice(1 - END.length) : null;
 		announcedBytes += length;
 		if (announcedBytes > MAX_ANNOUNCED_BYTES) cut("ANSWER_TOO_LARGE");
-		// The parser would refuse it too. With a bare LF the search for the end would continue into the real
-		// answer.
+		// The parser would refuse such a line break, too. If it were skipped, the search for the end would
+		// continue into the real answer.
 		else if (found !== null && found[0] !== END) cut("BROKEN_ANSWER");
 		return bytes.subarray(length);
 	}
@@ -94,8 +97,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 		while (!isCut) {
 			const chunk: Buffer | null = read(size);
 			if (chunk === null) return null;
-			// Only a later chunk is refused. If the status arrived in the same chunk as too much body, it has been
-			// read.
+			// Only the chunk after the limit is refused. If the status arrived in the same chunk as too much body,
+			// the status still counts.
 			if (takenBytes > MAX_ANSWER_BYTES) cut("ANSWER_TOO_LARGE");
 			takenBytes += chunk.length;
 			const passed = isBeforeAnswer ? skipAnnouncements(chunk) : chunk;

@@ -1,13 +1,13 @@
-// One attempt in progress. It measures the steps, settles with exactly one outcome, and is at the same time
-// undici's handler for the answer. One object does all of this because 20,000 attempts run per second.
+// One attempt in progress. The object measures the steps, settles with exactly one outcome, and is also
+// undici's handler for the answer. One object does all of this, because 20,000 attempts run per second.
 //
 //   look-up ─► connect ─► tls ─► answer ─► settled, the body is discarded ─► over
 //      │          ▲                ▲ │
 //      └──────────┼─ reused ───────┘ │
 //                 └── reused, but dead ┘  before a byte was written
 //
-// Any step may settle the attempt early, by its own failure or by the deadline. The first outcome counts. The
-// deadline also ends the reading of the body, whose beginning is stored if the answer is not 2xx
+// Any step may settle the attempt early, by its own failure or by the deadline. Only the first outcome
+// counts. The deadline also ends the reading of the body, whose beginning is stored if the answer is not 2xx
 // (https-answer-excerpt.ts).
 
 import type { Dispatcher } from "undici";
@@ -22,16 +22,16 @@ import type { Cancel } from "./https-dial.ts";
 import type { Route, Target } from "./https-target.ts";
 
 export interface AttemptOwner {
-	/** The headers have arrived and the attempt is settled. The body is still to come. */
+	/** Called when the headers have arrived and the attempt is settled. The body has not been read yet. */
 	onAnswer(attempt: Attempt): void;
-	/** The answer was read to its end, so its connection may carry another request. */
+	/** Called when the answer was read to its end, so that its connection may carry another request. */
 	onEnd(attempt: Attempt, connection: Connection): void;
 	/**
-	 * A reused connection was closed before a byte of the request was written. The request can safely be sent
-	 * on another one.
+	 * Called if a reused connection was closed before a byte of the request was written. The request can then
+	 * safely be sent on another connection.
 	 */
 	onUnsent(attempt: Attempt): void;
-	/** The attempt holds no resources any more. */
+	/** Called when the attempt holds no resources any more. */
 	onOver(attempt: Attempt): void;
 }
 
@@ -48,7 +48,9 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	readonly request: PostbackRequest;
 	readonly startedAtMs: number;
 	isSettled = false;
-	/** The target and its routes once they are known. A second dial uses them again. */
+	/**
+	 * The target and its routes, once they are known. They are used again if another connection must be opened.
+	 */
 	target: Target | undefined;
 	routes: readonly Route[] = [];
 	cancelDial: Cancel | undefined;
@@ -72,7 +74,10 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		this.#stepStartedMs = this.startedAtMs;
 	}
 
-	/** Ends the present step, if it took place, and begins the next one. */
+	/**
+	 * Ends the current step and begins the next one. The time of the current step is recorded only if the step
+	 * took place.
+	 */
 	enter(step: Step, wasReached = true): void {
 		const nowMs = performance.now();
 		if (wasReached) this.#timings[this.#step] = roundMs(nowMs - this.#stepStartedMs);
@@ -81,8 +86,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/**
-	 * Assigns a connection without writing to it. https-transport.ts says why a reused connection waits before
-	 * `send`.
+	 * Assigns a connection without writing to it. https-transport.ts explains why a reused connection waits
+	 * before `send`.
 	 */
 	take(connection: Connection, isReused: boolean): void {
 		this.#connection = connection;
@@ -95,7 +100,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 			{
 				path: this.target.url.target,
 				method: "POST",
-				// undici only reads the array, although its type does not say so.
+				// The cast is safe, because undici only reads the array, although its type does not say so.
 				headers: this.request.headers as string[],
 				body: this.request.body,
 			},
@@ -103,7 +108,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		);
 	}
 
-	/** Settles the attempt. An unfinished step counts with the time it took so far. */
+	/** Settles the attempt. The time of an unfinished step is recorded, too. */
 	settle(outcome: Outcome, wasReached = true, excerpt: Promise<AnswerExcerpt> | null = null): void {
 		if (this.isSettled) return;
 		this.isSettled = true;
@@ -117,7 +122,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	expire(): void {
-		// If nothing was written, there was nothing to answer.
+		// If nothing was written, the step "answer" did not take place.
 		const wasReached = this.#step !== "answerMs" || this.#isSent;
 		this.settle({ kind: "timeout", stage: STAGE_OF_STEP[this.#step] }, wasReached);
 		this.abandon();
@@ -132,7 +137,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	onRequestStart(): void {
 		this.#isSent = true;
-		// A reused connection waited for the poll phase, which is not the shop's time.
+		// The time that a reused connection waited for the poll phase does not count as the shop's time.
 		this.#stepStartedMs = performance.now();
 		this.#connection?.gate.expect();
 	}
@@ -142,7 +147,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-		// 1xx answers precede the real one (RFC 9110 section 15.2).
+		// Informational answers (1xx) precede the real answer (RFC 9110 section 15.2).
 		if (status < 200) return;
 		if (!isSuccess(status)) this.#excerptReader = startExcerpt(headers);
 		this.settle({ kind: "answered", status }, true, this.#excerptReader?.excerpt ?? null);
@@ -150,7 +155,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
-		// Bytes beyond those that are stored are discarded. The connection limits their number and the deadline
+		// Bytes beyond the stored part are discarded. The connection limits their number, and the deadline limits
 		// their time.
 		this.#excerptReader?.take(piece);
 	}
@@ -162,7 +167,7 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 		if (connection !== undefined) this.#owner.onEnd(this, connection);
 	}
 
-	/** Is also called after `abandon` has closed the connection. */
+	/** Handles an error of the connection. It is also called after `abandon` has closed the connection. */
 	onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
 		this.#excerptReader?.end(false);
 		this.#connection?.socket.destroy();
@@ -172,8 +177,8 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 	}
 
 	/**
-	 * undici uses one code, or none, for every broken connection. This distinguishes whether an answer had
-	 * begun.
+	 * Returns the error code to store. undici uses one code, or none, for every broken connection. The returned
+	 * code tells whether the answer had begun.
 	 */
 	#nameError(code: string): string {
 		if (code === "UND_ERR_SOCKET") return this.#isAnswerBegun ? "BROKEN_ANSWER" : "CLOSED_WITHOUT_ANSWER";

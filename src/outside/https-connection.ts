@@ -18,46 +18,47 @@ export interface Connection {
 export interface Connections {
 	open(origin: string, socket: TLSSocket, route: Route): Connection;
 	/**
-	 * Removes and returns the connection that was used last, because the shop is least likely to be closing
-	 * that one.
+	 * Removes and returns the idle connection that was used last. The shop is least likely to be closing that
+	 * one.
 	 */
 	take(key: string): Connection | undefined;
 	keep(connection: Connection): void;
-	/** Closes the idle connections. Those in use are not known here. */
+	/** Closes the idle connections. The pool does not hold the connections in use. */
 	close(): void;
 }
 
 /**
- * Time that an idle connection is kept. It is shorter than the idle timeouts of servers (Node and Apache 5 s,
- * nginx 75 s), so that we close first. A request that crosses the server's close is lost. Because nobody
- * knows whether it was read, it cannot be repeated with the same nonce and would be delayed by a minute.
+ * Time that an idle connection stays open. It is shorter than the idle timeouts of servers (5 s for Node and
+ * Apache, 75 s for nginx), so that we close first. If the server closes the connection while a request is on
+ * its way, the request is lost. Nobody knows then whether it was read, so it cannot be repeated with the same
+ * nonce and would be delayed by a minute.
  */
 const KEPT_MS = 4_000;
 /**
- * Time subtracted from a server's `Keep-Alive: timeout=N` for the network's latency. With a hint of 1 s the
- * connection is not kept at all.
+ * Time that is subtracted from a server's `Keep-Alive: timeout=N`, to allow for network latency. If N is 1 s,
+ * the connection is closed at once.
  */
 const HINT_MARGIN_MS = 1_000;
 /**
- * Maximum number of idle connections per route. It covers 128 programmes on one platform with the default of
- * 8 requests in flight each.
+ * Maximum number of idle connections of a route. It is enough for 128 programmes on one platform, with the
+ * default of 8 requests in flight each.
  */
 const MAX_KEPT_PER_ROUTE = 1_024;
 /**
- * Maximum number of idle connections. It is half of 4,096 file descriptors, the smallest hard limit in common
- * use, to which Node raises the soft limit.
+ * Maximum number of idle connections in all. It is half of 4,096 file descriptors, the smallest hard limit in
+ * common use, to which Node raises the soft limit.
  */
 const MAX_KEPT = 2_048;
-/** Maximum size of the headers, the default of Node's own server and client. */
+/** Maximum size of the headers. Node's own server and client have the same default. */
 const MAX_ANSWER_HEADER_BYTES = 16 * 1_024;
 /**
- * Maximum size of a body that is read to its end so that the connection can be reused. Beyond it, a new
- * handshake is cheaper.
+ * Maximum size of a body that is read to its end so that the connection can be reused. For a larger body, a
+ * new handshake is cheaper.
  */
 const MAX_ANSWER_BODY_BYTES = 64 * 1_024;
 
 // undici closes an idle socket after its timeout, and at once if unsolicited bytes arrive on it. A second
-// answer to an old request must never be taken for the answer to the next request.
+// answer to an old request must never be mistaken for the answer to the next request.
 export function createConnections(): Connections {
 	const keptByRoute = new Map<string, Connection[]>();
 	let count = 0;
@@ -116,36 +117,36 @@ function openClient(origin: string, socket: TLSSocket): Client {
 	const client = new Client(origin, {
 		connect: handOver(socket),
 		allowH2: false,
-		// Pinned, because an environment variable could otherwise select another parser.
+		// This is set, because an environment variable could otherwise select another parser.
 		useMilo: false,
 		pipelining: 1,
 		maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
 		maxResponseSize: MAX_ANSWER_BODY_BYTES,
-		// The attempt's deadline covers both timeouts exactly. undici's own timers have a resolution of half a
-		// second.
+		// undici's timeouts are off, because the attempt's deadline covers them. undici's own timers have a
+		// resolution of half a second.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		keepAliveTimeout: KEPT_MS,
 		keepAliveMaxTimeout: KEPT_MS,
 		keepAliveTimeoutThreshold: HINT_MARGIN_MS,
 	});
-	// undici emits its failed assertions here. Without a listener they would end the process.
+	// undici emits its failed assertions as this event. Without a listener they would end the process.
 	const emitter: EventEmitter = client;
 	emitter.on("error", () => socket.destroy());
 	return client;
 }
 
 /**
- * Gives undici our socket once. undici asks again if the socket died before the request was written. The
- * error then reaches that request and shows that nothing of it was sent.
+ * Gives undici our socket once. undici asks for another one if the socket died before the request was
+ * written. The request then fails with an error that shows that none of it was sent.
  */
 function handOver(socket: TLSSocket): buildConnector.connector {
 	let isHandedOver = false;
 	return (_options, callback) => {
 		const isFirst = !isHandedOver;
 		isHandedOver = true;
-		// The callback must be asynchronous, because undici does not write the waiting request if it is called
-		// back inside its own call.
+		// The callback must be asynchronous. If undici were called back inside its own call, it would not write
+		// the waiting request.
 		queueMicrotask(() => {
 			if (isFirst) callback(null, socket);
 			else callback(Object.assign(new Error("connection lost"), { code: "ECONNRESET" }), null);

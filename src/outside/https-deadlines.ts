@@ -1,5 +1,5 @@
-// Deadlines of all attempts in flight, with a single timer. All attempts have the same time, so the oldest
-// always expires first. A timer per attempt would cost a tenth of the work of sending it.
+// Deadlines of all attempts in flight, with a single timer. All attempts get the same time, so the oldest one
+// always expires first. A timer for each attempt would cost a tenth of the work of sending it.
 
 export interface Expiring {
 	readonly startedAtMs: number;
@@ -21,8 +21,8 @@ export function createDeadlines<Entry extends Expiring>(deadlineMs: number): Dea
 	function arm(delayMs: number): void {
 		isArmed = true;
 		// The timer is unreferenced, because every attempt has a socket or a query that keeps the process alive.
-		// The sweep waits for one poll phase. After a stall of this process, answers that arrived in time are
-		// still unread in their sockets, and they count.
+		// The sweep waits for one poll phase. If this process stalled, answers that arrived in time may still be
+		// unread in their sockets, and they must count.
 		setTimeout(() => setImmediate(sweep), Math.ceil(delayMs)).unref();
 	}
 

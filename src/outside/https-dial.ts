@@ -1,4 +1,4 @@
-// Opens TLS connections to addresses that were checked before. It looks up no names.
+// Opens TLS connections to addresses that have already been checked. It looks up no names.
 
 import { constants } from "node:crypto";
 import { connect, createSecureContext, getCACertificates, type TLSSocket } from "node:tls";
@@ -7,10 +7,10 @@ import { readErrorCode } from "./error-code.ts";
 import type { Route } from "./https-target.ts";
 
 export interface DialObserver {
-	/** The TCP connection is open and the TLS handshake begins. */
+	/** Called when the TCP connection is open and the TLS handshake begins. */
 	onConnect(): void;
 	onSecure(socket: TLSSocket, route: Route): void;
-	/** Called instead of `onSecure`, with the error of the last address. */
+	/** Called instead of `onSecure`, with the error of the last address that was tried. */
 	onFailure(code: string): void;
 }
 
@@ -25,38 +25,42 @@ export type Dial = (
 export type Cancel = () => void;
 
 /**
- * Maximum number of parts into which the remaining time is divided. Of 5 s the first address gets 1.25 s,
- * enough for one repeated SYN (after 1 s, RFC 6298).
+ * Maximum number of parts into which the remaining time is divided. The first address gets 1.25 s of 5 s,
+ * which is enough to repeat a lost SYN once (after 1 s, RFC 6298).
  */
 const MAX_SHARES = 4;
 
 export function createDial(trustedCa: string | undefined): Dial {
 	const secureContext = createSecureContext({
 		minVersion: "TLSv1.2",
-		// With TLS 1.2 a shop could otherwise make us renegotiate 3,000 times a second during each attempt.
+		// Without this option, a shop with TLS 1.2 could make us renegotiate 3,000 times a second during each
+		// attempt.
 		secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-		// `ca` replaces the default roots, so they are listed again. Without `ca`, Node shares one parsed store.
+		// `ca` replaces the default root certificates, so they are listed again. Without `ca`, Node shares one
+		// parsed store.
 		...(trustedCa === undefined ? {} : { ca: [...getCACertificates("default"), trustedCa] }),
 	});
 
-	/** Connects to the address, so that the name is not looked up a second time. */
+	/** Connects to the checked address, so that the name is not looked up a second time. */
 	function open(url: PostbackUrl, address: string): TLSSocket {
 		const socket = connect({
 			host: address,
 			port: url.port,
 			secureContext,
-			// Without a server name the certificate is checked against `host`, which is the address.
+			// For a literal address no server name is sent. The certificate is then checked against `host`, which
+			// is the address.
 			...(url.isLiteral ? {} : { servername: url.hostname }),
 			ALPNProtocols: ["http/1.1"],
-			// This is the default unless NODE_TLS_REJECT_UNAUTHORIZED is set in the environment.
+			// This is the default. It is set, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could change
+			// the default.
 			rejectUnauthorized: true,
 		});
 		socket.setNoDelay(true);
 		return socket;
 	}
 
-	// Tries one address after the other. Only a failure to connect leads to the next address. Once TCP is open
-	// it is the right host, and its TLS would fail at every address.
+	// Tries one address after the other. Only a failure to connect leads to the next address. Once TCP is open,
+	// the host is the right one, and a TLS failure would occur at its other addresses, too.
 	return (url, routes, leftMs, observer) => {
 		const endMs = performance.now() + leftMs;
 		let leavePresent: Cancel = () => undefined;
@@ -101,13 +105,13 @@ export function createDial(trustedCa: string | undefined): Dial {
 				isOver = true;
 				observer.onSecure(socket, route);
 			});
-			// An address that never answers must leave time for the next ones. The last address gets all the
-			// remaining time.
+			// An address that never answers must leave time for the others. The last address gets all the remaining
+			// time.
 			const ahead = routes.length - index;
 			if (ahead > 1) {
 				const shareMs = (endMs - performance.now()) / Math.min(ahead, MAX_SHARES);
-				// Waits for one poll phase. If this process stalled, the connection may be open without having been
-				// noticed.
+				// The timeout waits for one poll phase. If this process stalled, the connection may be open without
+				// having been noticed.
 				const giveUp = () => {
 					if (!isConnected) fail("ETIMEDOUT");
 				};

@@ -8,16 +8,18 @@ import type { LookUp } from "../ports.ts";
 
 export interface Target {
 	readonly url: PostbackUrl;
-	/** The address of a literal host; undefined for a name, which is looked up each time. */
+	/** The address of a literal host. Undefined for a host name, which is looked up each time. */
 	readonly literal: LookUp | undefined;
-	/** The list of addresses that was checked last. The same list needs no second check. */
+	/**
+	 * The list of addresses that was checked last. If a lookup returns the same list, it is not checked again.
+	 */
 	judged: readonly string[] | undefined;
 	judgement: Judgement | undefined;
 }
 
 /**
- * One way to the host. Connections are pooled per route, which is a name (it is in the certificate) and an
- * address.
+ * One way to the host, which is a host name and an address. Connections are pooled by route, because a
+ * connection is only valid for the name in its certificate.
  */
 export interface Route {
 	readonly address: string;
@@ -29,13 +31,14 @@ export type Judgement = { ok: true; routes: readonly Route[] } | { ok: false; ou
 export interface Targets {
 	find(url: string): Target | undefined;
 	/**
-	 * Checks all addresses. A single forbidden address refuses the host, and nothing is sent to any of them.
+	 * Checks all addresses of a host. If one of them is forbidden, the host is refused and nothing is sent to
+	 * any of them.
 	 */
 	judge(target: Target, addresses: readonly string[]): Judgement;
 }
 
 /**
- * Maximum number of cached targets, about 20 MB with URLs of the full 2,048 characters. Evicted ones are
+ * Maximum number of cached targets, about 20 MB with URLs of the full 2,048 characters. An evicted URL is
  * parsed again.
  */
 const MAX_TARGETS = 4_096;

@@ -82,7 +82,7 @@ suite("a connection", () => {
 	}
 });
 
-// Broken handshakes and answers are tested in test/hostile, forbidden addresses in test/addresses.
+// test/hostile tests broken handshakes and answers, and test/addresses tests forbidden addresses.
 suite("a handshake", () => {
 	test("with a certificate for another name sends nothing, although the address is in it", async (t) => {
 		const { shop, transport } = await open(t, { names: ["127.0.0.1", "::1", "other.localhost"] });
@@ -100,7 +100,7 @@ test("a body of up to 64 KiB is read to its end, and the connection is reused", 
 	const { shop, transport } = await open(t);
 	shop.answer = () => ({ status: 500, body: "x".repeat(64 * 1_024) });
 	assert.deepEqual((await transport.post(to(shop))).outcome, { kind: "answered", status: 500 });
-	// The outcome does not wait for the body, so the next attempts may need a connection of their own.
+	// The outcome does not wait for the body, so the next attempts may open another connection.
 	while (shop.connectionCount === shop.requests.length) {
 		assert.ok(shop.requests.length < 20, "no connection was used twice");
 		await transport.post(to(shop));

@@ -1,5 +1,5 @@
-// Sends one signed request to one checked address, within one deadline and with one outcome. No byte goes to
-// an address that was not checked for this very attempt (invariant 7).
+// Sends one signed request to one checked address, within one deadline and with one outcome. No byte is sent
+// to an address that was not checked for this attempt (invariant 7).
 
 import type { AddressRange } from "../domain/address.ts";
 import type { LookUp, Transport } from "../ports.ts";
@@ -14,7 +14,7 @@ export interface HttpsTransportOptions {
 	allowedPrivateRanges: readonly AddressRange[];
 	/** Certificate authorities in PEM form that are trusted in addition to Node's roots. */
 	trustedCa?: string | undefined;
-	/** Name servers to use instead of the system's. */
+	/** Addresses of name servers to use instead of the system's. */
 	dnsServers?: readonly string[] | undefined;
 	deadlineMs?: number | undefined;
 }
@@ -56,7 +56,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 	function start(attempt: Attempt): void {
 		const target = closing === undefined ? targets.find(attempt.request.url) : undefined;
 		if (target === undefined) {
-			// A saved URL cannot be invalid here, because saving applies the same rule.
+			// A saved URL cannot be invalid, because it was checked by the same rule when it was saved.
 			attempt.fail(closing === undefined ? "INVALID_URL" : "TRANSPORT_CLOSED", false);
 			return;
 		}
@@ -67,7 +67,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			return;
 		}
 		lookUp.ask(target.url.hostname).then((answer) => {
-			// The deadline does not wait for a name server. A late answer is dropped.
+			// The deadline may have passed while the name server was asked. A late answer is dropped.
 			if (!attempt.isSettled) goTo(attempt, target, answer, true);
 		});
 	}
@@ -140,14 +140,16 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 }
 
 /**
- * Runs something after the event loop's next poll phase, in which Node reads from sockets.
+ * Calls `run` after the event loop's next poll phase, in which Node reads from sockets. An idle connection
+ * may already hold bytes that the shop sent since the last answer. They may close the connection, or be a
+ * second answer that would be mistaken for the answer to the next request. Only a poll phase shows them.
  *
- * An idle connection may already hold bytes that the shop sent since the last answer: its close, or a second
- * answer that would be taken for the next request's. Only a poll phase shows them. undici checks before it
- * writes, one setImmediate later. But most attempts begin inside a poll phase, with the answer to another
- * one. undici's check then runs before the next poll phase and sees nothing new (shown by a test, undici
- * 8.12.4). If an attempt begins inside a setImmediate, the check runs after a whole poll phase. One
- * setImmediate serves all waiting attempts.
+ * undici also checks the connection before it writes, one setImmediate later. But most attempts begin inside
+ * a poll phase, because the answer to another attempt starts them. undici's check then runs before the next
+ * poll phase and sees nothing new (shown by a test, undici 8.12.4).
+ *
+ * If an attempt begins inside a setImmediate, the check runs after a whole poll phase. One setImmediate
+ * serves all waiting attempts.
  */
 function createAfterPollPhase<Waiting>(run: (waiting: Waiting) => void): (waiting: Waiting) => void {
 	let queue: Waiting[] = [];

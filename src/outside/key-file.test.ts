@@ -1,4 +1,4 @@
-// The sealing key beside a SQLite file: created once, private, and never replaced.
+// Tests of the sealing key beside a SQLite file. The key is created once, is private, and is never replaced.
 
 import { deepEqual, equal, match, throws } from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -54,8 +54,8 @@ const ROUNDS = 150;
 const START_LINE = new Int32Array(new SharedArrayBuffer(ROUNDS * Int32Array.BYTES_PER_ELEMENT));
 
 /**
- * Starts a thread that waits in each round until all threads are ready and then reads or creates the round's
- * key.
+ * Starts a thread. In each round it waits until all threads are ready, and then reads or creates the key of
+ * that round.
  */
 function race(t: TestContext, folder: string): Promise<{ key: string; isNew: boolean }[]> {
 	const source = `

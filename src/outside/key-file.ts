@@ -26,7 +26,7 @@ export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boole
 	}
 }
 
-/** Returns null if there is no key file. */
+/** Reads the key file. Returns null if there is none. */
 export function readKeyFile(path: string): Uint8Array | null {
 	let text: string;
 	try {

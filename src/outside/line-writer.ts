@@ -1,6 +1,6 @@
 // Writes lines to a file descriptor that may be a pipe, without ever blocking the caller. Lines that the
-// reader has not consumed are buffered up to a limit; further lines are dropped and counted. A reader that is
-// gone ends the writing, not the process.
+// reader has not yet read are buffered up to a limit. Further lines are dropped and counted. If the reader is
+// gone, writing ends, but the process continues.
 
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { readErrorCode } from "./error-code.ts";
@@ -9,18 +9,20 @@ export interface LineWriter {
 	write(line: string): void;
 	droppedLines(): number;
 	/**
-	 * Writes the buffered lines when the process ends, for a limited time so that it cannot prevent the exit.
+	 * Writes the buffered lines when the process ends. It gives up after a limited time, so that it cannot
+	 * prevent the exit.
 	 */
 	writeRest(): void;
 }
 
 /** Error codes of a non-blocking pipe that is full because its reader is slow. */
 const FULL: ReadonlySet<string> = new Set(["EAGAIN", "EBUSY"]);
-/** Delay before the next try. A pipe holds 64 KB, so up to 6 MB a second pass if the reader is quick. */
+/** Delay before a write is tried again. A pipe holds 64 KB, so a fast reader gets up to 6 MB a second. */
 const TRY_AGAIN_MS = 10;
 const NOTHING = new Uint8Array();
-/** Time limits at exit for a slow reader: without any progress, and in all. */
+/** Time at exit after which writing ends if the reader makes no progress. */
 const LAST_TRY_MS = 1_000;
+/** Time at exit after which writing ends, even if a slow reader still makes progress. */
 const LAST_TRIES_MS = 10_000;
 /** Pause between two writes at exit. A pipe accepts 64 KB at a time, and a reader drains it in a moment. */
 const LAST_PAUSE_MS = 5;
@@ -31,7 +33,7 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 	/** Size of the buffered lines, including those that are being written. */
 	let waitingBytes = 0;
 	let isWriting = false;
-	/** Bytes that found the pipe full and wait for the next try. */
+	/** Bytes that did not fit into the pipe and wait for the next try. */
 	let refused: Uint8Array = NOTHING;
 	let isGone = false;
 	let dropped = 0;
@@ -49,8 +51,8 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 	}
 
 	/**
-	 * Writes synchronously, for pipes that do not block. At exit it is then known for every byte whether it was
-	 * written.
+	 * Writes synchronously to a pipe that does not block. At exit it is then known for every byte whether it
+	 * was written.
 	 */
 	function writeAtOnce(bytes: Uint8Array): void {
 		let rest = bytes;
@@ -111,9 +113,9 @@ export function createLineWriter(given: number, maxWaitingBytes: number): LineWr
 }
 
 /**
- * Opens the same pipe again in non-blocking mode. A blocking write to a reader that hangs would keep the
- * process from ending. Linux offers this through /proc. On other systems, and for a pipe of another account,
- * the descriptor is used as it is. It is not done for a file, because the new descriptor would have a
+ * Opens the same pipe again in non-blocking mode. With a blocking write, a reader that hangs would keep the
+ * process from ending. Linux allows this through /proc. On other systems, and for a pipe of another account,
+ * the original descriptor is used. A file is not opened again, because the new descriptor would have a
  * position of its own.
  */
 function openUnblocked(fd: number): { fd: number; isUnblocked: boolean } {
@@ -126,7 +128,7 @@ function openUnblocked(fd: number): { fd: number; isUnblocked: boolean } {
 	}
 }
 
-/** Writes synchronously at exit, when no callbacks run any more. */
+/** Writes synchronously at exit, when asynchronous writes no longer complete. */
 function writeLast(fd: number, bytes: Uint8Array): void {
 	const sleeper = new Int32Array(new SharedArrayBuffer(4));
 	const sinceMs = performance.now();
@@ -139,7 +141,7 @@ function writeLast(fd: number, bytes: Uint8Array): void {
 			rest = rest.subarray(writeSync(fd, rest));
 			takenAtMs = performance.now();
 		} catch (error) {
-			// The reader is gone, so nobody could be told.
+			// The reader is gone, so the remaining bytes cannot be written.
 			if (!FULL.has(readErrorCode(error))) return;
 			Atomics.wait(sleeper, 0, 0, LAST_PAUSE_MS);
 		}

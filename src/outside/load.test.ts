@@ -35,7 +35,8 @@ test("a blocked loop is late during the block and afterwards, and each block cou
 test("a loop that runs every few milliseconds is busy, and not late", async (t) => {
 	const load = open(t);
 	load.busyShare();
-	// The lowest value of several runs counts, because a machine may take the core away in some of them.
+	// The lowest value of several runs is used, because in some of them the system may run other processes on
+	// this core.
 	let leastLateMs = Number.POSITIVE_INFINITY;
 	for (let time = 0; time < 5; time++) {
 		const beforeMs = load.lateMs();

@@ -11,8 +11,8 @@ import type { Load } from "../ports.ts";
  */
 const BEAT_MS = 100;
 /**
- * Lateness that does not count. A loop that is busy with answers or a pass is late by less, and requests do
- * not notice it.
+ * Lateness that does not count. A loop that is busy with answers or with a run of the engine is late by less
+ * than this, and requests are not noticeably slower.
  */
 const HARDLY_LATE_MS = 100;
 /** File on Linux with the time that the main thread ran on a core and the time that it waited for one. */
@@ -20,7 +20,7 @@ const SCHEDULING_FILE = "/proc/self/schedstat";
 const NANOSECONDS_A_MS = 1_000_000;
 
 export interface WatchedLoad extends Load {
-	/** Lateness of each beat in seconds. */
+	/** Lateness of each tick of the timer, in seconds. */
 	readonly lags: Histogram;
 	stop(): void;
 }
@@ -57,16 +57,16 @@ export function createLoad(): WatchedLoad {
 			last = present;
 			return Math.min(1, Math.max(utilization, Number.isFinite(share) ? share : 0));
 		},
-		// Includes the overdue beat, so that a caller in the middle of a stall sees it.
+		// The overdue tick is included, so that a caller sees a stall that is still going on.
 		lateMs: () => lateMs + latenessMs(),
 		stop: () => clearInterval(beat),
 	};
 }
 
 /**
- * Reads the loop's utilization and the thread's scheduling figures. The loop reports itself as idle from the
- * moment it waits until it runs again. When all cores are busy, that is mostly waiting for a core, which only
- * the system's figures show.
+ * Reads the event loop's utilization and the thread's scheduling figures. The loop reports itself as idle
+ * from the moment it waits until it runs again. When all cores are busy, most of that time is spent waiting
+ * for a core, which only the system's figures show.
  */
 function readBusy(): {
 	loop: ReturnType<typeof performance.eventLoopUtilization>;
@@ -82,7 +82,7 @@ function readWantedMs(): number {
 		const [ranNs, waitedNs] = readFileSync(SCHEDULING_FILE, "latin1").split(" ");
 		return (Number(ranNs) + Number(waitedNs)) / NANOSECONDS_A_MS;
 	} catch {
-		// Not Linux, or /proc is not mounted.
+		// The system is not Linux, or /proc is not mounted.
 		return Number.NaN;
 	}
 }

@@ -1,5 +1,5 @@
-// The log in a process of its own: the fields of a line, that nobody waits for it, and that no line is lost
-// at exit.
+// Tests of the log in a separate process: the fields of a line, that writing never blocks, and that no line
+// is lost at exit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -75,7 +75,7 @@ test("a repeated error is logged once with its stack, then once a second with a 
 	const failHere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
 	const failThere = (property: string) => new TypeError(`Cannot read (reading '${property}')`);
 	for (const err of [failHere("basket"), failThere("secret"), failHere("basket"), failThere("secret")]) {
-		// Like an error of a library that fails in the same place for every caller.
+		// This stack looks like that of a library error, which has the same first frame for every caller.
 		err.stack = String(err.stack).replace("\n", "\n    at parse (/app/node_modules/pg/parser.js:1:1)\n");
 		log.error({ err }, "a page failed");
 	}
@@ -143,7 +143,7 @@ test("a pipe whose reader hangs does not keep the process from ending", {
 		for (let line = 0; line < 10_000; line++) writer.write("x".repeat(200) + "\\n");
 		setTimeout(() => { writer.write("the last line"); process.exit(0); }, 50);`;
 	writeFileSync(script, lines);
-	// A real pipe needs a shell, because Node connects two processes by a socket.
+	// The test uses a shell, because Node connects two processes by a socket and not by a pipe.
 	const shell = spawn(
 		"sh",
 		["-c", `{ "$0" "$1"; echo "ended $?" >&3; } 2>&1 >/dev/null | sleep 600`, process.execPath, script],
@@ -164,9 +164,10 @@ test("a pipe with a slow reader gets all lines, including the last", {
 	t.after(() => rmSync(folder, { recursive: true }));
 	const pipe = join(folder, "pipe");
 	execFileSync("mkfifo", [pipe]);
-	// Opened for reading and writing, so that neither end waits for the other to be opened.
+	// The pipe is opened for reading and writing, because opening it for one of them would wait for the other
+	// end.
 	const writing = openSync(pipe, constants.O_RDWR);
-	// Each line is larger than the pipe, so the process ends in the middle of the first one.
+	// Each line is larger than the pipe, so the process ends while it writes the first one.
 	const script = `import { createLineWriter } from ${JSON.stringify(WRITER)};
 		const writer = createLineWriter(2, 4_000_000);
 		process.on("exit", () => writer.writeRest());

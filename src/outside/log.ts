@@ -1,5 +1,5 @@
-// The log: JSON lines on standard error, each with the identity of its process. On a terminal the same lines
-// are written for people.
+// The service log. It consists of JSON lines on standard error, each with the identity of its process. On a
+// terminal the same lines are formatted for people.
 
 import { pino } from "pino";
 import { readJson } from "../domain/json.ts";
@@ -13,7 +13,7 @@ export type LogLevel = "info" | "warn" | "error" | "silent";
 /** Fields that are part of every line. */
 export interface LogIdentity {
 	/**
-	 * Random id, which distinguishes two processes on one machine and the same process before and after a
+	 * Random id that distinguishes two processes on one machine, and the same process before and after a
 	 * restart.
 	 */
 	instance: string;
@@ -23,7 +23,7 @@ export interface LogIdentity {
 
 export interface ProcessLog {
 	log: Log;
-	/** Access log, which has a switch of its own and no level. */
+	/** Access log, which has a setting of its own and no level. */
 	access: Log;
 	/** Returns the number of lines that were dropped because nobody read them in time. */
 	droppedLines(): number;
@@ -31,8 +31,8 @@ export interface ProcessLog {
 
 const STANDARD_ERROR = 2;
 /**
- * Maximum size of the lines that wait for a reader, about ten thousand. Further lines are dropped, and the
- * service continues.
+ * Maximum size of the lines that wait for a reader, about ten thousand lines. Further lines are dropped, and
+ * the service continues.
  */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
@@ -53,8 +53,8 @@ export function createLog(
 }
 
 /**
- * Maximum number of different errors whose repetitions are combined at a time. Beyond it, every occurrence is
- * logged.
+ * Maximum number of different errors whose repetitions are counted at a time. Beyond this number, every
+ * occurrence is logged.
  */
 const MAX_TROUBLES = 100;
 
@@ -64,7 +64,7 @@ const MAX_TROUBLES = 100;
  * second without the error, the next occurrence is logged in full again.
  */
 export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) => unknown): Log {
-	/** Repeated errors by kind, with the number of occurrences since the last line. */
+	/** Repeated errors by kind, with the number of occurrences since the last line about each. */
 	const troubles = new Map<string, { times: number; tell(times: number): void }>();
 	const tellLater = (kind: string): unknown =>
 		after(SECOND_MS, () => {
@@ -81,7 +81,8 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 			if (!(err instanceof Error)) return log[level](fields, message);
 			const { name: type, message: said } = err;
 			const code = "code" in err ? err.code : undefined;
-			// Numbers and quoted names may differ between two occurrences of the same error.
+			// Numbers and quoted names are removed, because they may differ between two occurrences of the same
+			// error.
 			const words = said.replace(/\d+|"[^"]*"|'[^']*'/g, "");
 			const kind = [level, message, type, code, words, placeOf(err)].join(" ");
 			const tell = (times: number) =>
@@ -99,26 +100,23 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 	};
 }
 
-/**
- * Returns the stack frame of our own code where the error occurred. It distinguishes two errors with the same
- * message.
- */
+/** Returns the first stack frame in our own code. It distinguishes two errors with the same message. */
 function placeOf({ stack = "" }: Error): string | undefined {
 	const frames = stack.split("\n").filter((line) => /^ +at /.test(line));
 	return frames.find((line) => !/node_modules|node:/.test(line)) ?? frames[0];
 }
 
 /**
- * The only writer, because the process has one standard error even if several services are opened in it one
- * after another.
+ * The only writer of this process. A process has one standard error, even if several services are opened in
+ * it one after another.
  */
 let standardError: LineWriter | undefined;
 
 function openStandardError(): LineWriter {
 	if (standardError !== undefined) return standardError;
-	// pino's own destination does not fit. In synchronous mode a pipe that nobody reads would block every
-	// callback and answer. In asynchronous mode it tries forever to write the last lines to a pipe whose reader
-	// is gone, and the process never ends.
+	// pino's own destination cannot be used. In synchronous mode, a pipe that nobody reads would block every
+	// callback and answer. In asynchronous mode, it tries forever to write the last lines to a pipe whose
+	// reader is gone, and the process never ends.
 	const lines = createLineWriter(STANDARD_ERROR, MAX_WAITING_BYTES);
 	process.on("exit", () => lines.writeRest());
 	standardError = lines;
@@ -137,7 +135,7 @@ const SECOND_END = 19;
 export function sayLogLine(json: string): string {
 	const line = readJson(json);
 	if (!isRecord(line)) return json;
-	// The identity is left out, because the terminal shows which process it is.
+	// The identity of the process is left out, because a person at the terminal knows which process it is.
 	const { level, time, msg, err, instance: _instance, role: _role, version: _version, ...rest } = line;
 	if (typeof msg !== "string") return `${showSafely(json.trimEnd())}\n`;
 	const at = String(time).slice(HOUR_AT, SECOND_END);

@@ -27,8 +27,8 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 		async send({ to, subject, text, from: sender, replyTo }) {
 			try {
 				await smtp.sendMail({
-					// In a plain string, text in parentheses would be read as a comment, and the mail would go to
-					// another address.
+					// An object is passed, because in a plain string, text in parentheses would be read as a comment,
+					// and the mail would go to another address.
 					to: { name: "", address: to },
 					subject,
 					text,
@@ -48,13 +48,19 @@ export function createSmtpMailer(smtpUrl: string, from: string): SmtpMailer {
 	};
 }
 
-/** Parses `Ringback <ringback@network.example>`. An address alone has no name. */
+/**
+ * Parses a sender such as `Ringback <ringback@network.example>`. A sender that is only an address has no
+ * name.
+ */
 function readMailFrom(text: string): { name: string; address: string } {
 	const [, name = "", address = text] = /^(.*?)\s*<([^<>]+)>$/.exec(text.trim()) ?? [];
 	return { name: name.replace(/^"(.*)"$/, "$1"), address };
 }
 
-/** Returns a pair instead of a string, so that a comma or a quote in the name stays part of the name. */
+/**
+ * Returns the sender as name and address instead of one text, so that a comma or a quote in the name stays
+ * part of the name.
+ */
 function fillIn(
 	{ name, address }: MailSender,
 	usual: { name: string; address: string },
@@ -62,7 +68,10 @@ function fillIn(
 	return { name: name ?? usual.name, address: address ?? usual.address };
 }
 
-/** Classifies by nodemailer's codes. A refused sender (MAIL FROM) would be refused with every mail. */
+/**
+ * Returns true if only this mail was refused, judged by nodemailer's error codes. A refused sender (MAIL
+ * FROM) does not count, because it would be refused with every mail.
+ */
 function isAboutOneMail(error: unknown): error is NodemailerError {
 	if (!(error instanceof Error) || !("code" in error) || !("command" in error)) return false;
 	return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && error.command !== "MAIL FROM";

@@ -1,8 +1,9 @@
-// Metrics of the system and the runtime about this process, under the names that dashboards for Node expect.
+// Metrics of the operating system and the runtime about this process, under the names that dashboards for
+// Node expect.
 
 import { collectDefaultMetrics, type Metric, Registry } from "prom-client";
 
-/** The metrics that are useful among those that the library collects. */
+/** Names of the metrics that are used. The library collects more. */
 const NAMES = [
 	"nodejs_gc_duration_seconds",
 	"process_cpu_seconds_total",
@@ -13,8 +14,8 @@ const NAMES = [
 ];
 
 /**
- * The only registry, because the library's collection cannot be stopped and the process may open several
- * services.
+ * The only registry of this process, because the library cannot stop collecting and a process may open
+ * several services.
  */
 let registry: Registry | undefined;
 

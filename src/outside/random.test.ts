@@ -1,4 +1,4 @@
-// Randomness drawn in blocks: nothing is returned twice, and returned bytes do not change.
+// Tests of randomness that is drawn in blocks. No bytes are returned twice, and returned bytes do not change.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The machine's randomness, drawn in blocks, because drawing sixteen bytes costs as much as drawing
+// Random bytes from the system, drawn in blocks, because drawing sixteen bytes costs as much as drawing
 // thousands.
 
 import { randomFillSync } from "node:crypto";
@@ -19,7 +19,7 @@ export function createRandom(): Random {
 		return block.subarray(used - count, used);
 	};
 	return {
-		// Returns a copy, because the block is filled again and a caller may keep its bytes.
+		// A copy is returned, because the block is filled again while a caller may still use its bytes.
 		bytes: (count) => new Uint8Array(draw(count)),
 		hex: (count) => draw(count).toString("hex"),
 	};

@@ -1,4 +1,4 @@
-// What is recorded about a request when it is over, over real sockets.
+// Tests of the record of a finished request, over real sockets.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";

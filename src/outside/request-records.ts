@@ -1,5 +1,5 @@
-// Gives every incoming request a record with an id that its answer carries. When the request is over, the
-// record is passed on to be counted and logged.
+// Gives every incoming request a record with an id, which is also sent with the answer. When the request is
+// over, the record is counted and logged.
 
 import {
 	type IncomingMessage,
@@ -15,18 +15,18 @@ import type { ServeRequest } from "./connection-guard.ts";
 const ID_HEADER = "x-request-id";
 const TRACE_HEADER = "traceparent";
 /**
- * Ids that proxies and tracing tools generate: a UUID, hex digits, a ULID. Other ids do not get into logs or
- * answers.
+ * Form of the ids that proxies and tracing tools generate, such as a UUID, hex digits or a ULID. Ids of
+ * another form are not used in logs and answers.
  */
 const SANE_ID = /^[\w.:-]{8,64}$/;
 const ID_BYTES = 8;
 
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/** A class, because Node creates the responses itself. */
+/** A response with a record. It is a class, because Node creates the responses itself. */
 export class RecordedResponse extends ServerResponse {
 	record: RequestRecord | null = null;
-	/** Time at which the headers were written, or null before that. */
+	/** Time at which the headers were written, or null if they have not been written. */
 	headAtMs: number | null = null;
 
 	override writeHead(status: number, statusMessage?: string, headers?: Head): this;
@@ -57,7 +57,7 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 	return (incoming: RecordedIncoming, outgoing) => {
 		const startedAtMs = performance.now();
 		const { socket, headers, method = "" } = incoming;
-		// The address is read now, because a closed connection has none.
+		// The address is read at the start, because a closed connection has none.
 		const { bytesWritten: sentBefore, remoteAddress } = socket;
 		const record: RequestRecord = {
 			id: findId(headers[ID_HEADER], random),
@@ -89,10 +89,10 @@ function findId(given: string | string[] | undefined, random: Random): string {
 	return typeof given === "string" && SANE_ID.test(given) ? given : random.hex(ID_BYTES);
 }
 
-/** Header of W3C Trace Context. */
+/** Value of the `traceparent` header of W3C Trace Context. */
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(?:-.*)?$/;
 
-/** Returns null if the header is not valid. A stranger may send anything. */
+/** Returns the trace id in the header, or null if the header is not valid. */
 export function readTraceId(traceparent: string | undefined): string | null {
 	const [, version, traceId = "", spanId = ""] = TRACEPARENT.exec(traceparent ?? "") ?? [];
 	if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;

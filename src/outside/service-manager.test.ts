@@ -1,4 +1,4 @@
-// What systemd receives from its own program, at a socket like its own.
+// Tests of the messages to systemd. `systemd-notify` sends them to a socket like systemd's own.
 
 import { equal, ok } from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -12,7 +12,9 @@ import { until } from "../../test/support/until.ts";
 import { endProcess, watchProcess } from "../../test/support/watched-process.ts";
 import { tellServiceManager } from "./service-manager.ts";
 
-/** Node has no datagram sockets of this kind, so the listener is another program. */
+/**
+ * Program that listens on the socket. It is not Node, because Node does not support Unix datagram sockets.
+ */
 const LISTENER = `
 import socket, sys
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -35,8 +37,8 @@ test("systemd is told that the service is ready, and repeatedly that it is alive
 	await systemd.said(/^listens$/m);
 	const log = createLog();
 	tellServiceManager({ socket, watchdogMs: 300 }, log);
-	// Each message is sent by a process of its own, so the second may overtake the first here. In production
-	// they are a minute apart.
+	// Each message is sent by a separate process, so the second may overtake the first in this test. In
+	// production the messages are a minute apart.
 	const count = (state: string) => systemd.stdout.split("\n").filter((line) => line === state).length;
 	await until(() => count("READY=1") > 0 && count("WATCHDOG=1") >= 3);
 	equal(count("READY=1"), 1);

@@ -1,6 +1,7 @@
-// Tells systemd that the service is ready and, if systemd asks for it, that it is alive. systemd listens on a
-// datagram socket, which Node does not support. So its program `systemd-notify` sends the messages, and the
-// unit allows that (NotifyAccess=all). That is a short process three times per watchdog interval.
+// Notifies systemd that the service is ready and, if systemd wants it, that the service is alive. systemd
+// listens on a datagram socket, which Node does not support. So the program `systemd-notify` sends the
+// messages, which the unit must allow (NotifyAccess=all). This starts a short process three times per
+// watchdog interval.
 
 import { execFile } from "node:child_process";
 import type { ServiceManager } from "../domain/process.ts";
@@ -8,19 +9,20 @@ import type { Log } from "../ports.ts";
 
 const PROGRAM = "/usr/bin/systemd-notify";
 /**
- * Interval of the messages as a share of the watchdog's time, so that one late or lost message does no harm.
+ * Interval of the messages as a share of the watchdog's time. With a third, one late or lost message does no
+ * harm.
  */
 const WATCHDOG_SHARE = 1 / 3;
 
 export function tellServiceManager({ socket, watchdogMs }: ServiceManager, log: Log): void {
 	const tell = (state: string): void => {
-		// The program gets no other part of our environment, which contains secrets.
+		// The program gets only this variable, because our environment contains secrets.
 		execFile(PROGRAM, [state], { env: { NOTIFY_SOCKET: socket } }, (error) => {
 			if (error !== null) log.error({ err: error, state }, "systemd could not be told how the service is");
 		});
 	};
 	tell("READY=1");
-	// The timer runs on the event loop, so that a stalled loop sends nothing. It does not keep a finished
-	// process alive.
+	// The timer runs on the event loop, so that a stalled loop sends nothing. It is unreferenced, so that it
+	// does not keep a finished process alive.
 	if (watchdogMs !== null) setInterval(() => tell("WATCHDOG=1"), watchdogMs * WATCHDOG_SHARE).unref();
 }

@@ -60,7 +60,10 @@ test("only this account may read the file", {
 	equal(statSync(`/proc/self/fd/${ours}`).mode & 0o777, 0o600);
 });
 
-/** Returns the file name behind a descriptor, which may be closed meanwhile. */
+/**
+ * Returns the name of the file that a descriptor refers to, or an empty text if the descriptor was closed in
+ * the meantime.
+ */
 function nameOf(fd: string): string {
 	try {
 		return readlinkSync(`/proc/self/fd/${fd}`);

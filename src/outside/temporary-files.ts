@@ -1,5 +1,5 @@
-// Files that live no longer than the request that brought them. Each file is unlinked as soon as it is open,
-// so the system frees its space whatever happens to the process, even after kill -9.
+// Temporary files for the data of one request. Each file is unlinked as soon as it is open, so the system
+// frees its space even if the process is killed.
 
 import { randomBytes } from "node:crypto";
 import { unlinkSync } from "node:fs";
@@ -13,8 +13,8 @@ const CHUNK_BYTES = 16_384;
 const NAME_BYTES = 16;
 
 /**
- * Creates files beside the database file, which is on a disk. The system's folder for temporary files may be
- * in memory.
+ * Creates temporary files in the folder of the database file, which is on a disk. The system's folder for
+ * temporary files may be in memory.
  */
 export function temporaryFilesBeside(databasePath: string): TemporaryFiles {
 	return createTemporaryFiles(`${databasePath}.upload-`);
