@@ -1,7 +1,7 @@
-// Packs what a shop installs as `@ringback/receiver`: JavaScript and types compiled from the sources, which
-// the repository itself runs unbuilt. `npm run pack:receiver` writes the package of this version to
-// receiver/downloads/, from where the service serves it, and its checksums into the list of versions there.
-// Packages of other versions stay unchanged, because shops' lock files refer to them.
+// Builds the package that a shop installs as `@ringback/receiver`. It contains JavaScript and types, compiled
+// from the sources that the repository runs directly. `npm run pack:receiver` writes the package of this
+// version to receiver/downloads/, which the service serves, and adds its checksums to the list of versions in
+// that folder. Packages of other versions never change, because shops' lock files contain their checksums.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,8 +14,8 @@ import { type PackedFile, writeTarball } from "./tarball.ts";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const SOURCE = /^\.\/src\/(.+)\.ts$/;
 /**
- * The command, which is not in the sources' package.json because `ringback` is the service's command in the
- * repository.
+ * The package's command. It is not in the package.json of the sources, because in the repository `ringback`
+ * is the command of the service.
  */
 const BIN = { ringback: "command/main.js" };
 
@@ -30,7 +30,7 @@ export type PackedVersion = {
 	readonly integrity: string;
 };
 
-/** Returns the package of this version, compiled from the present sources. */
+/** Returns the package of this version, compiled from the current sources. */
 export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	const description = describePackage();
 	const tarball = writeTarball([
@@ -43,7 +43,7 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	return {
 		version: {
 			version: description.version,
-			// The name that npm gives to a packed file.
+			// npm gives a packed file this name.
 			file: `ringback-receiver-${description.version}.tgz`,
 			bytes: tarball.length,
 			sha256: hash("sha256").digest("hex"),
@@ -54,7 +54,8 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 }
 
 function compile(): PackedFile[] {
-	// Resolved on demand, because some code that imports this file has no compiler.
+	// The compiler is resolved only when it is needed, because some programs that import this file do not have
+	// it.
 	const typescript = fileURLToPath(import.meta.resolve("typescript/package.json"));
 	const folder = mkdtempSync(join(tmpdir(), "ringback-receiver-"));
 	try {
@@ -72,8 +73,8 @@ function compile(): PackedFile[] {
 }
 
 /**
- * Reads a compiled file. The compiler rewrites .ts imports only in programs, and in types an older compiler
- * would look for a source.
+ * Reads a compiled file. In type declarations, imports of .ts files are rewritten here, because the compiler
+ * rewrites them only in programs, and an older compiler would look for the source.
  */
 function readCompiled(folder: string, path: string): Uint8Array {
 	const text = readFileSync(join(folder, path), "utf8");

@@ -1,19 +1,20 @@
 // Writes files as the .tgz that npm installs. The same files must give the same bytes on every machine
-// forever, because shops' lock files contain their hash. So nothing of the machine goes in, and nothing is
-// compressed, because compressors differ between processors and versions.
+// forever, because shops' lock files contain their hash. The archive therefore contains nothing about the
+// machine. It is not compressed either, because the output of compressors differs between processors and
+// versions.
 
 import { crc32 } from "node:zlib";
 
 export type PackedFile = { readonly path: string; readonly bytes: Uint8Array };
 
-/** Name of the top folder, which npm removes. */
+/** Name of the top folder in the archive, which npm removes when it installs the package. */
 const FOLDER = "package";
 const BLOCK_BYTES = 512;
-/** Time that npm itself writes for every file, in seconds: 26 October 1985. */
+/** Modification time of every file, in seconds. It is 26 October 1985, the time that npm itself writes. */
 const TIME = 499_162_500;
-/** Maximum length of a path in a header. None of our paths is longer. */
+/** Maximum length of a path in a tar header. All our paths are shorter. */
 const LONGEST_PATH = 100;
-/** Maximum size of a stored block. */
+/** Maximum size of an uncompressed block in a gzip file. */
 const MOST_STORED_BYTES = 65_535;
 
 export function writeTarball(files: readonly PackedFile[]): Buffer {
@@ -37,7 +38,7 @@ function tarHeader(path: string, size: number): Buffer {
 	header.write(octal(0, 7), 116);
 	header.write(octal(size, 11), 124);
 	header.write(octal(TIME, 11), 136);
-	// The checksum counts its own field as spaces.
+	// The checksum is computed as if its own field contained spaces.
 	header.write(" ".repeat(8), 148);
 	header.write("0", 156);
 	header.write("ustar\u000000", 257);
@@ -46,7 +47,7 @@ function tarHeader(path: string, size: number): Buffer {
 	return header;
 }
 
-/** Wraps the content according to RFC 1952, with stored blocks of RFC 1951. */
+/** Wraps the content as a gzip file (RFC 1952) with uncompressed blocks (RFC 1951). */
 function wrapInGzip(content: Buffer): Buffer {
 	const blocks: Buffer[] = [];
 	for (let at = 0; at < content.length; at += MOST_STORED_BYTES) {

@@ -3,13 +3,13 @@
 import type { ReadBody } from "./reception.ts";
 
 export type BodyCollector = {
-	/** Adds a chunk. Returns false if enough has been read and the caller should stop. */
+	/** Adds a chunk. Returns false when the limit is exceeded and the caller should stop reading. */
 	add(chunk: Uint8Array | string): boolean;
 	result(): ReadBody;
 };
 
-// A sender that is still writing would see a broken connection instead of the 413, so a little more is read
-// and discarded first.
+// Number of bytes above the limit that are read and discarded. Without this, a sender that is still writing
+// would see a broken connection instead of the 413.
 const discardedBytesAllowed = 1_048_576;
 
 export function collectBody(maxBytes: number): BodyCollector {
@@ -30,13 +30,13 @@ export function collectBody(maxBytes: number): BodyCollector {
 	};
 }
 
-/** Applies the same limit to a body that other code has already read into memory. */
+/** Applies the size limit to a body that other code has already read into memory. */
 export function boundBody(body: Uint8Array | string, maxBytes: number): ReadBody {
 	const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
 	return bytes.length > maxBytes ? { ok: false, problem: "too_large" } : { ok: true, bytes };
 }
 
-/** Returns true if the announced length is too large to be read to its end. */
+/** Returns true if the announced length is so large that the body is not read to its end. */
 export function announcesTooMuch(contentLength: string | undefined, maxBytes: number): boolean {
 	return Number(contentLength ?? 0) > maxBytes + discardedBytesAllowed;
 }

@@ -1,9 +1,12 @@
-// One time limit for everything between a request and its answer.
+// One time limit for the whole time between a request and its answer.
 
 export const late = Symbol("late");
 
 export type Deadline = {
-	/** Returns the promise's value, or `late`. The promise itself continues. */
+	/**
+	 * Resolves to the promise's value, or to `late` if the time limit passes first. The promise itself is not
+	 * cancelled.
+	 */
 	race<Value>(promise: Promise<Value>): Promise<Value | typeof late>;
 	end(): void;
 };

@@ -1,4 +1,4 @@
-// Parses the event in a delivery's body (contract section 2.1), field by field.
+// Parses the event in the body of a callback (contract section 2.1), field by field.
 
 import { readFields } from "./field-reader.ts";
 import { isObject, parseJson } from "./json.ts";
@@ -10,7 +10,7 @@ type EventFields = {
 	readonly programId: string;
 	readonly status: OrLater<"RECORDED" | "APPROVED" | "REJECTED" | "REVERSED">;
 	readonly eventType: EventType;
-	/** Decimal amounts stay strings, because converting one to a number may round it. */
+	/** Amount as a decimal string, because converting it to a number may round it. */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
@@ -18,13 +18,13 @@ type EventFields = {
 	readonly test: boolean;
 	/** Time of the sale, ISO 8601 in UTC. */
 	readonly occurredAt: string;
-	/** Time of this attempt, ISO 8601 in UTC. It is the only field that differs between attempts. */
+	/** Time of this attempt, ISO 8601 in UTC. It is the only field whose value differs between attempts. */
 	readonly sentAt: string;
 };
 
 type Named<Name extends string, Why> = EventFields & { readonly event: Name; readonly reason: Why };
 
-/** Events by name. A rejection and a reversal have a reason, which is null otherwise. */
+/** The events that are known today, by name. The reason is null except for a rejection or a reversal. */
 export type KnownEvent =
 	| Named<"conversion.recorded", Reason | null>
 	| Named<"conversion.approved", Reason | null>
@@ -32,13 +32,13 @@ export type KnownEvent =
 	| Named<"conversion.reversed", Reason>;
 
 /**
- * An event whose name is unknown today. It must still reach the shop, because a 4xx would end its delivery
- * for good.
+ * An event whose name is unknown today. It must still reach the shop, because a 4xx answer would end its
+ * delivery for good.
  */
 export type LaterEvent = Named<OrLater<never>, Reason | null>;
 
 /**
- * Any event. The compiler cannot distinguish later names from today's, so call `isKnownEvent` before a
+ * Any event. TypeScript cannot distinguish unknown names from known ones, so call `isKnownEvent` before a
  * `switch`.
  */
 export type PostbackEvent = KnownEvent | LaterEvent;
@@ -50,7 +50,7 @@ const knownNames: readonly string[] = [
 	"conversion.reversed",
 ] satisfies KnownEvent["event"][];
 
-/** Returns true for the four events of today. */
+/** Returns true for the four events that are known today. */
 export function isKnownEvent(event: PostbackEvent): event is KnownEvent {
 	return knownNames.includes(event.event);
 }
@@ -92,12 +92,12 @@ const reasonedNames: readonly string[] = [
 	"conversion.reversed",
 ] satisfies KnownEvent["event"][];
 
-// Any name is one of today's or a later one, so only the reason has to be checked.
+// Every name is valid, because it is either known today or a later one. So only the reason has to be checked.
 function isProven(event: UnprovenEvent): event is PostbackEvent {
 	return event.reason !== null || !reasonedNames.includes(event.event);
 }
 
-/** Returns an empty text, which is not JSON, if the bytes are not UTF-8. */
+/** Decodes UTF-8. Returns an empty text, which is not valid JSON, if the bytes are not UTF-8. */
 function decodeStrictly(body: Uint8Array): string {
 	try {
 		return new TextDecoder("utf-8", { fatal: true }).decode(body);

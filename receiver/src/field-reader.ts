@@ -1,5 +1,5 @@
-// Reads the fields of a JSON object with their required types. It continues after a wrong field, so that all
-// are named at once.
+// Reads the fields of a JSON object with their required types. It continues after a wrong field, so that the
+// message can name all of them.
 
 export type FieldReader<Name extends string> = {
 	text(name: Name): string;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { sampleDelivery, sampleEvent } from "./sample-delivery.test-support.ts";
 import { type Verification, verifyPostback } from "./verify.ts";
 
-// What a caller without type checking can pass.
+// The cast allows any argument, as in a program without type checking.
 const verifyAnything = verifyPostback as (request: unknown) => Promise<Verification>;
 
 const anything = fc.anything({

@@ -1,8 +1,8 @@
-// Reads one header from any of the forms in which servers pass them.
+// Reads one header from any of the forms in which servers pass headers.
 
 /**
- * A web `Headers`, described by the one method that is used, so that the type needs neither the DOM's nor
- * Node's types.
+ * A web `Headers` object. The type describes only the method that is used, so that it needs neither the DOM's
+ * nor Node's types.
  */
 export type WebHeaders = { get(name: string): string | null };
 
@@ -12,8 +12,9 @@ export type RecordHeaders = Readonly<Record<string, string | readonly string[] |
 export type PostbackHeaders = WebHeaders | RecordHeaders;
 
 /**
- * Returns the header's value, or undefined if it is missing or empty. A repeated header is read as one joined
- * value, as `Headers` and Node do, because choosing one copy could differ from what another layer chose.
+ * Returns the header's value, or undefined if it is missing or empty. A repeated header is joined into one
+ * value, as `Headers` and Node do. Choosing one of the copies would be dangerous, because another layer may
+ * choose the other one.
  */
 export function readHeader(headers: PostbackHeaders, name: string): string | undefined {
 	const wanted = name.toLowerCase();
@@ -21,7 +22,8 @@ export function readHeader(headers: PostbackHeaders, name: string): string | und
 	return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-// Checks for the method and not for the class, because the object may come from a polyfill or another realm.
+// The object is recognized by its method and not by its class, because it may come from a polyfill or another
+// realm.
 function hasGetter(headers: PostbackHeaders): headers is WebHeaders {
 	return typeof headers.get === "function";
 }

@@ -9,7 +9,7 @@ const signatureForm = /^[0-9a-f]{64}$/i;
 
 export type SignedParts = {
 	readonly method: string;
-	/** Path plus query string, exactly as on the request line. */
+	/** Path and query string, exactly as in the request line. */
 	readonly target: string;
 	readonly timestamp: string;
 	readonly nonce: string;
@@ -17,12 +17,12 @@ export type SignedParts = {
 	readonly bodySha256: string;
 };
 
-/** Returns the text that is signed, byte for byte. */
+/** Returns the text that is signed, which must match byte for byte. */
 export function formCanonical(parts: SignedParts): string {
 	return [parts.method, parts.target, parts.timestamp, parts.nonce, parts.bodySha256].join("\n");
 }
 
-/** Returns the SHA-256 in lower-case hex, which is part five of the canonical text. */
+/** Returns the SHA-256 in lower-case hex, which is the fifth part of the canonical text. */
 export async function digestSha256(bytes: Bytes): Promise<string> {
 	const { subtle } = await loadWebCrypto();
 	return encodeHex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
@@ -41,7 +41,8 @@ export async function signWith(secret: string, message: string): Promise<string>
  * compares in constant time.
  */
 export async function isSignedWith(secret: string, message: string, signature: string): Promise<boolean> {
-	// Everybody knows the empty secret. It is most likely a setting that was never filled in.
+	// An empty secret is refused, because everybody could sign with it. It is most likely a setting that was
+	// never filled in.
 	if (secret === "" || !signatureForm.test(signature)) return false;
 	const { subtle } = await loadWebCrypto();
 	const encoder = new TextEncoder();
@@ -65,8 +66,8 @@ function decodeHex(hex: string): Bytes {
 	);
 }
 
-// Node 18 has web crypto but no global for it. The specifier is a variable, so that bundlers for the edge,
-// where the global exists, do not try to resolve a Node module.
+// Node 18 has web crypto but no global for it. The module name is in a variable, so that bundlers for edge
+// runtimes, where the global exists, do not try to resolve a Node module.
 async function loadWebCrypto(): Promise<Pick<typeof globalThis.crypto, "subtle" | "getRandomValues">> {
 	if (globalThis.crypto?.subtle !== undefined) return globalThis.crypto;
 	const specifier: string = "node:crypto";

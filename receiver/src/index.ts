@@ -1,4 +1,4 @@
-// What `@ringback/receiver` exports to a shop's server.
+// The exports of `@ringback/receiver` for a shop's server.
 
 export type { BatchResult } from "./client/batch.ts";
 export type { Conversion } from "./client/conversion.ts";

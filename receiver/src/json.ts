@@ -1,6 +1,9 @@
-// Parses JSON of unknown origin without throwing.
+// Parses JSON from outside without throwing.
 
-/** Returns undefined for invalid JSON. It does not throw, because the parser's message quotes the text. */
+/**
+ * Parses JSON. Returns undefined if it is not valid. It does not throw, because the parser's message would
+ * quote the text.
+ */
 export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);

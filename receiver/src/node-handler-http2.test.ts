@@ -22,7 +22,7 @@ test("over HTTP/2 a body that is not read to its end is answered 413, without a 
 	t.after(() => process.off("warning", keep));
 	const shop = await openShop(t);
 	assert.equal(await shop.announce("99999999999"), 413);
-	// The connection still works.
+	// The connection must still work after the refusal.
 	assert.equal(await shop.post(), 204);
 	await new Promise(setImmediate);
 	assert.deepEqual(warnings, []);
@@ -75,7 +75,7 @@ async function openShop(t: TestContext, wrap: (receive: Handle) => Handle = (rec
 		open,
 		handled: () => handled.promise,
 		post: () => readStatus(open().end(rawBody)),
-		/** Announces a body that never arrives. */
+		/** Sends the headers of a request whose body never arrives. */
 		async announce(contentLength: string) {
 			const sending = session.request({ ":method": "POST", "content-length": contentLength });
 			const status = await readStatus(sending);

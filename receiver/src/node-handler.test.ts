@@ -138,7 +138,7 @@ test("an endless body is answered 413 after little more than the limit", async (
 	socket.on("drain", send);
 	send();
 	assert.match(await readAll(socket), /^HTTP\/1\.1 413 /);
-	// 1 MiB is discarded. The rest of these chunks is in the kernel's own buffers.
+	// The receiver reads and discards 1 MiB. The other chunks that were sent are in the kernel's buffers.
 	assert.ok(pieces < 1000, `${pieces} pieces of 64 KiB`);
 });
 
@@ -246,7 +246,7 @@ function post({ path, headers, rawBody } = fresh()): Promise<Response> {
 	return fetch(origin() + path, { method: "POST", headers: { ...headers, connection: "close" }, body });
 }
 
-/** For a sender that disconnects before it is answered. */
+/** Starts a request whose sender disconnects before it is answered. */
 function send(): ClientRequest {
 	const { path, headers, rawBody } = fresh();
 	const sending = open(origin() + path, { method: "POST", headers });
@@ -276,7 +276,7 @@ async function readAll(socket: Socket): Promise<string> {
 	socket.on("data", (chunk) => {
 		text += chunk;
 	});
-	// This sender keeps writing to a closed connection on purpose.
+	// This sender keeps writing to a closed connection on purpose, so errors are expected.
 	socket.on("error", () => undefined);
 	if (!socket.destroyed) await once(socket, "close").catch(() => undefined);
 	return text;

@@ -1,10 +1,13 @@
-// Answers requests of `node:http` and of frameworks built on it, which may have read the body already.
+// Answers requests of `node:http` and of frameworks built on it, which may already have read the body.
 
 import { announcesTooMuch, boundBody, collectBody } from "./body-collector.ts";
 import { type RecordHeaders, readHeader } from "./headers.ts";
 import type { OpenArrival, ReadBody, Reception } from "./reception.ts";
 
-/** The part of an `IncomingMessage` that is used, described here so that the type does not need Node's. */
+/**
+ * The part of an `IncomingMessage` that the receiver uses. It is described here, so that the type does not
+ * need Node's types.
+ */
 export type NodeRequest = {
 	readonly method?: string | undefined;
 	readonly url?: string | undefined;
@@ -17,7 +20,7 @@ export type NodeRequest = {
 	pause(): unknown;
 };
 
-/** The part of a `ServerResponse` that is used. */
+/** The part of a `ServerResponse` that the receiver uses. */
 export type NodeResponse = {
 	readonly headersSent: boolean;
 	readonly writableFinished?: boolean;
@@ -29,11 +32,14 @@ export type NodeResponse = {
 };
 
 /**
- * Express keeps the whole path under this name, while `url` lacks the part below which the handler is
- * mounted.
+ * A request of Express, which has the whole path in `originalUrl`. Its `url` lacks the prefix under which the
+ * handler is mounted.
  */
 type MountedRequest = { readonly originalUrl?: unknown };
-/** express.raw() and cloud functions leave the bytes under one of these names. */
+/**
+ * A request whose body was already read. express.raw() and cloud functions put the bytes into one of these
+ * properties.
+ */
 type ReadRequest = { readonly rawBody?: unknown; readonly body?: unknown };
 
 export async function answerNode(
@@ -41,7 +47,8 @@ export async function answerNode(
 	request: NodeRequest & MountedRequest & ReadRequest,
 	response: NodeResponse,
 ): Promise<void> {
-	// Listens now, because a sender that disconnects closes the response before there is anything to send.
+	// The listener is added now, because a sender that disconnects closes the response before there is anything
+	// to send.
 	const goesOut = new Promise<void>((resolve) => {
 		response.once("finish", resolve);
 		response.once("close", resolve);
@@ -60,26 +67,29 @@ export async function answerNode(
 		},
 	});
 	if (!response.headersSent) {
-		// The rest of the body would be taken for the next request, or read for nothing. From HTTP/2 on every
-		// request has its own stream, and the header is forbidden.
+		// With HTTP/1, an unread rest of the body would be taken for the next request, so the connection must be
+		// closed. From HTTP/2 on, every request has its own stream, and the header is forbidden.
 		const mustClose = !isReadToEnd && (request.httpVersionMajor ?? 1) < 2;
 		const connection: Record<string, string> = mustClose ? { connection: "close" } : {};
 		response.writeHead(answer.status, { ...answer.headers, ...connection });
 		response.end(answer.body);
 	}
 	if (finish === undefined) return;
-	// A sender that disconnected before this point got no answer. It will repeat the event and be told that it
-	// is stored, so the work must be done here.
+	// If the sender disconnected before this point, it got no answer. It will send the event again and get the
+	// answer for an event that is already stored. The handler must therefore run now.
 	if (!isOver(response)) await goesOut;
 	await finish();
 }
 
-// Both events may have happened before anybody listened.
+// Both events may have happened before there was a listener.
 function isOver({ writableFinished, closed, destroyed }: NodeResponse): boolean {
 	return [writableFinished, closed, destroyed].includes(true);
 }
 
-/** A proxy may send the absolute form (RFC 9112, section 3.2.2), but only path and query are signed. */
+/**
+ * Returns path and query of a target. A proxy may send the absolute form (RFC 9112, section 3.2.2), but only
+ * path and query are signed.
+ */
 function withoutOrigin(target: string): string {
 	return target.replace(/^https?:\/\/[^/?]*/i, "");
 }
@@ -97,8 +107,8 @@ async function readBody(request: NodeRequest & ReadRequest, maxBytes: number): P
 	return readStream(request, maxBytes);
 }
 
-// Uses events instead of `for await`, which destroys the socket when it is left early, so that the 413 could
-// not be sent.
+// The body is read with events. `for await` would destroy the socket when the loop ends early, and the 413
+// could not be sent.
 function readStream(request: NodeRequest, maxBytes: number): Promise<ReadBody> {
 	const collector = collectBody(maxBytes);
 	return new Promise((resolve) => {
@@ -118,12 +128,12 @@ function readStream(request: NodeRequest, maxBytes: number): Promise<ReadBody> {
 		request.on("data", take);
 		request.on("end", finish);
 		request.on("close", breakOff);
-		// This listener stays, because an error after the answer would otherwise end the process.
+		// This listener is never removed, because an error after the answer would otherwise end the process.
 		request.on("error", breakOff);
 	});
 }
 
-// Uses `isView` instead of `instanceof`, which fails in test runners that give each file its own globals.
+// `isView` is used, because `instanceof` fails in test runners that give each file its own globals.
 function isBytes(value: unknown): value is Uint8Array {
 	return ArrayBuffer.isView(value);
 }

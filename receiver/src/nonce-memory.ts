@@ -2,29 +2,33 @@
 
 export type NonceMemory = {
 	/**
-	 * Returns true if the nonce is new, and remembers it for `forMs`. Of two concurrent calls with the same
-	 * nonce only one may get true.
+	 * Remembers the nonce for `forMs` and returns true if it is new. If two calls with the same nonce run
+	 * concurrently, only one may return true.
 	 */
 	remember(nonce: string, forMs: number): boolean | Promise<boolean>;
 	/**
 	 * Forgets a nonce because the event could not be stored in time, so that the same request is accepted
-	 * again. A proxy may repeat it, and a 401 would end the delivery. No answer waits for this call.
+	 * again. A proxy may repeat the request, and a 401 would end the delivery. No answer waits for this call.
 	 */
 	forget?(nonce: string): unknown;
 };
 
 export type NonceMemoryOptions = {
-	/** Maximum number of nonces. When it is reached, the oldest is forgotten. Default: 100,000. */
+	/** Maximum number of remembered nonces. When it is reached, the oldest is forgotten. Default: 100,000. */
 	readonly capacity?: number | undefined;
 	/** Clock in milliseconds. Default: `Date.now`. */
 	readonly now?: (() => number) | undefined;
 };
 
-// 333 deliveries a second for five minutes, more than ten times what a shop's server handles, in about 15 MB.
-// Only requests with a valid signature are remembered, so a stranger cannot evict others.
+// The default is enough for 333 deliveries a second over five minutes, more than ten times what a shop's
+// server handles, and takes about 15 MB. Only nonces of genuine requests are remembered, so a stranger cannot
+// displace others.
 const defaultCapacity = 100_000;
 
-/** Remembers nonces in this process only. Several processes behind one address need a shared memory. */
+/**
+ * Creates a memory of nonces in this process. Several processes behind one address need a shared memory
+ * instead.
+ */
 export function createNonceMemory(options: NonceMemoryOptions = {}): NonceMemory {
 	const { capacity = defaultCapacity, now = Date.now } = options;
 	// A Map keeps the insertion order, so the oldest nonce comes first.
@@ -33,7 +37,7 @@ export function createNonceMemory(options: NonceMemoryOptions = {}): NonceMemory
 	function forgetOld(nowMs: number): void {
 		for (const [nonce, untilMs] of untilMsByNonce) {
 			// A nonce with a longer lifetime delays the removal of those after it, but the capacity still limits
-			// the size.
+			// the number.
 			if (untilMs > nowMs && untilMsByNonce.size <= capacity) return;
 			untilMsByNonce.delete(nonce);
 		}

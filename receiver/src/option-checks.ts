@@ -1,7 +1,7 @@
-// Checks that the options of receiver, client and signature share. Whatever they refuse is a mistake in the
+// Checks of options that receiver, client and signing share. An option that they refuse is a mistake in the
 // shop's code or environment. No message quotes a value, because it may be a secret in the wrong place.
 
-/** The word in header names, `X-<Brand>-Signature`, in the form that the service accepts. */
+/** Form of the brand in header names, `X-<Brand>-Signature`. The service accepts the same form. */
 export const brandForm = /^[A-Za-z][A-Za-z0-9-]{0,30}$/;
 
 export function demand(isRight: boolean, sentence: string): asserts isRight {
@@ -20,11 +20,11 @@ export function isFilled(value: unknown): value is string {
 }
 
 /**
- * Returns why the value cannot be a signing secret, or undefined. This is reported when the program starts,
- * because at the first delivery it would only be a wrong signature without a reason.
+ * Returns the reason why the value cannot be a signing secret, or undefined if it can. The reason is reported
+ * when the program starts. At the first callback, it would only appear as a wrong signature without a reason.
  */
 export function findSecretFault(secret: string): string | undefined {
-	// Mostly the line feed at the end of a file or a copied line.
+	// The white space is usually the line feed at the end of a file or of a copied line.
 	if (secret.trim() !== secret) return "secret has white space around it: give it exactly as it was shown.";
 	if (secret.startsWith("rbk_")) return "secret is an API key, rbk_…: give the signing secret, rbs_…";
 	return undefined;

@@ -1,5 +1,5 @@
-// Parses the service's address: scheme, host and port without a path, because the path is signed as the
-// service sees it.
+// Parses the address of the service, which is scheme, host and port without a path. A path is refused,
+// because the signature covers the path as the service sees it.
 
 export type ParsedOrigin =
 	| { readonly ok: true; readonly origin: string }
@@ -12,12 +12,12 @@ export function parseOrigin(text: unknown): ParsedOrigin {
 	return { ok: true, origin: url.origin };
 }
 
-/** Returns undefined if the value is not a URL. */
+/** Parses a URL. Returns undefined if the value is not one. */
 export function parseUrl(text: unknown): URL | undefined {
 	try {
 		return new URL(String(text));
 	} catch {
-		// The original message would quote the value.
+		// The original error is not used, because its message would quote the value.
 		return undefined;
 	}
 }

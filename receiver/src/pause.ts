@@ -1,6 +1,6 @@
 // A pause that a signal can end.
 
-/** Resolves after the pause or at the signal. The caller checks the signal. */
+/** Resolves after the pause or when the signal is aborted. The caller must check the signal. */
 export function pauseFor(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
 	return new Promise((resolve) => {
 		const end = (): void => {
@@ -10,7 +10,7 @@ export function pauseFor(pauseMs: number, signal: AbortSignal | undefined): Prom
 		};
 		const timer = setTimeout(end, pauseMs);
 		signal?.addEventListener("abort", end, { once: true });
-		// The signal may have fired before there was a listener.
+		// The signal may have been aborted before the listener was added.
 		if (signal?.aborted) end();
 	});
 }

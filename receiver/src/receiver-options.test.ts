@@ -5,7 +5,7 @@ import type { ReceiverOptions } from "./receiver-options.ts";
 import { sampleDelivery, sampleSeconds, sampleSecret } from "./sample-delivery.test-support.ts";
 
 const right = { secret: sampleSecret, onEvent: () => undefined };
-/** What a program without types can pass. */
+/** The cast allows any argument, as in a program without types. */
 const createAnyhow = createReceiver as (options?: unknown) => unknown;
 
 const mistakes: [string, object, RegExp][] = [

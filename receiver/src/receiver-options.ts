@@ -9,7 +9,10 @@ import type { RefusalReason } from "./refusal.ts";
 
 type Secrets = string | readonly string[] | undefined;
 
-/** A function is called for every request, so that a replaced secret takes effect without a restart. */
+/**
+ * The secrets, or a function that returns them. The function is called for every request, so that a replaced
+ * secret takes effect without a restart.
+ */
 export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
 
 export type RefusedReason =
@@ -23,56 +26,58 @@ export type Refused = {
 	/** HTTP status of the answer. */
 	readonly status: number;
 	readonly reason: RefusedReason;
-	/** Message for the log. It contains nothing of the secret and nothing that the sender wrote. */
+	/** Message for the log. It contains no part of the secret and no text of the sender. */
 	readonly detail: string;
 };
 
 /**
- * A request that did not verify, as it was received. It is the input for a signature check, and a stranger
+ * A request that could not be verified, as it was received. It is the input for a signature check. A stranger
  * may have sent it.
  */
 export type ReceivedRequest = {
 	readonly path: string;
-	/** The headers of the signature and the event. */
+	/** The headers that belong to the signature and the event. */
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body: string;
 };
 
 export type ReceiverOptions = {
 	/**
-	 * The programme's signing secret, both secrets while one is being replaced, or a function that returns
+	 * Signing secret of the programme, both secrets while one is being replaced, or a function that returns
 	 * them.
 	 */
 	readonly secret: SecretSource;
-	/** The shop's handler of an event. It is called once per event, after the answer has been sent. */
+	/** The shop's handler of an event. It is called once for each event, after the answer has been sent. */
 	readonly onEvent: (event: PostbackEvent) => unknown;
 	/**
-	 * Stores the event before the answer. Default: `createMemoryStore()`, which forgets when the process ends.
+	 * Stores the event before it is acknowledged. Default: `createMemoryStore()`, which forgets everything when
+	 * the process ends.
 	 */
 	readonly store?: StoreEvent | undefined;
-	/** Memory of nonces. Default: `createNonceMemory()`. False turns it off. */
+	/** Memory of nonces, or false to turn it off. Default: `createNonceMemory()`. */
 	readonly nonces?: NonceMemory | false | undefined;
-	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** Path and query of the Postback URL, if a proxy or a framework changes them on the way. */
+	/** Path and query of the Postback URL. Set it if a proxy or a framework changes them. */
 	readonly path?: string | ((received: string) => string) | undefined;
-	/**
-	 * If true, events of test conversions are answered with 204 and neither stored nor passed on. Default:
-	 * false.
-	 */
+	/** True to answer events of test conversions with 204 without storing or handling them. Default: false. */
 	readonly ignoreTests?: boolean | undefined;
 	/** Maximum size of a body. Default: 65,536. */
 	readonly maxBodyBytes?: number | undefined;
-	/** Time for reading, checking and storing together. Default: 4,000, because the service waits 5 seconds. */
+	/**
+	 * Time limit in milliseconds for reading, checking and storing together. Default: 4,000, because the
+	 * service waits 5 seconds.
+	 */
 	readonly answerWithinMs?: number | undefined;
 	/** The receiver's clock. Default: `Date.now`. */
 	readonly now?: (() => Date | number) | undefined;
 	/**
-	 * Is called when a request was refused; `received` is given if it was read and did not verify. Like onError
-	 * it may be asynchronous, and nothing waits for it. Default: a line on `console.warn` without the request.
+	 * Called when a request was refused. `received` is given if the request was read but could not be verified.
+	 * The function may be asynchronous, but nothing waits for it. Default: a line on `console.warn` without the
+	 * request.
 	 */
 	readonly onRefused?: ((refused: Refused, received?: ReceivedRequest) => unknown) | undefined;
-	/** Is called when storing or the work failed. Default: `console.error`. */
+	/** Called when storing an event or its handler failed. Default: `console.error`. */
 	readonly onError?: ((error: unknown, event?: PostbackEvent) => unknown) | undefined;
 };
 
@@ -92,17 +97,18 @@ export type Settings = {
 	readonly onError: (error: unknown, event?: PostbackEvent) => unknown;
 };
 
-// Twenty times the longest delivery, which has 14 fields. The shop's own order id is the longest of them.
+// The default is twenty times the size of the longest callback, which has 14 fields. The longest of them is
+// the shop's order id.
 const defaultMaxBodyBytes = 65_536;
-// The service gives an attempt 5 seconds including lookup, connection and TLS handshake. One second is left
-// for those.
+// The service allows 5 seconds for an attempt, including lookup, connection and TLS handshake. One second is
+// reserved for those.
 const defaultAnswerWithinMs = 4_000;
-// Nobody receives an answer after these five seconds.
+// The service stops waiting after five seconds, so a later answer is useless.
 const longestAnswerMs = 5_000;
 
 /**
- * Throws on values that can only be a programming mistake, because it is better to fail at the start than at
- * the first delivery.
+ * Returns the options with their defaults. Throws for values that can only be a programming mistake, because
+ * it is better to fail at the start than at the first callback.
  */
 export function readOptions(options: ReceiverOptions): Settings {
 	demand(isObject(options), "createReceiver needs its options: { secret, onEvent }, and more if you like.");
@@ -149,8 +155,8 @@ function readSource(source: SecretSource): Settings["readSecret"] {
 		const secrets = readSecrets(source);
 		return async () => secrets;
 	}
-	// An error of this function is not a refusal, because a 401 would end the delivery for good when a setting
-	// is wrong for a minute.
+	// An error of this function leads to a 5xx and not to a 401, because a 401 would end the delivery for good,
+	// even if the setting is wrong only for a minute.
 	return async () => readSecrets(await source());
 }
 

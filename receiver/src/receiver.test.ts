@@ -323,7 +323,7 @@ test("a report that rejects changes no answer, and its promise is handled", asyn
 	const logged = mock.method(console, "error", () => undefined);
 	const reject = () => Promise.reject(new Error("the log is away"));
 	try {
-		// An unhandled promise fails the test, as it would end the shop's process.
+		// A promise that rejects without a handler fails the test, because it would end the shop's process.
 		const shop = openShop({ onRefused: reject, onError: reject, onEvent: throwNow });
 		assert.equal((await shop.receive({ secret: "other" })).answer.status, 401);
 		const { answer, finish } = await shop.receive();
@@ -406,7 +406,7 @@ function openShop(options: Partial<ReceiverOptions> = {}) {
 	return { receiver, receive, worked, refused, errors };
 }
 
-/** Stops time, so that only time passed here counts while something hangs, even on a slow machine. */
+/** Stops the clock. Time then passes only when the test moves it, even on a slow machine. */
 function stopTime(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	return <Value>(hung: Promise<Value>, byMs = 4000): Promise<Value> => {

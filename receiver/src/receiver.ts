@@ -1,4 +1,4 @@
-// A receiver that does everything that contract section 4.3 asks of a shop, for every kind of server.
+// A receiver that does everything that contract section 4.3 requires of a shop, for every kind of server.
 
 import { boundBody } from "./body-collector.ts";
 import { isObject } from "./json.ts";
@@ -9,20 +9,26 @@ import { reportError } from "./report.ts";
 import { answerWeb, type WebContext, type WebRequest, type WebResponse } from "./web-handler.ts";
 
 export type Receiver = {
-	/** For servers with web-standard requests: Deno, Bun, edge runtimes, Hono, Next.js. */
+	/** Handler for servers with web-standard requests: Deno, Bun, edge runtimes, Hono, Next.js. */
 	readonly fetch: (request: WebRequest, context?: WebContext) => Promise<WebResponse>;
-	/** For `node:http` and frameworks built on it. Resolves when the work is done too, and never rejects. */
+	/**
+	 * Handler for `node:http` and frameworks built on it. Resolves when the shop's handler has finished, too.
+	 * Never rejects.
+	 */
 	readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>;
-	/** For any other server. Send the answer first and then call `finish`, if there is one. */
+	/** Handler for any other server. Send the answer first, and then call `finish` if the result has it. */
 	readonly receive: (arrival: Arrival) => Promise<Reception>;
-	/** Resolves when the work of all acknowledged events is done. Wait for it before the process ends. */
+	/**
+	 * Resolves when the shop's handler has finished for all acknowledged events. Wait for it before the process
+	 * ends.
+	 */
 	readonly settled: () => Promise<void>;
 };
 
-/** Input of an adapter: options, or an existing receiver whose `settled` its owner needs. */
+/** Input of an adapter, which is either options, or an existing receiver whose `settled` the shop needs. */
 export type ReceiverSource = ReceiverOptions | Receiver;
 
-/** Creates a receiver. Throws only here, if an option is wrong. */
+/** Creates a receiver. Throws if an option is wrong. No other function of the receiver throws. */
 export function createReceiver(options: ReceiverOptions): Receiver {
 	const settings = readOptions(options);
 	const inWork = new Set<Promise<void>>();
@@ -33,14 +39,17 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 		return counted;
 	}
 
-	/** For callers that may never call finish. The work counts from its start. */
+	/**
+	 * Handles a request of a caller that may never call `finish`. `settled` waits for the work once `finish`
+	 * has been called.
+	 */
 	async function receiveTracked(arrival: OpenArrival): Promise<Reception> {
 		const { answer, finish } = await receive(settings, arrival);
 		if (finish === undefined) return { answer };
 		let finished: Promise<void> | undefined;
 		return {
 			answer,
-			// Returns the same promise for repeated calls, so that the work is done once.
+			// Repeated calls return the same promise, so that the work is done once.
 			finish: () => {
 				finished ??= count(finish());
 				return finished;
@@ -49,8 +58,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 	}
 
 	/**
-	 * For the handlers in this package, which always call finish. The work counts while its answer is still
-	 * being sent.
+	 * Handles a request of a caller in this package, which always calls `finish`. `settled` waits for the work
+	 * even while the answer is still being sent.
 	 */
 	async function receiveToFinish(arrival: OpenArrival): Promise<Reception> {
 		const { answer, finish } = await receiveTracked(arrival);

@@ -15,7 +15,7 @@ import { verifyPostback } from "./verify.ts";
 
 export type Arrival = {
 	readonly method: string;
-	/** Path plus query string, as received. */
+	/** Path and query string, as received. */
 	readonly path: string;
 	readonly headers: PostbackHeaders;
 	/** The body as received. */
@@ -26,23 +26,26 @@ export type ReadBody =
 	| { readonly ok: true; readonly bytes: Uint8Array | string }
 	| { readonly ok: false; readonly problem: "too_large" | "incomplete" | "read_before" };
 
-/** A request whose body is still to be read, up to `maxBytes`. */
+/** A request whose body has not been read yet. `readBody` reads up to `maxBytes`. */
 export type OpenArrival = Omit<Arrival, "body"> & { readBody(maxBytes: number): Promise<ReadBody> };
 
 export type Answer = {
 	readonly status: number;
 	readonly headers: Readonly<Record<string, string>>;
-	/** Body of the answer, or empty. */
+	/** Body of the answer, or an empty text. */
 	readonly body: string;
 };
 
 export type Reception = {
 	readonly answer: Answer;
-	/** The remaining work, if any. Call it after the answer has been sent; it never rejects. */
+	/**
+	 * Runs the shop's handler, if there is work left to do. Call it after the answer has been sent. It never
+	 * rejects.
+	 */
 	readonly finish?: () => Promise<void>;
 };
 
-/** Handles a request. Never rejects, because every problem is an answer. */
+/** Handles a request. Never rejects, because every problem leads to an answer. */
 export async function receive(settings: Settings, arrival: OpenArrival): Promise<Reception> {
 	if (arrival.method !== "POST") {
 		const detail = "This address takes status callbacks, which are sent by POST. There is nothing to see.";
@@ -105,8 +108,8 @@ async function storeInTime(settings: Settings, event: PostbackEvent, deadline: D
 	} catch (error) {
 		return failFor(settings, error, event);
 	}
-	// The event may still be stored. The repeat would then be told that it was seen, so the work must be done
-	// here.
+	// The event may still be stored after the time limit. A repeated request would then be answered as already
+	// seen, so the handler must run for this one.
 	const workIfStored = async () => {
 		try {
 			if ((await storing) === "stored") await work();
@@ -134,8 +137,8 @@ async function runWork(settings: Settings, event: PostbackEvent): Promise<void> 
 const accepted: Reception = { answer: { status: 204, headers: {}, body: "" } };
 
 function statusOf({ reason }: Refusal): number {
-	// The request is genuine but cannot be parsed. It is not a 401, which means a wrong secret, nor a 5xx,
-	// because a retry would not help.
+	// The request is genuine but cannot be parsed. The answer is not a 401, which would mean a wrong secret,
+	// and not a 5xx, because a retry would not help.
 	return reason === "malformed_body" ? 400 : 401;
 }
 
@@ -180,7 +183,7 @@ function refuse(settings: Settings, refused: Refused, received?: ReceivedRequest
 	return explain(status, `${reason}: ${detail}`, status === 405 ? { allow: "POST" } : {});
 }
 
-/** Answers with a 5xx so that the service retries. The reason goes only into the shop's log. */
+/** Answers with a 5xx, so that the service retries. The reason is only written to the shop's log. */
 function failFor(settings: Settings, error: unknown, event?: PostbackEvent, status = 503): Reception {
 	reportError(settings, error, event);
 	return explain(status, "The callback could not be stored. The log of this server says why.");

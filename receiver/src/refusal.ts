@@ -1,4 +1,4 @@
-// Reasons why a request is not a delivery that the shop should act on.
+// Reasons why a shop must not act on a request.
 
 export type RefusalReason =
 	| "missing_header"
@@ -11,7 +11,7 @@ export type RefusalReason =
 export type Refusal = {
 	readonly ok: false;
 	readonly reason: RefusalReason;
-	/** Message for the shop's log. It contains nothing of the secret and nothing that the sender wrote. */
+	/** Message for the shop's log. It contains no part of the secret and no text of the sender. */
 	readonly detail: string;
 };
 

@@ -1,5 +1,5 @@
 // Calls the shop's own reporting functions. They may throw or reject, and a stranger's request can make them
-// do so, so errors are caught here.
+// do so. Errors are therefore caught.
 
 import type { PostbackEvent } from "./event.ts";
 import type { ReceivedRequest, Refused, Settings } from "./receiver-options.ts";
@@ -15,13 +15,15 @@ export function reportError(settings: Settings, error: unknown, event?: Postback
 	superviseCall(
 		() => settings.onError(error, event),
 		(second) => {
-			// The shop's own onError failed, and this is the last place that can say so.
+			// The shop's own onError failed. The console is the last place where this can be reported.
 			console.error("onError itself failed:", second, "while it was told of:", error);
 		},
 	);
 }
 
-/** Calls at once and does not wait. Errors, now or later, go to `onFailure`. */
+/**
+ * Calls the function at once and does not wait for it. Errors, also later ones, are passed to `onFailure`.
+ */
 export async function superviseCall(call: () => unknown, onFailure: (error: unknown) => void): Promise<void> {
 	try {
 		await call();

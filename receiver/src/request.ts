@@ -1,27 +1,28 @@
-// Reads the caller's input into plain values once, so that no later code meets a wrong type.
+// Reads the caller's input into plain values once, so that no other code has to check types.
 
 import { type PostbackHeaders, readHeader } from "./headers.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 
 export type PostbackRequest = {
-	/** Path plus query string as received (`req.url`; in Express `req.originalUrl`). */
+	/** Path and query string as received (`req.url`, in Express `req.originalUrl`). */
 	readonly path: string;
 	readonly headers: PostbackHeaders;
 	/**
-	 * The body as received. A string is encoded as UTF-8. JSON that was parsed and written again does not
-	 * verify.
+	 * The body as received. A string is encoded as UTF-8. A body that was parsed and serialized again cannot be
+	 * verified.
 	 */
 	readonly rawBody: Uint8Array | string;
 	/**
-	 * The programme's signing secret, or both while one is being replaced. Without any, no request is genuine.
+	 * Signing secret of the programme, or both secrets while one is being replaced. Without a secret, every
+	 * request is refused.
 	 */
 	readonly secret: string | readonly string[] | undefined;
 	/** The receiver's clock as a Date or milliseconds. Default: now. */
 	readonly now?: Date | number | undefined;
-	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
-	/** Memory that refuses repeated requests. Default: none. */
+	/** Memory of nonces, which refuses repeated requests. Default: none. */
 	readonly nonces?: NonceMemory | undefined;
 };
 
@@ -42,8 +43,9 @@ export function readRequest(request: PostbackRequest): ReadRequest | Refusal {
 	try {
 		return readValues(request);
 	} catch {
-		// Only the caller's own object can throw here: a missing object, a getter, a name that Headers refuses.
-		// That says nothing about the sender, and verifying never throws on bad input.
+		// Only the caller's own object can throw here, for example because it is missing, has a getter that
+		// throws, or has a name that Headers refuses. This is not the sender's fault, and verification never
+		// throws on bad input.
 		return refuse("missing_header", "The request could not be read: pass its path, headers and rawBody.");
 	}
 }
@@ -79,16 +81,15 @@ function readValues(request: PostbackRequest): ReadRequest | Refusal {
 	return { ok: true, target: path, eventName, timestamp, nonce, signature, body, secrets, nowMs, nonces };
 }
 
-// Without a valid clock nothing is fresh, because NaN is within 300 seconds of nothing. A Date is recognized
-// by its name, as it may come from a test runner's own globals.
+// With an invalid clock every request is refused as stale, because a comparison with NaN is always false. A
+// Date is recognized by its name, because it may come from the globals of a test runner.
 function readClock(now: Date | number): number {
 	if (typeof now === "number") return now;
 	return Object.prototype.toString.call(now) === "[object Date]" ? now.getTime() : Number.NaN;
 }
 
-// Copies the bytes, so that the bytes that are verified are those that are parsed, whatever the caller does
-// with its buffer. Uses `isView` instead of `instanceof`, which fails in test runners that give each file its
-// own globals.
+// The bytes are copied, so that the verified bytes are also the parsed ones, even if the caller changes its
+// buffer. `isView` is used, because `instanceof` fails in test runners that give each file its own globals.
 function copyBytes(rawBody: Uint8Array | string): Uint8Array<ArrayBuffer> | undefined {
 	if (typeof rawBody === "string") return new TextEncoder().encode(rawBody);
 	if (!ArrayBuffer.isView(rawBody)) return undefined;

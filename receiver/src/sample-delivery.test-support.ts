@@ -1,5 +1,5 @@
-// A genuine delivery for the tests. It is signed with node:crypto, so that it does not agree with the code
-// under test merely by sharing it.
+// A genuine callback for tests. It is signed with node:crypto and not with the code under test, so that a
+// mistake in that code cannot hide itself.
 
 import { createHash, createHmac } from "node:crypto";
 import type { PostbackEvent } from "./event.ts";
@@ -34,7 +34,7 @@ type Sample = {
 	brand: string;
 };
 
-/** Returns the arguments of `verifyPostback` with `changes`, correctly signed. */
+/** Returns the arguments of `verifyPostback` with `changes` applied, correctly signed. */
 export function sampleDelivery(changes: Partial<Sample> = {}) {
 	const { path, timestamp, nonce, secret, rawBody, eventName, brand } = {
 		path: "/postback?shop=42",

@@ -110,7 +110,7 @@ test("a request is signed without the global crypto, as on Node 18", async () =>
 	}
 });
 
-// Mistakes that types do not prevent in plain JavaScript.
+// These mistakes are possible in plain JavaScript, where no types prevent them.
 const mistakes: ReadonlyArray<readonly [what: string, change: object, names: RegExp]> = [
 	["a method in small letters", { method: "post" }, /^method /],
 	["no method", { method: undefined }, /^method /],

@@ -1,31 +1,33 @@
-// Signs a shop's own request to the service, with the scheme of the callbacks (contract section 5).
+// Signs a shop's own request to the service, with the same scheme as callbacks (contract section 5).
 
 import { digestSha256, formCanonical, makeNonce, signWith } from "./hmac.ts";
 import { brandForm } from "./option-checks.ts";
 
 export type RequestToSign = {
-	/** Method in capitals, as it goes on the wire. */
+	/** HTTP method in capitals, as it is sent. */
 	readonly method: string;
-	/** Path plus query string, exactly as on the request line: `/v1/conversions?limit=10`. */
+	/** Path and query string, exactly as in the request line, such as `/v1/conversions?limit=10`. */
 	readonly path: string;
-	/** The exact bytes that are sent, or a string that is sent as UTF-8. Omit it if nothing is sent. */
+	/** The exact bytes of the body, or a string that is sent as UTF-8. Omit it if the request has no body. */
 	readonly body?: Uint8Array | string | undefined;
-	/** Signing secret. An undefined value throws, as for the key. */
+	/** Signing secret. `signRequest` throws if it is undefined, and likewise for the key. */
 	readonly secret: string | undefined;
 	readonly apiKey: string | undefined;
-	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
 	/** The shop's clock as a Date or milliseconds. Default: now. */
 	readonly now?: Date | number | undefined;
-	/** 8 to 128 letters, digits, `-` or `_` that were never used before. Default: 32 random hex digits. */
+	/**
+	 * Nonce of 8 to 128 letters, digits, `-` or `_` that was never used before. Default: 32 random hex digits.
+	 */
 	readonly nonce?: string | undefined;
 };
 
 export type SignedRequest = { readonly headers: Record<string, string> };
 
 /**
- * Signs one request. Every request needs its own signature, because the service accepts a nonce once and a
- * timestamp for 300 seconds.
+ * Signs one request. Every request needs its own signature, because the service accepts a nonce only once and
+ * a timestamp only for 300 seconds.
  */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
 	const { method, path, body, secret = "", apiKey = "", brand = "Service" } = request;
@@ -60,14 +62,14 @@ type Checked = Pick<RequestToSign, "method" | "path"> & {
 	readonly nonce: string;
 };
 
-// Mistakes in the shop's own code. The service would refuse the request too, but less clearly. No message
-// quotes a value, because it may be a secret in the wrong place.
+// These are mistakes in the shop's own code. The service would refuse the request, too, but with a less
+// helpful message. No message quotes a value, because it may be a secret in the wrong place.
 const mistakes: ReadonlyArray<
 	readonly [name: Exclude<keyof Checked, "nowMs">, form: RegExp, sentence: string]
 > = [
 	["method", /^[A-Z]+$/, "must be in capitals, as it goes on the wire: it is signed"],
-	// White space, # and non-ASCII characters never go on the wire. The HTTP client would send another path
-	// than was signed.
+	// White space, # and non-ASCII characters are never sent in a path. The HTTP client would send another path
+	// than the signed one.
 	["path", /^\/[!"$-~]*$/, "must be the path and query on the wire: it starts with / and is percent-encoded"],
 	["secret", /./s, "is empty: give the programme's signing secret"],
 	["apiKey", /^[!-~]+$/, "is empty or holds what no header may carry: give the key as it was shown"],
@@ -80,7 +82,7 @@ function refuseMistakes({ nowMs, ...values }: Checked): void {
 		const value = values[name];
 		if (typeof value !== "string" || !form.test(value)) throw new TypeError(`${name} ${sentence}.`);
 	}
-	// Written in this direction so that NaN is refused.
+	// The comparison is written so that NaN is refused.
 	if (!(nowMs >= 0 && nowMs < Number.POSITIVE_INFINITY)) {
 		throw new TypeError("now must be a Date or milliseconds.");
 	}

@@ -28,7 +28,8 @@ for (const name of ["X-Service-Timestamp", "X-Service-Nonce", "X-Service-Event"]
 	});
 }
 
-// A bit is flipped in the bytes and not in the hex digits, because one bit of a hex letter is only its case.
+// A bit of the signature's bytes is flipped, and not of its hex digits, because one bit of a hex letter only
+// changes its case.
 test("any one bit flipped in the signature is refused", async () => {
 	for (const flipped of flipEachBit(Buffer.from(genuine.headers["X-Service-Signature"] ?? "", "hex"))) {
 		await assertRefused(withHeader("X-Service-Signature", flipped.toString("hex")));

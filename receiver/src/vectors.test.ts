@@ -37,7 +37,8 @@ for (const vector of known.vectors) {
 			secret: vector.secret,
 			now: Number(vector.timestamp) * 1000,
 		});
-		// Some vectors contain no event. The body is parsed only after the signature was accepted.
+		// Some vectors contain no event. The body is parsed only after the signature was accepted, so the reason
+		// must be the body.
 		if (isPost) assert.ok(result.ok || result.reason === "malformed_body", JSON.stringify(result));
 		else assert.equal(result.ok || result.reason, "bad_signature");
 	});

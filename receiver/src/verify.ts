@@ -1,6 +1,6 @@
-// Decides whether a request is a genuine, fresh delivery of the service, and returns its event (contract
-// section 4.3). It is written from the contract alone and shares no code with the sender, so that each can
-// reveal the other's mistakes.
+// Decides whether a request is a genuine, fresh callback of the service, and returns its event (contract
+// section 4.3). The code is written from the contract alone and shares nothing with the sender, so that each
+// side can reveal the other's mistakes.
 
 import { type PostbackEvent, parseEvent } from "./event.ts";
 import { digestSha256, formCanonical, isSignedWith } from "./hmac.ts";
@@ -9,12 +9,12 @@ import { type PostbackRequest, type ReadRequest, readRequest } from "./request.t
 
 export type Verification = { readonly ok: true; readonly event: PostbackEvent } | Refusal;
 
-// Tolerance of contract section 8, in both directions.
+// Tolerance for the timestamp from contract section 8, into the past and into the future.
 const toleranceSeconds = 300;
 
 /**
- * Verifies a request. Never throws on bad input; a request that cannot be trusted is a refusal with a reason.
- * Only errors of `nonces` are passed on, because a broken memory says nothing about the request.
+ * Verifies a request. It never throws on bad input. A request that cannot be trusted is refused with a
+ * reason. Only errors of `nonces` are passed on, because a broken memory says nothing about the request.
  */
 export async function verifyPostback(request: PostbackRequest): Promise<Verification> {
 	const read = readRequest(request);
@@ -27,14 +27,14 @@ export async function verifyPostback(request: PostbackRequest): Promise<Verifica
 	);
 }
 
-// Both clocks count whole seconds, as the header does. With milliseconds, the result for a delivery that is
+// Times are compared in whole seconds, like the header. With milliseconds, the result for a callback that is
 // exactly 300 seconds old would depend on a fraction of a second.
 function judgeTimestamp(timestamp: string, nowMs: number): Refusal | undefined {
 	if (!/^[0-9]+$/.test(timestamp)) {
 		return refuse("malformed_timestamp", "The timestamp must be Unix seconds in decimal digits.");
 	}
 	const aheadSeconds = Number(timestamp) - Math.floor(nowMs / 1000);
-	// Written in this direction so that NaN is refused.
+	// The comparison is written so that NaN is refused.
 	if (Math.abs(aheadSeconds) <= toleranceSeconds) return undefined;
 	const distance = `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"}`;
 	return refuse(
@@ -60,12 +60,12 @@ async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
 	);
 }
 
-// Runs after the signature check, so that only genuine requests are remembered and a stranger cannot fill the
-// memory.
+// The nonce is checked after the signature, so that only genuine requests are remembered and a stranger
+// cannot fill the memory.
 async function judgeNonce({ nonce, nonces, timestamp, nowMs }: ReadRequest): Promise<Refusal | undefined> {
 	if (nonces === undefined) return undefined;
-	// The nonce is remembered for as long as a copy would be fresh: five minutes, or more if the sender's clock
-	// is ahead.
+	// The nonce is remembered for as long as a copy of the request would be accepted. That is five minutes, or
+	// more if the sender's clock is ahead.
 	const freshUntilSeconds = Math.max(Number(timestamp), Math.floor(nowMs / 1000)) + toleranceSeconds + 1;
 	if (await nonces.remember(nonce, freshUntilSeconds * 1000 - nowMs)) return undefined;
 	return refuse("replayed_nonce", "This request was accepted before: every attempt has a nonce of its own.");
@@ -74,7 +74,7 @@ async function judgeNonce({ nonce, nonces, timestamp, nowMs }: ReadRequest): Pro
 function judgeBody(read: ReadRequest): Verification {
 	const parsed = parseEvent(read.body);
 	if (!parsed.ok) return refuse("malformed_body", parsed.detail);
-	// The header is not signed, so only the name in the body can be trusted.
+	// The event header is not signed, so only the name in the body can be trusted.
 	if (parsed.event.event !== read.eventName) {
 		return refuse("malformed_body", "The event header and the body's event field differ.");
 	}

@@ -1,4 +1,4 @@
-// Answers web-standard requests of Deno, Bun, edge runtimes and frameworks that pass them on.
+// Answers web-standard requests of Deno, Bun, edge runtimes and frameworks that use them.
 
 import { announcesTooMuch, collectBody } from "./body-collector.ts";
 import { readHeader, type WebHeaders } from "./headers.ts";
@@ -6,8 +6,8 @@ import type { OpenArrival, ReadBody, Reception } from "./reception.ts";
 import { superviseCall } from "./report.ts";
 
 /**
- * The part of a `Request` that is used, described here so that the type needs neither the DOM's nor Node's
- * types.
+ * The part of a `Request` that the receiver uses. It is described here, so that the type needs neither the
+ * DOM's nor Node's types.
  */
 export type WebRequest = {
 	readonly method: string;
@@ -24,16 +24,16 @@ type WebBody = {
 	};
 };
 
-/** The runtime's own `Response`, as typed by whichever type library the program uses. */
+/** The runtime's own `Response`, from whichever type library the program uses. */
 export type WebResponse = typeof globalThis extends { Response: { prototype: infer Instance } }
 	? Instance
 	: { readonly status: number };
 
-/** The context that edge runtimes pass to a handler. Any other value is ignored. */
+/** The context that edge runtimes pass to a handler. Values of another type are ignored. */
 export type WebContext = { waitUntil?(promise: Promise<unknown>): unknown } | null | undefined;
 
-// A runtime writes the answer several event-loop rounds after it got the Response, and does not say when.
-// Work that blocks the thread must not come in between, and ten milliseconds are many rounds.
+// A runtime writes the answer several rounds of the event loop after it got the Response, and does not say
+// when. A handler that blocks the thread must not run before that. Ten milliseconds are many rounds.
 const workAfterMs = 10;
 
 export async function answerWeb(
@@ -50,8 +50,8 @@ export async function answerWeb(
 	});
 	if (finish !== undefined) {
 		const finished = new Promise((resolve) => setTimeout(resolve, workAfterMs)).then(finish);
-		// Called on its own object, because an edge runtime refuses it otherwise. The event is already stored, so
-		// it is acknowledged and processed whatever the runtime says.
+		// `waitUntil` is called on its own object, because an edge runtime refuses it otherwise. The event is
+		// already stored, so it is acknowledged and handled even if this call fails.
 		superviseCall(() => {
 			if (typeof context?.waitUntil === "function") return context.waitUntil(finished);
 		}, onFailure);
@@ -60,7 +60,8 @@ export async function answerWeb(
 	return new Response(body === "" ? null : body, { status, headers });
 }
 
-// The URL is cut and not parsed, because URL treats an empty query as none, although it is signed.
+// The URL is cut and not parsed, because the URL class drops the question mark of an empty query, although it
+// is signed.
 function targetOf(url: string): string {
 	const [, target = ""] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*([^#]*)/i.exec(url) ?? [undefined, url];
 	return target.startsWith("/") ? target : `/${target}`;
@@ -85,7 +86,7 @@ async function readBody(request: WebRequest, maxBytes: number): Promise<ReadBody
 			}
 		}
 	} catch {
-		// The stream broke off. The error differs by runtime, but there is only one possible answer.
+		// The stream broke off. Each runtime has a different error for it, but the answer is the same.
 		return { ok: false, problem: "incomplete" };
 	}
 }

@@ -1,9 +1,10 @@
-// The words in the service's callbacks, answers and requests: those known today, and room for later ones.
+// The words in the service's callbacks, answers and requests. The types also accept words that the service
+// may add later.
 
-// A later word must not break a shop's build, and editors should still suggest today's words.
+// A word that is added later must not break a shop's build, but editors should still suggest today's words.
 export type OrLater<Known extends string> = Known | (string & Record<never, never>);
 
-/** `PARKED` and `EXPIRED` never occur in a callback. */
+/** Status of a conversion. `PARKED` and `EXPIRED` never occur in a callback. */
 export type ConversionStatus = OrLater<
 	"PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED"
 >;
@@ -35,7 +36,7 @@ export type ConversionSource = OrLater<"postback" | "pixel" | "test">;
 
 export type Decider = OrLater<"shop" | "review" | "window">;
 
-/** The codes that a shop's code may want to distinguish. The service has more. */
+/** Codes of refusals that a shop's code may want to distinguish. The service has more. */
 export type RefusalCode = OrLater<
 	| "unknown_api_key"
 	| "revoked_api_key"
@@ -54,6 +55,6 @@ export type RefusalCode = OrLater<
 	| "unknown_reason"
 	| "missing_reason"
 	| "malformed_cursor"
-	/** Created by the client: the service's address answers with a redirect. */
+	/** Code that the client itself uses if the service's address answers with a redirect. */
 	| "redirected"
 >;

@@ -1,19 +1,19 @@
-// For Fastify 5: app.register(createFastifyReceiver({ url: "/postback", … })). The plugin has its own body
-// parser, which leaves the bytes unchanged, while the rest of the application still parses JSON. The path is
-// the received one, even if `rewriteUrl` changed it.
+// Adapter for Fastify 5: app.register(createFastifyReceiver({ url: "/postback", … })). The plugin has a body
+// parser of its own, which leaves the bytes unchanged, while the rest of the application still parses JSON.
+// The signature is checked for the path that was received, even if `rewriteUrl` changed it.
 
 import type { NodeRequest, NodeResponse } from "../node-handler.ts";
 import { openReceiver, type ReceiverSource } from "../receiver.ts";
 
 export type FastifyReceiverOptions = ReceiverSource & {
-	/** Path of the route, below the prefix with which the plugin is registered. */
+	/** Path of the route, relative to the prefix with which the plugin is registered. */
 	readonly url: string;
 };
 
 type FastifyRequest = { readonly raw: NodeRequest };
 type FastifyReply = { readonly raw: NodeResponse; hijack(): unknown };
 
-/** The part of a Fastify instance that is used. */
+/** The part of a Fastify instance that the plugin uses. */
 type FastifyInstance = {
 	removeAllContentTypeParsers(): unknown;
 	addContentTypeParser(

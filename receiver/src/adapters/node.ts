@@ -1,4 +1,4 @@
-// For `node:http`: createServer(createNodeReceiver({ … })).
+// Adapter for `node:http`: createServer(createNodeReceiver({ … })).
 
 import { openReceiver, type Receiver, type ReceiverSource } from "../receiver.ts";
 

@@ -1,4 +1,5 @@
-// Checks what a successful answer of each call must contain. Any other 2xx answer did not come from this API.
+// Checks that a successful answer has the content that the call requires. Any other 2xx answer did not come
+// from this API.
 
 import { isObject } from "../json.ts";
 import { type Conversion, type Parsed, parseConversion } from "./conversion.ts";
@@ -8,23 +9,22 @@ export type ReadAnswer<Value> = (json: unknown) => Parsed<Value>;
 export type Decided<Outcome extends string> = {
 	readonly outcome: Outcome;
 	readonly conversion: Conversion;
-	/** For a sale in a programme with partners: how a partner was credited, or why none was. */
+	/** How a partner was credited, or why none was. Present for a sale in a programme with partners. */
 	readonly credit?: string;
 	/**
-	 * For a `DUPLICATE`: the fields in which the sale differs from the stored conversion, which stays
-	 * unchanged.
+	 * Fields in which a repeated sale (`DUPLICATE`) differs from the stored conversion, which stays unchanged.
 	 */
 	readonly differs?: readonly string[];
 };
 
 export type Page = {
-	/** The conversions, newest first. */
+	/** Conversions of this page, newest first. */
 	readonly conversions: readonly Conversion[];
 	/** Cursor of the next page, or null on the last one. */
 	readonly nextCursor: string | null;
 };
 
-/** Reads the answer to a decision. Any other outcome word is not the success that the caller asked for. */
+/** Reads the answer to a decision. An unknown outcome word makes the answer unexpected. */
 export function readDecided<Outcome extends string>(
 	outcomes: readonly Outcome[],
 ): ReadAnswer<Decided<Outcome>> {
@@ -50,7 +50,9 @@ export const readShown: ReadAnswer<{ readonly conversion: Conversion }> = (json)
 	return { ok: true, value: { conversion: conversion.value } };
 };
 
-/** Checks that the answer is about the requested order. Otherwise a proxy has mixed up or cached answers. */
+/**
+ * Checks that the answer is about the requested order. If it is not, a proxy has mixed up or cached answers.
+ */
 export function readAbout<Value extends { readonly conversion: Conversion }>(
 	name: "orderId" | "id",
 	asked: string,

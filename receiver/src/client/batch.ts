@@ -9,7 +9,10 @@ import { readProblem } from "./problem.ts";
 import { type Decision, type Sale, writeJson } from "./report.ts";
 import { isWorthAnotherTry } from "./retry.ts";
 
-/** Result of one item. An `unavailable` item should be sent again; a `refused` one would be refused again. */
+/**
+ * Result of one item. An item that is `unavailable` should be sent again, but one that is `refused` would be
+ * refused again.
+ */
 export type BatchResult<Outcome extends string> =
 	| ({ readonly ok: true } & Decided<Outcome>)
 	| Omit<Refused, "attempts">
@@ -21,8 +24,8 @@ export type Batch<Outcome extends string> = {
 };
 
 /**
- * Maximum number of items per call. A longer list is not split here, because half of it could succeed while
- * the rest is unknown.
+ * Maximum number of items in a call. The client does not split a longer list, because one part could succeed
+ * while the result of the other is unknown.
  */
 const mostItems = 500;
 
@@ -38,7 +41,7 @@ export function writeBatch(items: readonly (Sale | Decision)[]): WrittenBatch {
 		const sentence = `must have 1 to ${mostItems} items, and has ${list.length}: make a call for each ${mostItems}.`;
 		return refuseUnsent("invalid_field", "The list", sentence);
 	}
-	// Copied now, because the caller may change the list while the call is retried.
+	// The order ids are copied now, because the caller may change the list while the call is retried.
 	const orderIds = list.map((item: unknown) => (isObject(item) ? item["orderId"] : undefined));
 	const written = writeJson({ items: list });
 	return written.ok ? { ...written, orderIds } : written;

@@ -20,7 +20,7 @@ function clientOf(service: Pick<FailingService, "url">, options: Partial<ClientO
 	return createClient({ url: service.url, apiKey, secret, retry: hasty, ...options });
 }
 
-/** Fetch functions that answer late or never, whatever their signal says. */
+/** Fetch functions that answer late or never, and ignore their abort signal. */
 const deaf: ReadonlyArray<readonly [what: string, fetch: () => Promise<Response>]> = [
 	["never answers", () => new Promise(() => undefined)],
 	["answers and never ends its body", async () => new Response(new ReadableStream())],

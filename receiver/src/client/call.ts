@@ -1,6 +1,6 @@
-// Makes one call of the client. It retries until the call succeeds, is refused, or is not worth another try.
-// Every try is signed again. A retry is safe even if the service processed the previous try, because it
-// records nothing twice.
+// Makes one call of the client. The call is retried until it succeeds, is refused, or is not worth another
+// try. Every try gets a new signature. A retry is safe even if the service processed the previous try,
+// because the service records nothing twice.
 
 import { pauseFor } from "../pause.ts";
 import { signRequest } from "../sign-request.ts";

@@ -10,7 +10,7 @@ export type Conversion = {
 	readonly programId: string;
 	readonly status: ConversionStatus;
 	readonly eventType: EventType;
-	/** Decimal amounts stay strings, because converting one to a number may round it. */
+	/** Amount as a decimal string, because converting it to a number may round it. */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
@@ -18,15 +18,15 @@ export type Conversion = {
 	readonly reason: Reason | null;
 	readonly test: boolean;
 	readonly source: ConversionSource;
-	/** The amount that a pixel reported before the shop's server did. */
+	/** Amount that a pixel reported before the shop's server reported the sale. */
 	readonly pixelBasketValue: string | null;
 	readonly decidedBy: Decider | null;
-	/** Times are ISO 8601 in UTC. */
+	/** Time of the sale. All times are ISO 8601 in UTC. */
 	readonly occurredAt: string;
 	readonly createdAt: string;
-	/** Time at which it is approved automatically, while it is `RECORDED`. */
+	/** Time at which the conversion is approved automatically, if it is `RECORDED`. */
 	readonly approvesAt: string | null;
-	/** Time at which it expires unconfirmed, while it is `PARKED`. */
+	/** Time at which the conversion expires without a confirmation, if it is `PARKED`. */
 	readonly expiresAt: string | null;
 };
 
@@ -34,7 +34,7 @@ export type Parsed<Value> =
 	| { readonly ok: true; readonly value: Value }
 	| { readonly ok: false; readonly detail: string };
 
-/** Parses a conversion. Unknown fields are ignored. */
+/** Parses a conversion and ignores unknown fields. */
 export function parseConversion(json: unknown): Parsed<Conversion> {
 	if (!isObject(json)) return { ok: false, detail: "the conversion is not an object" };
 	const { text, textOrNull, flag, wrong } = readFields<keyof Conversion>(json);

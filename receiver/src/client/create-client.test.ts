@@ -14,7 +14,7 @@ import {
 import type { ClientOptions } from "./options.ts";
 
 const sale = { orderId: "A-1001", basketValue: "129.90" };
-/** Very short pauses, because these tests are not about time. */
+/** Options with very short pauses, because these tests are not about time. */
 const hasty = { firstDelayMs: 1, maxDelayMs: 2 };
 
 function clientOf(service: Pick<FailingService, "url">, options: Partial<ClientOptions> = {}): Client {
@@ -82,7 +82,7 @@ for (const failure of ["cut", "cut_in_body", "garbage"] as const) {
 		const service = await startFailingService(t, failure, failure, recorded);
 		const result = await clientOf(service).record(sale);
 		assert.deepEqual([result.ok, result.attempts], [true, 3]);
-		// The server compares every signature and nonce with the others.
+		// The test server checks every signature and refuses a nonce that was used before.
 		assert.equal(service.requests.length, 3);
 		assert.equal(new Set(service.requests.map(({ body }) => body)).size, 1);
 	});
@@ -147,7 +147,8 @@ for (const failure of ["hang", "hang_in_body"] as const) {
 			detail: "POST /v1/conversions: no answer within 100 ms.",
 			attempts: 2,
 		});
-		// The client must close the connection, or a deadline would fill the shop's server with open ones.
+		// The client must close the connection. Otherwise every timeout would leave an open connection on the
+		// shop's server.
 		await Promise.all(service.requests.map(({ over }) => over));
 	});
 }
@@ -323,11 +324,12 @@ test("a signal ends a pause, and nothing is retried after it", async (t) => {
 	const service = await startFailingService(t, { status: 503 });
 	const controller = new AbortController();
 	const client = clientOf(service, {
-		// The pause would outlast the test if it were not ended.
+		// The pause is longer than the test, so the test only ends if the signal ends the pause.
 		retry: { firstDelayMs: 600_000, maxDelayMs: 600_000, totalMs: 6_000_000 },
 		fetch: async (input, init) => {
 			const answer = await fetch(input, init);
-			// After the answer has been read and the pause has begun. The exact time does not matter.
+			// The signal is aborted after the answer has been read and the pause has begun. The exact time does not
+			// matter.
 			setTimeout(() => controller.abort(), 50);
 			return answer;
 		},
@@ -353,7 +355,7 @@ test("a call leaves no listener on a long-lived signal", async (t) => {
 	assert.equal(listeners, 0);
 });
 
-// Mistakes that types do not prevent in plain JavaScript.
+// These mistakes are possible in plain JavaScript, where no types prevent them.
 const neverSent: ReadonlyArray<readonly [what: string, change: object, code: string, field: string]> = [
 	["an amount that is a number", { basketValue: 129.9 }, "amount_not_a_string", "basketValue"],
 	["an amount that is a bigint", { basketValue: 129n }, "amount_not_a_string", "basketValue"],
@@ -530,7 +532,7 @@ test("every way in which a call can end has its own code", async (t) => {
 	]);
 });
 
-/** Compiles only while the union is closed and each part has the fields that are read. */
+/** Compiles only if the union is complete and each variant has the fields that are used here. */
 function describeResult(result: RecordResult): string {
 	if (result.ok) {
 		switch (result.outcome) {

@@ -1,5 +1,5 @@
-// The shop's client for the signed API: reports sales, decides on them and looks them up. Every expected
-// outcome is a value. Only options that can never work throw, when the client is created.
+// The shop's client for the signed API. It reports sales, decides on them and looks them up. Every expected
+// outcome is a return value. Only `createClient` throws, if an option can never work.
 
 import {
 	type Decided,
@@ -30,35 +30,39 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined };
 type SaleOutcome = "RECORDED" | "CONFIRMED" | "DUPLICATE";
 type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
-/** If `attempts` is above one, `DUPLICATE` most likely refers to an earlier try whose answer was lost. */
+/**
+ * Result of a reported sale. If `attempts` is above one, `DUPLICATE` most likely refers to an earlier try
+ * whose answer was lost.
+ */
 export type RecordResult = Success<Decided<SaleOutcome>> | CallFailure;
 export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
 export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
 export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
 /**
- * Success means that the service has processed every item. Each item's own result says what happened to it.
+ * Result of a batch. Success means that the service has processed every item. The result of each item says
+ * what happened to it.
  */
 export type RecordManyResult = Success<Batch<SaleOutcome>> | CallFailure;
 export type DecideManyResult = Success<Batch<DecisionOutcome>> | CallFailure;
 export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
 export type PageResult = Success<Page> | CallFailure;
-/** A conversion or, as the last item, the reason why there are no more. */
+/** A conversion, or as the last item the reason why the list ends early. */
 export type ListedConversion = { readonly ok: true; readonly conversion: Conversion } | CallFailure;
 
 export type Client = {
-	/** Reports a sale, or confirms what a pixel reported. */
+	/** Reports a sale, or confirms a sale that a pixel reported. */
 	record(sale: Sale, options?: CallOptions): Promise<RecordResult>;
 	approve(approval: Approval, options?: CallOptions): Promise<ApproveResult>;
 	reject(rejection: ReasonedDecision, options?: CallOptions): Promise<RejectResult>;
 	reverse(reversal: ReasonedDecision, options?: CallOptions): Promise<ReverseResult>;
-	/** Reports up to 500 sales in one call. Each has its own result, in the same order. */
+	/** Reports up to 500 sales in one call. Each sale has its own result, in the same order. */
 	recordMany(sales: readonly Sale[], options?: CallOptions): Promise<RecordManyResult>;
-	/** Makes up to 500 decisions in one call, which the service processes in their order. */
+	/** Makes up to 500 decisions in one call. The service processes them in their order. */
 	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
 	/** Returns one page of conversions, newest first. */
 	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
-	/** Returns all conversions, page by page. Ends after a failure. */
+	/** Returns all conversions and requests page after page. Ends after a failure. */
 	allConversions(query?: ConversionQuery, options?: CallOptions): AsyncGenerator<ListedConversion, void>;
 };
 
@@ -69,12 +73,12 @@ const readApproved = readDecided(["APPROVED"]);
 const readRejected = readDecided(["REJECTED"]);
 const readReversed = readDecided(["REVERSED"]);
 
-/** Form of the service's ids. Anything else in a path could change where the request goes. */
+/** Form of the service's ids. Any other text in a path could change the address of the request. */
 const idForm = /^\w{1,64}$/;
-/** Largest page size of the service, which needs the fewest requests. */
+/** Largest page size that the service allows. It needs the fewest requests. */
 const largestPage = 200;
 
-/** Creates a client. Throws if the URL, key, secret or another option cannot be right. */
+/** Creates a client. Throws if the URL, key, secret or another option cannot be valid. */
 export function createClient(options: ClientOptions): Client {
 	const settings = readOptions(options);
 	const client: Client = {
@@ -155,7 +159,7 @@ async function* walkPages(
 	}
 }
 
-// Continuing would return the same page forever.
+// The service returned the same cursor again. Continuing would return the same page forever.
 function failWalk(attempts: number): CallFailure {
 	const detail = "The listing's nextCursor leads back to the page it came with, so there is no way on.";
 	return { ok: false, kind: "unexpected", status: 200, detail, attempts };

@@ -1,5 +1,5 @@
-// Sends one request and reads its answer, with a deadline and a size limit. It reports what happened and
-// judges nothing.
+// Sends one request and reads its answer, with a timeout and a size limit. It returns what happened, and
+// other code decides what it means.
 
 import { findErrorCode } from "../network-error.ts";
 
@@ -25,8 +25,8 @@ export type Exchange =
 	| { readonly kind: "aborted" };
 
 /**
- * Maximum size of an answer. A page of 200 conversions with the longest order ids has less than 300 KB, the
- * answer to 500 items less than 700 KB.
+ * Maximum size of an answer. A page of 200 conversions with the longest order ids has less than 300 KB, and
+ * the answer to a batch of 500 items has less than 700 KB.
  */
 const maxAnswerBytes = 1_048_576;
 
@@ -39,7 +39,7 @@ export async function exchange(
 	if (signal?.aborted) return { kind: "aborted" };
 	const controller = new AbortController();
 	const abort = () => controller.abort();
-	// A fetch function of the shop may ignore its signal.
+	// The time limit is enforced here as well, because a fetch function of the shop may ignore its signal.
 	const ended = new Promise<never>((_resolve, reject) => {
 		controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
 	});
@@ -62,7 +62,8 @@ async function send(fetch: Fetch, request: OutgoingRequest, signal: AbortSignal)
 	const response = await fetch(url, {
 		method,
 		headers: { ...headers, Accept: "application/json" },
-		// Following a redirect would send the API key to another place, with a signature for this path.
+		// A redirect is not followed, because it would send the API key to another address, with a signature for
+		// this path.
 		redirect: "manual",
 		signal,
 		...(body === undefined ? {} : { body }),
@@ -72,8 +73,8 @@ async function send(fetch: Fetch, request: OutgoingRequest, signal: AbortSignal)
 
 async function readResponse(response: Response, signal: AbortSignal): Promise<Exchange> {
 	const { status, headers } = response;
-	// By the standard, a redirect that is not followed shows neither its status nor its location. Server
-	// runtimes show both.
+	// The fetch standard hides the status and the location of a redirect that is not followed. Server runtimes
+	// show both.
 	if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
 		await response.body?.cancel();
 		return { kind: "redirect", status, location: headers.get("location") };
@@ -81,7 +82,7 @@ async function readResponse(response: Response, signal: AbortSignal): Promise<Ex
 	return { kind: "answer", status, headers, text: await readText(response.body, maxAnswerBytes, signal) };
 }
 
-/** Returns undefined if the body is larger than allowed. */
+/** Reads the body as text. Returns undefined if it is larger than `maxBytes`. */
 export async function readText(
 	body: Response["body"],
 	maxBytes: number,
@@ -89,8 +90,8 @@ export async function readText(
 ): Promise<string | undefined> {
 	if (body === null) return "";
 	const reader = body.getReader();
-	// Nobody waits for the body any more, and an unread one would keep its connection. A failure here changes
-	// nothing.
+	// The body is cancelled, because an unread body would keep its connection open. A failure to cancel has no
+	// effect.
 	const giveUp = () => void reader.cancel().catch(() => undefined);
 	if (signal.aborted) giveUp();
 	else signal.addEventListener("abort", giveUp, { once: true });

@@ -1,4 +1,4 @@
-// A real HTTP server that fails in the ways a test names, one answer after the other. It refuses requests
+// A real HTTP server for tests, which fails in given ways, one answer after the other. It refuses requests
 // with a wrong signature or a repeated nonce.
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ export type PlannedAnswer =
 			readonly status: number;
 			readonly body?: string | object;
 			readonly headers?: Readonly<Record<string, string>>;
-			/** Whether to omit the headers that Node adds by itself. */
+			/** True to omit the headers that Node adds by itself. */
 			readonly withoutDate?: boolean;
 	  }
 	/** Closes the connection without an answer. */
@@ -26,7 +26,7 @@ export type PlannedAnswer =
 	| "hang"
 	/** Starts a 200 and never continues. */
 	| "hang_in_body"
-	/** Sends a 200 without an end. */
+	/** Sends a 200 whose body never ends. */
 	| "endless"
 	/** Sends something that is not HTTP. */
 	| "garbage";
@@ -73,8 +73,8 @@ export const recorded = {
 } as const;
 
 /**
- * Starts the server. The last answer is used for all further requests. Every connection is closed after the
- * test.
+ * Starts the server. The last answer in the list is used for all further requests. All connections are closed
+ * after the test.
  */
 export async function startFailingService(
 	t: TestContext,
@@ -84,11 +84,11 @@ export async function startFailingService(
 	const wrong: string[] = [];
 	const server = createServer((request, response) => {
 		take(request, response).catch((error: unknown) => {
-			// Some tests have clients that disconnect before their body is read.
+			// Some tests have clients that disconnect before their body is read, which is not an error.
 			if (!request.destroyed) wrong.push(String(error));
 		});
 	});
-	// These tests are about clients that give up in the middle.
+	// Clients in these tests disconnect early, so errors of their connections are expected.
 	server.on("connection", (socket) => socket.on("error", () => undefined));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	t.after(async () => {

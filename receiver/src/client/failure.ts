@@ -1,24 +1,27 @@
-// The ways in which a call can fail. They are all values: a client never throws because of the network, the
-// service or the shop's data.
+// The ways in which a call can fail. All of them are return values. A client never throws because of the
+// network, the service or the shop's data.
 
 import type { RefusalCode } from "../words.ts";
 
-/** The service refused the request, or the client did before sending it. Repeating it would not help. */
+/**
+ * The service refused the request, or the client refused to send it. Repeating the request would not help.
+ */
 export type Refused = {
 	readonly ok: false;
 	readonly kind: "refused";
 	readonly code: RefusalCode;
-	/** HTTP status, or null if the client refused before sending anything. */
+	/** HTTP status, or null if the client did not send the request. */
 	readonly status: number | null;
 	/** A sentence that says what to do next. */
 	readonly detail: string;
-	/** The field at fault, if there is one. */
+	/** Name of the field that is wrong, if there is one. */
 	readonly field?: string;
 	readonly attempts: number;
 };
 
 /**
- * No answer arrived: no connection, or a timeout. The service may have processed the request all the same.
+ * No answer arrived, because there was no connection or the time limit passed. The service may still have
+ * processed the request.
  */
 export type Unreachable = {
 	readonly ok: false;
@@ -35,12 +38,12 @@ export type Unavailable = {
 	readonly code?: undefined;
 	readonly status: number;
 	readonly detail: string;
-	/** Time that the service asked to wait, if it did. */
+	/** Time that the service asked the client to wait, if it named one. */
 	readonly retryAfterMs?: number;
 	readonly attempts: number;
 };
 
-/** The answer does not conform to the API. Most likely another program answers at this address. */
+/** The answer does not conform to the API. Most likely another program answered at this address. */
 export type Unexpected = {
 	readonly ok: false;
 	readonly kind: "unexpected";
@@ -51,8 +54,8 @@ export type Unexpected = {
 };
 
 /**
- * The caller's own signal ended the call. If `attempts` is above zero, the service may have processed the
- * request.
+ * The caller's own abort signal ended the call. If `attempts` is above zero, the service may have processed
+ * the request.
  */
 export type Aborted = {
 	readonly ok: false;

@@ -1,4 +1,5 @@
-// Classifies an exchange: success, permanent failure, or a failure that may pass. It is pure.
+// Decides what an exchange means: success, a permanent failure, or a failure that may be temporary. The
+// functions are pure.
 
 import { parseJson } from "../json.ts";
 import type { ReadAnswer } from "./answer.ts";
@@ -10,19 +11,21 @@ import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
 export type Judgement<Value> =
 	| { readonly kind: "done"; readonly value: Value }
 	| { readonly kind: "failed"; readonly failure: CallFailure }
-	/** Something on the way sent the request twice, and this is the answer to the copy. */
+	/**
+	 * A program between client and service sent the request twice, and this is the answer to the second copy.
+	 */
 	| { readonly kind: "copied"; readonly failure: CallFailure; readonly retryAfterMs: undefined }
 	| { readonly kind: "may_pass"; readonly failure: CallFailure; readonly retryAfterMs: number | undefined };
 
 export type Circumstances = {
-	/** The request as the messages name it: `POST /v1/conversions`. */
+	/** Name of the request in messages, such as `POST /v1/conversions`. */
 	readonly what: string;
 	readonly attempts: number;
-	/** Whether an earlier try was copied on the way. */
+	/** True if an earlier try of this call was duplicated between client and service. */
 	readonly wasCopied: boolean;
 	/** Time of the answer, by the clock that signed the request. */
 	readonly nowMs: number;
-	/** Words that must not appear in messages, because a server may echo what it was sent. */
+	/** Texts that are removed from messages, because a server may echo parts of the request. */
 	readonly secrets: readonly string[];
 };
 
@@ -79,8 +82,8 @@ function judgeAnswer<Value>(
 }
 
 function judgeProblem(failure: Refused, { wasCopied }: Circumstances): Judgement<never> {
-	// The other copy was processed, and a retry with a new nonce shows the result. It happens only once, so
-	// that it cannot repeat forever.
+	// The service processed the first copy of the request. A retry with a new nonce returns its result. This is
+	// done only once, so that it cannot repeat forever.
 	if (failure.code === "replayed_nonce" && !wasCopied) {
 		return { kind: "copied", failure, retryAfterMs: undefined };
 	}
@@ -106,10 +109,12 @@ function readRefusal(
 	return { ok: false, kind: "refused", status, ...problem, detail, attempts };
 }
 
-/** Adds advice that the service cannot give when it refuses. */
+/**
+ * Returns advice for a refusal that the service cannot give, because it does not know the client's situation.
+ */
 function adviseOn(code: string, date: string | null, nowMs: number): string | undefined {
 	if (code === "stale_timestamp") return describeClock(date, nowMs);
-	// Every try has its own nonce, so the client did not send it twice.
+	// Every try has its own nonce, so the client itself did not send the request twice.
 	if (code === "replayed_nonce") {
 		return "Something on the way sent this request twice, and the other one was heard: make the call again to learn how it ended.";
 	}
@@ -117,8 +122,8 @@ function adviseOn(code: string, date: string | null, nowMs: number): string | un
 }
 
 /**
- * The clock's error is reported and not corrected, because a wrong clock affects everything that this machine
- * signs or stores.
+ * Returns a sentence about the clock's error. The client does not correct the error, because a wrong clock
+ * affects everything that this machine signs or stores.
  */
 function describeClock(date: string | null, nowMs: number): string {
 	const serviceMs = date === null ? Number.NaN : Date.parse(date);

@@ -1,6 +1,5 @@
 // Options of a client. A setting that can never work is a mistake in the shop's code or environment, and the
-// only reason for which a client throws. No message quotes a value, because it may be a secret in the wrong
-// place.
+// only reason why a client throws. No message quotes a value, because it may be a secret in the wrong place.
 
 import { isObject } from "../json.ts";
 import { demand, demandBrand, findSecretFault, isFilled } from "../option-checks.ts";
@@ -11,33 +10,37 @@ import { defaultRetry, type RetryPolicy } from "./retry.ts";
 
 export type ClientOptions = {
 	/**
-	 * Address of the service, such as `https://ringback.example`. An undefined value throws, here and below.
+	 * Address of the service, such as `https://ringback.example`. `createClient` throws if this or another
+	 * required option is undefined.
 	 */
 	readonly url: string | undefined;
 	readonly apiKey: string | undefined;
 	readonly secret: string | undefined;
-	/** The word in the header names, `X-<Brand>-Signature`. Default: `Service`. */
+	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
 	/** Function that sends requests. Default: the runtime's own fetch. */
 	readonly fetch?: Fetch | undefined;
-	/** Time for one try, until its answer is read. Default: 10,000. */
+	/** Time limit in milliseconds for one try, including reading the answer. Default: 10,000. */
 	readonly timeoutMs?: number | undefined;
 	readonly retry?: Partial<RetryPolicy> | undefined;
 	/** Clock for signatures. Default: `Date.now`. */
 	readonly now?: (() => number) | undefined;
 };
 
-/** The service answers within milliseconds. After this time something on the way hangs. */
+/**
+ * Default time limit. The service answers within milliseconds, so after this time something between client
+ * and service hangs.
+ */
 const defaultTimeoutMs = 10_000;
-/** Maximum number of tries. More would be a loop. */
+/** Maximum number of tries that can be configured. More would be an endless loop. */
 const mostAttempts = 20;
-/** Longest time that timers support, 24.8 days. They fire longer ones at once. */
+/** Longest delay that timers support, 24.8 days. They run a longer one at once. */
 const longestMs = 2_147_483_647;
 
 export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isObject(options), "createClient needs its options: { url, apiKey, secret }.");
 	const { apiKey, secret, brand = "Service", timeoutMs = defaultTimeoutMs, now = Date.now } = options;
-	// Called on the global object, because some runtimes refuse a detached fetch.
+	// `fetch` is called on the global object, because some runtimes refuse a detached function.
 	const fetch: Fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
 	const { maxAttempts, firstDelayMs, maxDelayMs, totalMs } = options.retry ?? {};
 	const retry: RetryPolicy = {
@@ -50,7 +53,7 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
 	demand(isFilled(secret), "secret must be the programme's signing secret.");
 	const secretFault = findSecretFault(secret);
-	// If the secret were sent as the key, it would be in every proxy's log.
+	// A secret that is sent as the key would appear in the logs of every proxy.
 	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
 	demand(secretFault === undefined, secretFault ?? "");
 	demandBrand(brand);

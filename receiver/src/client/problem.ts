@@ -6,14 +6,14 @@ import type { Refused } from "./failure.ts";
 export type Problem = Pick<Refused, "code" | "detail" | "field">;
 
 /**
- * Maximum length of a foreign message, so that it cannot fill the shop's log. The service's own are under 300
- * characters.
+ * Maximum length of a message from another program, so that it cannot fill the shop's log. Messages of the
+ * service have fewer than 300 characters.
  */
 const maxForeignLength = 500;
 
 /**
- * Returns undefined if the JSON is not a problem. `secrets` are removed from the text, because a server may
- * echo what it was sent.
+ * Reads a problem answer. Returns undefined if the JSON is not one. `secrets` are removed from the text,
+ * because a server may echo parts of the request.
  */
 export function readProblem(json: unknown, secrets: readonly string[]): Problem | undefined {
 	if (!isObject(json)) return undefined;

@@ -1,4 +1,5 @@
-// What a shop reports and decides, with checks for mistakes that are worth catching before anything is sent.
+// The shop's reports and decisions, with checks for mistakes that are worth catching before a request is
+// sent.
 
 import { isObject } from "../json.ts";
 import type { ConversionStatus, EventType, Reason } from "../words.ts";
@@ -6,23 +7,24 @@ import { type Refused, refuseUnsent } from "./failure.ts";
 
 export type Sale = {
 	/**
-	 * The shop's own order id. There is one conversion per order and event type, however often it is reported.
+	 * The shop's own order id. There is one conversion for each order and event type, however often it is
+	 * reported.
 	 */
 	readonly orderId: string;
-	/** Decimal string such as `"129.90"`, because a number can lose cents. */
+	/** Amount as a decimal string such as `"129.90"`, because a number can lose cents. */
 	readonly basketValue: string;
-	/** Default: `SALE`. */
+	/** Type of the event. Default: `SALE`. */
 	readonly eventType?: EventType | undefined;
-	/** Default: the programme's currency. */
+	/** Currency of the amount. Default: the programme's currency. */
 	readonly currency?: string | undefined;
 	/**
 	 * Time of the sale in RFC 3339 with an offset or `Z`. Default: the time at which the service receives the
 	 * report.
 	 */
 	readonly occurredAt?: string | Date | undefined;
-	/** Default: false. */
+	/** True for a test conversion. Default: false. */
 	readonly test?: boolean | undefined;
-	/** Click ID with which the customer came to the shop. It identifies the partner. */
+	/** Click ID with which the customer came to the shop. It identifies the partner to credit. */
 	readonly clickId?: string | undefined;
 	/** Coupon code that the customer used. */
 	readonly couponCode?: string | undefined;
@@ -30,11 +32,11 @@ export type Sale = {
 
 export type Approval = {
 	readonly orderId: string;
-	/** Default: `SALE`. */
+	/** Type of the event. Default: `SALE`. */
 	readonly eventType?: EventType | undefined;
 };
 
-/** A rejection or a reversal, which both need a reason. */
+/** A rejection or a reversal. Both require a reason. */
 export type ReasonedDecision = Approval & { readonly reason: Reason };
 
 /** One item of a batch of decisions. */
@@ -46,28 +48,28 @@ export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
 	readonly orderId?: string | undefined;
 	/**
-	 * Earliest time of recording: a time such as `2026-03-01T13:00:00Z`, or a day, which begins at midnight
-	 * UTC.
+	 * Earliest time at which the conversions were recorded. It is a time such as `2026-03-01T13:00:00Z`, or a
+	 * day, which begins at midnight UTC.
 	 */
 	readonly recordedFrom?: string | undefined;
 	readonly recordedBefore?: string | undefined;
 	/**
-	 * Earliest time of the sale. If one of these is given, the list is sorted by the time of sale, newest
+	 * Earliest time of the sales. If a limit for the time of sale is given, the list is sorted by it, newest
 	 * first.
 	 */
 	readonly occurredFrom?: string | undefined;
 	readonly occurredBefore?: string | undefined;
 	/** Page size from 1 to 200. Default: 50. */
 	readonly limit?: number | undefined;
-	/** `nextCursor` of the previous page. */
+	/** Value of `nextCursor` from the previous page. */
 	readonly cursor?: string | undefined;
 };
 
 export type Written = { readonly ok: true; readonly text: string } | Refused;
 
 /**
- * Unknown fields are sent as they are, because the service names a misspelt one and dropping it would hide
- * the mistake.
+ * Writes a report as JSON. Unknown fields are sent unchanged, because the service then names a misspelt
+ * field. Dropping it would hide the mistake.
  */
 export function writeReport(report: Sale | Approval | ReasonedDecision): Written {
 	// Callers in plain JavaScript may pass anything that their database returned.
@@ -91,14 +93,15 @@ export function writeJson(value: object): Written {
 	try {
 		return { ok: true, text: JSON.stringify(value) };
 	} catch {
-		// A bigint or a circular object. The original message would quote the data.
+		// The value contains a bigint or a circular object. The message of the original error is not used,
+		// because it would quote the data.
 		return refuseUnsent("invalid_field", "The argument", "holds what cannot be written as JSON.");
 	}
 }
 
 type WrittenQuery = { readonly ok: true; readonly path: string } | Refused;
 
-/** Returns path and query of a listing in the form that goes on the wire. */
+/** Returns path and query of a list request, exactly as they are sent. */
 export function writeQuery(query: ConversionQuery): WrittenQuery {
 	const fields: unknown = query;
 	if (!isObject(fields)) return refuseUnsent("invalid_field", "The query", "must be an object.");

@@ -1,15 +1,16 @@
-// Decides whether and when a failed try is repeated. It is pure: clock and randomness are arguments.
+// Decides whether and when a failed try is repeated. The functions are pure, so time and randomness are
+// arguments.
 
 export type RetryPolicy = {
 	/** Maximum number of tries, including the first. Default: 4. */
 	readonly maxAttempts: number;
-	/** Pause before the second try, which doubles each time. Default: 500. */
+	/** Pause in milliseconds before the second try. It doubles before each further try. Default: 500. */
 	readonly firstDelayMs: number;
-	/** Longest pause that the client chooses itself. Default: 8,000. */
+	/** Longest pause in milliseconds, unless the service asks for a longer one. Default: 8,000. */
 	readonly maxDelayMs: number;
 	/**
-	 * Time for the whole call including pauses. The default of 30,000 leaves room for three pauses of the 5 s
-	 * that the service asks for.
+	 * Time limit in milliseconds for the whole call including pauses. The default of 30,000 is enough for three
+	 * pauses of the 5 s that the service asks for.
 	 */
 	readonly totalMs: number;
 };
@@ -21,7 +22,7 @@ export const defaultRetry: RetryPolicy = {
 	totalMs: 30_000,
 };
 
-/** Returns the pause in milliseconds before the next try, or undefined if there is none. */
+/** Returns the pause in milliseconds before the next try, or undefined if the call is not tried again. */
 export function planRetry(
 	policy: RetryPolicy,
 	attempts: number,
@@ -31,18 +32,25 @@ export function planRetry(
 ): number | undefined {
 	if (attempts >= policy.maxAttempts) return undefined;
 	const doubledMs = Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempts - 1));
-	// Half of the pause is random, so that shops that failed together do not return together. It is added to
-	// the time that the service asked for, because an earlier request is not allowed.
+	// Half of the pause is random, so that shops that failed at the same time do not retry at the same time.
+	// The pause is added to the time that the service asked for, because the service does not want an earlier
+	// request.
 	const delayMs = (retryAfterMs ?? 0) + doubledMs * (0.5 + dice / 2);
 	return elapsedMs + delayMs < policy.totalMs ? delayMs : undefined;
 }
 
-/** Returns true for 408, 429 and 5xx, which may pass. Other statuses would be the same again. */
+/**
+ * Returns true for 408, 429 and 5xx, because these failures may be temporary. Other statuses would be the
+ * same again.
+ */
 export function isWorthAnotherTry(status: number): boolean {
 	return status === 408 || status === 429 || status >= 500;
 }
 
-/** Parses seconds or a date (RFC 9110, section 10.2.3). Returns undefined for anything else. */
+/**
+ * Parses a Retry-After header, which contains seconds or a date (RFC 9110, section 10.2.3). Returns undefined
+ * if it is neither.
+ */
 export function readRetryAfterMs(value: string | null, nowMs: number): number | undefined {
 	if (value === null) return undefined;
 	if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;

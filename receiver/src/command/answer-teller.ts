@@ -1,6 +1,6 @@
 // Reports the result of each event to the service, so that its Integration page can show it. Nothing waits
-// for these reports or depends on them. If the service does not know the call, reporting ends; if it stores
-// nothing, reports become rare.
+// for these reports or depends on them. If the service does not support these reports, reporting ends. If the
+// service stores none of them, reports become rare.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -31,20 +31,20 @@ const path = "/v1/events/answers";
 const mostWaiting = 200;
 const pauseMs = 1_000;
 /**
- * Pause after a call of which nothing was stored. The page of a busy shop is full and has room again after a
- * minute.
+ * Pause after a call of which the service stored nothing. The service limits how many answers it stores for a
+ * busy shop, and accepts more after a minute.
  */
 const pauseWhenFullMs = 60_000;
 const timeoutMs = 5_000;
 const maxAnswerBytes = 65_536;
-/** Longest time for which Ctrl-C waits for the last reports. */
+/** Maximum time for which Ctrl-C waits until the last reports are sent. */
 const lastPatienceMs = 1_500;
 
 export function createAnswerTeller(settings: Settings, pause = pauseFor): AnswerTeller {
 	let waiting: ToldAnswer[] = [];
 	let isWanted = true;
 	let telling: Promise<void> | undefined;
-	/** Ends the pause when the command stops, so that the remaining reports are sent at once. */
+	/** Signal that ends the pause when the command stops, so that the remaining reports are sent at once. */
 	const hurry = new AbortController();
 	const hangUp = new AbortController();
 
@@ -77,8 +77,8 @@ export function createAnswerTeller(settings: Settings, pause = pauseFor): Answer
 }
 
 /**
- * Sends reports. Returns "unwanted" if the service will never accept them. Lost reports are not sent again;
- * the number that was stored is then unknown.
+ * Sends reports. Returns "unwanted" if the service will never accept them. If the call fails, its reports are
+ * not sent again, and nobody knows how many were stored.
  */
 async function send(
 	{ url, apiKey, secret, brand }: Settings,

@@ -1,5 +1,5 @@
-// Opens one connection to the service's event stream, signed like every call. It reports how the connection
-// ended and judges nothing.
+// Opens one connection to the service's event stream, signed like every call. It returns how the connection
+// ended, and the caller decides what to do.
 
 import { readText } from "../client/exchange.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -10,7 +10,7 @@ import { createMessageReader, type StreamMessage } from "./stream-message.ts";
 
 export type Connection =
 	| { readonly kind: "open"; readonly messages: AsyncIterable<StreamMessage> }
-	/** The service refused, with a code and a sentence. */
+	/** The service refused the connection, with a code and a sentence. */
 	| { readonly kind: "refused"; readonly status: number; readonly code: string; readonly detail: string }
 	/** Another program answers at this address. */
 	| { readonly kind: "unexpected"; readonly status: number; readonly detail: string }
@@ -18,9 +18,15 @@ export type Connection =
 
 export type StreamRequest = { readonly after: string | undefined; readonly testOnly: boolean };
 
-/** The service answers within milliseconds. After this time something on the way hangs. */
+/**
+ * Time limit for the answer. The service answers within milliseconds, so after this time something on the way
+ * hangs.
+ */
 const answerTimeoutMs = 10_000;
-/** Three heartbeats. A connection that is silent for longer is dead, whatever the system reports. */
+/**
+ * Time without a byte after which a connection counts as dead, whatever the system reports. It is the time of
+ * three heartbeats.
+ */
 const silenceTimeoutMs = 45_000;
 const maxProblemBytes = 65_536;
 
@@ -43,7 +49,7 @@ export async function openStream(
 	try {
 		const response = await fetch(url + path, {
 			headers: { ...headers, Accept: "text/event-stream" },
-			// Following a redirect would send the API key to another place.
+			// A redirect is not followed, because it would send the API key to another address.
 			redirect: "manual",
 			signal: hangUp.signal,
 		});
@@ -51,7 +57,7 @@ export async function openStream(
 		if (response.status === 200 && isStream && response.body !== null) {
 			return { kind: "open", messages: readMessages(response.body, hangUp, stopListening) };
 		}
-		// The same timeout and stop signal apply, because the body may never end.
+		// The refusal is read with the same timeout and stop signal, because its body may never end.
 		const refusal = await readRefusal(response, hangUp.signal);
 		stopListening();
 		return refusal;
@@ -78,7 +84,8 @@ async function* readMessages(
 			yield* read(value);
 		}
 	} catch {
-		// A broken connection ends the stream like a closed one, because the caller reconnects in both cases.
+		// A broken connection ends the stream in the same way as a closed one, because the caller reconnects in
+		// both cases.
 		return;
 	} finally {
 		cleanUp();
@@ -88,7 +95,7 @@ async function* readMessages(
 
 async function readRefusal(response: Response, signal: AbortSignal): Promise<Connection> {
 	const { status, headers } = response;
-	// If the body breaks off, the status and type still say what answers there.
+	// If the body breaks off, status and content type still show which program answered.
 	const text = await readText(response.body, maxProblemBytes, signal).catch(() => undefined);
 	if (status >= 300 && status < 400) {
 		const location = headers.get("location") ?? "another address";

@@ -1,15 +1,18 @@
-// Reads the first line of a receiver's answer, which usually gives the reason for a refusal. It is only
-// shown, so its size and time are limited.
+// Reads the first line of a receiver's answer, which usually gives the reason for a refusal. The line is only
+// displayed, so size and time are limited.
 
 import type { IncomingMessage } from "node:http";
 
-/** Maximum size, enough for a sentence. */
+/** Maximum number of bytes to read, enough for a sentence. */
 const enoughBytes = 2_048;
 const mostCharacters = 200;
-/** Time limit. The receiver runs on this machine, so the body follows the status at once or never. */
+/**
+ * Time limit for the body. The receiver runs on this machine, so the body follows the status at once or
+ * never.
+ */
 const patienceMs = 500;
 
-/** Returns an empty string if there is none. */
+/** Reads the first line of the answer. Returns an empty text if there is none. */
 export function readFirstLine(response: IncomingMessage): Promise<string> {
 	return new Promise((resolve) => {
 		const chunks: Buffer[] = [];
@@ -24,7 +27,7 @@ export function readFirstLine(response: IncomingMessage): Promise<string> {
 			bytes += chunk.byteLength;
 			if (bytes >= enoughBytes) end();
 		});
-		// The line may also end because the answer breaks off.
+		// The answer may break off before the end of the line.
 		response.once("end", end).once("error", end).once("close", end);
 	});
 }

@@ -1,4 +1,4 @@
-// Prints one event: a line for people, or a line of JSON for programs.
+// Prints one event, as a line of text for people or as a line of JSON for programs.
 
 import type { PostbackEvent } from "../event.ts";
 import type { SentRequest } from "./forward.ts";
@@ -10,7 +10,7 @@ export type Forwarded = Omit<Handled, "told"> & {
 	readonly atMs: number;
 	readonly event: PostbackEvent;
 	readonly cursor: string | undefined;
-	/** Address to which the event is forwarded, or null if it is not. */
+	/** Address to which the event was forwarded, or null if it was not forwarded. */
 	readonly to: string | null;
 };
 
@@ -22,7 +22,7 @@ export type ReportOptions = {
 
 const longestEvent = "conversion.recorded".length;
 const longestStatus = "RECORDED".length;
-/** Orders up to this length are aligned. A longer one is still shown in full. */
+/** Maximum width of the column for order ids. A longer id is still shown in full. */
 const mostOrderWidth = 28;
 
 const colours = { delivered: 32, verified: 32, retry: 33, unsigned: 33, stop: 31, not_verified: 31 } as const;
@@ -53,7 +53,7 @@ export function createReport(options: ReportOptions): (forwarded: Forwarded) => 
 function writeSent({ path, headers, body, bodySha256 }: SentRequest): string {
 	const shown = showPlainly(body);
 	const bytes = Buffer.byteLength(body);
-	// A developer who hashes the shown text must know if it differs from the bytes that were sent.
+	// A developer who hashes the displayed text must know whether it differs from the bytes that were sent.
 	const which =
 		shown === body
 			? `these ${bytes} bytes`

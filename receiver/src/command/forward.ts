@@ -1,4 +1,5 @@
-// Sends one event as the contract's POST to the developer's own endpoint (section 4.1), signed for its path.
+// Forwards one event to the developer's own endpoint, as the POST that contract section 4.1 describes, signed
+// for the path of that endpoint.
 
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -11,7 +12,7 @@ export type ForwardOutcome =
 	| {
 			readonly kind: "answered";
 			readonly status: number;
-			/** The receiver's own reason for an answer that is not 2xx, or empty. */
+			/** First line of an answer that is not 2xx, or an empty text. */
 			readonly firstLine: string;
 			readonly tookMs: number;
 	  }
@@ -19,10 +20,10 @@ export type ForwardOutcome =
 	| { readonly kind: "failed"; readonly code: string; readonly tookMs: number }
 	| { readonly kind: "stopped" };
 
-/** Fields of the body in their order. `sentAt` is replaced by the time of forwarding. */
+/** Fields of the body in their order. The value of `sentAt` is replaced by the time of forwarding. */
 export type EventBody = Readonly<Record<string, unknown>>;
 
-/** The request as it was sent: everything that a signature check needs besides the secret. */
+/** The request as it was sent, with everything that a signature check needs except the secret. */
 export type SentRequest = {
 	readonly path: string;
 	readonly headers: Readonly<Record<string, string | number>>;
@@ -30,7 +31,7 @@ export type SentRequest = {
 	readonly bodySha256: string;
 };
 
-/** Deadline of contract section 8. */
+/** Time limit for the answer, from contract section 8. */
 const timeoutMs = 5_000;
 
 export async function forwardEvent(
@@ -72,15 +73,15 @@ function post(
 	const took = () => Math.round(performance.now() - startedAtMs);
 	return new Promise((resolve) => {
 		const send = target.protocol === "https:" ? requestHttps : requestHttp;
-		// Each event has its own connection, because a kept one may be closed by the other side when the next
-		// event arrives.
+		// Each event uses a new connection, because the receiver might close a reused connection just when the
+		// next event is sent.
 		const options = { method: "POST", path, headers, agent: false, autoSelectFamily: true } as const;
 		const request = send({ ...options, protocol: target.protocol, ...hostOf(target) });
 		const finish = (outcome: ForwardOutcome): void => {
 			clearTimeout(timer);
 			stopSignal.removeEventListener("abort", stop);
 			resolve(outcome);
-			// The rest of the answer is not used and must not hold anything open.
+			// The rest of the answer is not used, so the connection is closed.
 			request.destroy();
 		};
 		const stop = () => finish({ kind: "stopped" });

@@ -1,5 +1,5 @@
-// Handles one event of `ringback listen`: posts it to the developer's endpoint or, if there is none, checks
-// the service's own signature.
+// Handles one event of `ringback listen`. It posts the event to the developer's endpoint. Without an endpoint
+// it checks the service's own signature.
 
 import { digestSha256 } from "../hmac.ts";
 import { isObject, parseJson } from "../json.ts";
@@ -14,15 +14,15 @@ export type Handled = {
 	readonly sent: SentRequest | null;
 	/** HTTP status, or null if there was no answer or no endpoint. */
 	readonly httpStatus: number | null;
-	/** The receiver's own words about an answer that is not 2xx, or empty. */
+	/** First line of an answer that is not 2xx, or an empty text. */
 	readonly firstLine: string;
 	readonly tookMs: number;
 	readonly judgement: Judgement;
-	/** The result that is reported to the service, or null if nothing is reported. */
+	/** Result to report to the service, or null if nothing is reported. */
 	readonly told: Omit<ToldAnswer, "conversionId" | "event"> | null;
 };
 
-/** Returns undefined if the command was stopped meanwhile. */
+/** Handles an event. Returns undefined if the command was stopped in the meantime. */
 export type HandleEvent = (message: StreamMessage) => Promise<Handled | undefined>;
 
 export function createForwarding(target: URL, settings: Settings, stopSignal: AbortSignal): HandleEvent {
@@ -64,7 +64,7 @@ export function createChecking({ secret, brand }: Settings): HandleEvent {
 	};
 }
 
-/** Reads the callback that the service signed, or null if it signed none. */
+/** Reads the signed callback that the service sent with the event. Returns null if there is none. */
 async function readSigned(
 	event: string,
 	body: string,
@@ -89,7 +89,7 @@ async function readSigned(
 	};
 }
 
-/** Returns the code in the form that the service accepts. */
+/** Returns the error code in the form that the service accepts. */
 function wordOf(code: string): string {
 	return /^\w{1,40}$/.test(code) ? code : "OTHER";
 }

@@ -1,4 +1,4 @@
-// The contract's table of answers (section 7), as the developer sees it.
+// Tests of the contract's table of answers (section 7), as a developer sees it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

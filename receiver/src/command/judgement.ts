@@ -1,14 +1,16 @@
-// Says what the service would do with an answer (contract section 7), for the developer at the screen.
+// Describes what the service would do with an answer (contract section 7), for the developer at the terminal.
 
 import type { Refusal } from "../refusal.ts";
 import type { ForwardOutcome } from "./forward.ts";
 
 export type Judgement = {
-	/** The last three apply if there is no endpoint. */
+	/** Verdict on the answer. The last three values are used if there is no endpoint. */
 	readonly verdict: "delivered" | "retry" | "stop" | "verified" | "not_verified" | "unsigned";
-	/** The answer in a few words. */
+	/** Description of the answer in a few words. */
 	readonly answer: string;
-	/** What it would mean and what to do about it, or empty if all is well. */
+	/**
+	 * Sentence that says what the answer would mean and what to do about it, or an empty text if all is well.
+	 */
 	readonly advice: string;
 };
 
@@ -31,7 +33,7 @@ export function judgeForward(outcome: Exclude<ForwardOutcome, { kind: "stopped" 
 	outcome satisfies never;
 }
 
-/** Judges an event that was checked here instead of being forwarded. */
+/** Describes the result of an event that was checked by the command instead of being forwarded. */
 export function judgeCheck(found: "verified" | "unsigned" | Refusal): Judgement {
 	if (found === "verified") return { verdict: "verified", answer: "signature valid", advice: "" };
 	if (found === "unsigned") {

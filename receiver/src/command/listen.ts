@@ -1,6 +1,6 @@
-// `ringback listen` receives this programme's events, forwards them to an endpoint that is not public yet or
-// checks them here, and reports the results to the service. It reconnects by itself and continues where it
-// stopped. Callbacks to a saved Postback URL are not affected.
+// `ringback listen` receives the programme's events and forwards them to an endpoint that is not public yet.
+// Without an endpoint it checks their signatures. It reports the results to the service. It reconnects by
+// itself and continues where it stopped. Callbacks to a saved Postback URL are not affected.
 
 import { parseEvent } from "../event.ts";
 import { createMemoryStore } from "../event-store.ts";
@@ -19,15 +19,23 @@ import { parseTarget } from "./target.ts";
 import type { Given, Usage } from "./usage.ts";
 
 const firstPauseMs = 250;
-/** Longest pause before a reconnect, for a developer who restarts the service. */
+/** Maximum pause before a reconnect. It is short, because a developer may just have restarted the service. */
 const longestPauseMs = 10_000;
-/** A connection that lasted this long may be reopened at once. */
+/**
+ * Duration after which a connection counts as stable. The command reconnects at once after a stable
+ * connection.
+ */
 const steadyAfterMs = 5_000;
-/** Number of remembered events, far more than can be repeated when a stream is resumed. */
+/**
+ * Number of events that are remembered to recognize repeats. It is far more than a resumed stream can repeat.
+ */
 const mostRemembered = 10_000;
-/** Number of short streams after which a message is shown. A restart of the service ends one or two early. */
+/**
+ * Number of short connections in a row after which a message is shown. A restart of the service ends one or
+ * two connections early.
+ */
 const shortStreamsToSay = 3;
-/** Form of an event name, which goes into a header. Later names are accepted. */
+/** Form of an event name, which is used in a header. Names that are unknown today are accepted. */
 const eventNameForm = /^[\w.-]{1,100}$/;
 
 export const listenUsage: Usage = {
@@ -72,7 +80,10 @@ export function reconnectPauseMs(failures: number): number {
 	return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
 }
 
-/** Returns an empty text if the service does not say. */
+/**
+ * Returns a sentence about the callbacks to the Postback URL, or an empty text if the service does not say
+ * whether there is one.
+ */
 function describeCallbacks(hasPostbackUrl: unknown): string {
 	if (hasPostbackUrl === true) return "Callbacks to the saved Postback URL go on as before. ";
 	return hasPostbackUrl === false ? "No Postback URL is saved: events come here only. " : "";
@@ -84,7 +95,7 @@ async function followEvents(
 	given: Given,
 	{ screen, stopSignal, environment, isTerminal }: Surroundings,
 	settings: Settings,
-	/** Endpoint, or null if events are checked here. */
+	/** Developer's endpoint, or null if the command checks signatures instead. */
 	target: URL | null,
 ): Promise<number> {
 	const testOnly = given.flag("test-only");
@@ -99,7 +110,7 @@ async function followEvents(
 	let cursor = given.text("since");
 	let wasConnected = false;
 	let isLost = false;
-	/** Number of consecutive connections that were not steady. */
+	/** Number of consecutive connections that were not stable. */
 	let failures = 0;
 	let hasSaidShort = false;
 	let handled = 0;
@@ -147,7 +158,7 @@ async function followEvents(
 		if (wasConnected) return;
 		wasConnected = true;
 		const greeting = parseJson(data);
-		// The greeting is only shown. The events that follow may be good even if it is not.
+		// The greeting is only displayed. If it is not valid, the events that follow may still be.
 		const { programId, hasPostbackUrl } = isObject(greeting) ? greeting : {};
 		const programme = typeof programId === "string" ? programId : "this programme";
 		const which = testOnly ? "test events only" : "all events, tests too";
@@ -176,8 +187,8 @@ async function followEvents(
 	}
 
 	/**
-	 * 5xx may pass, and so may a lost connection, 408 and 429 if a connection worked before. Any other refusal
-	 * is final.
+	 * Returns whether reconnecting may help. A 5xx may be temporary. A lost connection, a 408 and a 429 may be
+	 * temporary if a connection worked before. Any other refusal is final.
 	 */
 	function mayComeBack(connection: Lost): boolean {
 		if (connection.kind === "unreachable") return wasConnected || isLost;

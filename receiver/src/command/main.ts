@@ -3,7 +3,7 @@
 
 import { runCommand } from "./run-command.ts";
 
-// A reader such as `ringback listen | head -3` may close the pipe early.
+// The reader of the output may close the pipe early, as in `ringback listen | head -3`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 	if (error.code !== "EPIPE") throw error;
 	process.exit(0);

@@ -1,4 +1,4 @@
-// Characters in an order id that must not reach a terminal unchanged.
+// Tests of characters in an order id that must not reach a terminal unchanged.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

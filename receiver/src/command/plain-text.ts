@@ -1,7 +1,7 @@
-// Makes foreign text safe for a terminal. An order id may contain characters that reverse a line, hide a part
-// of it or move the cursor. Such characters are shown by their number.
+// Makes text from outside safe for a terminal. An order id may contain characters that reverse a line, hide a
+// part of it or move the cursor. Such characters are shown as their code.
 
-// Control and format characters (bidirectional and zero width), surrogates, private and unassigned
+// Matches control and format characters (bidirectional and zero width), surrogates, private and unassigned
 // characters, and separators except the plain space.
 const odd = /[\p{C}\p{Zl}\p{Zp}\u{115F}\u{1160}\u{3164}\u{FFA0}]|(?! )\p{Zs}/gu;
 
@@ -9,7 +9,7 @@ export function showPlainly(text: string): string {
 	return text.replace(odd, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** Returns the JSON value on one line, with every such character as a JSON escape. */
+/** Returns the JSON value on one line. Unsafe characters are written as JSON escapes. */
 export function writePlainJson(value: unknown): string {
 	return JSON.stringify(value).replace(odd, escapeUnits);
 }

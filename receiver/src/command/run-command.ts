@@ -1,5 +1,5 @@
-// Runs the shop's commands, `ringback listen` and `ringback trigger`, for the package's own program and for
-// the service's command.
+// Runs the commands for shops, `ringback listen` and `ringback trigger`. Both the package's own executable
+// and the service's command use this file.
 
 import { listen, listenUsage } from "./listen.ts";
 import { showPlainly } from "./plain-text.ts";
@@ -19,7 +19,7 @@ const commands: readonly ShopCommand[] = [
 	{ usage: triggerUsage, run: trigger },
 ];
 
-/** Names and summaries for a list of commands. */
+/** Names and summaries of the commands, for a list in the help. */
 export const shopCommands: readonly { readonly name: string; readonly summary: string }[] = commands.map(
 	({ usage: { name, summary } }) => ({ name, summary }),
 );
@@ -66,7 +66,10 @@ export async function runCommand(
 	}
 }
 
-/** Returns one line without a stack. The message may come from outside and quote a header. */
+/**
+ * Returns one line about an unexpected error, without a stack trace. Secrets are removed, because the message
+ * may come from outside and quote a header.
+ */
 function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
 	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
 	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {

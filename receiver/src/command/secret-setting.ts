@@ -1,11 +1,11 @@
-// Reads a secret from the environment or from the file that NAME_FILE names. Neither is ever quoted, because
-// somebody may have entered the secret instead of the path.
+// Reads a secret from the environment or from the file that NAME_FILE names. No message quotes either of
+// them, because somebody may have entered the secret instead of the path.
 
 import { readFileSync } from "node:fs";
 import type { Environment } from "./surroundings.ts";
 
 export type SecretSetting = {
-	/** The secret, or empty if it is missing or cannot be read. */
+	/** The secret, or an empty text if it is missing or cannot be read. */
 	readonly value: string;
 	readonly problem?: string;
 };

@@ -9,7 +9,10 @@ export type ServiceProblem = Exclude<Connection, { kind: "open" }> | CallFailure
 const checkAddress = "Check RINGBACK_URL or --url";
 const checkKey = "Check RINGBACK_API_KEY.";
 
-/** Hints about settings, whose names the service does not know. */
+/**
+ * Hints that name the setting to check. The service cannot give them, because it does not know the names of
+ * the settings.
+ */
 const hints: ReadonlyMap<string, string> = new Map([
 	["missing_api_key", checkKey],
 	["unknown_api_key", checkKey],

@@ -1,6 +1,5 @@
-// Reads from options and environment which programme a command works for, and where. All problems are
-// reported at once, each with its solution. No message quotes a value, because it may be a secret in the
-// wrong place.
+// Reads the programme and the service of a command from options and environment. All problems are reported at
+// once, each with its solution. No message quotes a value, because it may be a secret in the wrong place.
 
 import { brandForm } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
@@ -9,7 +8,7 @@ import type { Environment } from "./surroundings.ts";
 import type { OptionSpec } from "./usage.ts";
 
 export type Settings = {
-	/** Origin of the service, without a slash at its end. */
+	/** Base URL of the service, without a trailing slash. */
 	readonly url: string;
 	readonly apiKey: string;
 	readonly secret: string;

@@ -1,13 +1,13 @@
-// Parses server-sent events as far as the service uses them. Its lines end in a single line feed (WHATWG
-// HTML, section 9.2).
+// Parses the part of server-sent events that the service uses. Lines of the service end with a single line
+// feed (WHATWG HTML, section 9.2).
 
 export type StreamMessage = {
-	/** Name of the event, or empty if the message only contains a cursor. */
+	/** Name of the event, or an empty text if the message contains only a cursor. */
 	readonly event: string;
 	readonly data: string;
 	/** The service's signature as JSON, or undefined if there is none. */
 	readonly signed: string | undefined;
-	/** Cursor after this message, or undefined. */
+	/** Cursor after this message, or undefined if the message has none. */
 	readonly id: string | undefined;
 };
 
@@ -16,7 +16,10 @@ const maxMessageCharacters = 1_048_576;
 
 export class MessageTooLongError extends Error {}
 
-/** Returns a function that takes chunks cut anywhere and returns the complete messages. */
+/**
+ * Returns a function that accepts chunks, which may be cut anywhere, and returns the messages that are
+ * complete.
+ */
 export function createMessageReader(): (bytes: Uint8Array) => StreamMessage[] {
 	const decoder = new TextDecoder();
 	let rest = "";

@@ -1,4 +1,4 @@
-// What a command gets from its caller: the environment, the screen and the stop signal.
+// The surroundings of a command, which its caller provides: the environment, the screen and the stop signal.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,11 +10,11 @@ export type Screen = {
 export type Surroundings = {
 	readonly environment: Environment;
 	readonly screen: Screen;
-	/** Whether standard output is a terminal. Only people get colours. */
+	/** True if standard output is a terminal. Colours are used only then. */
 	readonly isTerminal: boolean;
-	/** Aborted by Ctrl-C and similar signals. */
+	/** Signal that is aborted by Ctrl-C and similar signals. */
 	readonly stopSignal: AbortSignal;
 };
 
-/** Exit codes: 1 if something failed, 2 for wrong usage, as shells expect. */
+/** Exit codes. 1 means that something failed, and 2 means wrong usage, as is usual in shells. */
 export const exitCode = { ok: 0, failed: 1, usage: 2 } as const;

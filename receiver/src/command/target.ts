@@ -1,5 +1,5 @@
-// Parses the endpoint to which events are forwarded. Any host is allowed, because it is the developer's own
-// machine.
+// Parses the address of the endpoint to which events are forwarded. Any host is allowed, because the command
+// runs on the developer's own machine.
 
 import { parseUrl } from "../origin.ts";
 
@@ -10,7 +10,7 @@ export type ParsedTarget =
 const example = "such as http://localhost:3000/postback";
 
 export function parseTarget(text: string): ParsedTarget {
-	// `localhost:3000` without http:// is not a URL, or has "localhost:" as its protocol.
+	// `localhost:3000` without http:// is either not a URL, or a URL with the protocol "localhost:".
 	const url = parseUrl(text);
 	if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
 		return { ok: false, problem: `--to must be an http or https address ${example}.` };
@@ -22,7 +22,7 @@ export function parseTarget(text: string): ParsedTarget {
 		};
 	}
 	if (url.hash !== "") return { ok: false, problem: "--to must not have a fragment (#…): it is never sent." };
-	// The path is signed as it goes on the wire, where white space and umlauts are percent-encoded and # does
-	// not occur.
+	// The signature covers the path as it is sent. White space and umlauts are percent-encoded in it, and #
+	// does not occur.
 	return { ok: true, url };
 }

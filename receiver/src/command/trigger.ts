@@ -20,9 +20,9 @@ const events = [
 ] as const;
 type TriggeredEvent = (typeof events)[number];
 
-/** A whole number is valid in every currency. */
+/** Default amount. A whole number is valid in every currency. */
 const defaultBasketValue = "100";
-/** The reason in the contract's own example. */
+/** Default reason, the one in the contract's own example. */
 const defaultReason = "RETURN";
 const orderBytes = 4;
 
@@ -101,7 +101,7 @@ export async function trigger(
 	const by = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
 	const recorded = await client.record({ orderId, basketValue, test: true, ...by }, call);
 	if (!recorded.ok) return fail(recorded);
-	// A real sale may have been recorded since the lookup.
+	// A real sale with this order id may have been recorded since the lookup.
 	if (!recorded.conversion.test) return fail(refuseReal(orderId));
 	say("conversion.recorded", recorded);
 	const reason = givenReason ?? defaultReason;
@@ -125,7 +125,7 @@ export async function trigger(
 	}
 
 	function say(step: TriggeredEvent, { outcome, conversion: { id, status }, credit }: Decided<string>): void {
-		// Nothing new happened, so there is no event either.
+		// If the step was a repetition, nothing new happened, and no event is sent.
 		const isRepeat = outcome === "DUPLICATE";
 		if (asJson)
 			screen.out(
@@ -138,7 +138,7 @@ export async function trigger(
 	}
 }
 
-/** Reports options that would have no effect, before anything is recorded. */
+/** Returns a sentence about options that would have no effect. It is called before anything is recorded. */
 function findMisfits(event: TriggeredEvent, from: string | undefined, reason: string | undefined): string[] {
 	const problems: string[] = [];
 	if (from !== undefined && event !== "conversion.reversed") {
@@ -159,7 +159,7 @@ function refuseReal(orderId: string): CallFailure {
 	return { ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 };
 }
 
-/** Returns the steps after the recording, which always comes first. */
+/** Returns the steps that follow the recording of the sale. */
 function stepsTo(
 	event: TriggeredEvent,
 	isApprovedBefore: boolean,

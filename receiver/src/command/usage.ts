@@ -1,4 +1,4 @@
-// Parses and describes a command's arguments. Every problem is a sentence, followed by the usage.
+// Parses and describes the arguments of a command. Every problem is a sentence, followed by the usage.
 
 import { parseArgs } from "node:util";
 
@@ -13,10 +13,10 @@ export type OptionSpec = {
 export type Usage = {
 	readonly name: string;
 	readonly summary: string;
-	/** The single word besides the options, if the command takes one. */
+	/** The positional argument, if the command takes one. */
 	readonly argument?: { readonly value: string; readonly help: string; readonly isOptional?: boolean };
 	readonly options: Readonly<Record<string, OptionSpec>>;
-	/** Paragraphs below the options. */
+	/** Paragraphs that the help shows below the options. */
 	readonly notes: readonly string[];
 };
 
@@ -27,7 +27,7 @@ export type Given = {
 	flag(name: string): boolean;
 };
 
-/** Returns the arguments, or a sentence if they are wrong. */
+/** Returns the parsed arguments, or a sentence if they are wrong. */
 export function parseArguments(usage: Usage, args: readonly string[]): Given | string {
 	const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
 		...usage.options,
@@ -64,7 +64,8 @@ function findMissing({ argument, options }: Usage, given: Given): string | undef
 	return missing && `--${missing[0]} is missing: ${missing[1].help}.`;
 }
 
-// parseArgs throws for unknown options and missing values, but its messages are meant for programmers.
+// parseArgs throws for unknown options and missing values, but its messages are meant for programmers, so
+// they are replaced.
 function describeArgumentError(error: unknown, args: readonly string[], options: object): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	const nameOf = (arg: string): string => arg.replace(/^--/, "").replace(/=.*$/s, "");
@@ -76,7 +77,7 @@ function describeArgumentError(error: unknown, args: readonly string[], options:
 	return `${incomplete ?? "An option"} needs a value. If the value starts with a dash, write ${incomplete ?? "--option"}=VALUE.`;
 }
 
-/** Describes the usage. `program` is the name before the command. */
+/** Returns the usage text. `program` is the name before the command. */
 export function describeUsage(
 	{ name, summary, argument, options, notes }: Usage,
 	program = "ringback",
