@@ -55,6 +55,10 @@ export interface RequestRecord {
 	route: string | null;
 	/** Public id of the programme that sent the request, or null if it is not known. */
 	programme: string | null;
+	/** Order that the request is about, or null if it is not known. */
+	order: string | null;
+	/** Public id of the conversion that the request recorded, changed or read, or null. */
+	conversion: string | null;
 	/** Id of the trace that the caller named, or null if it named none. */
 	readonly traceId: string | null;
 }

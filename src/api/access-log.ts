@@ -1,5 +1,6 @@
 // The access log. Each request gets one line when it has been answered. The line has the route and not the path, because
-// paths may contain tokens. It has no query, no cookie and no body.
+// paths may contain tokens. It has no query, no cookie and no body, but names the order
+// and the conversion, so that a request id leads to them.
 
 import type { AnsweredRequest, Log } from "../ports.ts";
 import { idsOf } from "../request-notes.ts";
@@ -11,7 +12,7 @@ import { idsOf } from "../request-notes.ts";
 const HEALTH_ROUTES: ReadonlySet<string | null> = new Set(["/healthz", "/readyz"]);
 
 export function writeAccess(log: Log, request: AnsweredRequest): void {
-	const { method, route, status, tookMs, sentBytes, programme } = request;
+	const { method, route, status, tookMs, sentBytes, programme, order, conversion } = request;
 	if (status === 200 && HEALTH_ROUTES.has(route)) return;
 	log.info(
 		{
@@ -22,6 +23,8 @@ export function writeAccess(log: Log, request: AnsweredRequest): void {
 			ms: Math.round(tookMs * 10) / 10,
 			bytes: sentBytes,
 			programme,
+			...(order === null ? {} : { order }),
+			...(conversion === null ? {} : { conversion }),
 			address: request.findAddress(),
 		},
 		"request",

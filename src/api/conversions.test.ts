@@ -77,6 +77,7 @@ test("a first report is recorded, answered with all fields, logged, and its even
 			detail: null,
 			order_id: "A-1",
 			conversion: id,
+			request_id: null,
 			at_ms: START_MS,
 		},
 	);

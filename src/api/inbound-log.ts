@@ -7,6 +7,7 @@ import { createRateLimiter, type Rate } from "../concurrency/rate-limit.ts";
 import { blockOf, findClientAddress } from "../domain/client-address.ts";
 import type { Fault } from "../domain/fault.ts";
 import { MINUTE_MS } from "../domain/time.ts";
+import { recordOf } from "../request-notes.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import type { InboundKind } from "../store/tables/inbound.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
@@ -44,6 +45,8 @@ export interface InboundCall {
 	kind: InboundKind;
 	method: string;
 	target: string;
+	/** The X-Request-Id of the answer, or null for a request that was made in process. */
+	requestId: string | null;
 	/**
 	 * Returns the caller's address block for rate limits, or null for a private address. It is a function,
 	 * because most calls do not need the block.
@@ -60,6 +63,7 @@ export function readInboundCall(
 		kind,
 		method: c.req.method,
 		target: requestTarget(c),
+		requestId: recordOf(c)?.id ?? null,
 		findBlock: () => callerBlock(c, deps),
 	};
 }
@@ -110,7 +114,7 @@ function incomingOf(c: AppContext): AppEnv["Bindings"]["incoming"] {
  * Columns of the inbound log that describe the result of a call. The outcome is a word such as RECORDED, or a
  * fault code.
  */
-type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms">;
+type InboundEnd = Omit<NewInboundCall, "id" | "kind" | "method" | "target" | "at_ms" | "request_id">;
 
 export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): NewInboundCall {
 	return {
@@ -120,6 +124,7 @@ export function inboundRow(call: InboundCall, atMs: number, end: InboundEnd): Ne
 		target: cut(call.target),
 		detail: end.detail == null ? null : storable(end.detail, MAX_DETAIL_LENGTH),
 		at_ms: atMs,
+		request_id: call.requestId,
 	};
 }
 

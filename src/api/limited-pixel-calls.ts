@@ -86,7 +86,7 @@ export function createLimitedCalls({
 
 function rowOf(publicId: string, programmeId: number, tally: Tally, nowMs: number) {
 	const target = `/pixel/${publicId}.gif`;
-	const call = { kind: "pixel", method: "GET", target, findBlock: () => null } as const;
+	const call = { kind: "pixel", method: "GET", target, requestId: null, findBlock: () => null } as const;
 	return refusedRow(call, describe(tally), nowMs, { programmeId, httpStatus: 200 });
 }
 

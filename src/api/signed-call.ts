@@ -141,6 +141,8 @@ export function createSignedCalls(
 			id: c.req.param("id") ?? "",
 			hangUp: () => bindingsOf(c)?.outgoing?.destroy(),
 		});
+		const record = recordOf(c);
+		if (record !== undefined) record.order = plan.orderId;
 		return intake.accept({ ...plan, inbound, programme, caller });
 	}
 
@@ -159,7 +161,12 @@ export function createSignedCalls(
 			metrics.countInbound(inbound.kind, result.fault.code);
 			return problemAnswer(deps, result.fault);
 		}
-		const { outcome, httpStatus, body: answered, openStream } = result.value;
+		const { outcome, httpStatus, body: answered, openStream, orderId, conversionId } = result.value;
+		const record = recordOf(c);
+		if (record !== undefined) {
+			record.order ??= orderId ?? null;
+			record.conversion = conversionId;
+		}
 		metrics.countInbound(inbound.kind, outcome);
 		if (openStream === undefined) {
 			return new Response(JSON.stringify(answered), { status: httpStatus, headers: JSON_HEADERS });

@@ -53,13 +53,15 @@ test("an answered request is reported with its id, status, size and noted fields
 	await until(() => answered.length === 1);
 	const [request] = answered;
 	const id = answer.headers.get("x-request-id") ?? "";
-	match(id, /^[\da-f]{16}$/);
+	match(id, /^[\da-f]{12}$/);
 	const { headMs = -1, tookMs = -1, sentBytes = 0, findAddress, ...rest } = request ?? {};
 	deepEqual(rest, {
 		id,
 		method: "POST",
 		route: "/things/:id",
 		programme: "prg_1",
+		order: null,
+		conversion: null,
 		status: 202,
 		traceId: null,
 	});

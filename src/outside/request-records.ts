@@ -19,7 +19,8 @@ const TRACE_HEADER = "traceparent";
  * another form are not used in logs and answers.
  */
 const SANE_ID = /^[\w.:-]{8,64}$/;
-const ID_BYTES = 8;
+/** Size of an id of ours. It is stored with every call, and six bytes are enough to keep the calls of a shop apart. */
+const ID_BYTES = 6;
 
 type Head = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
@@ -63,6 +64,8 @@ export function recordRequests(serve: ServeRequest, options: RecordingOptions): 
 			id: findId(headers[ID_HEADER], random),
 			route: null,
 			programme: null,
+			order: null,
+			conversion: null,
 			traceId: readTraceId(headers[TRACE_HEADER]?.toString()),
 		};
 		incoming.record = record;

@@ -182,4 +182,5 @@ export const INBOUND_CALL = {
 	order_id: "text",
 	conversion: "text",
 	at_ms: "bigint",
+	request_id: "text",
 } as const satisfies ColumnsOf<NewInboundCall>;

@@ -144,6 +144,25 @@ export const WHOLE_ORDER: Filter<string> = {
 	field: (own) => textField({ ...own, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
 };
 
+/** Maximum length of a request id (outside/request-records.ts). */
+const MAX_REQUEST_ID_CHARACTERS = 64;
+
+/** The X-Request-Id of an answer. White space at the ends is removed, because people paste it by accident. */
+export const REQUEST_ID: Filter<string> = {
+	schema: z
+		.string()
+		.transform((text) => text.trim())
+		.refine((text) => /^[\w.:-]{8,64}$/.test(text), "Enter the whole X-Request-Id of an answer."),
+	field: (own) =>
+		textField({
+			...own,
+			type: "search",
+			maxLength: MAX_REQUEST_ID_CHARACTERS,
+			label: "Request ID",
+			placeholder: "X-Request-Id of the answer",
+		}),
+};
+
 /**
  * Filter by any part of an order id, or by a conversion id. White space at the ends is removed, because
  * people paste it by accident, and no order id starts or ends with it.

@@ -188,7 +188,7 @@ export function createWorkload(site: WorkloadSite) {
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.accept({
-		inbound: { kind: "api", method: "POST", target: "/", findBlock: () => null },
+		inbound: { kind: "api", method: "POST", target: "/", requestId: null, findBlock: () => null },
 		programme,
 		caller: null,
 		orderId: order.orderId,

@@ -4,7 +4,10 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { test } from "node:test";
+import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import { openService } from "../support/open-service.ts";
+import { openAccount } from "../support/shop-account.ts";
+import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 
 const SETTINGS = { RINGBACK_ACCESS_LOG: "on", RINGBACK_TRUSTED_PROXIES: "127.0.0.1", RINGBACK_ROLE: "web" };
@@ -48,7 +51,7 @@ test("a line of the access log has ids, route, status, time, bytes and caller, a
 		headers: { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` },
 		body: new URLSearchParams({ password: "secret-body" }),
 	});
-	match(String(post.line["requestId"]), /^[\da-f]{16}$/);
+	match(String(post.line["requestId"]), /^[\da-f]{12}$/);
 	equal(post.answer.headers.get("x-request-id"), post.line["requestId"]);
 	ok(!("traceId" in post.line), "an id of zeros is not a trace id");
 	equal(
@@ -57,6 +60,40 @@ test("a line of the access log has ids, route, status, time, bytes and caller, a
 	);
 	equal((await ask("/secret-path")).line["route"], null);
 	ok(!/secret-/.test(log.text()), "no secret is in the log");
+});
+
+test("the request id of a sale leads to its order and conversion, in the access log and in the inbound log", async (t) => {
+	const { service, log, close } = await openService({ settings: SETTINGS });
+	t.after(close);
+	const { apiKey: key, secret, programme } = await openAccount(service);
+	const report = async (orderId: string, basketValue: string) => {
+		const body = JSON.stringify({ orderId, basketValue });
+		const path = "/v1/conversions";
+		const { headers } = signedRequest("POST", path, { key, secret }, { nowMs: Date.now(), body });
+		const answer = await fetch(service.url + path, { method: "POST", headers, body });
+		const { conversion } = (await answer.json()) as { conversion?: { id: string } };
+		return { conversionId: conversion?.id, requestId: answer.headers.get("x-request-id") ?? "" };
+	};
+	const recorded = await report("A-1", "10.00");
+	const refused = await report("A-2", "10,0,0");
+	await report("A-3", "10.00");
+	const lineOf = (requestId: string) =>
+		log.lines.find(({ fields }) => "requestId" in fields && fields.requestId === requestId)?.fields ?? {};
+	await until(() => "order" in lineOf(refused.requestId));
+	const { order, conversion } = lineOf(recorded.requestId) as Record<string, unknown>;
+	deepEqual([order, conversion], ["A-1", recorded.conversionId]);
+	const { order: refusedOrder, ...rest } = lineOf(refused.requestId) as Record<string, unknown>;
+	equal(refusedOrder, "A-2");
+	ok(!("conversion" in rest));
+
+	const find = async (requestId: string) => {
+		const filter = { programmeId: programme.id, requestId, after: undefined, limit: 25 };
+		const { rows } = await listInboundCalls(service.store.reader, filter);
+		return rows.map(({ orderId, conversionId, outcome }) => [orderId, conversionId, outcome]);
+	};
+	deepEqual(await find(recorded.requestId), [["A-1", recorded.conversionId, "RECORDED"]]);
+	deepEqual(await find(refused.requestId), [["A-2", null, "malformed_amount"]]);
+	deepEqual(await find("another-id-12"), []);
 });
 
 /** Uses a new connection for each request, because the service is stopped in between. */

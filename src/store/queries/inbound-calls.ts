@@ -10,19 +10,23 @@ export interface InboundFilter extends PageRequest {
 	kind?: "api" | "pixel" | undefined;
 	result?: InboundResult | undefined;
 	orderId?: string | undefined;
+	/** Searched without an index, because it is seldom needed and every call would pay for one. */
+	requestId?: string | undefined;
 }
 
 export type ListedCall = Awaited<ReturnType<typeof readCalls>>[number];
 
 /** Returns a page of calls, the newest first. */
 export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<ListPage<ListedCall>> {
-	const { kind, result } = filter;
+	const { kind, result, requestId } = filter;
 	const matches = (row: ListedCall) =>
-		(kind === undefined || row.kind === kind) && (result === undefined || resultOf(row) === result);
+		(kind === undefined || row.kind === kind) &&
+		(result === undefined || resultOf(row) === result) &&
+		(requestId === undefined || row.requestId === requestId);
 	return readNewestFirst(
 		filter,
 		(beforeId, limit) => readCalls(db, filter, beforeId, limit),
-		(kind ?? result) === undefined ? undefined : matches,
+		(kind ?? result ?? requestId) === undefined ? undefined : matches,
 	);
 }
 
@@ -50,6 +54,7 @@ function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: nu
 			"inbound_calls.detail",
 			"inbound_calls.order_id as orderId",
 			"inbound_calls.at_ms as atMs",
+			"inbound_calls.request_id as requestId",
 			"conversions.public_id as conversionId",
 		])
 		.where("inbound_calls.programme_id", "=", programmeId)

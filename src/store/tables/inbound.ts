@@ -22,6 +22,8 @@ export interface InboundCallsTable {
 	/** Public id of the conversion. */
 	conversion: string | null;
 	at_ms: number;
+	/** The X-Request-Id of the answer, or null if the row is about several calls. */
+	request_id: string | null;
 }
 
 // Listeners to a programme's events, and what their own servers answered.

@@ -13,6 +13,7 @@ import {
 	notUnderstood,
 	pager,
 	pagesOf,
+	REQUEST_ID,
 	UNSEEN,
 	WHOLE_ORDER,
 } from "../filter-query.ts";
@@ -35,6 +36,7 @@ const FILTERS = declareFilters({
 	kind: choice("Came as", "Any kind", ["api", "pixel"], (kind) => KIND_WORDS[kind]),
 	result: choice("Outcome", "Any outcome", ["accepted", "refused"], (result) => RESULT_WORDS[result]),
 	order: WHOLE_ORDER,
+	request: REQUEST_ID,
 	after: UNSEEN,
 });
 
@@ -43,7 +45,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 	const filters = FILTERS.read(new URL(c.req.url).search);
 	const path = inboundPath(publicId);
 	const { query } = filters;
-	const { kind, result, order } = query;
+	const { kind, result, order, request: requestId } = query;
 	const list = { name: `calls of programme:${programmeId}`, path, query, cursorName: "after" };
 	const isUnderstood = Object.keys(filters.problems).length === 0;
 	const request = {
@@ -51,6 +53,7 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 		kind,
 		result,
 		orderId: order,
+		requestId,
 		after: cursorOf(deps, list),
 		limit: PAGE_ROWS,
 	};
@@ -62,11 +65,11 @@ export async function showInbound(c: WebContext, deps: WebDeps): Promise<Respons
 		body: ui.section({
 			id: "calls",
 			title: "Calls",
-			hint: "Is an order missing? Search for its ID.",
+			hint: "Is an order missing? Search for its ID, or for the X-Request-Id of the answer that your shop logged.",
 			body: html`${filterBar({
 				action: path,
 				label: "Filter the inbound log",
-				fields: FILTERS.fields(filters, ["kind", "result", "order"]),
+				fields: FILTERS.fields(filters, ["kind", "result", "order", "request"]),
 				...(Object.keys(filters.typed).length === 0 ? {} : { clearHref: path }),
 			})}${
 				page === null
@@ -99,8 +102,12 @@ function table(rows: readonly ListedCall[], empty: Html, programmeId: string): H
 			{ title: "HTTP status", isNumber: true, cell: ({ httpStatus }) => String(httpStatus) },
 			{
 				title: "Request",
-				cell: ({ method, target }) =>
-					html`<div class="mono small cell-clip" title="${method} ${target}">${method} ${target}</div>`,
+				cell: ({ method, target, requestId }) =>
+					html`<div class="mono small cell-clip" title="${method} ${target}">${method} ${target}</div>${
+						requestId === null
+							? null
+							: html`<span class="secondary mono small cell-clip" title="${requestId}">${requestId}</span>`
+					}`,
 			},
 		],
 	});

@@ -16,7 +16,8 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 			detail text,
 			order_id text,
 			conversion text,
-			at_ms bigint not null
+			at_ms bigint not null,
+			request_id text
 		) ${appended}`,
 		// Serves listInboundCalls.
 		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
