@@ -1,4 +1,4 @@
-// How long an engine takes to find due deliveries, in three steps. It reads the first due row of each programme when it
+// How long an engine takes to find due deliveries, in three steps. It reads the first due row of each receiver when it
 // gets a slot, and once a minute as a check. Each pass finds in memory whose turn it is, and reads the first rows of those.
 
 import { DueTimes } from "../src/callbacks/due-times.ts";
@@ -8,13 +8,13 @@ import { SLOTS } from "../src/domain/slot.ts";
 import type { Store } from "../src/store/store.ts";
 
 /** The service's defaults: see config.ts. */
-const CAPS = { perProgramme: 8, overall: 512 };
+const CAPS = { perReceiver: 8, overall: 512 };
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 
 export interface Look {
-	/** Until the first row of each programme of all slots is read. */
+	/** Until the first row of each receiver of all slots is read. */
 	firstDueMs: number;
-	/** Until it is known in memory which programmes are due, and how much is to be read of each. */
+	/** Until it is known in memory which receivers are due, and how much is to be read of each. */
 	planMs: number;
 	/** Until that is read, with the bodies. */
 	readMs: number;
@@ -32,7 +32,7 @@ export function findDue(store: Store): Promise<Look> {
 		const { dueTimes, buffer, slots } = newEngine();
 		dueTimes.noteFirstRows(rows, nowMs);
 		const planAt = performance.now();
-		const due = dueTimes.due(nowMs).filter((programmeId) => slots.maySendTo(programmeId));
+		const due = dueTimes.due(nowMs).filter((receiverId) => slots.maySendTo(receiverId));
 		const requests = dueTimes.beginReads(buffer.limitsFor(due));
 		const readAt = performance.now();
 		const { deliveries } = await store.queue.readDue(trx, requests, nowMs);
@@ -52,6 +52,6 @@ function newEngine(): { dueTimes: DueTimes; buffer: SendBuffer; slots: Slots } {
 	const slots = new Slots();
 	slots.update(ALL_SLOTS, SLOTS);
 	const buffer = new SendBuffer(CAPS);
-	const dueTimes = new DueTimes((programmeId) => buffer.inProgress(programmeId));
+	const dueTimes = new DueTimes((receiverId) => buffer.inProgress(receiverId));
 	return { dueTimes, buffer, slots };
 }

@@ -19,9 +19,9 @@ interface Waiting {
 
 /** The statement with which the service stores a success. */
 const INSERT = `
-	insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms,
+	insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms,
 		answer_ms, endpoint_id, nonce, signature)
-	select number, 1, shop, 1, 'answered', 204, started_at_ms, took_ms, took_ms, shop, nonce, signature
+	select number, 1, 1, 'answered', 204, started_at_ms, took_ms, took_ms, shop, nonce, signature
 	from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::double precision[], $5::text[], $6::text[])
 		as t (number, shop, started_at_ms, took_ms, nonce, signature)`;
 

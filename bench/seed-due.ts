@@ -2,6 +2,7 @@
 
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import type { ReceiverId } from "../src/domain/receiver.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { OwedEvent } from "../src/store/hot-writes.ts";
 import type { Store } from "../src/store/store.ts";
@@ -13,7 +14,7 @@ const PROGRESS_ROWS = 100_000;
 const random = createRandom();
 
 export interface DueDelivery {
-	programmeId: number;
+	receiverId: ReceiverId;
 	dueAtMs: number;
 }
 
@@ -31,9 +32,9 @@ export async function seedDue(
 		// Deliveries due at the same time form one set, because a set has only one due time.
 		const byDue = new Map<number, OwedEvent[]>();
 		for (let i = from; i < from + rows; i++) {
-			const { programmeId, dueAtMs } = delivery(i);
+			const { receiverId, dueAtMs } = delivery(i);
 			const owed = byDue.get(dueAtMs) ?? [];
-			owed.push(owedEvent(firstNumber + i, programmeId));
+			owed.push(owedEvent(firstNumber + i, receiverId));
 			byDue.set(dueAtMs, owed);
 		}
 		await store.transact(async (trx) => {
@@ -48,10 +49,10 @@ export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }
 
-function owedEvent(number: number, programmeId: number): OwedEvent {
+function owedEvent(number: number, receiverId: ReceiverId): OwedEvent {
 	return {
 		conversionId: number,
-		programmeId,
+		receiverId,
 		endpointEpoch: 0,
 		deliveryPublicId: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
 		name: "conversion.approved",

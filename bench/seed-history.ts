@@ -5,6 +5,7 @@ import { type RawBuilder, sql } from "kysely";
 import { composeEvent } from "../src/domain/event.ts";
 import type { EventName } from "../src/domain/event-name.ts";
 import { DAY_MS, HOUR_MS } from "../src/domain/time.ts";
+import type { Programme } from "../src/store/queries/programmes.ts";
 import type { Db } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
@@ -12,12 +13,14 @@ const DAYS = 540;
 /** Approval window, longer than the whole history, so that none ends during a measurement. */
 const OPEN_DAYS = 600;
 
+type SeededProgramme = Pick<Programme, "id" | "receiver_id">;
+
 export interface History {
 	conversions: number;
 	/** The programme that has every second conversion. */
-	large: { id: number };
+	large: SeededProgramme;
 	/** Programmes that share the other conversions. */
-	small: readonly { id: number }[];
+	small: readonly SeededProgramme[];
 	endsAtMs: number;
 }
 
@@ -32,17 +35,20 @@ export async function seedHistory(db: Db, history: History, say: (line: string) 
 		say(`${last} of ${conversions} conversions`);
 	}
 	const hour = Math.floor(history.endsAtMs / HOUR_MS) * HOUR_MS;
-	await sql`insert into callback_hours (programme_id, hour_ms, delivered, failed)
-		${countTo(1, DAYS * 24)} select ${sql.lit(history.large.id)},
+	await sql`insert into callback_hours (receiver_id, hour_ms, delivered, failed)
+		${countTo(1, DAYS * 24)} select ${sql.lit(history.large.receiver_id)},
 			${sql.lit(hour)} - i * cast(${sql.lit(HOUR_MS)} as bigint), 900, 9 from n`.execute(db);
 }
 
 /** Returns statements that both databases understand. */
 function statementsFor({ conversions, large, small, endsAtMs }: History, first: number, last: number): Sql[] {
-	const firstSmall = Math.min(...small.map(({ id }) => id));
 	const stepMs = Math.floor((DAYS * DAY_MS) / conversions);
 	const numbers = countTo(first, last);
-	const programme = sql`case when i % 2 = 0 then ${sql.lit(large.id)} else ${sql.lit(firstSmall)} + (i / 2) % ${sql.lit(small.length)} end`;
+	// The ids of the small programmes follow each other, and so do those of their receivers.
+	const spread = (largeId: number, firstSmallId: number) =>
+		sql`case when i % 2 = 0 then ${sql.lit(largeId)} else ${sql.lit(firstSmallId)} + (i / 2) % ${sql.lit(small.length)} end`;
+	const programme = spread(large.id, Math.min(...small.map(({ id }) => id)));
+	const receiver = spread(large.receiver_id, Math.min(...small.map(({ receiver_id }) => receiver_id)));
 	const number = sql`substr(cast(10000000000 + i as text), 2)`;
 	const at = sql`${sql.lit(endsAtMs - DAYS * DAY_MS)} + i * cast(${sql.lit(stepMs)} as bigint)`;
 	const status = sql`case when i % 1000 in (7, 8) then 'PARKED' when i % 10 in (6, 7) then 'RECORDED'
@@ -58,8 +64,8 @@ function statementsFor({ conversions, large, small, endsAtMs }: History, first: 
 				case when i % 10 in (6, 7) then ${at} + ${sql.lit(OPEN_DAYS * DAY_MS)} else null end, ${at} from n`,
 		sql`insert into moves (id, programme_id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
 			${numbers} select i, ${programme}, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
-		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, programme, at }),
-		...deliveriesOf("conversion.approved", sql`i * 2`, { numbers, programme, at }),
+		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, receiver, at }),
+		...deliveriesOf("conversion.approved", sql`i * 2`, { numbers, receiver, at }),
 		sql`insert into inbound_calls (programme_id, kind, method, target, outcome, http_status, order_id,
 				conversion, at_ms)
 			${numbers} select ${programme}, 'api', 'POST', '/v1/conversions', 'RECORDED', 201,
@@ -72,18 +78,18 @@ type Sql = RawBuilder<unknown>;
 function deliveriesOf(
 	name: EventName,
 	id: Sql,
-	{ numbers, programme, at }: { numbers: Sql; programme: Sql; at: Sql },
+	{ numbers, receiver, at }: { numbers: Sql; receiver: Sql; at: Sql },
 ): Sql[] {
 	const isFailed = sql`i % 100 = 50`;
 	const httpStatus = sql`case when ${isFailed} then 404 else 204 end`;
 	return [
-		sql`insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${programme}, ${programme},
-				i, ${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))}, ${at} from n`,
+		sql`insert into events (id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
+			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${receiver}, i,
+				${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))}, ${at} from n`,
 		sql`insert into undelivered (id, receiver_id, state, run, ended_at_ms)
-			${numbers} select ${id}, ${programme}, 'failed', 1, ${at} from n where ${isFailed}`,
-		sql`insert into attempts (delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms, answer_ms)
-			${numbers} select ${id}, 1, ${programme}, 1, 'answered', ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
+			${numbers} select ${id}, ${receiver}, 'failed', 1, ${at} from n where ${isFailed}`,
+		sql`insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms, answer_ms)
+			${numbers} select ${id}, 1, 1, 'answered', ${httpStatus}, ${at}, 80 + i % 100, 60 + i % 100 from n`,
 	];
 }
 

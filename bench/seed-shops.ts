@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import type { ReceiverId } from "../src/domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { sha256Hex } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
@@ -15,6 +16,7 @@ export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringba
 
 export interface SeededShop {
 	id: number;
+	receiver_id: ReceiverId;
 	publicId: string;
 	apiKey: string;
 	secret: string;
@@ -39,10 +41,17 @@ export async function seedShops(
 	return shops;
 }
 
+/** Returns the receiver of a shop by its number. After the last shop the numbers begin again with the first. */
+export function receiverAt(shops: readonly SeededShop[], number: number): ReceiverId {
+	const shop = shops[number % shops.length];
+	if (shop === undefined) throw new Error("there is no shop");
+	return shop.receiver_id;
+}
+
 async function seedShop(trx: Db, number: number, url: string): Promise<SeededShop> {
 	const nowMs = Date.now();
 	const newId = (kind: "prg" | "sec" | "key"): string => makeId(kind, nowMs, random.bytes(ID_RANDOM_BYTES));
-	const { id, public_id } = await insertProgramme(trx, {
+	const { id, receiver_id, public_id } = await insertProgramme(trx, {
 		public_id: newId("prg"),
 		name: `Shop ${number}`,
 		currency: "EUR",
@@ -55,12 +64,12 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 	});
 	await setUrl(trx, id, url, nowMs);
 	const secret = `rbs_${random.hex(32)}`;
-	const sealed = sealSecret(BENCH_SEALING_KEY, id, secret, random.bytes(SEALING_IV_BYTES));
+	const sealed = sealSecret(BENCH_SEALING_KEY, receiver_id, secret, random.bytes(SEALING_IV_BYTES));
 	await trx
 		.insertInto("signing_secrets")
 		.values({
 			public_id: newId("sec"),
-			receiver_id: id,
+			receiver_id,
 			sealed,
 			hint: "seed",
 			created_at_ms: nowMs,
@@ -77,5 +86,5 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		key_right: "decide",
 		created_at_ms: nowMs,
 	});
-	return { id, publicId: public_id, apiKey, secret };
+	return { id, receiver_id, publicId: public_id, apiKey, secret };
 }

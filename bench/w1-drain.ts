@@ -6,7 +6,7 @@ import { type Database, withStore } from "./database.ts";
 import { type DrainAnswer, drain } from "./drain.ts";
 import { best, least, rate, ratio } from "./figures.ts";
 import { seedDue } from "./seed-due.ts";
-import { seedShops } from "./seed-shops.ts";
+import { receiverAt, seedShops } from "./seed-shops.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
@@ -78,7 +78,7 @@ export async function seedDrain(
 	await withStore(databaseUrl, async (store) => {
 		const shops = await seedShops(store, PROGRAMMES, urlOf);
 		const firstNumber = FIRST_NUMBER;
-		const due = (number: number) => ({ programmeId: shops[number % PROGRAMMES]?.id ?? 0, dueAtMs });
+		const due = (number: number) => ({ receiverId: receiverAt(shops, number), dueAtMs });
 		await seedDue(store, deliveries, due, { firstNumber, say });
 	});
 }

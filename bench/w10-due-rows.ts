@@ -8,7 +8,7 @@ import { type Database, withStore } from "./database.ts";
 import { median } from "./figures.ts";
 import { findDue, type Look } from "./find-due.ts";
 import { seedDue } from "./seed-due.ts";
-import { seedShops } from "./seed-shops.ts";
+import { receiverAt, seedShops } from "./seed-shops.ts";
 import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
@@ -54,7 +54,7 @@ async function measureOn(
 		tools.say(`${kind}: ${programmes} programmes`);
 		const shops = await seedShops(store, programmes, receiver.url);
 		const dueAtMs = Date.now() - 1_000;
-		const due = (number: number) => ({ programmeId: shops[number % programmes]?.id ?? 0, dueAtMs });
+		const due = (number: number) => ({ receiverId: receiverAt(shops, number), dueAtMs });
 		await seedDue(store, queued, due, { say: (line) => tools.say(`${kind}: ${line}`) });
 	});
 	const before = await timeLooks(databaseUrl);

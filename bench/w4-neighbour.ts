@@ -6,7 +6,7 @@ import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { conversionName, seedDue } from "./seed-due.ts";
-import { seedShops } from "./seed-shops.ts";
+import { receiverAt, seedShops } from "./seed-shops.ts";
 import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
@@ -77,13 +77,12 @@ async function waitOn(databaseUrl: string, receiver: Receiver, scale: NeighbourS
 		const shops = await seedShops(store, HEALTHY + 1, (shop) =>
 			receiver.url(shop === HEALTHY ? `${shop}/swallow` : shop),
 		);
-		const idOf = (shop: number): number => shops[shop]?.id ?? 0;
 		const nowMs = Date.now();
-		const stuckDue = () => ({ programmeId: idOf(HEALTHY), dueAtMs: nowMs - 1_000 });
+		const stuckDue = () => ({ receiverId: receiverAt(shops, HEALTHY), dueAtMs: nowMs - 1_000 });
 		await seedDue(store, stuck, stuckDue, { firstNumber: FIRST_STUCK_NUMBER });
 		const firstAtMs = Date.now() + leadMs + Math.ceil(2 * startTookMs);
 		await seedDue(store, HEALTHY * each, (number) => ({
-			programmeId: idOf(number % HEALTHY),
+			receiverId: receiverAt(shops, number % HEALTHY),
 			dueAtMs: dueAt(firstAtMs, number, gapMs),
 		}));
 		return firstAtMs;

@@ -147,7 +147,7 @@ test("readiness checks within a second share one query", async (t) => {
 
 test("the metrics address shows what is wrong, the version and the queue", async (t) => {
 	const shop = await openTestShop(t);
-	const backlog = { programmesDue: 3, oldestDueAtMs: START_MS - 90_500 };
+	const backlog = { receiversDue: 3, oldestDueAtMs: START_MS - 90_500 };
 	const state = () => ({ ...SOUND_STATE, nowMs: START_MS, chores: [LATE] });
 	const engineCounters = () => ({ ...newCounters(), inFlight: 5, waitingOrInFlight: 6, backlog });
 	const ask = async (change: object) => {
@@ -216,7 +216,7 @@ test("the metrics count inbound calls, the engine's work and due deliveries", as
 	await shop.call("POST", "/v1/conversions", { body: { orderId: "A-1", basketValue: "1" } });
 	await shop.request("/v1/conversions");
 	await shop.request("/pixel/x.gif");
-	counters.backlog = { programmesDue: 1, oldestDueAtMs: START_MS - 90_500 };
+	counters.backlog = { receiversDue: 1, oldestDueAtMs: START_MS - 90_500 };
 	counters.attemptsByVerdict.set("retry", 3);
 	counters.finished.delivered = 2;
 	counters.cancelled = 1;

@@ -61,7 +61,7 @@ test("a first report is recorded, answered with all fields, logged, and its even
 		expiresAt: null,
 	});
 	assert.deepEqual(await eventNames(shop), ["conversion.recorded"]);
-	assert.deepEqual(shop.announced, [shop.programme.id]);
+	assert.deepEqual(shop.announced, [shop.programme.receiver_id]);
 	const [row, ...others] = await shop.inbound();
 	assert.equal(others.length, 0);
 	assert.deepEqual(

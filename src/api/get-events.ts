@@ -184,10 +184,10 @@ const NONCE_BYTES = 16;
  */
 async function findEventSigner(
 	{ store, clock, random, sealingKey }: AppDeps,
-	programme: { id: number },
+	{ receiver_id: receiverId }: Pick<Programme, "receiver_id">,
 ): Promise<((body: string) => SignedEvent) | null> {
-	const active = await findActiveSecret(store.db, programme.id);
-	const secret = active === undefined ? null : openSecret(sealingKey, programme.id, active.sealed);
+	const active = await findActiveSecret(store.db, receiverId);
+	const secret = active === undefined ? null : openSecret(sealingKey, receiverId, active.sealed);
 	if (secret === null) return null;
 	const key = signingKey(secret);
 	return (body) => {

@@ -102,9 +102,9 @@ function answer<Body extends object>(status: number, body: Body): Response {
 
 function describeQueue(counters: EngineCounters, nowMs: number): object {
 	const { backlog, inFlight, waitingOrInFlight: inHand } = counters;
-	const { programmesDue, oldestDueAtMs } = backlog;
+	const { receiversDue, oldestDueAtMs } = backlog;
 	return {
-		programmesDue,
+		programmesDue: receiversDue,
 		oldestDueSeconds: (nowMs - (oldestDueAtMs ?? nowMs)) / SECOND_MS,
 		inFlight,
 		inHand,

@@ -50,7 +50,7 @@ test("each sale of a batch has its outcome or its problem at the same place", as
 	assert.equal(results[2]?.conversion?.id, results[0]?.conversion?.id);
 	const events = await shop.store.db.selectFrom("events").selectAll().execute();
 	assert.equal(events.length, 2);
-	assert.deepEqual([...new Set(shop.announced)], [shop.programme.id]);
+	assert.deepEqual([...new Set(shop.announced)], [shop.programme.receiver_id]);
 });
 
 test("a repeated sale is a DUPLICATE, and the answer and the inbound log name the fields that differ", async (t) => {

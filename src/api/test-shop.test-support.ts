@@ -73,11 +73,11 @@ export async function openTestShop(
 	const { programme, credentials } = await makeShop(base, options);
 	const announced: number[] = [];
 	store.onDue({
-		onOwed({ programmeIds }) {
-			announced.push(...programmeIds);
+		onOwed({ receiverIds }) {
+			announced.push(...receiverIds);
 			return [];
 		},
-		onChange: (programmeId) => announced.push(programmeId),
+		onTargetChange: (receiverId) => announced.push(receiverId),
 		onRecheck: () => undefined,
 	});
 	const app = createApp(deps);

@@ -8,13 +8,13 @@ export type EngineCounters = ReturnType<typeof newCounters>;
 
 /** Due deliveries that an engine has not sent yet, as far as it knows. */
 export interface Backlog {
-	/** Number of programmes of its slots with a due delivery that is not in flight. */
-	programmesDue: number;
+	/** Number of receivers of its slots with a due delivery that is not in flight. */
+	receiversDue: number;
 	/** Due time of the oldest of those deliveries, or null if there is none. */
 	oldestDueAtMs: number | null;
 }
 
-const NO_BACKLOG: Backlog = { programmesDue: 0, oldestDueAtMs: null };
+const NO_BACKLOG: Backlog = { receiversDue: 0, oldestDueAtMs: null };
 
 /** In seconds, from a delay that nobody notices to one for which somebody must be woken. */
 const LATENCY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
@@ -32,7 +32,7 @@ export function newCounters() {
 		lateResults: 0,
 		/** Silent engines that this one removed, because their processes died, stalled or lost the database. */
 		endedEngines: 0,
-		/** Programmes with a due delivery of which this engine was not notified. It must stay zero. */
+		/** Receivers with a due delivery of which this engine was not notified. It must stay zero. */
 		missed: 0,
 		firstAnswers: histogram(
 			"ringback_delivery_first_answer_seconds",

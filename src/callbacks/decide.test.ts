@@ -2,6 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { decide, type EngineTimers, type Moment, type PassPlan, type Situation } from "./decide.ts";
 import type { EngineState, Lease } from "./engine-state.ts";
 
@@ -92,7 +93,7 @@ describe("an engine sleeps until", () => {
 });
 
 describe("an engine runs a pass", () => {
-	const reads = [{ programmeId: 7, limit: 8 }];
+	const reads = [{ receiverId: receiverId(7), limit: 8 }];
 	const cases: readonly [title: string, change: Partial<Situation>, plan: Partial<PassPlan>][] = [
 		["that reads due deliveries", { readable: reads }, { reads }],
 		["that stores results if there are enough", results({ count: 2, storeAtCount: 2 }), {}],

@@ -1,6 +1,7 @@
 // The engine's next step: register, run a pass, sleep, or end. This function is pure. It sees a snapshot of what the engine
 // knows, and the time.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { type EngineState, type Intent, isLeaseFresh, type Lease } from "./engine-state.ts";
 
@@ -17,9 +18,9 @@ export interface Situation {
 	slotCount: number;
 	/** Slots that the engine is to give up and that have no delivery in progress. */
 	idleSlots: readonly number[];
-	/** Programmes that have a delivery due and room for it, with the number of deliveries to read. */
+	/** Receivers that have a delivery due and room for it, with the number of deliveries to read. */
 	readable: readonly ReadLimit[];
-	/** Time, by the shared clock, at which the next programme has a delivery due. */
+	/** Time, by the shared clock, at which the next receiver has a delivery due. */
 	nextDueAtMs: number;
 	results: {
 		/** Number of results that wait to be stored. */
@@ -48,7 +49,7 @@ export interface EngineTimers {
 }
 
 export interface ReadLimit {
-	programmeId: number;
+	receiverId: ReceiverId;
 	limit: number;
 }
 
@@ -61,7 +62,7 @@ export interface PassPlan {
 	/** Whether the pass removes engines that were silent for too long. */
 	removesSilent: boolean;
 	/**
-	 * Why the first due row of each programme is read. "requested" means that a notification may have been missed.
+	 * Why the first due row of each receiver is read. "requested" means that a notification may have been missed.
 	 * "routine" means that none should be missing, so that a row found then is a defect. Null if they are not read.
 	 */
 	reread: "requested" | "routine" | null;

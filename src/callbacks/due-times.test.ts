@@ -1,54 +1,56 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { dueDelivery } from "../../test/support/rows.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
 import type { DueDelivery } from "../store/queries/queue.ts";
-import { DueTimes, type ProgrammeRead } from "./due-times.ts";
+import { DueTimes, type ReceiverRead } from "./due-times.ts";
 
-const SHOP = 7;
+const SHOP = receiverId(7);
 
 function setUp() {
 	const queue: DueDelivery[] = [];
-	const deliveriesOf = new Map<number, Map<number, DueDelivery>>();
-	const inProgress = (programmeId: number) =>
-		deliveriesOf.getOrInsertComputed(programmeId, () => new Map<number, DueDelivery>());
+	const deliveriesOf = new Map<ReceiverId, Map<number, DueDelivery>>();
+	const inProgress = (receiverId: ReceiverId) =>
+		deliveriesOf.getOrInsertComputed(receiverId, () => new Map<number, DueDelivery>());
 	const dueTimes = new DueTimes(inProgress);
 	const sorted = () => queue.toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id);
-	const ask = (wanted = 10, programmeId = SHOP): ProgrammeRead => {
-		const [request] = dueTimes.beginReads([{ programmeId, limit: wanted }]);
+	const ask = (wanted = 10, receiverId = SHOP): ReceiverRead => {
+		const [request] = dueTimes.beginReads([{ receiverId, limit: wanted }]);
 		if (request === undefined) throw new Error("one request for each");
 		return request;
 	};
 	/** Answers a request as the store does. Returns the due times of the deliveries to send. */
-	const answer = (request: ProgrammeRead, nowMs: number): number[] => {
-		const { programmeId, afterDueAtMs, afterId, limit } = request;
-		const rows = sorted().filter((row) => row.programmeId === programmeId);
+	const answer = (request: ReceiverRead, nowMs: number): number[] => {
+		const { receiverId, afterDueAtMs, afterId, limit } = request;
+		const rows = sorted().filter((row) => row.receiverId === receiverId);
 		const isBehind = ({ dueAtMs, id }: DueDelivery) =>
 			dueAtMs > afterDueAtMs || (dueAtMs === afterDueAtMs && id > afterId);
 		const found = rows.filter((row) => row.dueAtMs <= nowMs && isBehind(row)).slice(0, limit);
 		const next = rows.find(({ dueAtMs }) => dueAtMs > nowMs)?.dueAtMs ?? null;
 		const deliveries = dueTimes.finishRead(request, found, found.length < limit ? next : null, nowMs);
 		for (const row of deliveries) {
-			equal(inProgress(programmeId).has(row.id), false, "no delivery is deliveries twice");
-			inProgress(programmeId).set(row.id, row);
+			equal(inProgress(receiverId).has(row.id), false, "no delivery is returned twice");
+			inProgress(receiverId).set(row.id, row);
 		}
 		return deliveries.map(({ dueAtMs }) => dueAtMs);
 	};
 	return {
 		dueTimes,
 		/** Adds a row to the queue without a notification. */
-		commit(dueAtMs: number, programmeId = SHOP): DueDelivery {
-			const row = dueDelivery({ programmeId, dueAtMs });
+		commit(dueAtMs: number, receiverId = SHOP): DueDelivery {
+			const row = dueDelivery({ receiverId, dueAtMs });
 			queue.push(row);
 			return row;
 		},
 		ask,
 		answer,
-		read: (nowMs: number, wanted?: number, programmeId?: number) => answer(ask(wanted, programmeId), nowMs),
-		/** Reads the first row of each programme, as after a missed notification. */
+		read: (nowMs: number, wanted?: number, receiverId?: ReceiverId) => answer(ask(wanted, receiverId), nowMs),
+		/** Reads the first row of each receiver, as after a missed notification. */
 		noteFirstRows(nowMs: number): number {
-			const firsts = new Map<number, DueDelivery>();
-			for (const row of sorted()) firsts.getOrInsert(row.programmeId, row);
+			const firsts = new Map<ReceiverId, DueDelivery>();
+			for (const row of sorted()) firsts.getOrInsert(row.receiverId, row);
 			return dueTimes.noteFirstRows([...firsts.values()], nowMs);
 		},
 		inProgress: inProgress(SHOP),
@@ -56,14 +58,14 @@ function setUp() {
 }
 
 describe("a noted due time", () => {
-	test("makes the programme due at the earliest noted time, and not before", () => {
+	test("makes the receiver due at the earliest noted time, and not before", () => {
 		const { dueTimes } = setUp();
 		dueTimes.note(SHOP, 200);
 		dueTimes.note(SHOP, 100);
 		dueTimes.note(SHOP, 300);
 		deepEqual([dueTimes.due(99), dueTimes.nextAtMs, dueTimes.dueAtMs(SHOP)], [[], 100, 100]);
 		deepEqual([dueTimes.due(100), dueTimes.nextAtMs], [[SHOP], Number.POSITIVE_INFINITY]);
-		equal(dueTimes.dueAtMs(8), Number.POSITIVE_INFINITY, "nothing is known of another programme");
+		equal(dueTimes.dueAtMs(receiverId(8)), Number.POSITIVE_INFINITY, "nothing is known of another receiver");
 	});
 
 	test("after the rows that were read continues there, and the next row is due later", () => {
@@ -132,25 +134,25 @@ describe("a delivery in progress", () => {
 	});
 });
 
-test("the programme that was served longest ago is next, however many rows another one has", () => {
+test("the receiver that was served longest ago is next, however many rows another one has", () => {
 	const { dueTimes, commit, read } = setUp();
-	const [busy, second, third] = [1, 2, 3];
+	const [busy, second, third] = [receiverId(1), receiverId(2), receiverId(3)];
 	for (let row = 0; row < 6; row++) commit(100, busy);
-	for (const programmeId of [second, third]) for (let row = 0; row < 2; row++) commit(150, programmeId);
-	for (const programmeId of [busy, second, third]) dueTimes.note(programmeId, 100);
+	for (const id of [second, third]) for (let row = 0; row < 2; row++) commit(150, id);
+	for (const id of [busy, second, third]) dueTimes.note(id, 100);
 	const served: number[] = [];
 	for (let round = 0; round < 8; round++) {
-		const [first = 0] = dueTimes.due(200);
+		const [first = receiverId(0)] = dueTimes.due(200);
 		served.push(first);
 		read(200, 1, first);
-		// A new sale of the busy programme does not change the order.
+		// A new sale of the busy receiver does not change the order.
 		dueTimes.note(busy, 180);
 	}
 	deepEqual(served, [busy, second, third, busy, second, third, busy, second]);
 });
 
 for (const isBeingRead of [false, true]) {
-	test(`a programme that is postponed ${isBeingRead ? "while it is being read " : ""}is read from the start at that time`, () => {
+	test(`a receiver that is postponed ${isBeingRead ? "while it is being read " : ""}is read from the start at that time`, () => {
 		const { dueTimes, commit, ask, answer, read, inProgress } = setUp();
 		commit(100);
 		dueTimes.note(SHOP, 100);
@@ -167,23 +169,23 @@ for (const isBeingRead of [false, true]) {
 	});
 }
 
-describe("reading the first row of each programme", () => {
+describe("reading the first row of each receiver", () => {
 	test("notes rows that were missed, and counts them if they were due for half a minute", () => {
 		const { dueTimes, commit, noteFirstRows, read } = setUp();
 		commit(100);
-		commit(40_000, 8);
+		commit(40_000, receiverId(8));
 		equal(noteFirstRows(30_100), 0, "the notification may still arrive");
 		deepEqual([dueTimes.due(30_100), dueTimes.nextAtMs, read(30_100)], [[SHOP], 40_000, [100]]);
-		commit(200, 9);
+		commit(200, receiverId(9));
 		deepEqual([noteFirstRows(30_201), dueTimes.due(30_201)], [1, [SHOP, 9]]);
 	});
 
-	test("does not count a programme that is due, in progress or postponed", () => {
+	test("does not count a receiver that is due, in progress or postponed", () => {
 		const { dueTimes, commit, noteFirstRows, read } = setUp();
-		const [due, inProgress, putOff] = [1, 2, 3];
-		for (const programmeId of [due, inProgress, putOff]) {
-			commit(100, programmeId);
-			dueTimes.note(programmeId, 100);
+		const [due, inProgress, putOff] = [receiverId(1), receiverId(2), receiverId(3)];
+		for (const id of [due, inProgress, putOff]) {
+			commit(100, id);
+			dueTimes.note(id, 100);
 		}
 		read(150, 1, inProgress);
 		dueTimes.postpone(putOff, 50_000);
@@ -194,10 +196,10 @@ describe("reading the first row of each programme", () => {
 	});
 });
 
-test("programmes of forgotten slots are unknown, and are read from the start", () => {
+test("receivers of forgotten slots are unknown, and are read from the start", () => {
 	const { dueTimes, commit, read, inProgress } = setUp();
-	const [neighbour, other] = [SHOP + SLOTS, 8];
-	for (const programmeId of [SHOP, neighbour, other]) dueTimes.note(programmeId, 100);
+	const [neighbour, other] = [receiverId(SHOP + SLOTS), receiverId(8)];
+	for (const id of [SHOP, neighbour, other]) dueTimes.note(id, 100);
 	commit(100);
 	read(150);
 	deepEqual(dueTimes.due(150), [neighbour, other]);

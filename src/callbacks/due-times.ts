@@ -1,7 +1,8 @@
-// When each programme of this engine's slots is next due, and how far its rows in the queue have been read. No other engine
+// When each receiver of this engine's slots is next due, and how far its rows in the queue have been read. No other engine
 // sends for these slots, so the engine can keep this in memory. It reads the first due rows when it gets a slot, and is
 // notified of new rows after that. The queue is the truth. A due time only says when to read it.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { DueDelivery, FirstDue, ReadRequest } from "../store/queries/queue.ts";
@@ -11,24 +12,24 @@ import type { ReadLimit } from "./decide.ts";
 /** A place in the order of due rows. */
 type Position = Pick<DueDelivery, "dueAtMs" | "id">;
 
-interface ProgrammeTimes {
-	/** Earliest time at which the programme may have a due row that is not in progress. */
+interface ReceiverTimes {
+	/** Earliest time at which the receiver may have a due row that is not in progress. */
 	dueAtMs: number;
 	/** All due rows up to this position are in progress, or gone from the queue. */
 	readUpTo: Position;
 	/** Earliest due time that was noted while the queue was being read. The rows read may be older than that note. */
 	notedAtMs: number;
-	/** Whether the programme was postponed, and has not been read since. */
+	/** Whether the receiver was postponed, and has not been read since. */
 	isPostponed: boolean;
 }
 
-export interface ProgrammeRead extends ReadRequest {
+export interface ReceiverRead extends ReadRequest {
 	/** Number of new deliveries wanted. `limit` is larger if rows in progress lie within the range that is read. */
 	wanted: number;
 }
 
-/** Returns the deliveries of a programme that are in progress, by id. */
-type FindInProgress = (programmeId: number) => ReadonlyMap<number, DueDelivery> | undefined;
+/** Returns the deliveries of a receiver that are in progress, by id. */
+type FindInProgress = (receiverId: ReceiverId) => ReadonlyMap<number, DueDelivery> | undefined;
 
 const START: Position = { dueAtMs: -1, id: 0 };
 const NEVER_MS = Number.POSITIVE_INFINITY;
@@ -37,10 +38,10 @@ const MISSED_AFTER_MS = 30 * SECOND_MS;
 
 export class DueTimes {
 	readonly #inProgress: FindInProgress;
-	readonly #programmes = new Map<number, ProgrammeTimes>();
-	/** Programmes with a due row. The one that was served longest ago comes first. */
-	readonly #due = new Set<number>();
-	/** Earliest due time among the programmes that were not returned. */
+	readonly #receivers = new Map<ReceiverId, ReceiverTimes>();
+	/** Receivers with a due row. The one that was served longest ago comes first. */
+	readonly #due = new Set<ReceiverId>();
+	/** Earliest due time among the receivers that were not returned. */
 	#nextAtMs = NEVER_MS;
 
 	constructor(inProgress: FindInProgress) {
@@ -48,132 +49,131 @@ export class DueTimes {
 	}
 
 	/**
-	 * Notes that the programme has a row due at this time. The new row may sort before rows that were already read, because
+	 * Notes that the receiver has a row due at this time. The new row may sort before rows that were already read, because
 	 * transactions can commit out of order.
 	 */
-	note(programmeId: number, dueAtMs: number): void {
-		const times = this.#timesOf(programmeId);
+	note(receiverId: ReceiverId, dueAtMs: number): void {
+		const times = this.#timesOf(receiverId);
 		times.notedAtMs = Math.min(times.notedAtMs, dueAtMs);
 		if (dueAtMs <= times.readUpTo.dueAtMs) times.readUpTo = endOf(dueAtMs - 1);
-		if (dueAtMs < times.dueAtMs) this.#setDue(programmeId, times, dueAtMs);
+		if (dueAtMs < times.dueAtMs) this.#setDue(receiverId, times, dueAtMs);
 	}
 
-	/** Postpones a programme that is due, because nothing can be sent for it before then. It is then read from the start. */
-	postpone(programmeId: number, untilMs: number): void {
-		const times = this.#timesOf(programmeId);
+	/** Postpones a receiver that is due, because nothing can be sent for it before then. It is then read from the start. */
+	postpone(receiverId: ReceiverId, untilMs: number): void {
+		const times = this.#timesOf(receiverId);
 		times.readUpTo = START;
 		times.isPostponed = true;
-		this.#setDue(programmeId, times, untilMs);
+		this.#setDue(receiverId, times, untilMs);
 	}
 
-	/** Returns the programmes that are due. The one that was served longest ago comes first. */
-	due(nowMs: number): number[] {
+	/** Returns the receivers that are due. The one that was served longest ago comes first. */
+	due(nowMs: number): ReceiverId[] {
 		this.#update(nowMs);
 		return [...this.#due];
 	}
 
-	/** Counts the programmes that are due, or that have a delivery waiting in memory, and finds the oldest due time. */
-	backlog(nowMs: number, waitingSince: Iterable<[programmeId: number, dueAtMs: number]>): Backlog {
+	/** Counts the receivers that are due, or that have a delivery waiting in memory, and finds the oldest due time. */
+	backlog(nowMs: number, waitingSince: Iterable<[receiverId: ReceiverId, dueAtMs: number]>): Backlog {
 		this.#update(nowMs);
-		let programmesDue = this.#due.size;
+		let receiversDue = this.#due.size;
 		let oldestMs = NEVER_MS;
 		for (const id of this.#due) oldestMs = Math.min(oldestMs, this.dueAtMs(id));
 		for (const [id, dueAtMs] of waitingSince) {
-			if (!this.#due.has(id)) programmesDue++;
+			if (!this.#due.has(id)) receiversDue++;
 			oldestMs = Math.min(oldestMs, dueAtMs);
 		}
-		return { programmesDue, oldestDueAtMs: oldestMs === NEVER_MS ? null : oldestMs };
+		return { receiversDue, oldestDueAtMs: oldestMs === NEVER_MS ? null : oldestMs };
 	}
 
-	/** Time at which the next programme falls due that is not due yet. */
+	/** Time at which the next receiver falls due that is not due yet. */
 	get nextAtMs(): number {
 		return this.#nextAtMs;
 	}
 
-	dueAtMs(programmeId: number): number {
-		return this.#programmes.get(programmeId)?.dueAtMs ?? NEVER_MS;
+	dueAtMs(receiverId: ReceiverId): number {
+		return this.#receivers.get(receiverId)?.dueAtMs ?? NEVER_MS;
 	}
 
 	/** Returns what to read from the queue. Each answer must be passed to `finishRead`. */
-	beginReads(limits: readonly ReadLimit[]): ProgrammeRead[] {
-		return limits.map(({ programmeId, limit: wanted }) => {
-			const times = this.#timesOf(programmeId);
+	beginReads(limits: readonly ReadLimit[]): ReceiverRead[] {
+		return limits.map(({ receiverId, limit: wanted }) => {
+			const times = this.#timesOf(receiverId);
 			const { readUpTo } = times;
 			times.notedAtMs = NEVER_MS;
 			times.isPostponed = false;
 			let limit = wanted;
-			for (const delivery of this.#inProgress(programmeId)?.values() ?? []) {
+			for (const delivery of this.#inProgress(receiverId)?.values() ?? []) {
 				if (isAfter(delivery, readUpTo)) limit++;
 			}
-			return { programmeId, afterDueAtMs: readUpTo.dueAtMs, afterId: readUpTo.id, limit, wanted };
+			return { receiverId, afterDueAtMs: readUpTo.dueAtMs, afterId: readUpTo.id, limit, wanted };
 		});
 	}
 
 	/**
-	 * Updates the programme's due time from the rows that were read, and from the due time of the first row
+	 * Updates the receiver's due time from the rows that were read, and from the due time of the first row
 	 * that is not due yet (null if there is none). Returns the deliveries to send.
 	 */
 	finishRead(
-		{ programmeId, limit, wanted }: ProgrammeRead,
+		{ receiverId, limit, wanted }: ReceiverRead,
 		rows: readonly DueDelivery[],
 		nextDueAtMs: number | null,
 		nowMs: number,
 	): DueDelivery[] {
-		const times = this.#timesOf(programmeId);
+		const times = this.#timesOf(receiverId);
 		// It was postponed while it was being read. All of it is read again at that time.
 		if (times.isPostponed) return [];
-		const inProgress = this.#inProgress(programmeId);
+		const inProgress = this.#inProgress(receiverId);
 		const newRows = inProgress === undefined ? rows : rows.filter(({ id }) => !inProgress.has(id));
 		const deliveries = newRows.slice(0, wanted);
 		const hasMore = newRows.length > wanted || rows.length === limit;
 		const last = deliveries.at(-1) ?? rows.at(-1);
 		times.readUpTo = hasMore && last !== undefined ? { dueAtMs: last.dueAtMs, id: last.id } : endOf(nowMs);
-		this.#setDue(programmeId, times, hasMore ? times.readUpTo.dueAtMs : (nextDueAtMs ?? NEVER_MS));
-		if (times.notedAtMs < NEVER_MS) this.note(programmeId, times.notedAtMs);
+		this.#setDue(receiverId, times, hasMore ? times.readUpTo.dueAtMs : (nextDueAtMs ?? NEVER_MS));
+		if (times.notedAtMs < NEVER_MS) this.note(receiverId, times.notedAtMs);
 		return deliveries;
 	}
 
-	/** Notes the first row of each programme, read because a notification may be missing. Returns how many were missed. */
+	/** Notes the first row of each receiver, read because a notification may be missing. Returns how many were missed. */
 	noteFirstRows(rows: readonly FirstDue[], nowMs: number): number {
 		let missed = 0;
-		for (const { programmeId, id, dueAtMs } of rows) {
-			// A postponed programme is known to have due rows, and will be read.
-			if (this.#programmes.get(programmeId)?.isPostponed === true) continue;
-			const isExpected =
-				this.dueAtMs(programmeId) <= nowMs || this.#inProgress(programmeId)?.has(id) === true;
+		for (const { receiverId, id, dueAtMs } of rows) {
+			// A postponed receiver is known to have due rows, and will be read.
+			if (this.#receivers.get(receiverId)?.isPostponed === true) continue;
+			const isExpected = this.dueAtMs(receiverId) <= nowMs || this.#inProgress(receiverId)?.has(id) === true;
 			if (!isExpected && dueAtMs < nowMs - MISSED_AFTER_MS) missed++;
-			this.note(programmeId, dueAtMs);
+			this.note(receiverId, dueAtMs);
 		}
 		return missed;
 	}
 
 	forgetSlots(slots: ReadonlySet<number>): void {
-		for (const programmeId of this.#programmes.keys()) {
-			if (!slots.has(slotOf(programmeId))) continue;
-			this.#programmes.delete(programmeId);
-			this.#due.delete(programmeId);
+		for (const receiverId of this.#receivers.keys()) {
+			if (!slots.has(slotOf(receiverId))) continue;
+			this.#receivers.delete(receiverId);
+			this.#due.delete(receiverId);
 		}
 	}
 
-	/** Finds the programmes that have fallen due since the last call. */
+	/** Finds the receivers that have fallen due since the last call. */
 	#update(nowMs: number): void {
 		if (nowMs < this.#nextAtMs) return;
 		this.#nextAtMs = NEVER_MS;
-		for (const [programmeId, { dueAtMs }] of this.#programmes) {
-			if (dueAtMs <= nowMs) this.#due.add(programmeId);
+		for (const [receiverId, { dueAtMs }] of this.#receivers) {
+			if (dueAtMs <= nowMs) this.#due.add(receiverId);
 			else if (dueAtMs < this.#nextAtMs) this.#nextAtMs = dueAtMs;
 		}
 	}
 
-	#setDue(programmeId: number, times: ProgrammeTimes, dueAtMs: number): void {
+	#setDue(receiverId: ReceiverId, times: ReceiverTimes, dueAtMs: number): void {
 		times.dueAtMs = dueAtMs;
-		// The programme leaves its place in the order. If it is still due, the next update adds it at the end.
-		this.#due.delete(programmeId);
+		// The receiver leaves its place in the order. If it is still due, the next update adds it at the end.
+		this.#due.delete(receiverId);
 		if (dueAtMs < this.#nextAtMs) this.#nextAtMs = dueAtMs;
 	}
 
-	#timesOf(programmeId: number): ProgrammeTimes {
-		return this.#programmes.getOrInsertComputed(programmeId, () => ({
+	#timesOf(receiverId: ReceiverId): ReceiverTimes {
+		return this.#receivers.getOrInsertComputed(receiverId, () => ({
 			dueAtMs: NEVER_MS,
 			readUpTo: START,
 			notedAtMs: NEVER_MS,

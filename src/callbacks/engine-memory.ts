@@ -1,22 +1,23 @@
-// What an engine knows of the programmes of its slots: which slots it owns, when each programme is due, and which deliveries
+// What an engine knows of the receivers of its slots: which slots it owns, when each receiver is due, and which deliveries
 // are in progress. All of it is in memory. The database is neither read nor written here.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import type { CallbackTarget, DueDelivery, ReadyDeliveries } from "../store/queries/queue.ts";
 import type { Backlog } from "./counters.ts";
 import type { Moment, ReadLimit } from "./decide.ts";
-import { DueTimes, type ProgrammeRead } from "./due-times.ts";
+import { DueTimes, type ReceiverRead } from "./due-times.ts";
 import { type Caps, SendBuffer } from "./send-buffer.ts";
 import { findIdleSlots, Slots } from "./slots.ts";
 import type { OpenTarget, TargetReading } from "./targets.ts";
 
-/** How long a backlog is reused. Counting 20,000 programmes takes a millisecond or two. */
+/** How long a backlog is reused. Counting 20,000 receivers takes a millisecond or two. */
 const BACKLOG_REUSED_MS = 100;
 
 export interface AddedUnread {
-	/** Targets of the programmes that had a delivery added. */
+	/** Targets of the receivers that had a delivery added. */
 	targets: ReadonlySet<CallbackTarget>;
-	/** Programmes whose deliveries were all added, so that none of them has to be read from the queue. */
-	completeIds: ReadonlySet<number>;
+	/** Receivers whose deliveries were all added, so that none of them has to be read from the queue. */
+	completeIds: ReadonlySet<ReceiverId>;
 }
 
 const NONE_ADDED: AddedUnread = { targets: new Set(), completeIds: new Set() };
@@ -26,31 +27,31 @@ export class EngineMemory {
 	readonly buffer: SendBuffer;
 	readonly dueTimes: DueTimes;
 	readonly #openTarget: OpenTarget;
-	/** Programmes whose target has changed since the pass began. What that pass reads of them may be older. */
-	readonly #changedSincePassBegan = new Set<number>();
+	/** Receivers whose target has changed since the pass began. What that pass reads of them may be older. */
+	readonly #changedSincePassBegan = new Set<ReceiverId>();
 	/** Monotonic time at which the engine last got a slot. */
 	#gotSlotsAtMs = Number.NEGATIVE_INFINITY;
 	#backlog = {
 		countedAtMs: Number.NEGATIVE_INFINITY,
-		programmesDue: 0,
+		receiversDue: 0,
 		oldestDueAtMs: null as number | null,
 	};
 
 	constructor(caps: Caps, openTarget: OpenTarget) {
 		this.buffer = new SendBuffer(caps);
-		this.dueTimes = new DueTimes((programmeId) => this.buffer.inProgress(programmeId));
+		this.dueTimes = new DueTimes((receiverId) => this.buffer.inProgress(receiverId));
 		this.#openTarget = openTarget;
 	}
 
-	/** Returns the programmes for which the next pass is to read deliveries. */
+	/** Returns the receivers for which the next pass is to read deliveries. */
 	readable(nowMs: number): ReadLimit[] {
-		const due = this.dueTimes.due(nowMs).filter((programmeId) => this.slots.maySendTo(programmeId));
+		const due = this.dueTimes.due(nowMs).filter((receiverId) => this.slots.maySendTo(receiverId));
 		return this.buffer.limitsFor(due);
 	}
 
 	/** Returns the leaving slots that can be given up now. */
 	idleSlots(): number[] {
-		return findIdleSlots(this.slots.leaving(), this.buffer.busyProgrammeIds());
+		return findIdleSlots(this.slots.leaving(), this.buffer.busyReceiverIds());
 	}
 
 	backlog(nowMs: number): Backlog {
@@ -80,7 +81,7 @@ export class EngineMemory {
 
 	/** Releases the waiting deliveries of leaving slots. They are sent again if their slot stays after all. */
 	#releaseLeaving(nowMs: number): void {
-		const leaving = this.buffer.waitingProgrammeIds().filter((id) => !this.slots.maySendTo(id));
+		const leaving = this.buffer.waitingReceiverIds().filter((id) => !this.slots.maySendTo(id));
 		if (leaving.length > 0) this.postpone(leaving, nowMs);
 	}
 
@@ -91,18 +92,18 @@ export class EngineMemory {
 		this.buffer.forgetSlots(slots);
 	}
 
-	/** Releases the waiting deliveries of these programmes. They are read again at `untilMs`. */
-	postpone(programmeIds: readonly number[], untilMs: number): void {
-		const ids = new Set(programmeIds);
+	/** Releases the waiting deliveries of these receivers. They are read again at `untilMs`. */
+	postpone(receiverIds: readonly ReceiverId[], untilMs: number): void {
+		const ids = new Set(receiverIds);
 		this.buffer.releaseWaiting((id) => ids.has(id));
 		for (const id of ids) this.dueTimes.postpone(id, untilMs);
 	}
 
-	/** Notes that the URL or the secret of a programme has changed. */
-	dropTarget(programmeId: number, { nowMs, monotonicMs }: Moment): void {
-		this.buffer.dropTarget(programmeId, monotonicMs);
-		this.#changedSincePassBegan.add(programmeId);
-		this.postpone([programmeId], nowMs);
+	/** Notes that the URL or the secret of a receiver has changed. */
+	dropTarget(receiverId: ReceiverId, { nowMs, monotonicMs }: Moment): void {
+		this.buffer.dropTarget(receiverId, monotonicMs);
+		this.#changedSincePassBegan.add(receiverId);
+		this.postpone([receiverId], nowMs);
 	}
 
 	/** Adds deliveries straight from the transactions of their sales, as far as there is room. */
@@ -111,54 +112,54 @@ export class EngineMemory {
 		if (readAtMs <= this.#gotSlotsAtMs) return NONE_ADDED;
 		// The target is as old as the transaction. The engine may have missed a change since then.
 		const when = { readAtMs, learnedAtMs: readAtMs };
-		const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
+		const targetOf = new Map(targets.map((target) => [target.receiverId, target]));
 		const added = new Set<CallbackTarget>();
-		const incomplete = new Set<number>();
+		const incomplete = new Set<ReceiverId>();
 		for (const delivery of deliveries) {
-			const { programmeId } = delivery;
-			const target = targetOf.get(programmeId);
+			const { receiverId } = delivery;
+			const target = targetOf.get(receiverId);
 			const isAdded =
 				target !== undefined &&
-				this.slots.maySendTo(programmeId) &&
+				this.slots.maySendTo(receiverId) &&
 				// Deliveries that are due already are read first, so that none is overtaken.
-				this.dueTimes.dueAtMs(programmeId) > nowMs &&
+				this.dueTimes.dueAtMs(receiverId) > nowMs &&
 				this.buffer.addUnread(delivery, this.#openTarget(target, when));
 			if (isAdded) added.add(target);
-			else incomplete.add(programmeId);
+			else incomplete.add(receiverId);
 		}
-		const addedIds = new Set([...added].map(({ programmeId }) => programmeId));
+		const addedIds = new Set([...added].map(({ receiverId }) => receiverId));
 		return { targets: added, completeIds: addedIds.difference(incomplete) };
 	}
 
 	/** Returns what a pass is to read from the queue. What it reads must be passed to `addRead`. */
-	beginReads(reads: readonly ReadLimit[]): ProgrammeRead[] {
+	beginReads(reads: readonly ReadLimit[]): ReceiverRead[] {
 		this.#changedSincePassBegan.clear();
 		return this.dueTimes.beginReads(reads);
 	}
 
 	/** Adds the deliveries and targets that a pass has read. */
 	addRead(
-		requests: readonly ProgrammeRead[],
+		requests: readonly ReceiverRead[],
 		read: {
 			deliveries: readonly DueDelivery[];
-			nextDue: readonly { programmeId: number; dueAtMs: number | null }[];
+			nextDue: readonly { receiverId: ReceiverId; dueAtMs: number | null }[];
 			targets: readonly CallbackTarget[];
 		},
 		when: Pick<TargetReading, "readAtMs" | "learnedAtMs">,
 		nowMs: number,
 	): void {
-		const rowsOf = Map.groupBy(read.deliveries, ({ programmeId }) => programmeId);
-		const nextDue = new Map(read.nextDue.map(({ programmeId, dueAtMs }) => [programmeId, dueAtMs]));
+		const rowsOf = Map.groupBy(read.deliveries, ({ receiverId }) => receiverId);
+		const nextDue = new Map(read.nextDue.map(({ receiverId, dueAtMs }) => [receiverId, dueAtMs]));
 		for (const target of read.targets) {
-			if (this.#changedSincePassBegan.has(target.programmeId)) continue;
-			this.buffer.setTarget(target.programmeId, this.#openTarget(target, when));
+			if (this.#changedSincePassBegan.has(target.receiverId)) continue;
+			this.buffer.setTarget(target.receiverId, this.#openTarget(target, when));
 		}
 		for (const request of requests) {
-			const { programmeId } = request;
-			if (!this.slots.maySendTo(programmeId) || this.#changedSincePassBegan.has(programmeId)) continue;
-			const rows = rowsOf.get(programmeId) ?? [];
-			const deliveries = this.dueTimes.finishRead(request, rows, nextDue.get(programmeId) ?? null, nowMs);
-			this.buffer.noteRead(programmeId, when.learnedAtMs);
+			const { receiverId } = request;
+			if (!this.slots.maySendTo(receiverId) || this.#changedSincePassBegan.has(receiverId)) continue;
+			const rows = rowsOf.get(receiverId) ?? [];
+			const deliveries = this.dueTimes.finishRead(request, rows, nextDue.get(receiverId) ?? null, nowMs);
+			this.buffer.noteRead(receiverId, when.learnedAtMs);
 			for (const delivery of deliveries) this.buffer.add(delivery);
 		}
 	}

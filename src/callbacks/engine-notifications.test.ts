@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { removeUrl, setUrl } from "../../test/support/change-rows.ts";
 import { START_MS } from "../../test/support/clock.ts";
 import { addEngine } from "../../test/support/queue-rows.ts";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { type AnswerExcerpt, excerptAnswer, readExcerpt } from "../domain/answer-excerpt.ts";
 import { slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -31,7 +32,7 @@ describe("a sale of the engine's own process", () => {
 		const { record, posted, reads, listener, programme, store, clock } = await startEngine(t);
 		await record();
 		const sale = await record();
-		listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+		listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs: clock.nowMs() });
 		store.announceDue(sale);
 		await clock.moveBy(10);
 		deepEqual(posted, ["1", "2"]);
@@ -76,7 +77,7 @@ describe("a sale of the engine's own process", () => {
 			const owed = await record();
 			await clock.moveBy(afterMs);
 			await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
-			if (isAnnounced) store.announceChange(programme.id);
+			if (isAnnounced) store.announceTargetChange(programme.receiver_id);
 			store.announceDue(owed);
 			await clock.moveBy(10);
 			deepEqual(urls, [NEW_URL]);
@@ -86,14 +87,14 @@ describe("a sale of the engine's own process", () => {
 
 	test("is not sent if another engine owns its slot, and is returned so that this engine is notified", async (t) => {
 		const { record, programme, posted, listener, clock } = await startEngine(t, {
-			async prepare(store, { id }) {
+			async prepare(store, { receiver_id: id }) {
 				const engine_id = await addEngine(store, START_MS + SILENT_MS);
 				await store.db.updateTable("slots").set({ engine_id }).where("slot", "=", slotOf(id)).execute();
 			},
 		});
 		const owed = await record();
-		const [theirs, ours] = [programme.id, programme.id + 1];
-		deepEqual(listener.onOwed({ ...owed, programmeIds: [theirs, ours] }), [theirs]);
+		const [theirs, ours] = [programme.receiver_id, receiverId(programme.receiver_id + 1)];
+		deepEqual(listener.onOwed({ ...owed, receiverIds: [theirs, ours] }), [theirs]);
 		await clock.moveBy(6_000);
 		deepEqual(posted, []);
 	});
@@ -105,9 +106,9 @@ describe("a notification of another process", () => {
 		await record();
 		const dueAtMs = clock.nowMs() + 3_000;
 		await store.db.updateTable("queue").set({ due_at_ms: dueAtMs }).execute();
-		listener.onOwed({ programmeIds: [programme.id], dueAtMs });
+		listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs });
 		await sellElsewhere();
-		deepEqual([posted, reads], [["2"], [[programme.id]]]);
+		deepEqual([posted, reads], [["2"], [[programme.receiver_id]]]);
 		await clock.moveTo(dueAtMs - 1);
 		equal(reads.length, 1);
 		await clock.moveBy(1);
@@ -118,7 +119,7 @@ describe("a notification of another process", () => {
 		const { record, sellElsewhere, programme, listener, posted, world, clock } = await startEngine(t);
 		world.afterCommit = async () => {
 			await record();
-			listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+			listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs: clock.nowMs() });
 		};
 		await sellElsewhere();
 		await clock.moveBy(20);
@@ -133,7 +134,7 @@ describe("a notification of another process", () => {
 		await clock.moveBy(1_000);
 		await sellElsewhere();
 		await queued.set({ due_at_ms: dueAtMs }).execute();
-		listener.onOwed({ programmeIds: [programme.id], dueAtMs });
+		listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs });
 		await clock.moveBy(10);
 		deepEqual(posted, ["2", "1"]);
 	});
@@ -141,11 +142,11 @@ describe("a notification of another process", () => {
 
 test("an engine with an old lease returns the programme, because another engine may own its slot by now", async (t) => {
 	const { programme, listener, world, clock } = await startEngine(t);
-	const owed = { programmeIds: [programme.id], dueAtMs: START_MS };
+	const owed = { receiverIds: [programme.receiver_id], dueAtMs: START_MS };
 	deepEqual(listener.onOwed(owed), []);
 	world.isAway = true;
 	await clock.moveBy(10_000);
-	deepEqual(listener.onOwed(owed), [programme.id]);
+	deepEqual(listener.onOwed(owed), [programme.receiver_id]);
 	world.isAway = false;
 });
 
@@ -195,7 +196,7 @@ describe("a change of the URL or the secret", () => {
 		// The shop is fast, so two of them wait in the buffer.
 		await sellElsewhere(4);
 		await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
-		store.announceChange(programme.id);
+		store.announceTargetChange(programme.receiver_id);
 		await clock.moveBy(10);
 		await letGo();
 		await clock.moveBy(100);
@@ -214,7 +215,7 @@ describe("a change of the URL or the secret", () => {
 		await clock.moveBy(2 * MINUTE_MS);
 		deepEqual([posted, engine.counters.missed], [[], 0]);
 		await secrets.set({ sealed }).execute();
-		store.announceChange(programme.id);
+		store.announceTargetChange(programme.receiver_id);
 		await clock.moveBy(10);
 		deepEqual(posted, ["1"]);
 	});

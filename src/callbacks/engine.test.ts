@@ -5,6 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { START_MS } from "../../test/support/clock.ts";
 import { addEngine } from "../../test/support/queue-rows.ts";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { addDelivery } from "../../test/support/rows.ts";
 import { SLOTS, slotOf } from "../domain/slot.ts";
 import { MINUTE_MS } from "../domain/time.ts";
@@ -53,10 +54,10 @@ describe("a single engine", () => {
 		await sellElsewhere(3);
 		await clock.moveBy(1_000);
 		const { backlog } = engine.counters;
-		deepEqual([backlog.programmesDue, backlog.oldestDueAtMs], [1, oldestDueAtMs]);
+		deepEqual([backlog.receiversDue, backlog.oldestDueAtMs], [1, oldestDueAtMs]);
 		await letGo();
 		await clock.moveBy(100);
-		deepEqual([engine.counters.backlog.programmesDue, engine.counters.backlog.oldestDueAtMs], [0, null]);
+		deepEqual([engine.counters.backlog.receiversDue, engine.counters.backlog.oldestDueAtMs], [0, null]);
 	});
 });
 
@@ -82,7 +83,7 @@ describe("while the clock is not sure of the time", () => {
 		world.isSure = false;
 		// The engine renews its row meanwhile, and takes no slots.
 		await clock.moveBy(6_000);
-		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.id)]], 1]);
+		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.receiver_id)]], 1]);
 		await letGo();
 		await clock.moveBy(200);
 		deepEqual(await states(), ["delivered", "delivered", "delivered", "pending"]);
@@ -169,7 +170,7 @@ describe("a stop", () => {
 		await fillBuffer(running);
 		const stopped = engine.stop();
 		await clock.moveBy(4_000);
-		deepEqual(await lease(), [true, [slotOf(programme.id)]]);
+		deepEqual(await lease(), [true, [slotOf(programme.receiver_id)]]);
 		await letGo();
 		await clock.moveBy(200);
 		await stopped;
@@ -224,9 +225,11 @@ describe("engines that share the slots", () => {
 	/** The engine owns the programme's slot and one more. Another engine owns the rest. */
 	const twoSlots: TestEngineOptions = {
 		sharesSlots: true,
-		async prepare(store, { id }) {
+		async prepare(store, { receiver_id: id }) {
 			const [engine_id = 0] = await addEngines(store, 1);
-			const rest = store.db.updateTable("slots").where("slot", "not in", [slotOf(id), slotOf(id + 2)]);
+			const rest = store.db
+				.updateTable("slots")
+				.where("slot", "not in", [slotOf(id), slotOf(receiverId(id + 2))]);
 			await rest.set({ engine_id }).execute();
 		},
 	};
@@ -248,12 +251,15 @@ describe("engines that share the slots", () => {
 		await sell();
 		await addEngines(store, SLOTS);
 		await clock.moveBy(5_000);
-		deepEqual(listener.onOwed(await record()), [programme.id], "the next owner must be notified");
+		deepEqual(listener.onOwed(await record()), [programme.receiver_id], "the next owner must be notified");
 		await clock.moveBy(100);
 		deepEqual([posted, (await lease())[1].length], [["1"], 2]);
 		await letGo();
 		await clock.moveBy(200);
-		deepEqual([posted, reads, (await lease())[1]], [["1"], [], [slotOf(programme.id + 2)]]);
+		deepEqual(
+			[posted, reads, (await lease())[1]],
+			[["1"], [], [slotOf(receiverId(programme.receiver_id + 2))]],
+		);
 	});
 
 	test("send the waiting and the new deliveries of a leaving slot if it stays after all", async (t) => {

@@ -1,8 +1,8 @@
-// The callback engine: it sends callbacks about status changes to the shops. It owns slots of programmes, remembers when each
-// programme is next due, and sends. Begin here. Then read engine-state (the states), decide (the next step), engine-memory
+// The callback engine: it sends callbacks about status changes to receivers. It owns slots of receivers, remembers when each
+// receiver is next due, and sends. Begin here. Then read engine-state (the states), decide (the next step), engine-memory
 // (what the engine knows), pass (one transaction), sending and attempt.
 //
-// How a delivery gets to its shop:
+// How a delivery gets to its receiver:
 //   from a sale of this process, straight after its commit ─┐
 //   from the queue, read by a pass when it is due ──────────┴▶ waiting ─▶ in flight ─▶ result waits ─▶ stored by a pass
 //
@@ -10,6 +10,7 @@
 // silent for too long. And the engine starts a request only while its last renewal is fresh. Requests that were in flight
 // when a process died are sent again by the next owner of the slot.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { SLOTS } from "../domain/slot.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { DueDelivery, Owed, Settlement } from "../store/queries/queue.ts";
@@ -120,7 +121,7 @@ export class Engine {
 		);
 		this.#stopListening = store.onDue({
 			onOwed: (owed) => this.#onOwed(owed),
-			onChange: (programmeId) => this.#onChange(programmeId),
+			onTargetChange: (receiverId) => this.#onTargetChange(receiverId),
 			onRecheck: () => this.#onRecheck(),
 		});
 		this.#ended = this.#run();
@@ -270,7 +271,7 @@ export class Engine {
 			settlements: this.#results.takeAll(),
 			isUncertain: lease.isUncertain,
 			requests: this.#memory.beginReads(plan.reads),
-			oldTargets: this.#memory.buffer.programmesWithOldTarget(started.monotonicMs - AGING_MS),
+			oldTargets: this.#memory.buffer.receiversWithOldTarget(started.monotonicMs - AGING_MS),
 			nowMs: started.nowMs,
 		};
 		this.#needsReread = false;
@@ -316,11 +317,11 @@ export class Engine {
 			const { delivery, kind } = settlement;
 			buffer.release(delivery);
 			if (settled.has(settlement)) {
-				if (kind === "retry") dueTimes.note(delivery.programmeId, settlement.dueAtMs);
+				if (kind === "retry") dueTimes.note(delivery.receiverId, settlement.dueAtMs);
 				continue;
 			}
 			// If the uncertain pass stored the result, the queue has the row with its next due time, or not at all.
-			dueTimes.note(delivery.programmeId, nowMs);
+			dueTimes.note(delivery.receiverId, nowMs);
 			if (isUncertain) continue;
 			this.#deps.log.error({ deliveryId: delivery.id, kind }, ENGINE_MESSAGES.vanished);
 		}
@@ -353,7 +354,7 @@ export class Engine {
 		const { dueTimes, slots } = this.#memory;
 		this.#timers.checkAtMs = clock.monotonicMs() + CHECK_EVERY_MS;
 		// The rows of slots that this pass gave up are left out.
-		const owned = firstDue.filter(({ programmeId }) => slots.owns(programmeId));
+		const owned = firstDue.filter(({ receiverId }) => slots.owns(receiverId));
 		const missed = dueTimes.noteFirstRows(owned, nowMs);
 		if (reread !== "routine" || missed === 0) return;
 		this.#counters.missed += missed;
@@ -367,33 +368,33 @@ export class Engine {
 		this.#sending.sendReady();
 	}
 
-	/** Handles new due deliveries, of this process or another. Returns the programmes that another engine must send to. */
-	#onOwed({ programmeIds, dueAtMs, ready }: Owed): readonly number[] {
+	/** Handles new due deliveries, of this process or another. Returns the receivers that another engine must send to. */
+	#onOwed({ receiverIds, dueAtMs, ready }: Owed): readonly ReceiverId[] {
 		const { dueTimes, slots } = this.#memory;
 		const isSending = this.#maySend();
 		const nowMs = this.#deps.clock.nowMs();
 		const added = ready === undefined || !isSending ? null : this.#memory.addUnread(ready, nowMs);
-		for (const { programmeId, isFailing } of added?.targets ?? []) {
-			if (isFailing) this.#pass.noteFailing(programmeId);
+		for (const { receiverId, isFailing } of added?.targets ?? []) {
+			if (isFailing) this.#pass.noteFailing(receiverId);
 		}
 		if (added !== null) this.#sending.sendReady();
 		let mustRead = false;
-		for (const programmeId of programmeIds) {
-			// Programmes of leaving slots are noted too, because their slot may stay after all.
-			if (!slots.owns(programmeId) || added?.completeIds.has(programmeId)) continue;
-			dueTimes.note(programmeId, dueAtMs);
+		for (const receiverId of receiverIds) {
+			// Receivers of leaving slots are noted too, because their slot may stay after all.
+			if (!slots.owns(receiverId) || added?.completeIds.has(receiverId)) continue;
+			dueTimes.note(receiverId, dueAtMs);
 			mustRead = true;
 		}
 		if (mustRead) this.#wakeSoon();
 		// An engine whose lease is old may have lost its slots without knowing it yet.
 		const isSure = this.#maySend();
-		return programmeIds.filter((programmeId) => !isSure || !slots.maySendTo(programmeId));
+		return receiverIds.filter((receiverId) => !isSure || !slots.maySendTo(receiverId));
 	}
 
-	/** Handles a change of a programme's URL or secret. Both are read again, together with the due deliveries. */
-	#onChange(programmeId: number): void {
-		if (!this.#memory.slots.owns(programmeId)) return;
-		this.#memory.dropTarget(programmeId, this.#now());
+	/** Handles a change of a receiver's URL or secret. Both are read again, together with the due deliveries. */
+	#onTargetChange(receiverId: ReceiverId): void {
+		if (!this.#memory.slots.owns(receiverId)) return;
+		this.#memory.dropTarget(receiverId, this.#now());
 		this.#wakeSoon();
 	}
 
@@ -421,11 +422,11 @@ export class Engine {
 		if (results.count >= results.storeAtCount || isLastResult) this.#sleep.wake();
 	}
 
-	/** Releases a delivery that was not sent. The reason holds for the programme's other waiting deliveries, too. */
+	/** Releases a delivery that was not sent. The reason holds for the receiver's other waiting deliveries, too. */
 	#releaseUnsent(delivery: DueDelivery, againAtMs: number): void {
 		if (!this.#memory.buffer.isInProgress(delivery)) return;
 		this.#memory.buffer.release(delivery);
-		this.#memory.postpone([delivery.programmeId], againAtMs);
+		this.#memory.postpone([delivery.receiverId], againAtMs);
 		this.#wakeSoon();
 	}
 

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { KyselyPlugin } from "kysely";
 import { START_MS } from "../../test/support/clock.ts";
+import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import {
 	addDeliveries,
 	addProgramme,
@@ -14,18 +15,21 @@ import {
 import { openStore } from "../../test/support/test-database.ts";
 import { failDeliveries } from "../../test/support/undelivered.ts";
 import { composeEvent } from "../domain/event.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
 import { claimNoticeMail } from "../store/queries/notices.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Settlement } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 import { type Noted, noteFailures } from "./failure-notices.ts";
 
 interface Setup {
 	store: Store;
-	programmeId: number;
+	programme: Programme;
+	receiverId: ReceiverId;
 	/** Calls noteFailures in a transaction. */
-	note(settlements: readonly Settlement[], failing?: readonly number[], nowMs?: number): Promise<Noted>;
+	note(settlements: readonly Settlement[], failing?: readonly ReceiverId[], nowMs?: number): Promise<Noted>;
 	/**
 	 * Returns for each notice its kind, failed attempts and final failures, and when it was opened, published, ended and is
 	 * to be mailed, in milliseconds after the start.
@@ -39,7 +43,9 @@ async function setUp(t: TestContext): Promise<Setup> {
 	const store = openStore("SQLite", ":memory:");
 	t.after(() => store.close());
 	await store.migrate(START_MS);
-	const { id: programmeId } = await addProgramme(store);
+	await raiseReceiverIds(store);
+	const programme = await addProgramme(store);
+	const { receiver_id: receiverId } = programme;
 	const sinceStart = (atMs: number | null) => (atMs === null ? null : atMs - START_MS);
 	let statements = 0;
 	const counter: KyselyPlugin = {
@@ -51,7 +57,8 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 	return {
 		store,
-		programmeId,
+		programme,
+		receiverId,
 		note: (settlements, failing = [], nowMs = START_MS) =>
 			store.transact((trx) => {
 				statements = 0;
@@ -73,20 +80,20 @@ async function setUp(t: TestContext): Promise<Setup> {
 	};
 }
 
-const deliveryOf = (programmeId: number) => dueDelivery({ programmeId });
+const deliveryOf = (receiverId: ReceiverId) => dueDelivery({ receiverId });
 
-function retries(programmeId: number, count: number, endedAtMs = START_MS): Settlement[] {
+function retries(receiverId: ReceiverId, count: number, endedAtMs = START_MS): Settlement[] {
 	return Array.from({ length: count }, () => ({
-		...retried(deliveryOf(programmeId), endedAtMs + MINUTE_MS),
+		...retried(deliveryOf(receiverId), endedAtMs + MINUTE_MS),
 		endedAtMs,
 	}));
 }
 
 test("the first failed attempt opens a notice that is only watched, with its cause", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
-	const delivery = deliveryOf(programmeId);
+	const { store, receiverId, note, notices } = await setUp(t);
+	const delivery = deliveryOf(receiverId);
 	const lost = { ...retried(delivery, START_MS + MINUTE_MS), endedAtMs: START_MS - 30 };
-	deepEqual(await note([lost]), { failing: [programmeId], recovered: [], hasNews: false });
+	deepEqual(await note([lost]), { failing: [receiverId], recovered: [], hasNews: false });
 	deepEqual(await notices(), [["callbacks_failing", 1, 0, -30, null, null, null]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual(
@@ -96,91 +103,87 @@ test("the first failed attempt opens a notice that is only watched, with its cau
 });
 
 test("a success ends a watched notice without publishing anything", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	await note(retries(programmeId, 4));
-	deepEqual(await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 900), {
+	const { receiverId, note, notices } = await setUp(t);
+	await note(retries(receiverId, 4));
+	deepEqual(await note([delivered(deliveryOf(receiverId))], [receiverId], START_MS + 900), {
 		failing: [],
-		recovered: [programmeId],
+		recovered: [receiverId],
 		hasNews: false,
 	});
 	deepEqual(await notices(), []);
 });
 
 test("the fifth failed attempt in a row publishes the notice, and later ones plan no second mail", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	await note(retries(programmeId, 2));
-	await note(retries(programmeId, 2), [programmeId], START_MS + 10);
+	const { receiverId, note, notices } = await setUp(t);
+	await note(retries(receiverId, 2));
+	await note(retries(receiverId, 2), [receiverId], START_MS + 10);
 	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
-	equal((await note(retries(programmeId, 1), [programmeId], START_MS + 20)).hasNews, true);
+	equal((await note(retries(receiverId, 1), [receiverId], START_MS + 20)).hasNews, true);
 	deepEqual(await notices(), [["callbacks_failing", 5, 0, 0, 20, null, 20]]);
-	equal((await note(retries(programmeId, 9), [programmeId], START_MS + 30)).hasNews, false);
+	equal((await note(retries(receiverId, 9), [receiverId], START_MS + 30)).hasNews, false);
 	deepEqual(await notices(), [["callbacks_failing", 14, 0, 0, 20, null, 20]]);
 });
 
 test("only failures in a row count, and a success between them restarts the count, even within one pass", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	const [fails, works] = [() => retries(programmeId, 4), () => [delivered(deliveryOf(programmeId))]];
+	const { receiverId, note, notices } = await setUp(t);
+	const [fails, works] = [() => retries(receiverId, 4), () => [delivered(deliveryOf(receiverId))]];
 	await note([...fails(), ...works(), ...fails()]);
 	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
-	await note([...works(), ...fails()], [programmeId], START_MS + 5);
+	await note([...works(), ...fails()], [receiverId], START_MS + 5);
 	deepEqual(await notices(), [["callbacks_failing", 4, 0, 0, null, null, null]]);
-	deepEqual(await note([...fails(), ...works()], [programmeId]), {
+	deepEqual(await note([...fails(), ...works()], [receiverId]), {
 		failing: [],
-		recovered: [programmeId],
+		recovered: [receiverId],
 		hasNews: false,
 	});
 	deepEqual(await notices(), []);
 });
 
 test("a final failure stays the cause while later attempts are retried, until the next final failure", async (t) => {
-	const { store, programmeId, note } = await setUp(t);
+	const { store, receiverId, note } = await setUp(t);
 	const cause = async () => {
 		const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 		return [row.last_delivery_id, row.last_verdict, row.last_failed_at_ms, row.failed_attempts];
 	};
-	const [first, second] = [deliveryOf(programmeId), deliveryOf(programmeId)];
-	await note(retries(programmeId, 1));
+	const [first, second] = [deliveryOf(receiverId), deliveryOf(receiverId)];
+	await note(retries(receiverId, 1));
 	const lost = failed(first);
-	await note([lost, ...retries(programmeId, 1, START_MS + 70)], [programmeId]);
+	await note([lost, ...retries(receiverId, 1, START_MS + 70)], [receiverId]);
 	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 3]);
-	await note(retries(programmeId, 2, START_MS + 80), [programmeId]);
+	await note(retries(receiverId, 2, START_MS + 80), [receiverId]);
 	deepEqual(await cause(), [first.id, "refused", lost.endedAtMs, 5]);
-	const others = [
-		failed(deliveryOf(programmeId)),
-		failed(deliveryOf(programmeId)),
-		...retries(programmeId, 1),
-	];
-	await note([...others, failed(second)], [programmeId]);
+	const others = [failed(deliveryOf(receiverId)), failed(deliveryOf(receiverId)), ...retries(receiverId, 1)];
+	await note([...others, failed(second)], [receiverId]);
 	deepEqual(await cause(), [second.id, "refused", lost.endedAtMs, 9]);
 });
 
 test("a final failure publishes the notice at once, however few attempts there were", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
-	const delivery = deliveryOf(programmeId);
-	deepEqual(await note([failed(delivery)]), { failing: [programmeId], recovered: [], hasNews: true });
+	const { store, receiverId, note, notices } = await setUp(t);
+	const delivery = deliveryOf(receiverId);
+	deepEqual(await note([failed(delivery)]), { failing: [receiverId], recovered: [], hasNews: true });
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 	const row = await store.db.selectFrom("notices").selectAll().executeTakeFirstOrThrow();
 	deepEqual([row.last_delivery_id, row.last_verdict, row.last_http_status], [delivery.id, "refused", 404]);
 });
 
 test("five failures in a row publish nothing within fifteen minutes after a mail, so that a flapping shop causes no flood", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
-	await claimNoticeMail(store.db, programmeId, 0, START_MS - MINUTE_MS);
-	equal((await note(retries(programmeId, 50))).hasNews, false);
+	const { store, receiverId, note, notices } = await setUp(t);
+	await claimNoticeMail(store.db, receiverId, 0, START_MS - MINUTE_MS);
+	equal((await note(retries(receiverId, 50))).hasNews, false);
 	deepEqual(await notices(), [["callbacks_failing", 50, 0, 0, null, null, null]]);
 	equal(
-		(await note([failed(deliveryOf(programmeId))], [programmeId])).hasNews,
+		(await note([failed(deliveryOf(receiverId))], [receiverId])).hasNews,
 		true,
 		"but a final failure is told",
 	);
 });
 
 test("a success ends a published notice and publishes that callbacks work again", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
-	await note([failed(deliveryOf(programmeId))]);
-	deepEqual(await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 900), {
+	const { receiverId, note, notices } = await setUp(t);
+	await note([failed(deliveryOf(receiverId))]);
+	deepEqual(await note([delivered(deliveryOf(receiverId))], [receiverId], START_MS + 900), {
 		failing: [],
-		recovered: [programmeId],
+		recovered: [receiverId],
 		hasNews: true,
 	});
 	const published = [
@@ -188,19 +191,19 @@ test("a success ends a published notice and publishes that callbacks work again"
 		["callbacks_working_again", 0, 0, 900, 900, null, 900],
 	];
 	deepEqual(await notices(), published);
-	await note([delivered(deliveryOf(programmeId))], [programmeId], START_MS + 950);
+	await note([delivered(deliveryOf(receiverId))], [receiverId], START_MS + 950);
 	deepEqual(await notices(), published, "published once, even if the engine does not know of it yet");
 });
 
 test("a shop with a final failure and a success within one pass counts as failing", async (t) => {
-	const { programmeId, note, notices } = await setUp(t);
+	const { receiverId, note, notices } = await setUp(t);
 	await note([
-		delivered(deliveryOf(programmeId)),
-		failed(deliveryOf(programmeId)),
-		delivered(deliveryOf(programmeId)),
+		delivered(deliveryOf(receiverId)),
+		failed(deliveryOf(receiverId)),
+		delivered(deliveryOf(receiverId)),
 	]);
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
-	await note([delivered(deliveryOf(programmeId)), failed(deliveryOf(programmeId))], [programmeId]);
+	await note([delivered(deliveryOf(receiverId)), failed(deliveryOf(receiverId))], [receiverId]);
 	deepEqual(
 		await notices(),
 		[["callbacks_failing", 2, 2, 50, 0, null, 0]],
@@ -208,21 +211,25 @@ test("a shop with a final failure and a success within one pass counts as failin
 	);
 });
 
-test("results of different programmes in one pass are counted separately", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
+test("results of different receivers in one pass are counted separately", async (t) => {
+	const { store, receiverId, note, notices } = await setUp(t);
 	const other = await addProgramme(store);
 	await note(
-		[failed(deliveryOf(programmeId)), ...retries(other.id, 3), delivered(deliveryOf(other.id))],
-		[other.id],
+		[
+			failed(deliveryOf(receiverId)),
+			...retries(other.receiver_id, 3),
+			delivered(deliveryOf(other.receiver_id)),
+		],
+		[other.receiver_id],
 	);
 	deepEqual(await notices(), [["callbacks_failing", 1, 1, 50, 0, null, 0]]);
 });
 
 test("cancellations and successes of a healthy shop publish nothing, and cost no statement", async (t) => {
-	const { programmeId, note, notices, statements } = await setUp(t);
+	const { receiverId, note, notices, statements } = await setUp(t);
 	const noted = await note([
-		{ kind: "cancelled", delivery: deliveryOf(programmeId), endedAtMs: START_MS },
-		delivered(deliveryOf(programmeId)),
+		{ kind: "cancelled", delivery: deliveryOf(receiverId), endedAtMs: START_MS },
+		delivered(deliveryOf(receiverId)),
 	]);
 	deepEqual(noted, { failing: [], recovered: [], hasNews: false });
 	deepEqual(await notices(), []);
@@ -231,10 +238,10 @@ test("cancellations and successes of a healthy shop publish nothing, and cost no
 
 test("a pass takes as many statements for six hundred failing shops as for two", async (t) => {
 	const { store, note, statements } = await setUp(t);
-	const ids: number[] = [];
-	for (let added = 0; added < 600; added++) ids.push((await addProgramme(store)).id);
-	const cost = async (programmeIds: readonly number[], results: (id: number) => Settlement[]) => {
-		await note(programmeIds.flatMap(results), ids);
+	const ids: ReceiverId[] = [];
+	for (let added = 0; added < 600; added++) ids.push((await addProgramme(store)).receiver_id);
+	const cost = async (receiverIds: readonly ReceiverId[], results: (id: ReceiverId) => Settlement[]) => {
+		await note(receiverIds.flatMap(results), ids);
 		return statements();
 	};
 	const few = ids.slice(0, 2);
@@ -242,24 +249,24 @@ test("a pass takes as many statements for six hundred failing shops as for two",
 	ok((await cost(ids, (id) => retries(id, 1))) <= 2, "in two parts");
 	const [toFew, toAll] = [await cost(few, (id) => retries(id, 9)), await cost(ids, (id) => retries(id, 9))];
 	ok(toFew <= 3 && toAll <= 4, `${toFew} and ${toAll}`);
-	const works = (id: number) => [delivered(deliveryOf(id))];
+	const works = (id: ReceiverId) => [delivered(deliveryOf(id))];
 	const [endFew, endAll] = [await cost(few, works), await cost(ids, works)];
 	ok(endFew <= 4 && endAll <= 4, `${endFew} and ${endAll}`);
 });
 
 test("failed callbacks of a test conversion cause no notice and are set aside, and a successful one ends a notice", async (t) => {
-	const { store, programmeId, note, notices } = await setUp(t);
+	const { store, programme, receiverId, note, notices } = await setUp(t);
 	const dueAtMs = Array<number>(3).fill(START_MS);
-	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, await programmeOf(store), ...dueAtMs);
+	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, programme, ...dueAtMs);
 	await failDeliveries(store.db, START_MS, [id, real]);
 	const compose = (test: boolean) =>
 		composeEvent("conversion.approved", { ...SUBJECT, orderId: "\ntrue\n", test });
 	const eventBody = compose(true);
-	const ofTest = dueDelivery({ programmeId, id, eventBody });
+	const ofTest = dueDelivery({ receiverId, id, eventBody });
 	const { failing, hasNews } = await note([failed(ofTest), ...Array(6).fill(retried(ofTest, START_MS + 1))]);
 	deepEqual([failing, hasNews, await notices()], [[], false, []]);
-	await note([failed(dueDelivery({ programmeId, id: resent, eventBody }))]);
-	await note([failed(dueDelivery({ programmeId, id: real, eventBody: compose(false) }))]);
+	await note([failed(dueDelivery({ receiverId, id: resent, eventBody }))]);
+	await note([failed(dueDelivery({ receiverId, id: real, eventBody: compose(false) }))]);
 	equal((await notices()).length, 1);
 	const rows = await store.db.selectFrom("deliveries").select(["id", "set_aside"]).orderBy("id").execute();
 	deepEqual(
@@ -270,9 +277,5 @@ test("failed callbacks of a test conversion cause no notice and are set aside, a
 			[resent, null],
 		],
 	);
-	deepEqual((await note([delivered(ofTest)], [programmeId])).recovered, [programmeId]);
+	deepEqual((await note([delivered(ofTest)], [receiverId])).recovered, [receiverId]);
 });
-
-async function programmeOf(store: Store) {
-	return store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
-}

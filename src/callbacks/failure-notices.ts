@@ -6,6 +6,7 @@
 import { isTestEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { isSerious, isToBePublished, SERIOUS_AFTER_MS } from "../domain/notice.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import type { Clock, Random } from "../ports.ts";
 import { setAside } from "../store/queries/deliveries.ts";
 import { countUndelivered, type Undelivered } from "../store/queries/delivery-health.ts";
@@ -20,15 +21,15 @@ import {
 	tellTroubles,
 	tellWatched,
 } from "../store/queries/notices.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 import type { Settlement } from "../store/queries/queue.ts";
+import type { ReceiverColumns } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
 
 export interface Noted {
 	/** Receivers that have an open notice now. */
-	failing: readonly number[];
+	failing: readonly ReceiverId[];
 	/** Receivers whose notice has ended. */
-	recovered: readonly number[];
+	recovered: readonly ReceiverId[];
 	/** Whether a notice was published, so that there may be a mail to send. */
 	hasNews: boolean;
 }
@@ -44,7 +45,7 @@ export async function noteFailures(
 	trx: Db,
 	random: Random,
 	settlements: readonly Settlement[],
-	failing: ReadonlySet<number>,
+	failing: ReadonlySet<ReceiverId>,
 	nowMs: number,
 ): Promise<Noted> {
 	const lostTests = settlements.filter((settlement) => isTest(settlement) && isLost(settlement));
@@ -84,7 +85,7 @@ export function isTest({ delivery }: Settlement): boolean {
 
 interface Sums {
 	/** Receivers whose open notice ends. */
-	recovered: number[];
+	recovered: ReceiverId[];
 	/** Attempts that failed in a row up to the newest result, for each receiver. */
 	failed: FailedAttempts[];
 }
@@ -93,11 +94,11 @@ interface Sums {
  * Sums up the results by receiver. A receiver with a final failure is failing, even if another delivery of it succeeded in
  * the same pass. Otherwise a busy shop that refuses some deliveries would get two notices for every pass.
  */
-function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>): Sums {
-	const failed = new Map<number, FailedAttempts>();
-	const recovered = new Set<number>();
+function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<ReceiverId>): Sums {
+	const failed = new Map<ReceiverId, FailedAttempts>();
+	const recovered = new Set<ReceiverId>();
 	for (const settlement of settlements) {
-		const { programmeId: receiverId } = settlement.delivery;
+		const { receiverId } = settlement.delivery;
 		const before = failed.get(receiverId);
 		if (isFailedAttempt(settlement)) {
 			if (isTest(settlement)) continue;
@@ -117,7 +118,7 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<number>)
 
 function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttempt): FailedAttempts {
 	return {
-		receiver_id: delivery.programmeId,
+		receiver_id: delivery.receiverId,
 		failed_attempts: 1,
 		failures: kind === "finished" ? 1 : 0,
 		opened_at_ms: endedAtMs,
@@ -167,7 +168,7 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 }
 
 /** Returns whether a notice was published. */
-async function noteRecovered(deps: NotingDeps, receiverIds: readonly number[]): Promise<boolean> {
+async function noteRecovered(deps: NotingDeps, receiverIds: readonly ReceiverId[]): Promise<boolean> {
 	if (receiverIds.length === 0) return false;
 	const { trx, nowMs } = deps;
 	const published = await endTroubles(trx, receiverIds, "success", nowMs);
@@ -197,7 +198,7 @@ export async function publishLastingTrouble(
 	return count;
 }
 
-/** Trouble with a programme's callbacks, as pages and the health check show it. */
+/** Trouble with a receiver's callbacks, as pages and the health check show it. */
 export interface PresentTrouble {
 	notice: ShownNotice;
 	/** False while the trouble is only watched: a few attempts have failed, and the next may succeed. */
@@ -208,17 +209,17 @@ export interface PresentTrouble {
 /** Returns null if the newest attempt succeeded. */
 export async function readTrouble(
 	db: Db,
-	{ id, endpoint_id: endpointId }: Pick<Programme, "id" | "endpoint_id">,
+	{ receiver_id: receiverId, endpoint_id: endpointId }: Pick<ReceiverColumns, "receiver_id" | "endpoint_id">,
 	nowMs: number,
 ): Promise<PresentTrouble | null> {
 	// Without a URL nothing is sent, so nothing is failing. A request that was in flight may have left a notice open.
 	if (endpointId === null) return null;
-	const notice = await findOpenNotice(db, id);
+	const notice = await findOpenNotice(db, receiverId);
 	if (notice === undefined) return null;
 	const { opened_at_ms: openedAtMs, failed_attempts: failedAttempts, failures } = notice;
 	return {
 		notice,
 		isSerious: notice.told_at_ms !== null || isSerious({ openedAtMs, failedAttempts, failures }, nowMs),
-		undelivered: await countUndelivered(db, id),
+		undelivered: await countUndelivered(db, receiverId),
 	};
 }

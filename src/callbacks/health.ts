@@ -1,4 +1,4 @@
-// The health of a programme's callbacks: present trouble, results of the last 24 hours, speed of the answers, pending
+// The health of callbacks to a programme's shop: present trouble, results of the last 24 hours, speed of the answers, pending
 // deliveries, and the last 14 days.
 
 import { DAY_MS } from "../domain/time.ts";
@@ -34,17 +34,17 @@ const PERCENTILE = 0.95;
 
 export async function readCallbackHealth(
 	db: Db,
-	programme: Pick<Programme, "id" | "endpoint_id">,
+	programme: Pick<Programme, "id" | "receiver_id" | "endpoint_id">,
 	nowMs: number,
 	/** Time zone in which days begin and end. */
 	zone = "UTC",
 ): Promise<CallbackHealth> {
-	const { id: programmeId } = programme;
+	const { id: programmeId, receiver_id: receiverId } = programme;
 	const today = Temporal.PlainDate.from(dayIn(nowMs, zone));
 	const days = Array.from({ length: CHART_DAYS }, (_, index) =>
 		today.subtract({ days: CHART_DAYS - 1 - index }).toString(),
 	);
-	const hours = await listCallbackHours(db, programmeId, dayStartMs(days[0] ?? "", zone));
+	const hours = await listCallbackHours(db, receiverId, dayStartMs(days[0] ?? "", zone));
 	const byDay = Map.groupBy(hours, ({ hourMs }) => dayIn(hourMs, zone));
 	const [listened] = await listNewestAnswers(db, programmeId, 1);
 	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
@@ -52,8 +52,8 @@ export async function readCallbackHealth(
 		trouble: await readTrouble(db, programme, nowMs),
 		delivered: sum(recent.map(({ delivered }) => delivered)),
 		failed: sum(recent.map(({ failed }) => failed)),
-		p95Ms: percentile(await newestAnswerTimes(db, programmeId, nowMs - DAY_MS)),
-		pending: await findOldestPending(db, programmeId),
+		p95Ms: percentile(await newestAnswerTimes(db, receiverId, nowMs - DAY_MS)),
+		pending: await findOldestPending(db, receiverId),
 		listenedAtMs: listened !== undefined && listened.atMs > nowMs - DAY_MS ? listened.atMs : null,
 		days: days.map((day) => {
 			const hoursOfDay = byDay.get(day) ?? [];

@@ -10,7 +10,7 @@ export type SendJudgement =
 	/** Nothing is sent now. The delivery may be tried again at this time. */
 	| { kind: "later"; atMs: number };
 
-/** Delay after which a programme without a usable secret is tried again. Somebody may have set the right key by then. */
+/** Delay after which a receiver without a usable secret is tried again. Somebody may have set the right key by then. */
 const NO_TARGET_RETRY_MS = 5_000;
 
 /** `maySend` says whether both the engine's lease and the target are fresh enough for an attempt. */

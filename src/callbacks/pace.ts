@@ -1,6 +1,6 @@
 // An adaptive limit on the number of requests in flight, within the caps. If this process is the bottleneck, more requests
 // in flight only cost: in one run a request took 57 µs of processor time over 256 connections and 33 µs over 64, and opening
-// a connection costs a handshake. If the shops are the bottleneck, more requests in flight help. So the allowance depends on
+// a connection costs a handshake. If the receivers are the bottleneck, more requests in flight help. So the allowance depends on
 // how busy the process is. It halves when the process is busy, and doubles when it is not.
 //
 // A process that sends at full speed is busy, which is fine. It is late if its event loop comes round too seldom. Each
@@ -11,23 +11,23 @@ import type { Clock, Load } from "../ports.ts";
 import { Alarm } from "./alarm.ts";
 
 const LEAST_ALLOWANCE = 64;
-/** Least allowance while the process is late: the cap of one programme. It is never zero, because nobody else sends these deliveries. */
+/** Least allowance while the process is late: the cap of one receiver. It is never zero, because nobody else sends these deliveries. */
 const LATE_ALLOWANCE = 8;
 /**
  * Amount by which the allowance grows at each measurement once the process is no longer late. From 8 back to
  * 64 takes about two seconds.
  */
 const STEP_BACK = 8;
-/** Share of time above which the event loop is hardly ever idle. Requests then wait for this process, not for the shops. */
+/** Share of time above which the event loop is hardly ever idle. Requests then wait for this process, not for the receivers. */
 const BUSY_SHARE = 0.85;
 /** A new connection needs the loop about four times. If it is late by this much each time, a quarter of the deadline is lost. */
 const LATE_MS = 300;
 /**
  * A fifth of the deadline. If even the fastest answer took longer than this while the process was busy, the
- * slowness is ours and not the shops'.
+ * slowness is ours and not the receivers'.
  */
 const SLOW_ANSWER_MS = 1_000;
-/** A request in flight for longer waits for its shop. It is not counted, or a shop that hangs would fill the least allowance. */
+/** A request in flight for longer waits for its receiver. It is not counted, or a receiver that hangs would fill the least allowance. */
 const YOUNG_MS = 1_000;
 
 interface PaceDeps {

@@ -2,11 +2,11 @@
 // deliveries. Everything that it writes is one transaction. That transaction begins with the engine's own row, and without
 // the row nothing is written.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { fairShare, SLOTS } from "../domain/slot.ts";
 import { HOUR_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
 import { addCallbackCounts, type CallbackCount } from "../store/queries/delivery-health.ts";
-import { noteFirstTime } from "../store/queries/first-times.ts";
 import type {
 	CallbackTarget,
 	DueRead,
@@ -15,9 +15,10 @@ import type {
 	Settlement,
 	SlotOverview,
 } from "../store/queries/queue.ts";
+import { noteFirstCallback } from "../store/queries/receivers.ts";
 import type { Db, Store } from "../store/store.ts";
 import type { PassPlan } from "./decide.ts";
-import type { ProgrammeRead } from "./due-times.ts";
+import type { ReceiverRead } from "./due-times.ts";
 import { isFailedAttempt, isTest, noteFailures } from "./failure-notices.ts";
 import { countToTake } from "./slots.ts";
 
@@ -30,9 +31,9 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	settlements: readonly Settlement[];
 	/** Whether the results were part of a pass that failed without an answer, so that they may be stored already. */
 	isUncertain: boolean;
-	requests: readonly ProgrammeRead[];
-	/** Other programmes whose targets are to be read. */
-	oldTargets: readonly number[];
+	requests: readonly ReceiverRead[];
+	/** Other receivers whose targets are to be read. */
+	oldTargets: readonly ReceiverId[];
 	nowMs: number;
 }
 
@@ -58,26 +59,26 @@ interface SlotsFound extends Pick<SlotOverview, "nextSilentInMs"> {
 export interface Pass {
 	/** Returns null if the engine's row is gone. Nothing was written then. */
 	run(input: PassInput): Promise<PassOutput | null>;
-	/** Notes that the programme has an open notice of failing callbacks. Its next success ends that notice. */
-	noteFailing(programmeId: number): void;
+	/** Notes that the receiver has an open notice of failing callbacks. Its next success ends that notice. */
+	noteFailing(receiverId: ReceiverId): void;
 }
 
-/** Number of programmes whose first success is remembered. Beyond it all are forgotten, because asking again is cheap. */
+/** Number of receivers whose first success is remembered. Beyond it all are forgotten, because asking again is cheap. */
 const MAX_REMEMBERED = 10_000;
 
 export function createPass(store: Store, random: Random): Pass {
 	const { queue } = store;
-	/** Programmes whose first success is known to be stored. */
-	const succeeded = new Set<number>();
-	/** Programmes known to have an open notice of failing callbacks. */
-	const failing = new Set<number>();
+	/** Receivers whose first success is known to be stored. */
+	const succeeded = new Set<ReceiverId>();
+	/** Receivers known to have an open notice of failing callbacks. */
+	const failing = new Set<ReceiverId>();
 
 	/** Reading needs no fence, because the engine sends only while its lease is fresh. */
 	async function read(db: Db, { requests, oldTargets, nowMs }: PassInput) {
 		const due = await queue.readDue(db, requests, nowMs);
 		// The targets are read after the deliveries, so that they are at least as new.
-		const programmeIds = new Set([...requests.map(({ programmeId }) => programmeId), ...oldTargets]);
-		return { read: due, targets: await queue.readTargets(db, [...programmeIds]) };
+		const receiverIds = new Set([...requests.map(({ receiverId }) => receiverId), ...oldTargets]);
+		return { read: due, targets: await queue.readTargets(db, [...receiverIds]) };
 	}
 
 	async function pass(trx: Db, input: PassInput) {
@@ -87,7 +88,7 @@ export function createPass(store: Store, random: Random): Pass {
 		const ids = await queue.settle(trx, settlements);
 		const settled = settlements.filter(({ delivery }) => ids.has(delivery.id));
 		const first = deliveredTo(settled).filter((id) => !succeeded.has(id));
-		await noteFirstTime(trx, "first_callback_at_ms", first, nowMs);
+		await noteFirstCallback(trx, first, nowMs);
 		const noted = await noteFailures(trx, random, settled, failing, nowMs);
 		const slots = isRenewal ? await updateSlots(trx, input) : null;
 		// Slots are given up after others were taken, so that this pass does not take them back.
@@ -119,7 +120,7 @@ export function createPass(store: Store, random: Random): Pass {
 		// The failed pass may have been committed, and with it a notice that this engine does not know of.
 		if (input.isUncertain) {
 			for (const settlement of input.settlements) {
-				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.programmeId);
+				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);
 			}
 		}
 		const { isRenewal, reread, isLast, settlements, giveUp } = input;
@@ -135,39 +136,39 @@ export function createPass(store: Store, random: Random): Pass {
 		for (const id of deliveredTo(output.settled)) succeeded.add(id);
 		for (const id of noted?.failing ?? []) failing.add(id);
 		for (const id of noted?.recovered ?? []) failing.delete(id);
-		for (const { programmeId, isFailing } of output.targets) {
-			if (isFailing) failing.add(programmeId);
-			else failing.delete(programmeId);
+		for (const { receiverId, isFailing } of output.targets) {
+			if (isFailing) failing.add(receiverId);
+			else failing.delete(receiverId);
 		}
 		return output;
 	}
 
-	return { run, noteFailing: (programmeId) => failing.add(programmeId) };
+	return { run, noteFailing: (receiverId) => failing.add(receiverId) };
 }
 
 const NOTHING_WRITTEN = { settled: new Set<Settlement>(), slots: null, firstDue: [], hasNotice: false };
 
-function deliveredTo(settled: Iterable<Settlement>): number[] {
-	const programmeIds = new Set<number>();
+function deliveredTo(settled: Iterable<Settlement>): ReceiverId[] {
+	const receiverIds = new Set<ReceiverId>();
 	for (const settlement of settled) {
 		if (settlement.kind === "finished" && settlement.state === "delivered")
-			programmeIds.add(settlement.delivery.programmeId);
+			receiverIds.add(settlement.delivery.receiverId);
 	}
-	return [...programmeIds];
+	return [...receiverIds];
 }
 
-/** Counts successful and failed attempts by programme and hour. Tests are not counted. */
+/** Counts successful and failed attempts by receiver and hour. Tests are not counted. */
 function countHours(settled: readonly Settlement[]): CallbackCount[] {
-	const hours = new Map<number, Map<number, CallbackCount>>();
+	const hours = new Map<number, Map<ReceiverId, CallbackCount>>();
 	for (const settlement of settled) {
 		if (settlement.kind === "cancelled" || isTest(settlement)) continue;
-		const { programmeId } = settlement.delivery;
+		const { receiverId } = settlement.delivery;
 		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
-		const programmes = hours.getOrInsertComputed(hourMs, () => new Map<number, CallbackCount>());
-		const none = { programmeId, hourMs, delivered: 0, failed: 0 };
-		const count = programmes.getOrInsert(programmeId, none);
+		const receivers = hours.getOrInsertComputed(hourMs, () => new Map<ReceiverId, CallbackCount>());
+		const none = { receiverId, hourMs, delivered: 0, failed: 0 };
+		const count = receivers.getOrInsert(receiverId, none);
 		if (settlement.verdict === "delivered") count.delivered++;
 		else count.failed++;
 	}
-	return [...hours.values()].flatMap((programmes) => [...programmes.values()]);
+	return [...hours.values()].flatMap((receivers) => [...receivers.values()]);
 }

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { dueDelivery } from "../../test/support/rows.ts";
 import { slotOf } from "../domain/slot.ts";
 import type { DueDelivery } from "../store/queries/queue.ts";
@@ -7,13 +8,13 @@ import { type Caps, SendBuffer } from "./send-buffer.ts";
 import { findIdleSlots } from "./slots.ts";
 import type { TargetReading } from "./targets.ts";
 
-const CAPS: Caps = { perProgramme: 2, overall: 100 };
+const CAPS: Caps = { perReceiver: 2, overall: 100 };
 const FAST_MS = 10;
 const SLOW_MS = 1_000;
 const hasRoom = () => true;
 
-function fill(buffer: SendBuffer, programmeId: number, count: number): DueDelivery[] {
-	const held = Array.from({ length: count }, () => dueDelivery({ programmeId }));
+function fill(buffer: SendBuffer, receiver: number, count: number): DueDelivery[] {
+	const held = Array.from({ length: count }, () => dueDelivery({ receiverId: receiverId(receiver) }));
 	for (const delivery of held) buffer.add(delivery);
 	return held;
 }
@@ -25,39 +26,39 @@ function send(buffer: SendBuffer, mayGo = hasRoom): DueDelivery[] {
 	return sent;
 }
 
-const programmes = (deliveries: readonly DueDelivery[]) => deliveries.map(({ programmeId }) => programmeId);
+const receivers = (deliveries: readonly DueDelivery[]) => deliveries.map(({ receiverId }) => receiverId);
 
 function endRequests(buffer: SendBuffer, deliveries: readonly DueDelivery[], tookMs: number | null): void {
 	for (const delivery of deliveries) buffer.endRequest(delivery, tookMs);
 }
 
-/** Returns the limit of each programme, in the order of turns. */
-function limitsOf(buffer: SendBuffer, ...due: readonly number[]): [programmeId: number, limit: number][] {
-	return buffer.limitsFor(due).map(({ programmeId, limit }) => [programmeId, limit]);
+/** Returns the limit of each receiver, in the order of turns. */
+function limitsOf(buffer: SendBuffer, ...due: readonly number[]): [receiverId: number, limit: number][] {
+	return buffer.limitsFor(due.map(receiverId)).map((due) => [due.receiverId, due.limit]);
 }
 
 describe("sending", () => {
-	test("stops at the programme's cap, and each request that ends makes room for another", () => {
+	test("stops at the receiver's cap, and each request that ends makes room for another", () => {
 		const buffer = new SendBuffer(CAPS);
 		fill(buffer, 1, 5);
 		const sent = send(buffer);
 		equal(sent.length, 2);
 		fill(buffer, 2, 1);
-		deepEqual(programmes(send(buffer)), [2], "a full programme sends nothing, and delays no other");
+		deepEqual(receivers(send(buffer)), [2], "a full receiver sends nothing, and delays no other");
 		endRequests(buffer, sent.slice(1), SLOW_MS);
 		equal(send(buffer).length, 1);
 		deepEqual([buffer.inFlight, buffer.waitingOrInFlight], [3, 5]);
 	});
 
-	test("stops at the overall cap, and programmes take turns, however many deliveries one of them has", () => {
-		const buffer = new SendBuffer({ perProgramme: 8, overall: 2 });
+	test("stops at the overall cap, and receivers take turns, however many deliveries one of them has", () => {
+		const buffer = new SendBuffer({ perReceiver: 8, overall: 2 });
 		fill(buffer, 1, 1_000);
 		fill(buffer, 2, 2);
 		fill(buffer, 3, 2);
 		const order = Array.from({ length: 3 }, () => {
 			const sent = send(buffer);
 			endRequests(buffer, sent, FAST_MS);
-			return programmes(sent);
+			return receivers(sent);
 		});
 		deepEqual(order, [
 			[1, 2],
@@ -85,7 +86,7 @@ describe("the number of deliveries to read", () => {
 		deepEqual(limitsOf(buffer, 1), [], "its queue is full");
 		buffer.endRequest(first, FAST_MS);
 		const [[, ahead = 0] = []] = limitsOf(buffer, 1);
-		ok(ahead > CAPS.perProgramme, "one commit serves many");
+		ok(ahead > CAPS.perReceiver, "one commit serves many");
 		fill(buffer, 1, 1);
 		endRequests(buffer, send(buffer), null);
 		deepEqual(
@@ -103,7 +104,7 @@ describe("the number of deliveries to read", () => {
 		endRequests(buffer, send(buffer), FAST_MS);
 		const [[, most = 0] = []] = limitsOf(buffer, 1);
 		fill(buffer, 1, most);
-		for (let landed = 0; buffer.waitingProgrammeIds().length > 0; landed++) {
+		for (let landed = 0; buffer.waitingReceiverIds().length > 0; landed++) {
 			const left = most - landed;
 			const expected = left > most / 2 ? [] : [[1, most - left]];
 			deepEqual(limitsOf(buffer, 1), expected, `${left} left of ${most}`);
@@ -112,8 +113,8 @@ describe("the number of deliveries to read", () => {
 		}
 	});
 
-	test("is an even share if many programmes are due, and at least one each", () => {
-		const buffer = new SendBuffer({ perProgramme: 1_000, overall: 10_000 });
+	test("is an even share if many receivers are due, and at least one each", () => {
+		const buffer = new SendBuffer({ perReceiver: 1_000, overall: 10_000 });
 		const due = Array.from({ length: 3_000 }, (_, index) => index + 1);
 		const limits = limitsOf(buffer, ...due).map(([, limit]) => limit);
 		equal(limits.length, 3_000);
@@ -122,8 +123,8 @@ describe("the number of deliveries to read", () => {
 		deepEqual(limitsOf(buffer, ...due), [], "nothing is read if the buffer is full");
 	});
 
-	test("refills a queue when it holds half of its even share, if many programmes are due", () => {
-		const buffer = new SendBuffer({ perProgramme: 1_000, overall: 10_000 });
+	test("refills a queue when it holds half of its even share, if many receivers are due", () => {
+		const buffer = new SendBuffer({ perReceiver: 1_000, overall: 10_000 });
 		const due = Array.from({ length: 1_024 }, (_, index) => index + 1);
 		const share = 8;
 		fill(buffer, 1, share / 2 + 1);
@@ -138,29 +139,33 @@ describe("a sale straight from its transaction", () => {
 		return { endpointEpoch: 0, target: null, readAtMs, learnedAtMs: readAtMs };
 	};
 
-	test("is added if there is room and its programme was not read since, and never twice", () => {
-		const buffer = new SendBuffer({ perProgramme: 2, overall: 1 });
+	test("is added if there is room and its receiver was not read since, and never twice", () => {
+		const buffer = new SendBuffer({ perReceiver: 2, overall: 1 });
 		const delivery = dueDelivery();
 		equal(buffer.addUnread(delivery, readingAt(500)), true);
-		equal(buffer.targetOf(1)?.readAtMs, 500);
+		equal(buffer.targetOf(receiverId(1))?.readAtMs, 500);
 		equal(buffer.addUnread(delivery, readingAt(501)), false, "it is in progress");
-		buffer.noteRead(1, 600);
+		buffer.noteRead(receiverId(1), 600);
 		deepEqual(
 			[600, 601].map((atMs) => buffer.addUnread(dueDelivery(), readingAt(atMs))),
 			[false, true],
 		);
-		equal(buffer.addUnread(dueDelivery(), readingAt(700)), false, "the programme's queue is full");
+		equal(buffer.addUnread(dueDelivery(), readingAt(700)), false, "the receiver's queue is full");
 		endRequests(buffer, send(buffer), FAST_MS);
 		equal(buffer.addUnread(dueDelivery(), readingAt(700)), true);
 		fill(buffer, 2, 8_190);
-		equal(buffer.addUnread(dueDelivery({ programmeId: 3 }), readingAt(700)), false, "the buffer is full");
+		equal(
+			buffer.addUnread(dueDelivery({ receiverId: receiverId(3) }), readingAt(700)),
+			false,
+			"the buffer is full",
+		);
 	});
 
 	test("is not added if its target has changed since, and the old target is forgotten", () => {
 		const buffer = new SendBuffer(CAPS);
-		buffer.setTarget(1, readingAt(100));
-		buffer.dropTarget(1, 200);
-		equal(buffer.targetOf(1), null);
+		buffer.setTarget(receiverId(1), readingAt(100));
+		buffer.dropTarget(receiverId(1), 200);
+		equal(buffer.targetOf(receiverId(1)), null);
 		deepEqual(
 			[200, 201].map((atMs) => buffer.addUnread(dueDelivery(), readingAt(atMs))),
 			[false, true],
@@ -171,9 +176,9 @@ describe("a sale straight from its transaction", () => {
 test("targets of waiting deliveries are read again when they are old", () => {
 	const buffer = new SendBuffer(CAPS);
 	fill(buffer, 1, 1);
-	buffer.setTarget(1, { endpointEpoch: 0, target: null, readAtMs: 90, learnedAtMs: 100 });
-	buffer.setTarget(2, { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 0 });
-	deepEqual([buffer.programmesWithOldTarget(100), buffer.programmesWithOldTarget(101)], [[], [1]]);
+	buffer.setTarget(receiverId(1), { endpointEpoch: 0, target: null, readAtMs: 90, learnedAtMs: 100 });
+	buffer.setTarget(receiverId(2), { endpointEpoch: 0, target: null, readAtMs: 0, learnedAtMs: 0 });
+	deepEqual([buffer.receiversWithOldTarget(100), buffer.receiversWithOldTarget(101)], [[], [1]]);
 });
 
 describe("a delivery in progress", () => {
@@ -186,7 +191,7 @@ describe("a delivery in progress", () => {
 			[
 				buffer.waitingOrInFlight,
 				buffer.isInProgress(delivery),
-				findIdleSlots([slotOf(65)], buffer.busyProgrammeIds()),
+				findIdleSlots([slotOf(receiverId(65))], buffer.busyReceiverIds()),
 			],
 			[0, true, []],
 		);
@@ -195,14 +200,14 @@ describe("a delivery in progress", () => {
 		deepEqual(
 			[
 				buffer.isInProgress(delivery),
-				buffer.inProgress(65)?.size,
-				findIdleSlots([slotOf(65)], buffer.busyProgrammeIds()),
+				buffer.inProgress(receiverId(65))?.size,
+				findIdleSlots([slotOf(receiverId(65))], buffer.busyReceiverIds()),
 			],
-			[false, 0, [slotOf(65)]],
+			[false, 0, [slotOf(receiverId(65))]],
 		);
 	});
 
-	test("that waits can be released for chosen programmes, and requests in flight remain", () => {
+	test("that waits can be released for chosen receivers, and requests in flight remain", () => {
 		const buffer = new SendBuffer(CAPS);
 		const held = fill(buffer, 1, 5);
 		fill(buffer, 2, 3);
@@ -215,14 +220,14 @@ describe("a delivery in progress", () => {
 				[2, 0],
 			],
 		);
-		buffer.releaseWaiting((programmeId) => programmeId !== 2);
+		buffer.releaseWaiting((id) => id !== 2);
 		deepEqual(
-			[buffer.waitingProgrammeIds(), buffer.waitingOrInFlight, buffer.inProgress(1)?.size],
+			[buffer.waitingReceiverIds(), buffer.waitingOrInFlight, buffer.inProgress(receiverId(1))?.size],
 			[[2], 7, 2],
 		);
 		equal(held.filter((delivery) => buffer.isInProgress(delivery)).length, 2);
 		endRequests(buffer, sent, FAST_MS);
-		deepEqual([programmes(send(buffer)), buffer.waitingOrInFlight], [[2], 1]);
+		deepEqual([receivers(send(buffer)), buffer.waitingOrInFlight], [[2], 1]);
 	});
 });
 
@@ -230,11 +235,11 @@ describe("forgotten slots", () => {
 	test("start again if they come back, even if they were forgotten while deliveries waited for room", () => {
 		const buffer = new SendBuffer(CAPS);
 		fill(buffer, 1, 1);
-		buffer.forgetSlots(new Set([slotOf(1)]));
+		buffer.forgetSlots(new Set([slotOf(receiverId(1))]));
 		const [first, ...others] = fill(buffer, 1, 3);
 		equal(send(buffer).length, 2);
-		deepEqual(buffer.waitingProgrammeIds(), [1], "the third");
-		buffer.forgetSlots(new Set([slotOf(1)]));
+		deepEqual(buffer.waitingReceiverIds(), [1], "the third");
+		buffer.forgetSlots(new Set([slotOf(receiverId(1))]));
 		ok(first);
 		deepEqual(
 			[buffer.waitingOrInFlight, buffer.isInProgress(first)],
@@ -249,11 +254,11 @@ describe("forgotten slots", () => {
 
 	test("lose what was learned about the speed of their shops", () => {
 		const buffer = new SendBuffer(CAPS);
-		for (const programmeId of [1, 2]) fill(buffer, programmeId, 1);
+		for (const receiver of [1, 2]) fill(buffer, receiver, 1);
 		endRequests(buffer, send(buffer), FAST_MS);
-		buffer.forgetSlots(new Set([slotOf(1)]));
+		buffer.forgetSlots(new Set([slotOf(receiverId(1))]));
 		const [[, dropped = 0] = [], [, kept = 0] = []] = limitsOf(buffer, 1, 2);
-		equal(dropped, CAPS.perProgramme, "unknown again");
-		ok(kept > CAPS.perProgramme, "known to be fast");
+		equal(dropped, CAPS.perReceiver, "unknown again");
+		ok(kept > CAPS.perReceiver, "known to be fast");
 	});
 });

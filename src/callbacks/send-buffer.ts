@@ -1,7 +1,8 @@
-// The deliveries that this engine has in progress, in one queue per programme. A delivery is in progress while it waits to
+// The deliveries that this engine has in progress, in one queue per receiver. A delivery is in progress while it waits to
 // be sent, while its request is in flight, and until its result is stored. Two limits on requests in flight, one per
-// programme and one for the process, keep a shop that hangs from delaying others. Only this file decides what is sent next.
+// receiver and one for the process, keep a receiver that hangs from delaying others. Only this file decides what is sent next.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { DeliveryInProgress, DueDelivery } from "../store/queries/queue.ts";
@@ -9,14 +10,14 @@ import type { ReadLimit } from "./decide.ts";
 import type { TargetReading } from "./targets.ts";
 
 export interface Caps {
-	/** Maximum number of requests in flight to one programme's shop. */
-	perProgramme: number;
+	/** Maximum number of requests in flight to one receiver. */
+	perReceiver: number;
 	/** Maximum number of requests in flight in this process. */
 	overall: number;
 }
 
-interface ProgrammeQueue {
-	programmeId: number;
+interface ReceiverQueue {
+	receiverId: ReceiverId;
 	/** Deliveries in progress, by id. */
 	inProgress: Map<number, DueDelivery>;
 	/** Deliveries in progress whose request has not begun, in the order of sending. */
@@ -25,18 +26,18 @@ interface ProgrammeQueue {
 	inFlight: number;
 	/** Duration of the last request. */
 	lastTookMs: number;
-	/** Whether this queue is in the round-robin list. It is there at most once, so that all programmes take turns. */
+	/** Whether this queue is in the round-robin list. It is there at most once, so that all receivers take turns. */
 	isReady: boolean;
 	/** URL and key as last read, or null if they were not read yet or have changed since. */
 	target: TargetReading | null;
-	/** Monotonic time at which the database was last read for this programme, or its target last changed. */
+	/** Monotonic time at which the database was last read for this receiver, or its target last changed. */
 	updatedAtMs: number;
 }
 
-/** A fast shop gets this many times its cap read ahead at most, so that one commit serves many deliveries. */
+/** A fast receiver gets this many times its cap read ahead at most, so that one commit serves many deliveries. */
 const MAX_ROUNDS_AHEAD = 16;
 /**
- * The buffer holds as many deliveries per programme as its shop can answer in this time. A shop without an
+ * The buffer holds as many deliveries per receiver as it can answer in this time. A receiver without an
  * answer so far gets one batch.
  */
 const AHEAD_MS = SECOND_MS;
@@ -45,11 +46,11 @@ const MAX_WAITING_OR_IN_FLIGHT = 8_192;
 
 export class SendBuffer {
 	readonly #caps: Caps;
-	readonly #queues = new Map<number, ProgrammeQueue>();
+	readonly #queues = new Map<ReceiverId, ReceiverQueue>();
 	/** Queues that may send, in turn. */
-	readonly #ready: ProgrammeQueue[] = [];
+	readonly #ready: ReceiverQueue[] = [];
 	/** Queues in which a delivery waits. */
-	readonly #waiting = new Map<number, ProgrammeQueue>();
+	readonly #waiting = new Map<ReceiverId, ReceiverQueue>();
 	#inFlight = 0;
 	#waitingOrInFlight = 0;
 
@@ -65,88 +66,88 @@ export class SendBuffer {
 		return this.#waitingOrInFlight;
 	}
 
-	inProgress(programmeId: number): ReadonlyMap<number, DueDelivery> | undefined {
-		return this.#queues.get(programmeId)?.inProgress;
+	inProgress(receiverId: ReceiverId): ReadonlyMap<number, DueDelivery> | undefined {
+		return this.#queues.get(receiverId)?.inProgress;
 	}
 
-	/** Returns how many deliveries to read for each due programme. The room is divided evenly. */
-	limitsFor(dueProgrammeIds: readonly number[]): ReadLimit[] {
+	/** Returns how many deliveries to read for each due receiver. The room is divided evenly. */
+	limitsFor(dueReceiverIds: readonly ReceiverId[]): ReadLimit[] {
 		let room = MAX_WAITING_OR_IN_FLIGHT - this.#waitingOrInFlight;
-		let remaining = dueProgrammeIds.length;
+		let remaining = dueReceiverIds.length;
 		const evenShare = MAX_WAITING_OR_IN_FLIGHT / remaining;
 		const limits: ReadLimit[] = [];
-		for (const programmeId of dueProgrammeIds) {
+		for (const receiverId of dueReceiverIds) {
 			if (room <= 0) break;
 			const share = Math.max(1, Math.floor(room / remaining));
 			remaining--;
-			const limit = Math.min(this.#roomOf(programmeId, evenShare), share);
+			const limit = Math.min(this.#roomOf(receiverId, evenShare), share);
 			if (limit <= 0) continue;
-			limits.push({ programmeId, limit });
+			limits.push({ receiverId, limit });
 			room -= limit;
 		}
 		return limits;
 	}
 
 	/** Sets the target, unless a sale has brought a newer one since this one was read. */
-	setTarget(programmeId: number, target: TargetReading): void {
-		const queue = this.#queueOf(programmeId);
+	setTarget(receiverId: ReceiverId, target: TargetReading): void {
+		const queue = this.#queueOf(receiverId);
 		if (queue.target === null || queue.target.readAtMs < target.readAtMs) queue.target = target;
 	}
 
 	/** Drops the target, because the URL or the secret has changed. */
-	dropTarget(programmeId: number, monotonicMs: number): void {
-		const queue = this.#queueOf(programmeId);
+	dropTarget(receiverId: ReceiverId, monotonicMs: number): void {
+		const queue = this.#queueOf(receiverId);
 		queue.target = null;
 		queue.updatedAtMs = monotonicMs;
 	}
 
-	targetOf(programmeId: number): TargetReading | null {
-		return this.#queues.get(programmeId)?.target ?? null;
+	targetOf(receiverId: ReceiverId): TargetReading | null {
+		return this.#queues.get(receiverId)?.target ?? null;
 	}
 
-	/** Returns programmes with a waiting delivery whose target was learned before `beforeMs`. */
-	programmesWithOldTarget(beforeMs: number): number[] {
-		const programmeIds: number[] = [];
+	/** Returns receivers with a waiting delivery whose target was learned before `beforeMs`. */
+	receiversWithOldTarget(beforeMs: number): ReceiverId[] {
+		const receiverIds: ReceiverId[] = [];
 		for (const [id, { target }] of this.#waiting) {
-			if ((target?.learnedAtMs ?? 0) < beforeMs) programmeIds.push(id);
+			if ((target?.learnedAtMs ?? 0) < beforeMs) receiverIds.push(id);
 		}
-		return programmeIds;
+		return receiverIds;
 	}
 
-	/** Notes that the database was read for this programme until now. */
-	noteRead(programmeId: number, monotonicMs: number): void {
-		this.#queueOf(programmeId).updatedAtMs = monotonicMs;
+	/** Notes that the database was read for this receiver until now. */
+	noteRead(receiverId: ReceiverId, monotonicMs: number): void {
+		this.#queueOf(receiverId).updatedAtMs = monotonicMs;
 	}
 
 	/** Adds a delivery that was read from the database. */
 	add(delivery: DueDelivery): void {
-		const queue = this.#queueOf(delivery.programmeId);
+		const queue = this.#queueOf(delivery.receiverId);
 		queue.inProgress.set(delivery.id, delivery);
 		queue.waiting.push(delivery);
-		this.#waiting.set(delivery.programmeId, queue);
+		this.#waiting.set(delivery.receiverId, queue);
 		this.#waitingOrInFlight++;
 		this.#lineUp(queue);
 	}
 
 	/**
 	 * Adds a delivery straight from the transaction of its sale, if there is room. Returns false if the database was read for
-	 * this programme since that transaction began, because the delivery may then have been read and sent already. It also
+	 * this receiver since that transaction began, because the delivery may then have been read and sent already. It also
 	 * returns false if the target has changed since.
 	 */
 	addUnread(delivery: DueDelivery, target: TargetReading): boolean {
-		const queue = this.#queueOf(delivery.programmeId);
+		const queue = this.#queueOf(delivery.receiverId);
 		const isFull =
 			queue.waiting.length + queue.inFlight >= this.#capacityOf(queue) ||
 			this.#waitingOrInFlight >= MAX_WAITING_OR_IN_FLIGHT;
 		if (isFull || queue.inProgress.has(delivery.id)) return false;
 		if (target.readAtMs <= queue.updatedAtMs) return false;
-		this.setTarget(delivery.programmeId, target);
+		this.setTarget(delivery.receiverId, target);
 		this.add(delivery);
 		return true;
 	}
 
 	/**
-	 * Calls `send` for each delivery that may be sent now, one from each programme in turn, while `hasRoom` returns true. For
+	 * Calls `send` for each delivery that may be sent now, one from each receiver in turn, while `hasRoom` returns true. For
 	 * each of them `endRequest` must be called later. Returns false if a delivery is ready and `hasRoom` refused it.
 	 */
 	sendReady(send: (delivery: DueDelivery) => void, hasRoom: () => boolean): boolean {
@@ -156,9 +157,9 @@ export class SendBuffer {
 			if (queue === undefined) return true;
 			queue.isReady = false;
 			const delivery = queue.waiting.shift();
-			// Its waiting deliveries were released since. The programme may have a new queue by now.
+			// Its waiting deliveries were released since. The receiver may have a new queue by now.
 			if (delivery === undefined) continue;
-			if (queue.waiting.length === 0) this.#waiting.delete(queue.programmeId);
+			if (queue.waiting.length === 0) this.#waiting.delete(queue.receiverId);
 			queue.inFlight++;
 			this.#inFlight++;
 			this.#lineUp(queue);
@@ -168,8 +169,8 @@ export class SendBuffer {
 	}
 
 	/** Notes that a request has ended. `tookMs` is null if nothing was sent after all. */
-	endRequest({ programmeId }: DeliveryInProgress, tookMs: number | null): void {
-		const queue = this.#queueOf(programmeId);
+	endRequest({ receiverId }: DeliveryInProgress, tookMs: number | null): void {
+		const queue = this.#queueOf(receiverId);
 		if (tookMs !== null) queue.lastTookMs = tookMs;
 		queue.inFlight--;
 		this.#inFlight--;
@@ -179,57 +180,57 @@ export class SendBuffer {
 
 	/** Returns false if the engine lost the delivery's slot meanwhile. Another engine then sends it, or has sent it. */
 	isInProgress(delivery: DeliveryInProgress): boolean {
-		return this.#queues.get(delivery.programmeId)?.inProgress.get(delivery.id) === delivery;
+		return this.#queues.get(delivery.receiverId)?.inProgress.get(delivery.id) === delivery;
 	}
 
 	/** Ends the progress of a delivery whose result is stored, or that was not sent and stays in the queue as it is. */
-	release({ programmeId, id }: DeliveryInProgress): void {
-		this.#queues.get(programmeId)?.inProgress.delete(id);
+	release({ receiverId, id }: DeliveryInProgress): void {
+		this.#queues.get(receiverId)?.inProgress.delete(id);
 	}
 
-	/** Releases the waiting deliveries of some programmes. They stay in the database's queue as they are. */
-	releaseWaiting(isChosen: (programmeId: number) => boolean): void {
-		for (const [programmeId, queue] of this.#waiting) {
-			if (!isChosen(programmeId)) continue;
+	/** Releases the waiting deliveries of some receivers. They stay in the database's queue as they are. */
+	releaseWaiting(isChosen: (receiverId: ReceiverId) => boolean): void {
+		for (const [receiverId, queue] of this.#waiting) {
+			if (!isChosen(receiverId)) continue;
 			for (const { id } of queue.waiting) queue.inProgress.delete(id);
 			this.#waitingOrInFlight -= queue.waiting.length;
 			queue.waiting = [];
-			this.#waiting.delete(programmeId);
+			this.#waiting.delete(receiverId);
 		}
 	}
 
-	waitingProgrammeIds(): number[] {
+	waitingReceiverIds(): ReceiverId[] {
 		return [...this.#waiting.keys()];
 	}
 
-	/** Yields each programme with a waiting delivery, and the time at which the first of them was due. */
-	*waitingSince(): Generator<[programmeId: number, dueAtMs: number]> {
-		for (const [programmeId, queue] of this.#waiting) {
+	/** Yields each receiver with a waiting delivery, and the time at which the first of them was due. */
+	*waitingSince(): Generator<[receiverId: ReceiverId, dueAtMs: number]> {
+		for (const [receiverId, queue] of this.#waiting) {
 			const [first] = queue.waiting;
-			if (first !== undefined) yield [programmeId, first.dueAtMs];
+			if (first !== undefined) yield [receiverId, first.dueAtMs];
 		}
 	}
 
-	/** Yields each programme with a delivery in progress. */
-	*busyProgrammeIds(): Generator<number> {
-		for (const [programmeId, { inProgress }] of this.#queues) {
-			if (inProgress.size > 0) yield programmeId;
+	/** Yields each receiver with a delivery in progress. */
+	*busyReceiverIds(): Generator<ReceiverId> {
+		for (const [receiverId, { inProgress }] of this.#queues) {
+			if (inProgress.size > 0) yield receiverId;
 		}
 	}
 
-	/** Forgets the programmes of these slots. Their requests in flight count against the caps until they end. */
+	/** Forgets the receivers of these slots. Their requests in flight count against the caps until they end. */
 	forgetSlots(slots: ReadonlySet<number>): void {
-		this.releaseWaiting((programmeId) => slots.has(slotOf(programmeId)));
-		for (const [programmeId, queue] of this.#queues) {
-			if (!slots.has(slotOf(programmeId))) continue;
+		this.releaseWaiting((receiverId) => slots.has(slotOf(receiverId)));
+		for (const [receiverId, queue] of this.#queues) {
+			if (!slots.has(slotOf(receiverId))) continue;
 			queue.inProgress.clear();
-			if (queue.inFlight === 0) this.#queues.delete(programmeId);
+			if (queue.inFlight === 0) this.#queues.delete(receiverId);
 		}
 	}
 
-	#queueOf(programmeId: number): ProgrammeQueue {
-		return this.#queues.getOrInsertComputed(programmeId, () => ({
-			programmeId,
+	#queueOf(receiverId: ReceiverId): ReceiverQueue {
+		return this.#queues.getOrInsertComputed(receiverId, () => ({
+			receiverId,
 			inProgress: new Map(),
 			waiting: [],
 			inFlight: 0,
@@ -241,22 +242,22 @@ export class SendBuffer {
 	}
 
 	/** Puts a queue at the end of the round-robin list if it may send. */
-	#lineUp(queue: ProgrammeQueue): void {
-		if (queue.isReady || queue.waiting.length === 0 || queue.inFlight >= this.#caps.perProgramme) return;
+	#lineUp(queue: ReceiverQueue): void {
+		if (queue.isReady || queue.waiting.length === 0 || queue.inFlight >= this.#caps.perReceiver) return;
 		queue.isReady = true;
 		this.#ready.push(queue);
 	}
 
-	/** Returns how many deliveries of a programme may be waiting or in flight. */
-	#capacityOf({ lastTookMs }: ProgrammeQueue): number {
+	/** Returns how many deliveries of a receiver may be waiting or in flight. */
+	#capacityOf({ lastTookMs }: ReceiverQueue): number {
 		const rounds = Math.floor(AHEAD_MS / Math.max(1, lastTookMs));
-		return this.#caps.perProgramme * Math.min(MAX_ROUNDS_AHEAD, Math.max(1, rounds));
+		return this.#caps.perReceiver * Math.min(MAX_ROUNDS_AHEAD, Math.max(1, rounds));
 	}
 
 	/** Returns 0 until the queue is half empty. Refilling it a few rows at a time would cost one query each. */
-	#roomOf(programmeId: number, evenShare: number): number {
-		const queue = this.#queues.get(programmeId);
-		if (queue === undefined) return this.#caps.perProgramme;
+	#roomOf(receiverId: ReceiverId, evenShare: number): number {
+		const queue = this.#queues.get(receiverId);
+		if (queue === undefined) return this.#caps.perReceiver;
 		const capacity = this.#capacityOf(queue);
 		if (queue.waiting.length > Math.min(capacity, evenShare) / 2) return 0;
 		return capacity - queue.waiting.length - queue.inFlight;

@@ -61,11 +61,11 @@ export function createSending(
 
 	function send(delivery: DueDelivery): void {
 		const startedAtMs = clock.nowMs();
-		const reading = buffer.targetOf(delivery.programmeId);
+		const reading = buffer.targetOf(delivery.receiverId);
 		const maySend = reading !== null && isFresh(reading, clock.monotonicMs()) && deps.maySend();
 		const judged = judgeSending(reading, delivery, startedAtMs, maySend);
 		if (judged.kind === "cancel") {
-			// A removed URL may leave thousands of deliveries. The shop counts as fast, so that many of them are read at once.
+			// A removed URL may leave thousands of deliveries. The receiver counts as fast, so that many of them are read at once.
 			buffer.endRequest(delivery, 0);
 			onSettled({ kind: "cancelled", delivery, endedAtMs: startedAtMs });
 			return;
@@ -120,7 +120,7 @@ const MAX_REMEMBERED = 1_000;
 /**
  * Logs callbacks that were not sent because their host resolves to a private or internal address. The address is meant for
  * the operator. It is written to the log, but neither to the database nor to a page. Each pair of host and address is logged
- * once, so that a shop's mistake does not flood the log.
+ * once, so that a receiver's mistake does not flood the log.
  */
 export function createForbiddenAddressLog(log: Log): (url: string, outcome: Outcome) => void {
 	const logged = new Map<string, string>();

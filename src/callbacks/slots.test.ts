@@ -1,11 +1,12 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { SLOTS } from "../domain/slot.ts";
 import { countToTake, lookAgainInMs, Slots } from "./slots.ts";
 
 const OURS = [3, 5, 8, 9];
 /** 23 is the inverse of the slot step 39 modulo 64. */
-const programmeIn = (slot: number) => (slot * 23) % SLOTS;
+const receiverIn = (slot: number) => receiverId((slot * 23) % SLOTS);
 
 function own(share: number): Slots {
 	const slots = new Slots();
@@ -13,24 +14,24 @@ function own(share: number): Slots {
 	return slots;
 }
 
-const handedOut = (slots: Slots) => OURS.filter((slot) => slots.maySendTo(programmeIn(slot)));
+const handedOut = (slots: Slots) => OURS.filter((slot) => slots.maySendTo(receiverIn(slot)));
 
 describe("slots", () => {
 	test("within the share may all be sent for, and no other slot is owned", () => {
 		const slots = own(4);
 		deepEqual([handedOut(slots), slots.leaving(), slots.count], [OURS, [], 4]);
 		deepEqual(
-			[slots.owns(programmeIn(3) + SLOTS), slots.maySendTo(programmeIn(3) + SLOTS)],
+			[slots.owns(receiverId(receiverIn(3) + SLOTS)), slots.maySendTo(receiverId(receiverIn(3) + SLOTS))],
 			[true, true],
-			"another programme of slot 3",
+			"another receiver of slot 3",
 		);
-		deepEqual([slots.owns(programmeIn(4)), slots.maySendTo(programmeIn(4))], [false, false]);
+		deepEqual([slots.owns(receiverIn(4)), slots.maySendTo(receiverIn(4))], [false, false]);
 	});
 
 	test("beyond the share are leaving: they are owned, but nothing new is sent for them", () => {
 		const slots = own(3);
 		deepEqual([slots.leaving(), handedOut(slots), own(0).leaving()], [[3], [5, 8, 9], OURS]);
-		equal(slots.owns(programmeIn(3)), true);
+		equal(slots.owns(receiverIn(3)), true);
 		deepEqual(slots.all(), OURS);
 	});
 
@@ -50,7 +51,7 @@ describe("slots", () => {
 		deepEqual([slots.all(), slots.leaving()], [[8, 9, 10], []]);
 		slots.update([8, 9, 10], 2);
 		slots.forget([8, 10]);
-		deepEqual([slots.all(), slots.leaving(), slots.owns(programmeIn(8))], [[9], [], false]);
+		deepEqual([slots.all(), slots.leaving(), slots.owns(receiverIn(8))], [[9], [], false]);
 	});
 });
 

@@ -1,4 +1,4 @@
-// The slots that this engine owns. Only their owner sends to the shops of their programmes. So a shop's cap on requests holds
+// The slots that this engine owns. Only their owner sends to their receivers. So a receiver's cap on requests holds
 // over all processes, and the engine need not write anything before it sends a delivery.
 //
 //   not owned ──the engine took it──▶ owned ──the engine owns more than its share──▶ leaving
@@ -6,6 +6,7 @@
 //   leaving ──the engine's share has grown──▶ owned
 //   owned, leaving ──the engine's row is gone──▶ not owned
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { SlotOverview } from "../store/queries/queue.ts";
@@ -31,11 +32,11 @@ export function countToTake({ mine, free }: SlotOverview, share: number): number
 	return Math.max(0, Math.min(free, share - mine.length));
 }
 
-/** Returns those of the slots that may be given up, because none of their programmes has a delivery in progress. */
-export function findIdleSlots(slots: readonly number[], busyProgrammeIds: Iterable<number>): number[] {
+/** Returns those of the slots that may be given up, because none of their receivers has a delivery in progress. */
+export function findIdleSlots(slots: readonly number[], busyReceiverIds: Iterable<ReceiverId>): number[] {
 	const idle = new Set(slots);
 	if (idle.size === 0) return [];
-	for (const programmeId of busyProgrammeIds) idle.delete(slotOf(programmeId));
+	for (const receiverId of busyReceiverIds) idle.delete(slotOf(receiverId));
 	return [...idle];
 }
 
@@ -56,13 +57,13 @@ export class Slots {
 		return [...this.#leaving];
 	}
 
-	owns(programmeId: number): boolean {
-		return this.#owned.has(slotOf(programmeId));
+	owns(receiverId: ReceiverId): boolean {
+		return this.#owned.has(slotOf(receiverId));
 	}
 
-	/** Returns whether new deliveries of this programme may be sent. */
-	maySendTo(programmeId: number): boolean {
-		const slot = slotOf(programmeId);
+	/** Returns whether new deliveries of this receiver may be sent. */
+	maySendTo(receiverId: ReceiverId): boolean {
+		const slot = slotOf(receiverId);
 		return this.#owned.has(slot) && !this.#leaving.has(slot);
 	}
 

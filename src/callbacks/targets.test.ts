@@ -1,6 +1,7 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../../test/support/log.ts";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { sealSecret } from "../domain/sealing.ts";
 import { canonicalString, sign, signingKey } from "../domain/signature.ts";
 import type { CallbackTarget } from "../store/queries/queue.ts";
@@ -8,14 +9,13 @@ import { createTargetOpener, isFresh, type TargetReading } from "./targets.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const OTHER_KEY = new Uint8Array(32).fill(8);
-const PROGRAMME = 5;
+const RECEIVER = receiverId(5);
 const NOW_MS = 1_000_000;
-const SEALED = sealSecret(KEY, PROGRAMME, "rbs_one", new Uint8Array(12));
+const SEALED = sealSecret(KEY, RECEIVER, "rbs_one", new Uint8Array(12));
 
 function found(change: Partial<CallbackTarget> = {}): CallbackTarget {
 	return {
-		programmeId: PROGRAMME,
-		publicId: "prg_5",
+		receiverId: RECEIVER,
 		endpointId: 1,
 		endpointEpoch: 0,
 		url: "https://shop.example/postback?a=b",
@@ -62,12 +62,13 @@ test("at most 10,000 targets are cached, and the oldest is dropped", () => {
 	const log = createLog();
 	const open = createTargetOpener(KEY, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
-	const targetOf = (programmeId: number) => {
-		const sealedSecret = sealSecret(KEY, programmeId, "rbs_one", new Uint8Array(12));
-		return open(found({ programmeId, sealedSecret }), when).target;
+	const targetOf = (number: number) => {
+		const id = receiverId(number);
+		const sealedSecret = sealSecret(KEY, id, "rbs_one", new Uint8Array(12));
+		return open(found({ receiverId: id, sealedSecret }), when).target;
 	};
 	const [first, second] = [targetOf(1), targetOf(2)];
-	for (let programmeId = 3; programmeId <= 10_001; programmeId++) targetOf(programmeId);
+	for (let number = 3; number <= 10_001; number++) targetOf(number);
 	equal(targetOf(2), second);
 	notEqual(targetOf(1), first);
 });

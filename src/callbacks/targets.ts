@@ -1,7 +1,8 @@
-// Where each programme's callbacks go and how they are signed. A target is read together with the due deliveries, or comes
+// Where each receiver's callbacks go and how they are signed. A target is read together with the due deliveries, or comes
 // with a sale. It is used for one second, and then read again.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -48,17 +49,17 @@ export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: n
 
 /** Opens secrets and parses URLs. Both cost more than a request, so the result is cached for each pair of endpoint and secret. */
 export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget {
-	const opened = new Map<number, Target>();
+	const opened = new Map<ReceiverId, Target>();
 
-	function open({ programmeId, endpointId, url, secretId, sealedSecret }: CallbackTarget): Target | null {
+	function open({ receiverId, endpointId, url, secretId, sealedSecret }: CallbackTarget): Target | null {
 		if (endpointId === null || url === null || secretId === null || sealedSecret === null) return null;
-		const cached = opened.get(programmeId);
+		const cached = opened.get(receiverId);
 		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
-		const secret = openSecret(sealingKey, programmeId, sealedSecret);
+		const secret = openSecret(sealingKey, receiverId, sealedSecret);
 		if (secret === null) {
 			// The secret was sealed with another key. Its deliveries wait, and are sent when the right key is back.
 			log.error(
-				{ programmeId },
+				{ receiverId },
 				"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
 			);
 			return null;
@@ -67,12 +68,12 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 		// Such a URL remains the target. The transport refuses it, so its deliveries fail and the owner is notified, instead of
 		// waiting for ever.
 		if (!parsed.ok)
-			log.warn({ programmeId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
+			log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
 		const pathAndQuery = parsed.ok ? parsed.value.target : "";
 		const target = { url, pathAndQuery, endpointId, secretId, key: signingKey(secret) };
 		const [oldest] = opened.keys();
 		if (opened.size >= MAX_OPENED && oldest !== undefined) opened.delete(oldest);
-		opened.set(programmeId, target);
+		opened.set(receiverId, target);
 		return target;
 	}
 

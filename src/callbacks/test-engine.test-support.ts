@@ -5,6 +5,7 @@ import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { createClock, START_MS, settle } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
+import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { openStore } from "../../test/support/test-database.ts";
 import { oweEvents } from "../conversions/owe.ts";
@@ -37,9 +38,10 @@ export type TestEngine = Awaited<ReturnType<typeof startEngine>>;
 export async function startEngine(t: TestContext, options: TestEngineOptions = {}) {
 	const store = openStore("SQLite", ":memory:");
 	await store.migrate(START_MS);
+	await raiseReceiverIds(store);
 	const random = createRandom();
 	const programme = await addProgramme(store);
-	const sealed = sealSecret(SEALING_KEY, programme.id, "rbs_1", random.bytes(SEALING_IV_BYTES));
+	const sealed = sealSecret(SEALING_KEY, programme.receiver_id, "rbs_1", random.bytes(SEALING_IV_BYTES));
 	await store.db.updateTable("signing_secrets").set({ sealed }).execute();
 	await options.prepare?.(store, programme);
 	const world = {
@@ -92,7 +94,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			},
 			readFirstDue: async (...args) => (world.isBlind ? [] : store.queue.readFirstDue(...args)),
 			readDue(trx, requests, nowMs) {
-				if (requests.length > 0) reads.push(requests.map(({ programmeId }) => programmeId));
+				if (requests.length > 0) reads.push(requests.map(({ receiverId }) => receiverId));
 				return store.queue.readDue(trx, requests, nowMs);
 			},
 			hasChangedElsewhere() {
@@ -121,7 +123,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		sealingKey: SEALING_KEY,
 		log,
 		wire: givenWire("Service"),
-		caps: { perProgramme: 2, overall: 64 },
+		caps: { perReceiver: 2, overall: 64 },
 		load: { busyShare: () => 0, lateMs: () => 0 },
 		onNotice: () => undefined,
 	});
@@ -169,7 +171,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		/** Commits sales, and announces them as NOTIFY does, without the deliveries. */
 		async sellElsewhere(count = 1): Promise<void> {
 			for (let sale = 0; sale < count; sale++) await record();
-			listener.onOwed({ programmeIds: [programme.id], dueAtMs: clock.nowMs() });
+			listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs: clock.nowMs() });
 			await clock.moveBy(10);
 		},
 		/** Makes the shop stop answering. */

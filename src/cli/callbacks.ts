@@ -175,7 +175,7 @@ export const resendCommand = workplaceCommand({
 		const count = found.reduce((sum, { failed }) => sum + failed, 0);
 		const isAsked = options.flag("yes");
 		let toldAtMs = clock.nowMs();
-		const order = { programmeIds: isAsked ? found.map(({ id }) => id) : [], actor: COMMAND_LINE };
+		const order = { programmes: isAsked ? found : [], actor: COMMAND_LINE };
 		const sent = await resendFailed(workplace, order, span, (resent) => {
 			if (clock.nowMs() - toldAtMs >= PROGRESS_EVERY_MS) {
 				toldAtMs = clock.nowMs();

@@ -14,7 +14,7 @@ const BATCH_ROWS = 500;
 eachDatabase("the approval window", (database) => {
 	test("long work yields between batches, stops when asked, and goes on where it stopped", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
+		const { id, receiver_id } = await addProgramme(store);
 		const ended = { status: "RECORDED" as const, window_ends_at_ms: START_MS - 1 };
 		for (let page = 0; page < 3; page++) {
 			const rows = Array.from({ length: BATCH_ROWS }, () => newConversion(id, ended));
@@ -25,7 +25,7 @@ eachDatabase("the approval window", (database) => {
 			heard.push(owed);
 			return [];
 		};
-		store.onDue({ onOwed, onChange: () => undefined, onRecheck: () => undefined });
+		store.onDue({ onOwed, onTargetChange: () => undefined, onRecheck: () => undefined });
 		let yields = 0;
 		const clock = { ...createClock(), yieldLoop: async () => void yields++ };
 		const deps = { store, clock, random: createRandom() };
@@ -39,8 +39,8 @@ eachDatabase("the approval window", (database) => {
 			["window"],
 		);
 		deepEqual(
-			heard.map(({ programmeIds, dueAtMs }) => [...programmeIds, dueAtMs]),
-			Array(3).fill([id, START_MS]),
+			heard.map(({ receiverIds, dueAtMs }) => [...receiverIds, dueAtMs]),
+			Array(3).fill([receiver_id, START_MS]),
 			"engines hear of each",
 		);
 	});

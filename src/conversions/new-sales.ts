@@ -57,7 +57,7 @@ export function owedByNewSales(
 			continue;
 		deliveries.push({
 			id,
-			programmeId: sale.programme_id,
+			receiverId: target.receiverId,
 			dueAtMs: sale.created_at_ms,
 			run: 1,
 			counted: 0,
@@ -69,7 +69,7 @@ export function owedByNewSales(
 	}
 	if (deliveries.length === 0) return NOTHING_OWED;
 	return {
-		programmeIds: [...new Set(deliveries.map(({ programmeId }) => programmeId))],
+		receiverIds: [...new Set(deliveries.map(({ receiverId }) => receiverId))],
 		dueAtMs: Math.min(...deliveries.map(({ dueAtMs }) => dueAtMs)),
 		ready: { deliveries, targets, readAtMs },
 	};

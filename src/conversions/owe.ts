@@ -24,7 +24,7 @@ export async function oweEvents(
 ): Promise<Owed> {
 	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
-	const read = await store.queue.readTargets(trx, programmeIds);
+	const read = await store.queue.readShopTargets(trx, programmeIds);
 	const targets = read.filter(({ endpointId, secretId }) => endpointId !== null && secretId !== null);
 	const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
 	const nowMs = clock.nowMs();
@@ -33,7 +33,7 @@ export async function oweEvents(
 		if (target === undefined) return [];
 		return {
 			conversionId: conversion.id,
-			programmeId: conversion.programme_id,
+			receiverId: target.receiverId,
 			endpointEpoch: target.endpointEpoch,
 			deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			name: event,
@@ -41,14 +41,14 @@ export async function oweEvents(
 		};
 	});
 	const ids = await store.writes.insertOwedEvents(trx, owed, nowMs);
-	const deliveries = owed.map(({ conversionId, programmeId, endpointEpoch, name, body }) => {
+	const deliveries = owed.map(({ conversionId, receiverId, endpointEpoch, name, body }) => {
 		const id = ids.get(conversionId);
 		if (id === undefined) throw new Error("an owed event was not stored");
 		const first = { run: 1, counted: 0, seq: 0 };
-		return { id, programmeId, dueAtMs: nowMs, ...first, endpointEpoch, eventName: name, eventBody: body };
+		return { id, receiverId, dueAtMs: nowMs, ...first, endpointEpoch, eventName: name, eventBody: body };
 	});
 	return {
-		programmeIds: [...targetOf.keys()],
+		receiverIds: targets.map(({ receiverId }) => receiverId),
 		dueAtMs: nowMs,
 		ready: { deliveries, targets, readAtMs },
 	};
@@ -56,9 +56,9 @@ export async function oweEvents(
 
 /** Adds up the deliveries of several steps of one transaction. */
 export function addOwed(a: Owed, b: Owed): Owed {
-	if (a.programmeIds.length === 0) return b;
+	if (a.receiverIds.length === 0) return b;
 	return {
-		programmeIds: [...new Set([...a.programmeIds, ...b.programmeIds])],
+		receiverIds: [...new Set([...a.receiverIds, ...b.receiverIds])],
 		dueAtMs: Math.min(a.dueAtMs, b.dueAtMs),
 		ready: {
 			deliveries: [...(a.ready?.deliveries ?? []), ...(b.ready?.deliveries ?? [])],

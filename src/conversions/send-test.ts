@@ -48,7 +48,7 @@ export async function sendTestConversion(
 	});
 	if (!sent.ok) return sent;
 	deps.store.announceDue(sent.value.owed);
-	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.programmeIds.length > 0 });
+	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.receiverIds.length > 0 });
 }
 
 /** Decides a test conversion. Others are refused, because these buttons must not decide about real money. */
@@ -76,5 +76,5 @@ export async function walkTestConversion(
 	});
 	if (!walked.ok) return walked;
 	deps.store.announceDue(walked.value.owed);
-	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owed.programmeIds.length > 0 });
+	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owed.receiverIds.length > 0 });
 }

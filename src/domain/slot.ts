@@ -1,5 +1,7 @@
-// Slots decide which engine sends callbacks to which shop. Each programme belongs to a slot, and each slot is
+// Slots decide which engine sends callbacks to which receiver. Each receiver belongs to a slot, and each slot is
 // owned by one engine.
+
+import type { ReceiverId } from "./receiver.ts";
 
 /**
  * Number of slots. It is large enough for each engine of a large installation to get a fair share, and small
@@ -8,14 +10,14 @@
 export const SLOTS = 64;
 
 /**
- * Distance between the slots of two programmes with consecutive ids. Engines own ranges of consecutive slots, and a small
- * installation has consecutive programme ids, so this distance spreads the programmes over all engines. It is odd, so that
- * every slot is used, and near SLOTS divided by the golden ratio, so that the slots of a few programmes are far apart.
+ * Distance between the slots of two receivers with consecutive ids. Engines own ranges of consecutive slots, and a small
+ * installation has consecutive receiver ids, so this distance spreads the receivers over all engines. It is odd, so that
+ * every slot is used, and near SLOTS divided by the golden ratio, so that the slots of a few receivers are far apart.
  */
 export const SLOT_STEP = 39;
 
-export function slotOf(programmeId: number): number {
-	return (programmeId * SLOT_STEP) % SLOTS;
+export function slotOf(receiverId: ReceiverId): number {
+	return (receiverId * SLOT_STEP) % SLOTS;
 }
 
 /** Returns the maximum number of slots that each engine may own. */

@@ -125,7 +125,7 @@ async function applyHistory(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): 
 	const meant = await readRows(trx, rows, deps.clock.nowMs());
 	const requests = meant.flatMap((read) => (read.ok ? [requestFor(deps, read.value)] : []));
 	const { results, owed } = await judgeAndMove(trx, deps, requests);
-	if (owed.programmeIds.length > 0) throw new Error("imported history owes events");
+	if (owed.receiverIds.length > 0) throw new Error("imported history owes events");
 	const judged = results.values();
 	return meant.map((read) => {
 		if (!read.ok) return needsFixing(plainWords(read.fault));

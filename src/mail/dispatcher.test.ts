@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { makeStillClock } from "../../test/support/clock.ts";
 import { createLog } from "../../test/support/log.ts";
 import { newNotice } from "../../test/support/notices.ts";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { createMigratedSqlite } from "../../test/support/sqlite-database.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import { createRandom } from "../outside/random.ts";
@@ -59,9 +60,9 @@ test("if the server refuses one of two readers, the other still gets the mail, a
 	const news = { ...LETTER, topic: "callbacks:1", writtenAtMs: START_MS };
 	const mailed = { mailed_at_ms: START_MS, mailed_to: `${LETTER.to}, two@shop.example` };
 	const notices = [
-		newNotice(1, mailed),
-		newNotice(2, mailed),
-		newNotice(1, { mailed_at_ms: 1, ended_at_ms: 2 }),
+		newNotice(receiverId(1), mailed),
+		newNotice(receiverId(2), mailed),
+		newNotice(receiverId(1), { mailed_at_ms: 1, ended_at_ms: 2 }),
 	];
 	await store.db.insertInto("notices").values(notices).execute();
 	await write(news);

@@ -10,7 +10,7 @@
 // Staff see refused mails and those that were given up on the System page.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
-import { programmeOfTopic } from "../domain/notice.ts";
+import { receiverOfTopic } from "../domain/notice.ts";
 import { openMail, SEALING_IV_BYTES, sealMail } from "../domain/sealing.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { minuteIn } from "../domain/zone-day.ts";
@@ -222,8 +222,8 @@ async function giveUp(
 	log.error({ ...why, subject }, "a mail was given up");
 	await store.transact(async (trx) => {
 		await finishMail(trx, id, { given_up_at_ms: clock.nowMs(), refusal: why.reason });
-		const programmeId = programmeOfTopic(topic);
-		if (programmeId !== null) await noteMailRefused(trx, programmeId, writtenAtMs, to);
+		const receiverId = receiverOfTopic(topic);
+		if (receiverId !== null) await noteMailRefused(trx, receiverId, writtenAtMs, to);
 	});
 }
 

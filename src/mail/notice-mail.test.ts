@@ -1,5 +1,6 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
+import { receiverId } from "../../test/support/receiver-ids.ts";
 import { explainFailure, type LastFailure } from "../callbacks/failure-cause.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
 import { composeNoticeMail, type NoticeMailView } from "./notice-mail.ts";
@@ -12,7 +13,7 @@ function notice(change: Partial<ShownNotice> = {}): ShownNotice {
 	return {
 		id: 1,
 		public_id: "ntc_1",
-		receiver_id: 1,
+		receiver_id: receiverId(1),
 		kind: "callbacks_failing",
 		opened_at_ms: OPENED_AT_MS,
 		told_at_ms: OPENED_AT_MS,

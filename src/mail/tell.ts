@@ -15,9 +15,10 @@ import {
 	claimNoticeMail,
 	claimStaffMail,
 	findNoticesToMail,
-	findProgrammeToMail,
+	findShopToMail,
 	markMailed,
 	postponeNoticeMail,
+	type ShopToMail,
 } from "../store/queries/notices.ts";
 import { findPersonById } from "../store/queries/people.ts";
 import { addresseesOf, findStaffToTell } from "../store/queries/programme-people.ts";
@@ -78,10 +79,8 @@ export function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<
 
 export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<void> {
 	return tell(deps, isStopping, async (db, nowMs) => {
-		const due = await findProgrammeToMail(db, nowMs);
-		return due === undefined
-			? newsForStaff(db, nowMs, deps.publicUrl)
-			: newsOfCallbacks(due.programmeId, deps.publicUrl);
+		const due = await findShopToMail(db, nowMs);
+		return due === undefined ? newsForStaff(db, nowMs, deps.publicUrl) : newsOfCallbacks(due, deps.publicUrl);
 	});
 }
 
@@ -195,23 +194,23 @@ function isKnownTo(email: string, { action, subject, actor }: Change): boolean {
 	return action === "person.joined" && email === subject;
 }
 
-function newsOfCallbacks(programmeId: number, publicUrl: string): News {
+function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: string): News {
 	return {
-		topic: callbacksTopic(programmeId),
+		topic: callbacksTopic(receiverId),
 		intervalMs: MAIL_INTERVAL_MS,
 		goodForMs: NOTICES_GOOD_FOR_MS,
-		postpone: (trx, untilMs) => postponeNoticeMail(trx, programmeId, untilMs),
+		postpone: (trx, untilMs) => postponeNoticeMail(trx, receiverId, untilMs),
 		async write(trx, nowMs) {
-			const notices = await findNoticesToMail(trx, programmeId);
+			const notices = await findNoticesToMail(trx, receiverId);
 			if (notices.length === 0) return [];
 			// The programme may have no owner yet. Once it has one, the owner is mailed. Until then the page shows
 			// the notice.
 			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
-				await postponeNoticeMail(trx, programmeId, nowMs + MAIL_INTERVAL_MS);
+				await postponeNoticeMail(trx, receiverId, nowMs + MAIL_INTERVAL_MS);
 				return [];
 			}
-			if (!(await claimNoticeMail(trx, programmeId, nowMs - MAIL_INTERVAL_MS, nowMs))) {
-				await postponeNoticeMail(trx, programmeId, nowMs + WAIT_FOR_LAST_MS);
+			if (!(await claimNoticeMail(trx, receiverId, nowMs - MAIL_INTERVAL_MS, nowMs))) {
+				await postponeNoticeMail(trx, receiverId, nowMs + WAIT_FOR_LAST_MS);
 				return [];
 			}
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
@@ -221,7 +220,7 @@ function newsOfCallbacks(programmeId: number, publicUrl: string): News {
 			const readers = await addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
 			const to = readers.map(({ email }) => email);
 			for (const notice of notices) await markMailed(trx, notice, to, nowMs);
-			const undelivered = await countUndelivered(trx, programmeId);
+			const undelivered = await countUndelivered(trx, receiverId);
 			const view = { programme, notices, undelivered, nowMs };
 			return readers.map(({ email, zone }) => ({
 				to: email,

@@ -144,7 +144,7 @@ async function endIssued(
 	}
 	const secrets = await lockSecretsPreparedBy(trx, personId, programmeId);
 	await endSecrets(trx, secrets, nowMs);
-	for (const { receiver_id: secretProgrammeId, hint } of secrets) {
+	for (const { programme_id: secretProgrammeId, hint } of secrets) {
 		const note = { personId: endedBy, programmeId: secretProgrammeId, action: "secret.discarded" } as const;
 		await noteAudit(trx, { ...note, subject: `rbs_…${hint}` }, nowMs);
 	}

@@ -135,7 +135,7 @@ export async function removePerson(
 		const found = await lockMember(trx, programme, publicId);
 		return found.ok ? removeMember(trx, actor, programmeId, found.value, { nowMs, keptKeys }) : found;
 	});
-	// All processes must stop accepting the person's keys at once.
+	// This process must stop accepting the person's keys at once.
 	if (removed.ok) store.announceChange(programmeId);
 	return removed;
 }
@@ -229,7 +229,7 @@ export async function deactivateStaff(
 		const nowMs = clock.nowMs();
 		const { keys, secrets } = await previewEnding(trx, person.id, null, nowMs);
 		for (const { programme_id } of keys) changedProgrammes.add(programme_id);
-		for (const { receiver_id } of secrets) changedProgrammes.add(receiver_id);
+		for (const { programme_id } of secrets) if (programme_id !== null) changedProgrammes.add(programme_id);
 		const ended = await endAccess(trx, person.id, { endedBy: actor.personId, nowMs, keptKeys });
 		await removePassword(trx, person.id);
 		await removeAuthenticator(trx, person.id);

@@ -213,7 +213,8 @@ async function readKeys(
 	const apiKeys = await findApiKeysByHash(store.db, hashes);
 	const programmeIds = [...new Set(apiKeys.map((apiKey) => apiKey.programme_id))];
 	const programmes = await findProgrammesById(store.db, programmeIds);
-	const usable = await findUsableSecrets(store.db, programmeIds, clock.nowMs());
+	const receiverIds = [...programmes.values()].map(({ receiver_id }) => receiver_id);
+	const usable = await findUsableSecrets(store.db, receiverIds, clock.nowMs());
 	const secrets = Map.groupBy(
 		usable.map((secret) => {
 			// Opened once for the cache, because opening a secret for every request would cost more than checking a signature.
@@ -227,7 +228,7 @@ async function readKeys(
 			const programme = programmes.get(apiKey.programme_id);
 			if (programme === undefined) return [];
 			const rows = { apiKey: Object.freeze(apiKey), programme: Object.freeze(programme) };
-			return [[apiKey.hash, { ...rows, secrets: secrets.get(programme.id) ?? [] }]];
+			return [[apiKey.hash, { ...rows, secrets: secrets.get(programme.receiver_id) ?? [] }]];
 		}),
 	);
 }

@@ -76,8 +76,8 @@ export async function insertKey(
 	});
 	const entry = { personId, programmeId, action: "key.issued", subject: keyId } as const;
 	await noteAudit(trx, { ...entry, detail: writeKeyLabel({ hint, name }) }, nowMs);
-	const isFirst = (await findActiveSecret(trx, programmeId)) === undefined;
-	const first = isFirst ? await makeSecret(trx, deps, programmeId, nowMs, nowMs) : null;
+	const isFirst = (await findActiveSecret(trx, programme.receiver_id)) === undefined;
+	const first = isFirst ? await makeSecret(trx, deps, programme.receiver_id, nowMs, nowMs) : null;
 	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
 }
 

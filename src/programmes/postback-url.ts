@@ -8,7 +8,7 @@ import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { bringRemovedForward } from "../store/queries/bring-forward.ts";
 import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
-import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/programmes.ts";
+import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/receivers.ts";
 import { changeLocked } from "./programmes.ts";
 import { formGoesOn, type Worked } from "./resend.ts";
 
@@ -42,8 +42,8 @@ export async function savePostbackUrl(
 		return judged;
 	}
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const { id: programmeId } = programme;
-		const replaced = (await presentUrl(trx, programmeId)) ?? null;
+		const { id: programmeId, receiver_id: receiverId } = programme;
+		const replaced = (await presentUrl(trx, receiverId)) ?? null;
 		await setEndpoint(trx, programme, url.href, nowMs);
 		if (replaced !== url.href) {
 			// The query is left out, because shops put tokens there.
@@ -65,20 +65,20 @@ export async function removePostbackUrl(
 		programmePublicId,
 		actor,
 		async ({ trx, programme, personId, nowMs }) => {
-			const { id: programmeId } = programme;
-			const { count } = await findOldestPending(trx, programmeId);
-			if ((await presentUrl(trx, programmeId)) !== undefined) {
+			const { id: programmeId, receiver_id: receiverId } = programme;
+			const { count } = await findOldestPending(trx, receiverId);
+			if ((await presentUrl(trx, receiverId)) !== undefined) {
 				const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
 				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
 			}
 			await removeEndpoint(trx, programme, nowMs);
-			return succeed({ programmeId, count });
+			return succeed({ receiverId, count });
 		},
 	);
 	if (!removed.ok) return removed;
-	const { programmeId, count } = removed.value;
+	const { receiverId, count } = removed.value;
 	const goesOn = formGoesOn(deps.clock, actor);
-	const isAll = await bringRemovedForward(deps.store, deps.clock, programmeId, goesOn);
+	const isAll = await bringRemovedForward(deps.store, deps.clock, receiverId, goesOn);
 	return succeed({ count, isAll });
 }
 

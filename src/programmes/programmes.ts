@@ -20,7 +20,7 @@ export interface ProgrammeChange {
 
 /**
  * Runs one transaction that holds the programme's lock and in which the actor still has the right to integrate. Afterwards
- * all processes that cache the programme read it again.
+ * the caches of this process and all engines read again what may have changed.
  */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
@@ -36,7 +36,10 @@ export async function changeLocked<Value>(
 		return work({ trx, programme, personId: personIdOf(actor), authority, nowMs: clock.nowMs() });
 	};
 	const done = await transactInProgramme(store, actor, found.id, lockAndWork, "integrate");
-	if (done.ok) store.announceChange(found.id);
+	if (done.ok) {
+		store.announceChange(found.id);
+		store.announceTargetChange(found.receiver_id);
+	}
 	return done;
 }
 

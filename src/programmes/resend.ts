@@ -4,6 +4,7 @@
 // If the button is pressed twice, or by two people who saw the same attempt, the callback is sent once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -17,18 +18,22 @@ import {
 	setAside,
 	walkFailed,
 } from "../store/queries/deliveries.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+
+/** A programme, and its shop, which receives the callbacks. */
+export type CalledProgramme = Pick<Programme, "id" | "receiver_id">;
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** The programme whose callbacks are sent, and the party that asked for it. */
+/** The receiver whose callbacks are sent, its programme, and the party that asked for it. */
 export interface Asked {
-	programmeId: number;
+	programme: CalledProgramme;
 	actor: Actor;
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
-/** The deliveries that were started, or null if the programme has no URL or no secret now. */
+/** The deliveries that were started, or null if there is no URL or no secret now. */
 type Started = readonly unknown[] | null;
 
 /** Maximum time for which a person waits for the answer to a form. */
@@ -54,7 +59,7 @@ export function formGoesOn(clock: Clock, actor: Actor): () => boolean {
  */
 async function change(
 	{ store, clock }: ResendDeps,
-	{ programmeId, actor }: Asked,
+	{ programme: { id: programmeId, receiver_id: receiverId }, actor }: Asked,
 	note: Note,
 	start: (trx: Db, nowMs: number) => Promise<Started>,
 ): Promise<Result<number>> {
@@ -73,7 +78,7 @@ async function change(
 		return succeed(count);
 	};
 	const sent = await transactInProgramme(store, actor, programmeId, startAndNote, "integrate");
-	if (sent.ok && sent.value > 0) store.announceDue({ programmeIds: [programmeId], dueAtMs: nowMs });
+	if (sent.ok && sent.value > 0) store.announceDue({ receiverIds: [receiverId], dueAtMs: nowMs });
 	return sent;
 }
 
@@ -83,13 +88,15 @@ async function workThrough<Row>(
 	asked: Asked & { goesOn?: (count: number) => boolean },
 	note: Note,
 	batches: AsyncIterable<readonly Row[]>,
-	start: (trx: Db, programmeId: number, rows: readonly Row[], nowMs: number) => Promise<Started>,
+	start: (trx: Db, receiverId: ReceiverId, rows: readonly Row[], nowMs: number) => Promise<Started>,
 ): Promise<Result<Worked>> {
-	const { goesOn = formGoesOn(deps.clock, asked.actor), programmeId } = asked;
+	const { goesOn = formGoesOn(deps.clock, asked.actor), programme } = asked;
 	let count = 0;
 	for await (const rows of batches) {
 		if (!goesOn(count)) return succeed({ count, isAll: false });
-		const started = await change(deps, asked, note, (trx, nowMs) => start(trx, programmeId, rows, nowMs));
+		const started = await change(deps, asked, note, (trx, nowMs) =>
+			start(trx, programme.receiver_id, rows, nowMs),
+		);
 		if (!started.ok) return started;
 		count += started.value;
 	}
@@ -103,7 +110,7 @@ async function workThrough<Row>(
  */
 export async function resendFailed(
 	deps: ResendDeps,
-	{ programmeIds, actor }: Pick<Asked, "actor"> & { programmeIds: readonly number[] },
+	{ programmes, actor }: Pick<Asked, "actor"> & { programmes: readonly CalledProgramme[] },
 	{ fromMs, untilMs }: Partial<FailedSpan> = {},
 	goesOn: (count: number) => boolean = formGoesOn(deps.clock, actor),
 ): Promise<Result<Worked>> {
@@ -113,11 +120,11 @@ export async function resendFailed(
 	const until = untilMs === undefined ? "" : ` until ${isoTime(untilMs)}`;
 	const note: Note = (count) => ({ action: "deliveries.resent", detail: `${count}: ${since}${until}` });
 	let resent = 0;
-	for (const programmeId of programmeIds) {
-		const failed = walkFailed(deps.store.db, deps.clock, programmeId, span);
-		const asked = { programmeId, actor, goesOn: (count: number) => goesOn(resent + count) };
+	for (const programme of programmes) {
+		const failed = walkFailed(deps.store.db, deps.clock, programme.receiver_id, span);
+		const asked = { programme, actor, goesOn: (count: number) => goesOn(resent + count) };
 		const worked = await workThrough(deps, asked, note, failed, requeue);
-		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmeIds.length === 1)) return worked;
+		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmes.length === 1)) return worked;
 		if (!worked.ok) continue;
 		resent += worked.value.count;
 		if (!worked.value.isAll) return succeed({ count: resent, isAll: false });
@@ -131,14 +138,14 @@ export async function resendFailed(
  */
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
-	const failed = walkFailed(deps.store.db, deps.clock, asked.programmeId, { untilMs });
+	const failed = walkFailed(deps.store.db, deps.clock, asked.programme.receiver_id, { untilMs });
 	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
 /** Immediately sends all deliveries that are waiting for their next attempt. */
 export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
-	const waiting = walkWaiting(deps.store, deps.clock, asked.programmeId);
+	const waiting = walkWaiting(deps.store, deps.clock, asked.programme.receiver_id);
 	return workThrough(deps, asked, note, waiting, bringForward);
 }
 
@@ -167,9 +174,9 @@ export async function sendSeen(
 	asked: Asked,
 	chosen: readonly SeenDelivery[],
 ): Promise<Result<SeenSent>> {
-	const { programmeId } = asked;
+	const { receiver_id: receiverId } = asked.programme;
 	const seen = new Map(chosen.map((delivery) => [delivery.publicId, delivery]));
-	const found = await findDeliveries(deps.store.db, programmeId, [...seen.keys()]);
+	const found = await findDeliveries(deps.store.db, receiverId, [...seen.keys()]);
 	const ended = found.filter(({ public_id, state, run, attempts }) => {
 		const shown = seen.get(public_id);
 		return (state === "delivered" || state === "failed") && run === shown?.run && attempts === shown.seq;
@@ -185,11 +192,11 @@ export async function sendSeen(
 				? { action: `deliveries.${how}`, detail: `${count} chosen from the list` }
 				: { action: `delivery.${how}`, subject: only };
 	const resent = await change(deps, asked, noteOf("resent"), (trx, dueAtMs) =>
-		requeue(trx, programmeId, ended, dueAtMs),
+		requeue(trx, receiverId, ended, dueAtMs),
 	);
 	if (!resent.ok) return resent;
 	const sentNow = await change(deps, asked, noteOf("sent_now"), (trx, dueAtMs) =>
-		bringForward(trx, programmeId, waiting, dueAtMs),
+		bringForward(trx, receiverId, waiting, dueAtMs),
 	);
 	if (!sentNow.ok) return sentNow;
 	const leftAlone = seen.size - resent.value - sentNow.value;

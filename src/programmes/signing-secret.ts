@@ -4,6 +4,7 @@
 import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -21,7 +22,7 @@ import {
 	stateOf,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
-import { changeLocked } from "./programmes.ts";
+import { changeLocked, type ProgrammeChange } from "./programmes.ts";
 
 /** 256 bits cannot be guessed. */
 const SECRET_BYTES = 32;
@@ -40,21 +41,21 @@ export async function prepareSecret(
 	actor: Actor,
 ): Promise<Result<MadeSecret>> {
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		if ((await findActiveSecret(trx, programme.id)) === undefined) {
+		if ((await findActiveSecret(trx, programme.receiver_id)) === undefined) {
 			return refuse(
 				"no_signing_secret",
 				"There is no signing secret to replace yet. It comes with the first API key: issue one.",
 			);
 		}
-		if ((await findPreparedSecret(trx, programme.id)) !== undefined) {
+		if ((await findPreparedSecret(trx, programme.receiver_id)) !== undefined) {
 			return refuse(
 				"secret_already_prepared",
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const made = await makeSecret(trx, deps, programme.id, nowMs, null, personId);
-		const named = { receiver_id: programme.id, hint: hintOf(made.secret) };
-		await noteStep(trx, "secret.prepared", personId, named, nowMs);
+		const made = await makeSecret(trx, deps, programme.receiver_id, nowMs, null, personId);
+		const secret = { hint: hintOf(made.secret) };
+		await noteStep(trx, "secret.prepared", { programme, personId, secret, nowMs });
 		return succeed(made);
 	});
 }
@@ -68,12 +69,12 @@ export async function activateSecret(
 	actor: Actor,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const secret = await lockSecret(trx, programme.id, secretId);
+		const secret = await lockSecret(trx, programme.receiver_id, secretId);
 		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
 		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
 		if (state === "active") return succeed(true);
 		await activatePrepared(trx, secret, nowMs);
-		await noteStep(trx, "secret.activated", personId, secret, nowMs);
+		await noteStep(trx, "secret.activated", { programme, personId, secret, nowMs });
 		return succeed(true);
 	});
 }
@@ -86,11 +87,11 @@ export async function discardSecret(
 	actor: Actor,
 ): Promise<Result<true>> {
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const secret = await lockSecret(trx, programme.id, secretId);
+		const secret = await lockSecret(trx, programme.receiver_id, secretId);
 		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
 		if (secret.ended_at_ms !== null) return succeed(true);
 		await endSecrets(trx, [secret], nowMs);
-		await noteStep(trx, "secret.discarded", personId, secret, nowMs);
+		await noteStep(trx, "secret.discarded", { programme, personId, secret, nowMs });
 		return succeed(true);
 	});
 }
@@ -102,10 +103,11 @@ export async function endReplacedSecrets(
 	actor: Actor,
 ): Promise<Result<number>> {
 	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const usable = await lockUsableSecrets(trx, programme.id, nowMs);
+		const usable = await lockUsableSecrets(trx, programme.receiver_id, nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
 		await endSecrets(trx, replaced, nowMs);
-		for (const secret of replaced) await noteStep(trx, "secret.ended", personId, secret, nowMs);
+		for (const secret of replaced)
+			await noteStep(trx, "secret.ended", { programme, personId, secret, nowMs });
 		return succeed(replaced.length);
 	});
 }
@@ -114,7 +116,7 @@ export async function endReplacedSecrets(
 export async function makeSecret(
 	trx: Db,
 	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
-	programmeId: number,
+	receiverId: ReceiverId,
 	nowMs: number,
 	activatedAtMs: number | null,
 	preparedBy: number | null = null,
@@ -126,8 +128,8 @@ export async function makeSecret(
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
 	await insertSecret(trx, {
 		public_id: secretId,
-		receiver_id: programmeId,
-		sealed: sealSecret(sealingKey, programmeId, secret, random.bytes(SEALING_IV_BYTES)),
+		receiver_id: receiverId,
+		sealed: sealSecret(sealingKey, receiverId, secret, random.bytes(SEALING_IV_BYTES)),
 		hint: hintOf(secret),
 		created_at_ms: nowMs,
 		activated_at_ms: activatedAtMs,
@@ -139,11 +141,15 @@ export async function makeSecret(
 function noteStep(
 	trx: Db,
 	action: AuditAction & `secret.${string}`,
-	personId: number | null,
-	{ receiver_id: programmeId, hint }: Pick<SigningSecret, "receiver_id" | "hint">,
-	nowMs: number,
+	{
+		programme,
+		personId,
+		secret,
+		nowMs,
+	}: Pick<ProgrammeChange, "programme" | "personId" | "nowMs"> & { secret: Pick<SigningSecret, "hint"> },
 ): Promise<void> {
-	return noteAudit(trx, { personId, programmeId, action, subject: `rbs_…${hint}` }, nowMs);
+	const subject = `rbs_…${secret.hint}`;
+	return noteAudit(trx, { personId, programmeId: programme.id, action, subject }, nowMs);
 }
 
 function hintOf(secret: string): string {

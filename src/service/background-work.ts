@@ -93,7 +93,7 @@ function startDelivery(workplace: Workplace, load: Load): Delivery {
 	const engine = new Engine({
 		...workplace,
 		wire: workplace.network.wire,
-		caps: { perProgramme: config.maxInFlightPerProgramme, overall: config.maxInFlight },
+		caps: { perReceiver: config.maxInFlightPerProgramme, overall: config.maxInFlight },
 		load,
 		onNotice: () => chores.mailNow(),
 	});
@@ -112,7 +112,7 @@ function describeEngine(engine: Engine | null, maxInFlight: number): ProcessEngi
 	const { waitingOrInFlight, backlog } = engine.counters;
 	return {
 		in_hand: waitingOrInFlight,
-		programmes_due: backlog.programmesDue,
+		programmes_due: backlog.receiversDue,
 		oldest_due_at_ms: backlog.oldestDueAtMs,
 		most_in_flight: maxInFlight,
 	};

@@ -4,6 +4,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { raiseReceiverIds } from "../../test/support/receiver-ids.ts";
 import { createSqliteDatabase } from "../../test/support/sqlite-database.ts";
 import type { SentRequest } from "../domain/sent-request.ts";
 import { DAY_MS } from "../domain/time.ts";
@@ -37,6 +38,7 @@ let sent: SentRequest;
 before(async () => {
 	const store = database.open();
 	await store.migrate(0);
+	await raiseReceiverIds(store);
 	shop = await openCalledShop(store);
 	sent = await callBack(shop, "Ä-1001");
 });
@@ -404,7 +406,13 @@ test("only the newest secrets are tried", async () => {
 	const { store, deps } = shop.site;
 	const { sealed } = await store.db.selectFrom("signing_secrets").selectAll().executeTakeFirstOrThrow();
 	const nowMs = deps.clock.nowMs();
-	const row = { receiver_id: shop.programme.id, sealed, hint: "x", created_at_ms: 0, activated_at_ms: 0 };
+	const row = {
+		receiver_id: shop.programme.receiver_id,
+		sealed,
+		hint: "x",
+		created_at_ms: 0,
+		activated_at_ms: 0,
+	};
 	for (let index = 0; index < 12; index++) {
 		const times = { replaced_at_ms: nowMs, ended_at_ms: index % 2 === 0 ? nowMs : null };
 		await insertSecret(store.db, { ...row, ...times, public_id: `sec_${index}` });

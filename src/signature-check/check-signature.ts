@@ -1,6 +1,7 @@
 // "Check a signature" compares a pasted request with the text that has to be signed: with the callback that we sent, if it
 // is known, and otherwise by trying the usual mistakes. No secret is returned, and nothing is stored.
 
+import type { ReceiverId } from "../domain/receiver.ts";
 import { openSecret } from "../domain/sealing.ts";
 import type { SentRequest } from "../domain/sent-request.ts";
 import {
@@ -14,7 +15,8 @@ import {
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
-import { listUrls, type Programme } from "../store/queries/programmes.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { listUrls } from "../store/queries/receivers.ts";
 import { findUsableSecrets, listEndedSecrets, stateOf } from "../store/queries/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { type Difference, firstDifference } from "./difference.ts";
@@ -85,7 +87,7 @@ async function judgeSignature(
 ): Promise<Omit<CheckedSignature, "canonical">> {
 	const isCallback = request.event !== "" || (request.apiKey === "" && !request.target.startsWith("/v1/"));
 	const nowMs = deps.clock.nowMs();
-	const secrets = await readSecrets(deps, programme.id, nowMs);
+	const secrets = await readSecrets(deps, programme.receiver_id, nowMs);
 	// An old callback was signed with the secret of its time. A request must be signed with one that has not ended.
 	const allowed = secrets.filter(({ state }) => isCallback || state !== "ended");
 	const canonical = canonicalOf(request);
@@ -100,7 +102,7 @@ async function judgeSignature(
 		const isGood = verdict === "fresh" || isPast;
 		return { isGood, conclusion, advice: CLOCK_ADVICE[verdict], difference: null };
 	}
-	const urls = isCallback ? await listUrls(deps.store.db, programme.id, MAX_TRIED) : [];
+	const urls = isCallback ? await listUrls(deps.store.db, programme.receiver_id, MAX_TRIED) : [];
 	const { origin } = new URL(urls[0] ?? deps.publicUrl);
 	const explanation = await explain(request, {
 		secrets: allowed.map(({ text }) => text),
@@ -143,13 +145,13 @@ const CLOCK_ADVICE: Readonly<Record<TimestampVerdict, string>> = {
 /** Texts that programs use if the variable with the secret is not set. */
 const UNSET = ["", "undefined", "null", "None"];
 
-async function readSecrets({ store, sealingKey }: SignatureCheckDeps, programmeId: number, nowMs: number) {
+async function readSecrets({ store, sealingKey }: SignatureCheckDeps, receiverId: ReceiverId, nowMs: number) {
 	const stored = [
-		...(await findUsableSecrets(store.db, [programmeId], nowMs)).slice(0, MAX_TRIED),
-		...(await listEndedSecrets(store.db, programmeId, nowMs, MAX_TRIED)),
+		...(await findUsableSecrets(store.db, [receiverId], nowMs)).slice(0, MAX_TRIED),
+		...(await listEndedSecrets(store.db, receiverId, nowMs, MAX_TRIED)),
 	];
 	return stored.flatMap((secret) => {
-		const text = openSecret(sealingKey, programmeId, secret.sealed);
+		const text = openSecret(sealingKey, receiverId, secret.sealed);
 		return text === null ? [] : [{ text, hint: secret.hint, state: stateOf(secret, nowMs) }];
 	});
 }

@@ -4,6 +4,7 @@
 
 import type { Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import type { Db } from "./schema/tables.ts";
 import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
@@ -25,10 +26,10 @@ export interface AnnouncedBody {
 	body: string;
 }
 
-/** An event that is announced to a programme's shop, which is its receiver. */
+/** An event that is announced to a receiver. */
 export interface OwedEvent {
 	conversionId: number;
-	programmeId: number;
+	receiverId: ReceiverId;
 	endpointEpoch: number;
 	deliveryPublicId: string;
 	name: EventName;

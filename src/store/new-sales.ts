@@ -3,7 +3,7 @@
 import type { LivedMove } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
 import type { NewInboundCall, NewNonce } from "./hot-writes.ts";
-import type { CallbackTarget } from "./queries/queue.ts";
+import type { ShopTarget } from "./queries/queue.ts";
 import type { NewConversion } from "./tables/conversions.ts";
 
 /** The rows of several calls. */
@@ -30,7 +30,7 @@ export type StoredNewSales =
 			/** Ids of the events that are owed, by the public id of the delivery. */
 			eventIds: ReadonlyMap<string, number>;
 			/** Targets of the programmes that have a Postback URL and an active secret. */
-			targets: readonly CallbackTarget[];
+			targets: readonly ShopTarget[];
 	  }
 	/** One of the nonces was used before, or one of the orders exists. Nothing was stored. */
 	| { kind: "conflict" }

@@ -2,6 +2,7 @@
 // notification that deliveries are due.
 
 import type { RawBuilder } from "kysely";
+import type { ReceiverId } from "../domain/receiver.ts";
 import type { HotWrites } from "./hot-writes.ts";
 import type { NewSales, StoredNewSales } from "./new-sales.ts";
 import type { Owed, Queue } from "./queries/queue.ts";
@@ -68,10 +69,15 @@ export interface Store {
 	 */
 	announceDue(owed: Owed): void;
 	/**
-	 * Makes all caches of a programme reload. Call it after the commit that changed the programme, its URL, a secret or
-	 * a key.
+	 * Makes the caches of this process reload programmes, keys and secrets. Call it after the commit that changed one of
+	 * them. The caches of other processes expire within a second.
 	 */
 	announceChange(programmeId: number): void;
+	/**
+	 * Makes the engines of all processes read the receiver's URL and secret again. Call it after the commit that changed
+	 * one of them. Engines know only receivers, so this is separate from `announceChange`.
+	 */
+	announceTargetChange(receiverId: ReceiverId): void;
 	/** Makes the engines of other processes check their slots and their part of the queue. */
 	announceRecheck(): void;
 	/** Registers a listener that every `announceChange` of this process calls at once. */
@@ -121,10 +127,10 @@ export interface MoveOrder {
 
 /** An engine of this process. */
 export interface DueListener {
-	/** Returns the programmes that an engine of another process may have to send to. */
-	onOwed(owed: Owed): readonly number[];
-	/** The URL or the secret of this programme may have changed. */
-	onChange(programmeId: number): void;
+	/** Returns the receivers that an engine of another process may have to send to. */
+	onOwed(owed: Owed): readonly ReceiverId[];
+	/** The URL or the secret of this receiver may have changed. */
+	onTargetChange(receiverId: ReceiverId): void;
 	/** Deliveries may have become due, or slots free, without a notification that names them. */
 	onRecheck(): void;
 }
@@ -138,8 +144,8 @@ export class DueListeners implements DueListener {
 		return () => this.#listeners.delete(listener);
 	}
 
-	onOwed(owed: Owed): readonly number[] {
-		let left = owed.programmeIds;
+	onOwed(owed: Owed): readonly ReceiverId[] {
+		let left = owed.receiverIds;
 		if (left.length === 0) return left;
 		for (const listener of this.#listeners) {
 			const elsewhere = new Set(listener.onOwed(owed));
@@ -148,8 +154,8 @@ export class DueListeners implements DueListener {
 		return left;
 	}
 
-	onChange(programmeId: number): void {
-		for (const listener of this.#listeners) listener.onChange(programmeId);
+	onTargetChange(receiverId: ReceiverId): void {
+		for (const listener of this.#listeners) listener.onTargetChange(receiverId);
 	}
 
 	onRecheck(): void {

@@ -164,7 +164,7 @@ function describeEngine(
 	gauge(
 		"ringback_programmes_due",
 		"Programmes of this engine's slots with at least one delivery that is due and not in flight",
-		() => read().backlog.programmesDue,
+		() => read().backlog.receiversDue,
 	);
 	counters(
 		"ringback_attempts_total",

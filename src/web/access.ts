@@ -170,7 +170,7 @@ async function readFrame(
 		publicId,
 		name,
 		applications: await countApplications(store.db, programme.id),
-		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.id)),
+		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.receiver_id)),
 		trouble: troubleBanner(trouble, publicId, mayIntegrate),
 		// Without a Postback URL nothing is sent, so the pause does not matter.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),

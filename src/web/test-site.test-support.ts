@@ -175,9 +175,11 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		},
 		browser: (browserOptions) => new Browser(request, { nowMs: () => nowMs, ...browserOptions }),
 		addProgramme: (name = "Shop") =>
-			insertProgramme(
-				store.db,
-				newProgramme({ name, commission_rate: "8.0000", fee_rate: "2.5000", created_at_ms: nowMs }),
+			store.transact((trx) =>
+				insertProgramme(
+					trx,
+					newProgramme({ name, commission_rate: "8.0000", fee_rate: "2.5000", created_at_ms: nowMs }),
+				),
 			),
 		addStaff: (email = newEmail("network"), name = "Sam Staff") => join(email, name, null),
 		addOwner: (programme, email = newEmail("shop"), name = "Olga Owner") =>

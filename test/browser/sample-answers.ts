@@ -53,17 +53,12 @@ export async function settleDeliveries(history: History, chance: SeededRandom): 
 			"conversions.order_id as orderId",
 			"conversions.test",
 		])
-		.where("events.programme_id", "=", programme.id)
+		.where("events.receiver_id", "=", programme.receiver_id)
 		.orderBy("events.id")
 		.execute();
-	const { endpoint_id } = await store.db
-		.selectFrom("programmes")
-		.select("endpoint_id")
-		.where("id", "=", programme.id)
-		.executeTakeFirstOrThrow();
 	for (const delivery of owed) {
 		const outcomes = drawOutcomes(delivery, history.endMs, chance);
-		await store.transact((trx) => writeAnswers(trx, history, delivery, outcomes, endpoint_id, chance));
+		await store.transact((trx) => writeAnswers(trx, history, delivery, outcomes, chance));
 	}
 }
 
@@ -85,7 +80,6 @@ async function writeAnswers(
 	{ programme, secret, endMs }: History,
 	delivery: Owed,
 	outcomes: readonly Outcome[],
-	endpointId: number | null,
 	chance: SeededRandom,
 ): Promise<void> {
 	let startedAtMs = delivery.createdAtMs + chance.between(20, 400);
@@ -104,7 +98,6 @@ async function writeAnswers(
 			.values({
 				delivery_id: delivery.id,
 				seq: written,
-				programme_id: programme.id,
 				run: 1,
 				result: outcome.kind === "timeout" ? "timeout" : "answered",
 				http_status: outcome.kind === "answered" ? outcome.status : null,
@@ -116,14 +109,14 @@ async function writeAnswers(
 				connect_ms: 4.6,
 				tls_ms: 8.2,
 				answer_ms: answerMs,
-				endpoint_id: endpointId,
+				endpoint_id: programme.endpoint_id,
 				...signed(secret, delivery.body, startedAtMs, chance),
 			})
 			.execute();
 		const isDelivered = verdict === "delivered";
 		const hourMs = Math.floor(startedAtMs / HOUR_MS) * HOUR_MS;
 		const counts = { delivered: isDelivered ? 1 : 0, failed: isDelivered ? 0 : 1 };
-		await addCallbackCounts(trx, [{ programmeId: programme.id, hourMs, ...counts }]);
+		await addCallbackCounts(trx, [{ receiverId: programme.receiver_id, hourMs, ...counts }]);
 		startedAtMs = endedAtMs + (RETRY_DELAYS_MS[index] ?? DAY_MS);
 	}
 	const state = verdict === "delivered" ? "delivered" : verdict === "retry" ? "pending" : "failed";

@@ -15,6 +15,7 @@ import type { Service } from "../../src/service.ts";
 import { addClicks } from "../../src/store/queries/clicks.ts";
 import { insertApplication, insertCode, insertPartnerLink } from "../../src/store/queries/partners.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
+import { noteFirstCallback } from "../../src/store/queries/receivers.ts";
 import { setLandingHosts, setPartnership, setProgramme, setUrl } from "../support/change-rows.ts";
 import { newNotice } from "../support/notices.ts";
 import { addCredit, addDeliveries } from "../support/rows.ts";
@@ -212,12 +213,12 @@ async function fillMain(
 			created_at_ms: monthAgoMs,
 			first_signed_at_ms: monthAgoMs,
 			first_pixel_at_ms: monthAgoMs,
-			first_callback_at_ms: monthAgoMs,
 		})
 		.where("id", "=", id)
 		.execute();
 	const programme = await findProgramme(store.db, public_id);
 	if (programme === undefined || secret === null) throw new Error("the programme was just made");
+	await store.transact((trx) => noteFirstCallback(trx, [programme.receiver_id], monthAgoMs));
 	await writeHistory({ ...options, store, programme, secret, endMs, seed: 7 });
 	await writeNotices(service, programme, endMs);
 }
@@ -354,7 +355,7 @@ async function breakShop({ store, clock }: Service, name: string): Promise<strin
 		inAnHour,
 	);
 	await failDeliveries(store.db, nowMs, [lost]);
-	const notice = newNotice(id, {
+	const notice = newNotice(programme.receiver_id, {
 		opened_at_ms: nowMs - DAY_MS,
 		told_at_ms: nowMs - DAY_MS,
 		failed_attempts: 19,
@@ -369,19 +370,23 @@ async function breakShop({ store, clock }: Service, name: string): Promise<strin
 	return `/programmes/${public_id}`;
 }
 
-async function writeNotices({ store }: Service, { id }: Programme, endMs: number): Promise<void> {
+async function writeNotices(
+	{ store }: Service,
+	{ receiver_id: receiverId }: Programme,
+	endMs: number,
+): Promise<void> {
 	const startedMs = endMs - OUTAGE_DAYS_AGO * DAY_MS;
 	const failed = await store.db
 		.selectFrom("deliveries")
 		.select("id")
-		.where("programme_id", "=", id)
+		.where("receiver_id", "=", receiverId)
 		.where("last_http_status", "=", 404)
 		.execute();
 	const endedMs = startedMs + DAY_MS * 0.6;
 	const common = { mailed_to: OWNER, told_at_ms: startedMs };
 	const failures = Math.max(1, failed.length);
 	const notices = [
-		newNotice(id, {
+		newNotice(receiverId, {
 			...common,
 			opened_at_ms: startedMs,
 			ended_at_ms: endedMs,
@@ -393,7 +398,7 @@ async function writeNotices({ store }: Service, { id }: Programme, endMs: number
 			last_delivery_id: failed.at(-1)?.id ?? null,
 			last_failed_at_ms: startedMs + DAY_MS / 3,
 		}),
-		newNotice(id, {
+		newNotice(receiverId, {
 			...common,
 			kind: "callbacks_working_again",
 			opened_at_ms: endedMs,

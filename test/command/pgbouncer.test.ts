@@ -14,6 +14,7 @@ import { noteNotRun } from "../support/not-run.ts";
 import { freePort } from "../support/postgres.ts";
 import { reachableTempFolder, serverAccount } from "../support/postgres-binaries.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 import { startShop } from "../support/shop.ts";
 import { createShopClient } from "../support/shop-client.ts";
 import { signedRequest } from "../support/signed-request.ts";
@@ -88,14 +89,14 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 					heard.push(owed);
 					return [];
 				},
-				onChange: (programmeId) => heard.push(programmeId),
+				onTargetChange: (id) => heard.push(id),
 				onRecheck: () => heard.push("recheck"),
 			});
 			await until(() => heard.length > 0);
-			teller?.announceDue({ programmeIds: [7], dueAtMs: 123 });
-			teller?.announceChange(8);
+			teller?.announceDue({ receiverIds: [receiverId(7)], dueAtMs: 123 });
+			teller?.announceTargetChange(receiverId(8));
 			await until(() => heard.length > 2);
-			deepEqual(heard, ["recheck", { programmeIds: [7], dueAtMs: 123 }, 8]);
+			deepEqual(heard, ["recheck", { receiverIds: [7], dueAtMs: 123 }, 8]);
 		} finally {
 			await listener?.close();
 			await teller?.close();

@@ -8,6 +8,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-site.test-support.ts";
 import { type Home, openHome, type Running } from "../support/command-home.ts";
+import { raiseReceiverIds } from "../support/receiver-ids.ts";
 
 /** The key that createTestSite seals with. */
 const SECRET_KEY = "07".repeat(32);
@@ -50,6 +51,7 @@ export async function openUploadSetup(t: TestContext, ownerCount: number): Promi
 async function prepare(databasePath: string, ownerCount: number) {
 	const store = openSqlite(databasePath, realClock);
 	await store.migrate(START_MS);
+	await raiseReceiverIds(store);
 	const site = createTestSite(store);
 	const programme = await site.addProgramme();
 	const emails: string[] = [];

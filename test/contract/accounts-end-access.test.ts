@@ -234,7 +234,7 @@ eachDatabase("access that ends", (database) => {
 			const secrets = await db
 				.selectFrom("signing_secrets")
 				.selectAll()
-				.where("receiver_id", "=", id)
+				.where("receiver_id", "=", programme.receiver_id)
 				.execute();
 			deepEqual(
 				secrets.map(({ activated_at_ms, ended_at_ms }) => [activated_at_ms !== null, ended_at_ms !== null]),

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
-import { presentUrl } from "../../src/store/queries/programmes.ts";
+import { presentUrl } from "../../src/store/queries/receivers.ts";
 import { setUrl } from "../support/change-rows.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
@@ -48,7 +48,7 @@ eachService("section 1, what the service does", (running) => {
 		const programme = await running.openProgramme({ url: null });
 		const url = running.shop.url("/hooks/status?shop=7");
 		await programme.saveUrl(`  ${url} `);
-		equal(await presentUrl(running.service.store.db, programme.id), url);
+		equal(await presentUrl(running.service.store.db, programme.receiver_id), url);
 		await programme.record("A-1");
 		await programme.settled();
 		deepEqual(
@@ -59,11 +59,11 @@ eachService("section 1, what the service does", (running) => {
 
 	test("contract 1 rule 1: a URL without HTTPS is refused, and the previous one stays", async () => {
 		const programme = await running.openProgramme();
-		const before = await presentUrl(running.service.store.db, programme.id);
+		const before = await presentUrl(running.service.store.db, programme.receiver_id);
 		equal(await trySaving(programme, `http://127.0.0.1:${running.shop.port}/`), "postback_url_not_https");
 		equal(await trySaving(programme, "ftp://shop.example/"), "postback_url_not_https");
 		equal(await trySaving(programme, "shop.example/postback"), "postback_url_malformed");
-		equal(await presentUrl(running.service.store.db, programme.id), before);
+		equal(await presentUrl(running.service.store.db, programme.receiver_id), before);
 	});
 
 	test("contract 1 rule 1: nothing is sent to a URL without HTTPS, even if it is in the database", async () => {

@@ -161,7 +161,11 @@ eachService("section 4, endpoints", (running) => {
 		const { db, kind, queue } = running.service.store;
 		// Another process owns the slot, sends the retry at its time, and dies. Only its row is left.
 		await queue.register(db, 7, 1, running.clock.nowMs());
-		await db.updateTable("slots").set({ engine_id: 7 }).where("slot", "=", slotOf(programme.id)).execute();
+		await db
+			.updateTable("slots")
+			.set({ engine_id: 7 })
+			.where("slot", "=", slotOf(programme.receiver_id))
+			.execute();
 		const dueAtMs = await programme.nextDueAtMs();
 		const renew = async (agoMs: number) => {
 			const nowMs = kind === "sqlite" ? running.clock.nowMs() : Date.now();

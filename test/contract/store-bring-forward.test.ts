@@ -5,11 +5,13 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import type { Result } from "../../src/domain/fault.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Clock } from "../../src/ports.ts";
 import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
 import {
+	type CalledProgramme,
 	resendFailed,
 	sendAllWaiting,
 	sendSeen,
@@ -34,7 +36,7 @@ import { until } from "../support/until.ts";
 const NOW_MS = START_MS + 5_000;
 const LATER_MS = START_MS + 60_000;
 
-const asked = ({ id }: { id: number }) => ({ programmeId: id, actor: COMMAND_LINE });
+const asked = (programme: CalledProgramme) => ({ programme, actor: COMMAND_LINE });
 
 eachDatabase("sending now", (database) => {
 	test("makes a pending delivery due at once and keeps its number of attempts", async () => {
@@ -42,12 +44,12 @@ eachDatabase("sending now", (database) => {
 		const programme = await addProgramme(store);
 		const id = await addWaiting(store, programme);
 		const other = await addWaiting(store, programme);
-		deepEqual(await bring(store, programme.id, [{ id, seq: 1 }]), [id]);
+		deepEqual(await bring(store, programme.receiver_id, [{ id, seq: 1 }]), [id]);
 		const { delivery, queued } = await readAll(store, id);
 		deepEqual([queued?.due_at_ms, queued?.counted, queued?.seq], [NOW_MS, 1, 1]);
 		deepEqual([delivery.state, delivery.run, delivery.attempts], ["pending", 1, 1]);
 		equal((await readAll(store, other)).queued?.due_at_ms, LATER_MS);
-		const taken = await takeOne(store, programme.id, NOW_MS);
+		const taken = await takeOne(store, programme.receiver_id, NOW_MS);
 		deepEqual([taken.id, taken.counted], [id, 1], "the next attempt is the second of the seven");
 	});
 
@@ -63,7 +65,7 @@ eachDatabase("sending now", (database) => {
 			{ id: theirs, seq: 0 },
 			{ id: 999_999_999, seq: 0 },
 		];
-		deepEqual(await bring(store, programme.id, rows), []);
+		deepEqual(await bring(store, programme.receiver_id, rows), []);
 		equal((await readAll(store, tried)).queued?.due_at_ms, LATER_MS);
 		equal((await readAll(store, theirs)).queued?.due_at_ms, LATER_MS);
 	});
@@ -79,9 +81,9 @@ eachDatabase("sending now", (database) => {
 			soonMs,
 			soonMs + 1,
 		);
-		const delivery = await takeOne(store, programme.id, NOW_MS + 1);
+		const delivery = await takeOne(store, programme.receiver_id, NOW_MS + 1);
 		const rows = [inProgress, soon, later].map((id) => ({ id, seq: 0 }));
-		deepEqual(await bring(store, programme.id, rows), [later]);
+		deepEqual(await bring(store, programme.receiver_id, rows), [later]);
 		equal((await readAll(store, soon)).queued?.due_at_ms, soonMs);
 		// The engine stores its result under the due time that it has read, so the row must still have it.
 		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inProgress]));
@@ -94,11 +96,11 @@ eachDatabase("sending now", (database) => {
 		const id = await addDelivery(store, programme, LATER_MS);
 		const empty = await addProgramme(store);
 		await store.transact((trx) => removeUrl(trx, programme.id, NOW_MS));
-		equal(await bring(store, programme.id, [{ id, seq: 0 }]), null);
+		equal(await bring(store, programme.receiver_id, [{ id, seq: 0 }]), null);
 		await store.transact((trx) => setUrl(trx, programme.id, "https://shop.example/new", NOW_MS));
-		deepEqual(await bring(store, programme.id, [{ id, seq: 0 }]), []);
+		deepEqual(await bring(store, programme.receiver_id, [{ id, seq: 0 }]), []);
 		equal((await readAll(store, id)).queued?.due_at_ms, LATER_MS);
-		deepEqual(await bring(store, empty.id, [{ id, seq: 0 }]), []);
+		deepEqual(await bring(store, empty.receiver_id, [{ id, seq: 0 }]), []);
 	});
 
 	if (database.kind === "PostgreSQL") {
@@ -108,12 +110,12 @@ eachDatabase("sending now", (database) => {
 			const id = await addWaiting(store, programme);
 			let second: Promise<number[] | null> | undefined;
 			await store.transact(async (trx) => {
-				deepEqual(await bringForward(trx, programme.id, [{ id, seq: 1 }], NOW_MS), [id]);
-				second = bring(rival, programme.id, [{ id, seq: 1 }], NOW_MS + 1);
+				deepEqual(await bringForward(trx, programme.receiver_id, [{ id, seq: 1 }], NOW_MS), [id]);
+				second = bring(rival, programme.receiver_id, [{ id, seq: 1 }], NOW_MS + 1);
 				await until(() => holdsSomebodyUp(trx));
 			});
 			deepEqual(await second, []);
-			const sent = await takeOne(store, programme.id, NOW_MS);
+			const sent = await takeOne(store, programme.receiver_id, NOW_MS);
 			deepEqual(
 				await settle(store, retried(sent, LATER_MS)),
 				new Set([id]),
@@ -134,7 +136,7 @@ eachDatabase("sending now", (database) => {
 		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 1_100);
 		const later = store.db.selectFrom("queue").select("id").where("due_at_ms", ">", NOW_MS);
 		deepEqual(
-			(await later.where("receiver_id", "=", programme.id).execute()).map((row) => row.id),
+			(await later.where("receiver_id", "=", programme.receiver_id).execute()).map((row) => row.id),
 			[tried],
 		);
 		equal((await readAll(store, due)).queued?.due_at_ms, NOW_MS);
@@ -152,12 +154,15 @@ eachDatabase("sending now", (database) => {
 		await store.transact((trx) => setUrl(trx, programme.id, "https://shop.example/new", NOW_MS));
 		const fresh = await addDelivery(store, programme, LATER_MS);
 		await store.db.updateTable("queue").set({ endpoint_epoch: 1 }).where("id", "=", fresh).execute();
-		equal(await bringRemovedForward(store, createClock(NOW_MS), programme.id, () => true), true);
+		equal(await bringRemovedForward(store, createClock(NOW_MS), programme.receiver_id, () => true), true);
 		const later = store.db.selectFrom("queue").select(["id", "due_at_ms"]).where("due_at_ms", ">", NOW_MS);
 		deepEqual(
-			(await later.where("receiver_id", "in", [programme.id, other.id]).orderBy("id").execute()).map(
-				Object.values,
-			),
+			(
+				await later
+					.where("receiver_id", "in", [programme.receiver_id, other.receiver_id])
+					.orderBy("id")
+					.execute()
+			).map(Object.values),
 			[
 				[soon, soonMs],
 				[theirs, LATER_MS],
@@ -170,10 +175,10 @@ eachDatabase("sending now", (database) => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
-		const who = { programmeId: programme.id, actor };
+		const who = { programme, actor };
 		const untilMs = NOW_MS + 60_000;
 		const ways: Record<string, (deps: { store: Store; clock: Clock }) => Promise<Result<Worked>>> = {
-			"failed, sent again": (deps) => resendFailed(deps, { programmeIds: [programme.id], actor }),
+			"failed, sent again": (deps) => resendFailed(deps, { programmes: [programme], actor }),
 			"failed, set aside": (deps) => setFailedAside(deps, who, untilMs),
 			"waiting, sent now": (deps) => sendAllWaiting(deps, who),
 		};
@@ -190,7 +195,7 @@ eachDatabase("sending now", (database) => {
 		}
 		await addPending(store, programme, 4_000);
 		await failAll(store, programme);
-		const command = { programmeIds: [programme.id], actor: COMMAND_LINE };
+		const command = { programmes: [programme], actor: COMMAND_LINE };
 		deepEqual(expectValue(await resendFailed({ store, clock: slowClock() }, command)), {
 			count: 4_000,
 			isAll: true,
@@ -209,7 +214,7 @@ eachDatabase("sending now", (database) => {
 			.selectFrom("queue")
 			.select("id")
 			.where("due_at_ms", ">", NOW_MS + 10_000);
-		const left = await later.where("receiver_id", "=", programme.id).orderBy("due_at_ms").execute();
+		const left = await later.where("receiver_id", "=", programme.receiver_id).orderBy("due_at_ms").execute();
 		deepEqual([left.length, left.at(-1)?.id], [1_501, last]);
 	});
 
@@ -217,7 +222,7 @@ eachDatabase("sending now", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);
-		await settle(store, failed(await takeOne(store, programme.id, START_MS)));
+		await settle(store, failed(await takeOne(store, programme.receiver_id, START_MS)));
 		const waits = await addWaiting(store, programme);
 		const changed = await addWaiting(store, programme);
 		const { delivery: theirs } = await readAll(store, await addWaiting(store, await addProgramme(store)));
@@ -248,17 +253,17 @@ eachDatabase("sending now", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);
-		await settle(store, failed(await takeOne(store, programme.id, START_MS)));
+		await settle(store, failed(await takeOne(store, programme.receiver_id, START_MS)));
 		const waits = await addWaiting(store, programme);
 		const [finished, waiting] = [await readAll(store, ended), await readAll(store, waits)];
 		const deps = { store, clock: createClock(NOW_MS) };
 		const actor = { personId: 1, kind: "staff", sessionId: "gone" } as const;
-		const who = { programmeId: programme.id, actor };
+		const who = { programme, actor };
 		const { public_id: publicId, run, attempts: seq } = finished.delivery;
 		const refusals = await Promise.all([
 			sendSeen(deps, who, [{ publicId, run, seq }]),
 			sendSeen(deps, who, [{ publicId: waiting.delivery.public_id, run: 1, seq: 1 }]),
-			resendFailed(deps, { programmeIds: [programme.id], actor }),
+			resendFailed(deps, { programmes: [programme], actor }),
 			sendAllWaiting(deps, who),
 		]);
 		deepEqual(
@@ -271,7 +276,7 @@ eachDatabase("sending now", (database) => {
 
 function bring(
 	store: Store,
-	receiverId: number,
+	receiverId: ReceiverId,
 	waiting: readonly { id: number; seq: number }[],
 	nowMs = NOW_MS,
 ): Promise<number[] | null> {
@@ -290,7 +295,7 @@ function slowClock(): Clock {
 }
 
 /** Marks all pending deliveries of the programme as failed. */
-async function failAll({ db }: Store, { id }: Programme): Promise<void> {
+async function failAll({ db }: Store, { receiver_id: id }: Programme): Promise<void> {
 	const pending = await db.selectFrom("queue").select("id").where("receiver_id", "=", id).execute();
 	await db.transaction().execute((trx) =>
 		failDeliveries(
@@ -301,7 +306,7 @@ async function failAll({ db }: Store, { id }: Programme): Promise<void> {
 	);
 }
 
-async function clear({ db }: Store, { id }: Programme): Promise<void> {
+async function clear({ db }: Store, { receiver_id: id }: Programme): Promise<void> {
 	await db.deleteFrom("queue").where("receiver_id", "=", id).execute();
 	await db.deleteFrom("undelivered").where("receiver_id", "=", id).execute();
 	await db.deleteFrom("events").where("receiver_id", "=", id).execute();
@@ -310,6 +315,6 @@ async function clear({ db }: Store, { id }: Programme): Promise<void> {
 /** Adds a delivery that was tried once and is due again a minute later. */
 async function addWaiting(store: Store, programme: Parameters<typeof addDelivery>[1]): Promise<number> {
 	const id = await addDelivery(store, programme);
-	await settle(store, retried(await takeOne(store, programme.id, START_MS), LATER_MS));
+	await settle(store, retried(await takeOne(store, programme.receiver_id, START_MS), LATER_MS));
 	return id;
 }

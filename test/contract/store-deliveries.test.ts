@@ -23,8 +23,8 @@ eachDatabase("deliveries", (database) => {
 		const { store } = database;
 		const [owner, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const { delivery } = await readAll(store, await addDelivery(store, owner));
-		equal((await findDeliveries(store.db, owner.id, [delivery.public_id]))[0]?.id, delivery.id);
-		deepEqual(await findDeliveries(store.db, stranger.id, [delivery.public_id]), []);
+		equal((await findDeliveries(store.db, owner.receiver_id, [delivery.public_id]))[0]?.id, delivery.id);
+		deepEqual(await findDeliveries(store.db, stranger.receiver_id, [delivery.public_id]), []);
 	});
 
 	test("failures since a time are listed with the oldest first, only failed ones and only those of the programme", async () => {
@@ -32,9 +32,9 @@ eachDatabase("deliveries", (database) => {
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
 		await addDelivery(store, stranger);
-		const [old, newer, newest, fine] = await takeDue(store, programme.id, 4, START_MS + 3);
+		const [old, newer, newest, fine] = await takeDue(store, programme.receiver_id, 4, START_MS + 3);
 		if (!old || !newer || !newest || !fine) throw new Error("not everything was due");
-		await settle(store, failed(await takeOne(store, stranger.id, START_MS)), delivered(fine));
+		await settle(store, failed(await takeOne(store, stranger.receiver_id, START_MS)), delivered(fine));
 		await settle(
 			store,
 			failed(newest, START_MS + 30),
@@ -42,9 +42,14 @@ eachDatabase("deliveries", (database) => {
 			failed(newer, START_MS + 20),
 		);
 		const since = async (sinceMs: number, limit = 10) =>
-			(await failedWithin(store.db, programme.id, { fromMs: sinceMs, untilMs: START_MS + 1_000 }, limit)).map(
-				({ id }) => id,
-			);
+			(
+				await failedWithin(
+					store.db,
+					programme.receiver_id,
+					{ fromMs: sinceMs, untilMs: START_MS + 1_000 },
+					limit,
+				)
+			).map(({ id }) => id);
 		deepEqual(await since(START_MS), ids.slice(0, 3));
 		deepEqual(await since(START_MS + 20), ids.slice(1, 3));
 		deepEqual(await since(START_MS, 2), ids.slice(0, 2));
@@ -56,7 +61,7 @@ eachDatabase("deliveries", (database) => {
 		equal(Number(await count()), 2);
 		const upTo20 = await failedWithin(
 			store.db,
-			programme.id,
+			programme.receiver_id,
 			{ fromMs: START_MS, untilMs: START_MS + 19 },
 			10,
 		);
@@ -77,7 +82,7 @@ eachDatabase("deliveries", (database) => {
 		const fail = async (programme: Programme, ...endedAtMs: readonly number[]) => {
 			for (const atMs of endedAtMs) {
 				await addDelivery(store, programme, START_MS);
-				await settle(store, failed(await takeOne(store, programme.id, START_MS), atMs));
+				await settle(store, failed(await takeOne(store, programme.receiver_id, START_MS), atMs));
 			}
 		};
 		await fail(few, START_MS + 5_020);
@@ -103,7 +108,9 @@ eachDatabase("deliveries", (database) => {
 			const finished = await finish(store, programme, end);
 			const started = await Promise.all(
 				Array.from({ length: 8 }, (_, n) =>
-					(n % 2 === 0 ? store : rival).transact((trx) => requeue(trx, programme.id, [finished], START_MS)),
+					(n % 2 === 0 ? store : rival).transact((trx) =>
+						requeue(trx, programme.receiver_id, [finished], START_MS),
+					),
 				),
 			);
 			equal(started.flat().length, 1);
@@ -116,9 +123,9 @@ eachDatabase("deliveries", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const seen = await finish(store, programme, delivered);
-		const resend = () => store.transact((trx) => requeue(trx, programme.id, [seen], START_MS + 2));
+		const resend = () => store.transact((trx) => requeue(trx, programme.receiver_id, [seen], START_MS + 2));
 		equal((await resend())?.length, 1);
-		await settle(store, delivered(await takeOne(store, programme.id, START_MS + 2)));
+		await settle(store, delivered(await takeOne(store, programme.receiver_id, START_MS + 2)));
 		deepEqual(await resend(), []);
 		const { delivery, queued } = await readAll(store, seen.id);
 		deepEqual([delivery.state, delivery.run, queued], ["delivered", 2, null]);
@@ -134,10 +141,10 @@ eachDatabase("deliveries", (database) => {
 		];
 		const [first, second, third] = found;
 		ok(first !== undefined && second !== undefined && third !== undefined);
-		await store.transact((trx) => requeue(trx, programme.id, [second], START_MS + 1));
+		await store.transact((trx) => requeue(trx, programme.receiver_id, [second], START_MS + 1));
 		const stale = { ...third, run: third.run + 1 };
 		const again = (deliveries: readonly Delivery[]) =>
-			store.transact((trx) => requeue(trx, programme.id, deliveries, START_MS + 100));
+			store.transact((trx) => requeue(trx, programme.receiver_id, deliveries, START_MS + 100));
 		deepEqual(
 			await again([first, second, stale]),
 			[first],
@@ -162,7 +169,7 @@ eachDatabase("deliveries", (database) => {
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
 		const found = { ...finished, state: "delivered" as const };
-		deepEqual(await store.transact((trx) => requeue(trx, programme.id, [found], START_MS)), []);
+		deepEqual(await store.transact((trx) => requeue(trx, programme.receiver_id, [found], START_MS)), []);
 		const { delivery, queued } = await readAll(store, finished.id);
 		deepEqual([delivery.state, delivery.run, queued], ["failed", 1, null]);
 	});
@@ -172,7 +179,7 @@ eachDatabase("deliveries", (database) => {
 		const programme = await addProgramme(store);
 		const finished = await finish(store, programme);
 		await store.transact((trx) => removeUrl(trx, programme.id, START_MS));
-		equal(await store.transact((trx) => requeue(trx, programme.id, [finished], START_MS)), null);
+		equal(await store.transact((trx) => requeue(trx, programme.receiver_id, [finished], START_MS)), null);
 		equal((await readAll(store, finished.id)).delivery.state, "failed");
 	});
 });
@@ -180,7 +187,7 @@ eachDatabase("deliveries", (database) => {
 /** Adds a delivery that failed with its second attempt. */
 async function finish(store: Store, programme: Programme, end = failed): Promise<Delivery> {
 	const id = await addDelivery(store, programme);
-	await settle(store, retried(await takeOne(store, programme.id, START_MS), START_MS + 1));
-	await settle(store, end(await takeOne(store, programme.id, START_MS + 1)));
+	await settle(store, retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 1));
+	await settle(store, end(await takeOne(store, programme.receiver_id, START_MS + 1)));
 	return (await readAll(store, id)).delivery;
 }

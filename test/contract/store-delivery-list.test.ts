@@ -18,7 +18,7 @@ import {
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
-import type { Programme } from "../../src/store/queries/programmes.ts";
+import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import { pruneSmall } from "../../src/store/queries/prune.ts";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -43,7 +43,7 @@ eachDatabase("the list of deliveries", (database) => {
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, ...Array.from({ length: 7 }, (_, n) => START_MS + n));
 		await addDelivery(store, await addProgramme(store));
-		deepEqual(await walkPages(store, { programmeId: programme.id, limit: 3 }), [
+		deepEqual(await walkPages(store, { ...filterOf(programme), limit: 3 }), [
 			ids.slice(4).reverse(),
 			ids.slice(1, 4).reverse(),
 			ids.slice(0, 1),
@@ -54,7 +54,7 @@ eachDatabase("the list of deliveries", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, ...Array.from({ length: 6 }, (_, n) => START_MS + n));
-		const [a, b, c, d, e] = await takeDue(store, programme.id, 5, START_MS + 10);
+		const [a, b, c, d, e] = await takeDue(store, programme.receiver_id, 5, START_MS + 10);
 		if (!a || !b || !c || !d || !e) throw new Error("not everything was due");
 		// The deliveries fail in a different order than they were created. Delivery e becomes due after the sixth
 		// one.
@@ -62,7 +62,7 @@ eachDatabase("the list of deliveries", (database) => {
 		await settle(store, delivered(d), retried(e, START_MS + 100));
 		const [first, second, third, fourth, fifth, sixth] = ids;
 		const of = (state: DeliveryFilter["state"], limit = 2) =>
-			walkPages(store, { programmeId: programme.id, state, limit });
+			walkPages(store, { ...filterOf(programme), state, limit });
 		deepEqual(
 			await of("failed"),
 			[[first, third], [second]],
@@ -71,7 +71,7 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await of("pending", 1), [[sixth], [fifth]], "the next due one comes first");
 		deepEqual(await of("delivered"), [[fourth]]);
 		deepEqual(await of("cancelled"), [[]]);
-		const left = await takeDue(store, programme.id, 2, START_MS + 100);
+		const left = await takeDue(store, programme.receiver_id, 2, START_MS + 100);
 		await settle(
 			store,
 			...left.map((delivery) => ({ kind: "cancelled", delivery, endedAtMs: START_MS + 100 }) as const),
@@ -83,12 +83,12 @@ eachDatabase("the list of deliveries", (database) => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const id = await addDelivery(store, programme);
-		const { rows } = await listDeliveries(store.db, { programmeId: programme.id, limit: 5 });
+		const { rows } = await listDeliveries(store.db, { ...filterOf(programme), limit: 5 });
 		const orderId = rows[0]?.orderId ?? "";
 		const found = async (filter: Partial<DeliveryFilter>) =>
 			(
 				await listDeliveries(store.db, {
-					programmeId: programme.id,
+					...filterOf(programme),
 					limit: 5,
 					search: readOrderSearch(orderId),
 					...filter,
@@ -97,7 +97,7 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual(await found({}), [id]);
 		deepEqual(await found({ state: "delivered" }), []);
 		deepEqual(await found({ event: "conversion.approved" }), []);
-		deepEqual(await found({ programmeId: stranger.id }), []);
+		deepEqual(await found(filterOf(stranger)), []);
 		deepEqual(await found({ search: readOrderSearch(orderId.slice(1).toUpperCase()) }), [id]);
 		deepEqual(await found({ search: readOrderSearch(`${orderId}x`) }), []);
 	});
@@ -106,10 +106,10 @@ eachDatabase("the list of deliveries", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
-		const [tried, refused, done] = await takeDue(store, programme.id, 3, START_MS + 2);
+		const [tried, refused, done] = await takeDue(store, programme.receiver_id, 3, START_MS + 2);
 		ok(tried && refused && done);
 		await settle(store, retried(tried, START_MS + 2), failed(refused), delivered(done));
-		const again = await takeOne(store, programme.id, START_MS + 2);
+		const again = await takeOne(store, programme.receiver_id, START_MS + 2);
 		equal(again.id, tried.id);
 		const attempt = {
 			...ATTEMPT,
@@ -118,7 +118,7 @@ eachDatabase("the list of deliveries", (database) => {
 			detail: "ECONNREFUSED (connect)",
 		};
 		await settle(store, { ...retried(again, START_MS + 60_000), attempt } as Settlement);
-		const { rows } = await listDeliveries(store.db, { programmeId: programme.id, limit: 5 });
+		const { rows } = await listDeliveries(store.db, { ...filterOf(programme), limit: 5 });
 		deepEqual(
 			rows.map(({ id, lastHttpStatus, lastAttempt }) => [
 				ids.indexOf(id),
@@ -145,7 +145,7 @@ eachDatabase("the list of deliveries", (database) => {
 			.set({ name: "conversion.approved" })
 			.where("id", "=", first ?? 0)
 			.execute();
-		const filter = { programmeId: programme.id, event: "conversion.approved", limit: 5 } as const;
+		const filter = { ...filterOf(programme), event: "conversion.approved", limit: 5 } as const;
 		const page = await listDeliveries(store.db, filter);
 		deepEqual([page.rows, page.isPartial], [[], true]);
 		ok(page.next !== null);
@@ -158,14 +158,14 @@ eachDatabase("the list of deliveries", (database) => {
 		const programme = await addProgramme(store);
 		const seen = new Set<string>();
 		const look = async () => {
-			const progress = await newestProgress(store.db, programme.id);
-			equal(progress, await newestProgress(store.db, programme.id));
+			const progress = await newestProgress(store.db, programme);
+			equal(progress, await newestProgress(store.db, programme));
 			seen.add(progress);
 		};
 		await look();
 		await addDelivery(store, programme);
 		await look();
-		await settle(store, retried(await takeOne(store, programme.id, START_MS), START_MS + 60));
+		await settle(store, retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 60));
 		await look();
 		await addCall(store, programme, {});
 		await look();
@@ -178,24 +178,17 @@ eachDatabase("a delivery with its attempts", (database) => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const id = await addDelivery(store, programme);
-		const endpointId =
-			(
-				await store.db
-					.selectFrom("programmes")
-					.select("endpoint_id")
-					.where("id", "=", programme.id)
-					.executeTakeFirstOrThrow()
-			).endpoint_id ?? 0;
+		const endpointId = (await findProgramme(store.db, programme.public_id))?.endpoint_id ?? 0;
 		const to = <S extends ReturnType<typeof failed>>(settlement: S): S =>
 			"attempt" in settlement
 				? { ...settlement, attempt: { ...settlement.attempt, endpointId } }
 				: settlement;
-		await settle(store, to(retried(await takeOne(store, programme.id, START_MS), START_MS + 1)));
-		await settle(store, to(failed(await takeOne(store, programme.id, START_MS + 1))));
+		await settle(store, to(retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 1)));
+		await settle(store, to(failed(await takeOne(store, programme.receiver_id, START_MS + 1))));
 		const { delivery } = await readAll(store, id);
-		const detail = await findDeliveryDetail(store.db, programme.id, delivery.public_id);
+		const detail = await findDeliveryDetail(store.db, programme.receiver_id, delivery.public_id);
 		deepEqual([detail?.state, detail?.attempts, detail?.dueAtMs], ["failed", 2, null]);
-		equal(await findDeliveryDetail(store.db, stranger.id, delivery.public_id), undefined);
+		equal(await findDeliveryDetail(store.db, stranger.receiver_id, delivery.public_id), undefined);
 		deepEqual(
 			(await listAttempts(store.db, id)).map(({ seq, http_status, url }) => [seq, http_status, url]),
 			[
@@ -234,48 +227,48 @@ eachDatabase("the health of callbacks", (database) => {
 	test("attempts are counted by the hour, once each, even if two engines count at the same time", async () => {
 		const { store, rival } = database;
 		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
-		const count = { programmeId: programme.id, hourMs: START_MS, delivered: 2, failed: 1 };
+		const count = { receiverId: programme.receiver_id, hourMs: START_MS, delivered: 2, failed: 1 };
 		await Promise.all(
 			[store, rival, store, rival].map((one) =>
-				one.transact((trx) => addCallbackCounts(trx, [{ ...count, programmeId: other.id }, count])),
+				one.transact((trx) => addCallbackCounts(trx, [{ ...count, receiverId: other.receiver_id }, count])),
 			),
 		);
 		deepEqual(
-			(await listCallbackHours(store.db, programme.id, START_MS)).map((row) => ({ ...row })),
+			(await listCallbackHours(store.db, programme.receiver_id, START_MS)).map((row) => ({ ...row })),
 			[{ hourMs: START_MS, delivered: 8, failed: 4 }],
 		);
 		await pruneSmall(store, START_MS + 1);
-		deepEqual(await listCallbackHours(store.db, programme.id, 0), []);
+		deepEqual(await listCallbackHours(store.db, programme.receiver_id, 0), []);
 	});
 
 	test("the summary covers the last 24 hours, and the chart 14 days including empty ones", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const at = (hoursAgo: number, good: number, bad: number) => ({
-			programmeId: programme.id,
+			receiverId: programme.receiver_id,
 			hourMs: START_MS - hoursAgo * HOUR_MS,
 			delivered: good,
 			failed: bad,
 		});
 		await addCallbackCounts(store.db, [at(0, 3, 1), at(23, 2, 0), at(24, 7, 7), at(24 * 20, 9, 9)]);
 		await addDeliveries(store, programme, START_MS - 5_000, START_MS - 4_000);
-		const health = await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS);
+		const health = await readCallbackHealth(store.db, { ...programme, endpoint_id: 1 }, START_MS);
 		deepEqual([health.delivered, health.failed, health.p95Ms], [5, 1, null]);
 		deepEqual(health.pending, { count: 2, oldestAtMs: START_MS - 5_000 });
 		equal(health.days.length, 14);
 		deepEqual(health.days.at(-1), { day: "2026-01-15", delivered: 3, failed: 1 });
 		deepEqual(health.days.at(-2), { day: "2026-01-14", delivered: 9, failed: 7 });
 		deepEqual(health.days.at(-3), { day: "2026-01-13", delivered: 0, failed: 0 });
-		const [delivery] = await takeDue(store, programme.id, 1, START_MS);
+		const [delivery] = await takeDue(store, programme.receiver_id, 1, START_MS);
 		if (delivery) await settle(store, delivered(delivery));
-		equal((await readCallbackHealth(store.db, { id: programme.id, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
+		equal((await readCallbackHealth(store.db, { ...programme, endpoint_id: 1 }, START_MS)).p95Ms, 32.5);
 	});
 
 	test("a cancelled delivery is not counted as an attempt", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addDeliveries(store, programme, START_MS, START_MS, START_MS);
-		const [a, b, c] = await takeDue(store, programme.id, 3, START_MS);
+		const [a, b, c] = await takeDue(store, programme.receiver_id, 3, START_MS);
 		if (!a || !b || !c) throw new Error("not everything was due");
 		const settlements: Settlement[] = [
 			delivered(a),
@@ -284,7 +277,7 @@ eachDatabase("the health of callbacks", (database) => {
 		];
 		const pass = createPass(store, createRandom());
 		await pass.run(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
-		const hours = await listCallbackHours(store.db, programme.id, START_MS);
+		const hours = await listCallbackHours(store.db, programme.receiver_id, START_MS);
 		deepEqual(
 			hours.map(({ hourMs, delivered, failed }) => [hourMs, delivered, failed]),
 			[[START_MS, 1, 1]],
@@ -327,4 +320,8 @@ async function addCall(store: Store, programme: Programme, change: Partial<NewIn
 			...change,
 		},
 	]);
+}
+
+function filterOf({ id, receiver_id }: Programme) {
+	return { programmeId: id, receiverId: receiver_id };
 }

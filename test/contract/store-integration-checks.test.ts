@@ -62,12 +62,12 @@ eachDatabase("the checks of an integration", (database) => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);
-		await pass(store, failed(await takeOne(store, programme.id, START_MS)));
+		await pass(store, failed(await takeOne(store, programme.receiver_id, START_MS)));
 		equal((await ticks(store, programme)).callback, false);
 		for (let n = 0; n < 2; n++) await addDelivery(store, programme);
 		const inHand = [
-			await takeOne(store, programme.id, START_MS),
-			await takeOne(rival, programme.id, START_MS),
+			await takeOne(store, programme.receiver_id, START_MS),
+			await takeOne(rival, programme.receiver_id, START_MS),
 		];
 		await Promise.all(inHand.map((delivery, n) => pass(n === 0 ? store : rival, delivered(delivery))));
 		equal((await ticks(store, programme)).callback, true);
@@ -122,7 +122,7 @@ eachDatabase("the checks of an integration", (database) => {
 			await record(watched, programme, { source: "pixel", orderId });
 			await record(watched, programme, { orderId });
 			await addDelivery(store, programme);
-			const settlements = [delivered(await takeOne(store, programme.id, START_MS))];
+			const settlements = [delivered(await takeOne(store, programme.receiver_id, START_MS))];
 			await pass.run(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
 			equal(
 				queries.some((query) => /update "programmes"|first_callback/.test(query)),

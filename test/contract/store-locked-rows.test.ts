@@ -42,10 +42,10 @@ eachDatabase("locked rows", (database) => {
 
 	test("a locked programme does not keep others from inserting rows that refer to it", async (t) => {
 		if (database.kind === "SQLite") return t.skip("a SQLite transaction keeps every other writer out");
-		const { id } = await addProgramme(database.store);
+		const { id, receiver_id } = await addProgramme(database.store);
 		const inserted = await database.rival.transact(async (trx) => {
 			await lockProgramme(trx, id);
-			const row = { receiver_id: id, url: "https://shop.example/other", saved_at_ms: START_MS };
+			const row = { receiver_id, url: "https://shop.example/other", saved_at_ms: START_MS };
 			return database.store.db.insertInto("endpoints").values(row).returning("url").executeTakeFirst();
 		});
 		equal(inserted?.url, "https://shop.example/other");

@@ -98,7 +98,7 @@ eachDatabase("making moves", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const { conversions, owed } = await transact(await stepsOf(programme, 1));
-		deepEqual(owed.programmeIds, [programme.id]);
+		deepEqual(owed.receiverIds, [programme.receiver_id]);
 		const found: [kind: string, status: Status, event: string | null][] = [];
 		for (const [index, kind] of ALL_KINDS.entries()) {
 			const made = conversions[index];

@@ -41,7 +41,7 @@ eachDatabase("reading the metrics", (database) => {
 			sealingKey: new Uint8Array(SEALING_KEY_BYTES),
 			wire: givenWire("Service"),
 			// Nothing may be in flight, so all deliveries stay due.
-			caps: { perProgramme: 8, overall: 0 },
+			caps: { perReceiver: 8, overall: 0 },
 			load: { busyShare: () => 0, lateMs: () => 0 },
 			onNotice: () => undefined,
 		});
@@ -52,7 +52,7 @@ eachDatabase("reading the metrics", (database) => {
 			});
 			await untilOnClock(clock, "the engine has stopped", () => hasStopped);
 		});
-		const isRead = () => engine.counters.backlog.programmesDue === PROGRAMMES;
+		const isRead = () => engine.counters.backlog.receiversDue === PROGRAMMES;
 		await untilOnClock(clock, "the engine has read all programmes", isRead, 100);
 		// No pass is running, and none begins while the clock stands still.
 		await until(() => clock.waitingTimers > 0);
@@ -128,8 +128,9 @@ async function fillQueue({ db }: Store): Promise<void> {
 	for (const insert of [
 		sql`insert into programmes (id, public_id, name, currency, commission_rate, fee_rate, approval_days, parks_pixels,
 			parked_days, created_at_ms) ${numbers} select i, 'prg_' || i, 'Shop', 'EUR', '1', '1', 30, 1, 30, 0 from n`,
-		sql`insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-			${numbers} select i, 'dlv_' || i, i, i, i, 'conversion.recorded', '{}', 0 from n`,
+		sql`insert into receivers (id, kind, programme_id) ${numbers} select i, 'shop', i from n`,
+		sql`insert into events (id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
+			${numbers} select i, 'dlv_' || i, i, i, 'conversion.recorded', '{}', 0 from n`,
 		sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			${numbers} select i, i, ${dueAtMs}, 0, 1, 0, 0 from n`,
 	])

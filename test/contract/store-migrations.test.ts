@@ -147,7 +147,10 @@ for (const kind of DATABASE_KINDS) {
 			deepEqual(report, { version: MIGRATIONS.length + 2, applied: [] });
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			deepEqual(await settle(store, delivered(await takeOne(store, programme.id, START_MS))), new Set([id]));
+			deepEqual(
+				await settle(store, delivered(await takeOne(store, programme.receiver_id, START_MS))),
+				new Set([id]),
+			);
 		});
 
 		async function openEmpty(): Promise<TestDatabase & AsyncDisposable & { store: Store }> {

@@ -3,6 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { publishLastingTrouble } from "../../src/callbacks/failure-notices.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { MINUTE_MS } from "../../src/domain/time.ts";
 import { listFailingShops } from "../../src/store/queries/delivery-health.ts";
 import {
@@ -12,7 +13,7 @@ import {
 	endTroubles,
 	type FailedAttempts,
 	findNoticesToMail,
-	findProgrammeToMail,
+	findShopToMail,
 	listNotices,
 	markMailed,
 	type Notice,
@@ -23,13 +24,14 @@ import { removeUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts, newNotice } from "../support/notices.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 import { addDeliveries, addProgramme, newId } from "../support/rows.ts";
 import { failDeliveries } from "../support/undelivered.ts";
 
 eachDatabase("notices of failing callbacks", (database) => {
 	test("failures are added to one open notice, which keeps its first time and its planned mail", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
+		const { receiver_id: id } = await addProgramme(store);
 		await fail(store.db, id, {}, START_MS + 10);
 		const last = {
 			failed_attempts: 43,
@@ -62,9 +64,11 @@ eachDatabase("notices of failing callbacks", (database) => {
 	test("many receivers are written together, and each gets its own notice", async () => {
 		const { store } = database;
 		const ids = [await addProgramme(store), await addProgramme(store), await addProgramme(store)].map(
-			({ id }) => id,
+			({ receiver_id }) => receiver_id,
 		);
-		await addFailures(store.db, [failedAttempts(ids[1] ?? 0, { failed_attempts: 4, failures: 0 })]);
+		await addFailures(store.db, [
+			failedAttempts(ids[1] ?? receiverId(0), { failed_attempts: 4, failures: 0 }),
+		]);
 		const troubles = await addFailures(
 			store.db,
 			ids.map((id, index) =>
@@ -90,7 +94,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 
 	test("a mail mentions the failures up to its writing, and later ones plan the next mail", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
+		const { receiver_id: id } = await addProgramme(store);
 		await fail(store.db, id, { failures: 2 });
 		const read = await onlyNotice(store, id);
 		await fail(store.db, id, { failures: 5 }, START_MS + 70);
@@ -106,7 +110,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 
 	test("a programme has one open notice with the right count, however many engines report failures", async () => {
 		const { store, rival } = database;
-		const { id } = await addProgramme(store);
+		const { receiver_id: id } = await addProgramme(store);
 		await Promise.all(
 			Array.from({ length: 16 }, (_, n) =>
 				(n % 2 === 0 ? store : rival).transact((trx) => fail(trx, id, { failures: n + 1 })),
@@ -118,7 +122,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 
 	test("a notice ends once, and the next failure opens a new one", async () => {
 		const { store, rival } = database;
-		const { id } = await addProgramme(store);
+		const { receiver_id: id } = await addProgramme(store);
 		deepEqual(await endTroubles(store.db, [id], "success", START_MS), []);
 		await fail(store.db, id, { failures: 3 });
 		const ended = await Promise.all(
@@ -143,19 +147,19 @@ eachDatabase("notices of failing callbacks", (database) => {
 	test("removing the Postback URL ends visible and watched notices", async () => {
 		const { store } = database;
 		const [told, watched] = [await addProgramme(store), await addProgramme(store)];
-		await fail(store.db, told.id);
-		await addFailures(store.db, [failedAttempts(watched.id, { failures: 0 })]);
+		await fail(store.db, told.receiver_id);
+		await addFailures(store.db, [failedAttempts(watched.receiver_id, { failures: 0 })]);
 		for (const { id } of [told, watched]) {
 			await store.transact((trx) => removeUrl(trx, id, START_MS + 3));
 		}
-		const { ended_at_ms, ended_by } = await onlyNotice(store, told.id);
+		const { ended_at_ms, ended_by } = await onlyNotice(store, told.receiver_id);
 		deepEqual([ended_at_ms, ended_by], [START_MS + 3, "removal"]);
-		deepEqual(await readNotices(store, watched.id), []);
+		deepEqual(await readNotices(store, watched.receiver_id), []);
 	});
 
 	test("a recovery notice may exist beside an open one", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
+		const { receiver_id: id } = await addProgramme(store);
 		await fail(store.db, id);
 		await workAgain(store.db, id, START_MS);
 		await workAgain(store.db, id, START_MS);
@@ -170,8 +174,8 @@ eachDatabase("trouble that lasts", (database) => {
 		const { store, rival } = database;
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
 		await addFailures(store.db, [
-			failedAttempts(early.id, { failures: 0 }),
-			failedAttempts(late.id, { failures: 0, opened_at_ms: START_MS + 1 }),
+			failedAttempts(early.receiver_id, { failures: 0 }),
+			failedAttempts(late.receiver_id, { failures: 0, opened_at_ms: START_MS + 1 }),
 		]);
 		const nowMs = START_MS + 10 * MINUTE_MS;
 		equal(await publishLastingTrouble({ store, clock: createClock(nowMs - 1) }, never), 0);
@@ -179,16 +183,16 @@ eachDatabase("trouble that lasts", (database) => {
 			[store, rival].map((each) => publishLastingTrouble({ store: each, clock: createClock(nowMs) }, never)),
 		);
 		deepEqual(told.toSorted(), [0, 1]);
-		const notice = await onlyNotice(store, early.id);
+		const notice = await onlyNotice(store, early.receiver_id);
 		deepEqual([notice.told_at_ms, notice.mail_due_at_ms], [nowMs, nowMs]);
-		equal((await onlyNotice(store, late.id)).told_at_ms, null);
-		equal((await listNotices(store.db, early.id, { limit: 5 })).rows.length, 1);
+		equal((await onlyNotice(store, late.receiver_id)).told_at_ms, null);
+		equal((await listNotices(store.db, early.receiver_id, { limit: 5 })).rows.length, 1);
 	});
 
 	test("a failure after the URL was removed is forgotten and makes no notice visible", async () => {
 		const { store } = database;
-		const { id } = await addProgramme(store);
-		await store.transact((trx) => removeUrl(trx, id, START_MS));
+		const { id: programmeId, receiver_id: id } = await addProgramme(store);
+		await store.transact((trx) => removeUrl(trx, programmeId, START_MS));
 		await addFailures(store.db, [failedAttempts(id, { failures: 0 })]);
 		await publishLastingTrouble({ store, clock: createClock(START_MS + 10 * MINUTE_MS) }, never);
 		deepEqual(await readNotices(store, id), []);
@@ -208,17 +212,17 @@ eachDatabase("shops whose callbacks are failing", (database) => {
 		await store.db
 			.insertInto("notices")
 			.values([
-				newNotice(few.id, { opened_at_ms: START_MS - 9 }),
-				newNotice(many.id, { last_delivery_id: failedId }),
-				newNotice(watched.id, { told_at_ms: null, failures: 0 }),
-				newNotice(ended.id, { ended_at_ms: START_MS, ended_by: "success" }),
-				newNotice(removed.id),
+				newNotice(few.receiver_id, { opened_at_ms: START_MS - 9 }),
+				newNotice(many.receiver_id, { last_delivery_id: failedId }),
+				newNotice(watched.receiver_id, { told_at_ms: null, failures: 0 }),
+				newNotice(ended.receiver_id, { ended_at_ms: START_MS, ended_by: "success" }),
+				newNotice(removed.receiver_id),
 			])
 			.execute();
 		await store.db
-			.updateTable("programmes")
+			.updateTable("receivers")
 			.set({ endpoint_id: null })
-			.where("id", "=", removed.id)
+			.where("id", "=", removed.receiver_id)
 			.execute();
 		const ours = new Set([few, many, watched, ended, removed].map(({ public_id }) => public_id));
 		const { shops } = await listFailingShops(store.db, 1_000, START_MS);
@@ -240,58 +244,58 @@ eachDatabase("mailing notices", (database) => {
 	test("the programme whose mail has waited longest comes first, with all its notices", async () => {
 		const { store } = database;
 		const [early, late] = [await addProgramme(store), await addProgramme(store)];
-		await fail(store.db, late.id, {}, START_MS + 20);
-		await fail(store.db, early.id, {}, START_MS + 10);
-		await workAgain(store.db, early.id, START_MS + 30);
-		equal(await findProgrammeToMail(store.db, START_MS + 9), undefined);
-		equal((await findProgrammeToMail(store.db, START_MS + 25))?.programmeId, early.id);
-		const found = await findNoticesToMail(store.db, early.id);
+		await fail(store.db, late.receiver_id, {}, START_MS + 20);
+		await fail(store.db, early.receiver_id, {}, START_MS + 10);
+		await workAgain(store.db, early.receiver_id, START_MS + 30);
+		equal(await findShopToMail(store.db, START_MS + 9), undefined);
+		equal((await findShopToMail(store.db, START_MS + 25))?.programmeId, early.id);
+		const found = await findNoticesToMail(store.db, early.receiver_id);
 		deepEqual(
 			found.map((notice) => [notice.receiver_id, notice.kind]),
 			[
-				[early.id, "callbacks_failing"],
-				[early.id, "callbacks_working_again"],
+				[early.receiver_id, "callbacks_failing"],
+				[early.receiver_id, "callbacks_working_again"],
 			],
 		);
 	});
 
 	test("if several processes would mail a programme at once, one does, and the time is stored", async () => {
 		const { store, rival } = database;
-		const [{ id }, never] = [await addProgramme(store), await addProgramme(store)];
+		const [{ receiver_id: id }, never] = [await addProgramme(store), await addProgramme(store)];
 		for (const nowMs of [START_MS, START_MS + 60]) {
 			const claimed = await Promise.all(
 				[store, rival, store, rival].map(({ db }) => claimNoticeMail(db, id, nowMs - 60, nowMs)),
 			);
 			equal(claimed.filter(Boolean).length, 1);
 		}
-		const troubles = await addFailures(store.db, [failedAttempts(id), failedAttempts(never.id)]);
+		const troubles = await addFailures(store.db, [failedAttempts(id), failedAttempts(never.receiver_id)]);
 		const mailed = new Map(troubles.map(({ receiverId, lastMailedAtMs }) => [receiverId, lastMailedAtMs]));
-		deepEqual([mailed.get(id), mailed.get(never.id)], [START_MS + 60, null]);
+		deepEqual([mailed.get(id), mailed.get(never.receiver_id)], [START_MS + 60, null]);
 	});
 });
 
 /** Adds a visible notice, as a final failure does, whose mail is due at the given time. */
 async function fail(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	change: Partial<FailedAttempts> = {},
 	mailDueAtMs = START_MS,
 ): Promise<void> {
-	const [trouble] = await addFailures(db, [failedAttempts(programmeId, change)]);
+	const [trouble] = await addFailures(db, [failedAttempts(receiverId, change)]);
 	await tellTroubles(db, [trouble?.id ?? 0], mailDueAtMs);
 }
 
-async function workAgain(db: Db, programmeId: number, mailDueAtMs: number): Promise<void> {
-	await addRecoveries(db, [{ receiverId: programmeId, publicId: newId("ntc") }], mailDueAtMs);
+async function workAgain(db: Db, receiverId: ReceiverId, mailDueAtMs: number): Promise<void> {
+	await addRecoveries(db, [{ receiverId, publicId: newId("ntc") }], mailDueAtMs);
 }
 
-function readNotices(store: Store, programmeId: number): Promise<Notice[]> {
-	const query = store.db.selectFrom("notices").selectAll().where("receiver_id", "=", programmeId);
+function readNotices(store: Store, receiverId: ReceiverId): Promise<Notice[]> {
+	const query = store.db.selectFrom("notices").selectAll().where("receiver_id", "=", receiverId);
 	return query.orderBy("id").execute();
 }
 
-async function onlyNotice(store: Store, programmeId: number): Promise<Notice> {
-	const [notice, ...others] = await readNotices(store, programmeId);
+async function onlyNotice(store: Store, receiverId: ReceiverId): Promise<Notice> {
+	const [notice, ...others] = await readNotices(store, receiverId);
 	if (notice === undefined || others.length > 0) throw new Error("expected exactly one notice");
 	return notice;
 }

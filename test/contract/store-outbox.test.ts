@@ -42,7 +42,7 @@ eachDatabase("the outbox", (database) => {
 		deepEqual([delivery.id, delivery.state, delivery.run, delivery.attempts], [event.id, "pending", 1, 0]);
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
-		deepEqual(queued.map(Object.values), [[event.id, programme.id, START_MS + 7, 3, 1, 0, 0]]);
+		deepEqual(queued.map(Object.values), [[event.id, programme.receiver_id, START_MS + 7, 3, 1, 0, 0]]);
 		deepEqual([...made], [[conversion.id, event.id]]);
 		equal((await store.transact((trx) => store.writes.insertOwedEvents(trx, [], START_MS))).size, 0);
 	});
@@ -53,7 +53,7 @@ eachDatabase("the outbox", (database) => {
 		const conversion = await addConversion(store, programme.id);
 		const announced = [{ event: "conversion.recorded", conversion } as const];
 		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announced));
-		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.id, 5, START_MS));
+		deepEqual(owed.ready?.deliveries, await takeDue(store, programme.receiver_id, 5, START_MS));
 	});
 
 	test("a second event of the same name is refused, and its whole transaction is rolled back", async () => {
@@ -88,7 +88,7 @@ eachDatabase("the outbox", (database) => {
 			.innerJoin("queue", "queue.id", "deliveries.id")
 			.innerJoin("events", "events.id", "deliveries.id")
 			.select(["deliveries.id", "deliveries.public_id", "events.conversion_id", "events.body"])
-			.where("deliveries.programme_id", "=", programme.id)
+			.where("deliveries.receiver_id", "=", programme.receiver_id)
 			.execute();
 		equal(stored.length, owed.length);
 		const byPublicId = new Map(stored.map((row) => [row.public_id, row]));
@@ -111,7 +111,7 @@ eachDatabase("the outbox", (database) => {
 		await store.db
 			.updateTable("signing_secrets")
 			.set({ activated_at_ms: null })
-			.where("receiver_id", "=", noSecret.id)
+			.where("receiver_id", "=", noSecret.receiver_id)
 			.execute();
 		const announcements = await Promise.all(
 			[ready, noUrl, noSecret].map(async ({ id }) => {
@@ -119,10 +119,10 @@ eachDatabase("the outbox", (database) => {
 			}),
 		);
 		const owed = await store.transact((trx) => oweEvents(trx, { ...deps, store }, announcements));
-		deepEqual(owed.programmeIds, [ready.id]);
+		deepEqual(owed.receiverIds, [ready.receiver_id]);
 		deepEqual(
-			owed.ready?.deliveries.map(({ programmeId }) => programmeId),
-			[ready.id],
+			owed.ready?.deliveries.map(({ receiverId }) => receiverId),
+			[ready.receiver_id],
 		);
 	});
 });

@@ -25,12 +25,12 @@ eachDatabase("what is owed", (database) => {
 		await addDeliveries(store, few, START_MS + 5);
 		await addDeliveries(store, many, START_MS + 9, START_MS + 2, START_MS + 7);
 		await addDeliveries(store, done, START_MS);
-		await settle(store, delivered(await takeOne(store, done.id, START_MS)));
+		await settle(store, delivered(await takeOne(store, done.receiver_id, START_MS)));
 		await addDeliveries(store, removed, START_MS + 1);
 		await store.db
-			.updateTable("programmes")
+			.updateTable("receivers")
 			.set({ endpoint_epoch: 1, endpoint_id: null })
-			.where("id", "=", removed.id)
+			.where("id", "=", removed.receiver_id)
 			.execute();
 
 		const url = "https://shop.example/postback";
@@ -112,13 +112,13 @@ eachDatabase("a pause", (database) => {
 	test("the time of a hold does not count for failures that were only watched when it began", async () => {
 		const { store } = database;
 		const [watched, told] = [await addProgramme(store), await addProgramme(store)];
-		for (const { id } of [watched, told]) {
-			await addFailures(store.db, [failedAttempts(id, { opened_at_ms: START_MS })]);
+		for (const { receiver_id } of [watched, told]) {
+			await addFailures(store.db, [failedAttempts(receiver_id, { opened_at_ms: START_MS })]);
 		}
 		await store.db
 			.updateTable("notices")
 			.set({ told_at_ms: START_MS + 1 })
-			.where("receiver_id", "=", told.id)
+			.where("receiver_id", "=", told.receiver_id)
 			.execute();
 		await beginPause(store.db, null, START_MS + 2 * MINUTE_MS);
 		await endPause(store.db, START_MS + 62 * MINUTE_MS);
@@ -130,8 +130,8 @@ eachDatabase("a pause", (database) => {
 		deepEqual(
 			opened.map((row) => [row.receiver_id, row.opened_at_ms]),
 			[
-				[watched.id, START_MS + 60 * MINUTE_MS],
-				[told.id, START_MS],
+				[watched.receiver_id, START_MS + 60 * MINUTE_MS],
+				[told.receiver_id, START_MS],
 			],
 		);
 	});

@@ -4,6 +4,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { createPass, type PassInput } from "../../src/callbacks/pass.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { SLOTS, slotOf } from "../../src/domain/slot.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -24,7 +25,7 @@ eachDatabase("a pass", (database) => {
 	test("an engine whose row is gone stores no result, takes no slots and gives none up", async () => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
-		const late = failed(await takeOne(store, programme.id, START_MS));
+		const late = failed(await takeOne(store, programme.receiver_id, START_MS));
 		const owned = await takeAll(store, engineId);
 		// The slots stay with the removed engine. In production that state is possible only if code forgets the
 		// fence.
@@ -40,26 +41,30 @@ eachDatabase("a pass", (database) => {
 			equal(await pass.run(passInput(engineId, START_MS, change)), null);
 		}
 		deepEqual(await readAll(store, id), before);
-		equal(await slotOwner(store, programme.id), engineId);
-		deepEqual(await noticesOf(store, programme.id), [], "a result that was not stored opens no notice");
-		deepEqual(await hoursOf(store, programme.id), []);
+		equal(await slotOwner(store, programme.receiver_id), engineId);
+		deepEqual(
+			await noticesOf(store, programme.receiver_id),
+			[],
+			"a result that was not stored opens no notice",
+		);
+		deepEqual(await hoursOf(store, programme.receiver_id), []);
 	});
 
 	test("one transaction stores results, and returns slots, first due rows, due deliveries and their targets", async () => {
 		const { store, programme, engineId } = await start();
 		const other = await addProgramme(store);
 		await addDelivery(store, programme);
-		const settled = delivered(await takeOne(store, programme.id, START_MS));
+		const settled = delivered(await takeOne(store, programme.receiver_id, START_MS));
 		const [due] = await addDeliveries(store, programme, START_MS, START_MS + 900);
 		const next = await addDelivery(store, other, START_MS + 60_000);
 		const counted = countTransactions(store);
 		const input = passInput(engineId, START_MS, {
 			isRenewal: true,
 			reread: "requested",
-			slots: [slotOf(other.id)],
+			slots: [slotOf(other.receiver_id)],
 			settlements: [settled],
-			requests: [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }],
-			oldTargets: [programme.id],
+			requests: [{ receiverId: programme.receiver_id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }],
+			oldTargets: [programme.receiver_id],
 		});
 		const output = await createPass(counted.store, createRandom()).run(input);
 		equal(counted.count, 1);
@@ -68,22 +73,22 @@ eachDatabase("a pass", (database) => {
 		equal(output?.slots?.share, SLOTS);
 		deepEqual(
 			output?.firstDue.map((row) => ({ ...row })),
-			[{ programmeId: other.id, id: next, dueAtMs: START_MS + 60_000 }],
+			[{ receiverId: other.receiver_id, id: next, dueAtMs: START_MS + 60_000 }],
 			"only slots that it owned at the start of the pass",
 		);
 		deepEqual([output?.read.deliveries.length, output?.read.deliveries[0]?.id], [1, due]);
-		deepEqual(output?.read.nextDue, [{ programmeId: programme.id, dueAtMs: START_MS + 900 }]);
+		deepEqual(output?.read.nextDue, [{ receiverId: programme.receiver_id, dueAtMs: START_MS + 900 }]);
 		deepEqual(
-			output?.targets.map(({ programmeId, url }) => [programmeId, url]),
-			[[programme.id, "https://shop.example/postback"]],
+			output?.targets.map(({ receiverId, url }) => [receiverId, url]),
+			[[programme.receiver_id, "https://shop.example/postback"]],
 		);
-		deepEqual(await hoursOf(store, programme.id), [[1, 0]]);
+		deepEqual(await hoursOf(store, programme.receiver_id), [[1, 0]]);
 	});
 
 	test("a pass that fails at its end has stored nothing, and if it is repeated as the last pass it removes its engine", async () => {
 		const { store, programme, engineId, pass } = await start();
 		const id = await addDelivery(store, programme);
-		const result = delivered(await takeOne(store, programme.id, START_MS));
+		const result = delivered(await takeOne(store, programme.receiver_id, START_MS));
 		const owned = await takeAll(store, engineId);
 		const before = await readAll(store, id);
 		const readDue = () => Promise.reject(new Error("the cable"));
@@ -97,14 +102,14 @@ eachDatabase("a pass", (database) => {
 		});
 		await rejects(broken.run(input), /the cable/);
 		deepEqual(await readAll(store, id), before);
-		equal(await slotOwner(store, programme.id), engineId);
+		equal(await slotOwner(store, programme.receiver_id), engineId);
 		const output = await pass.run(input);
 		deepEqual(
 			[output?.settled, output?.slots?.owned],
 			[new Set(settlements), []],
 			"the last pass takes no slots",
 		);
-		equal(await slotOwner(store, programme.id), null);
+		equal(await slotOwner(store, programme.receiver_id), null);
 		deepEqual(await store.db.selectFrom("engines").select("id").execute(), []);
 	});
 
@@ -112,8 +117,10 @@ eachDatabase("a pass", (database) => {
 		const { store, programme, engineId } = await start();
 		const id = await addDelivery(store, programme);
 		const counted = countTransactions(store);
-		const requests = [{ programmeId: programme.id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 }];
-		const input = passInput(engineId, START_MS, { requests, oldTargets: [programme.id] });
+		const requests = [
+			{ receiverId: programme.receiver_id, afterDueAtMs: -1, afterId: 0, limit: 5, wanted: 5 },
+		];
+		const input = passInput(engineId, START_MS, { requests, oldTargets: [programme.receiver_id] });
 		const output = await createPass(counted.store, createRandom()).run(input);
 		deepEqual([output?.read.deliveries[0]?.id, output?.targets.length, output?.slots], [id, 1, null]);
 		equal(counted.count, database.kind === "SQLite" ? 1 : 0);
@@ -144,7 +151,7 @@ eachDatabase("a pass", (database) => {
 		await addDelivery(store, programme);
 		await addDelivery(store, programme);
 		const engineId = await addEngine(store, START_MS);
-		const [lost, arrived] = await takeDue(store, programme.id, 2, START_MS);
+		const [lost, arrived] = await takeDue(store, programme.receiver_id, 2, START_MS);
 		if (lost === undefined || arrived === undefined) throw new Error("two deliveries must be due");
 		const retry = retried(lost, START_MS + 60_000);
 		const stored = createPass(store, createRandom());
@@ -152,7 +159,7 @@ eachDatabase("a pass", (database) => {
 		const pass = createPass(store, createRandom());
 		const settlements = [retry, delivered(arrived)];
 		await pass.run(passInput(engineId, START_MS, { isUncertain: true, settlements }));
-		deepEqual(await noticesOf(store, programme.id), []);
+		deepEqual(await noticesOf(store, programme.receiver_id), []);
 	});
 
 	for (const by of ["the same process", "another process, which has read the target since"] as const) {
@@ -163,20 +170,20 @@ eachDatabase("a pass", (database) => {
 			const engineId = await addEngine(store, START_MS);
 			const input = (change: Partial<PassInput>) => passInput(engineId, START_MS, change);
 			const [first, second] = [createPass(store, createRandom()), createPass(store, createRandom())];
-			const lost = failed(await takeOne(store, programme.id, START_MS));
+			const lost = failed(await takeOne(store, programme.receiver_id, START_MS));
 			equal((await first.run(input({ settlements: [lost] })))?.hasNotice, true);
 			const next = by === "the same process" ? first : second;
-			if (next === second) await second.run(input({ oldTargets: [programme.id] }));
+			if (next === second) await second.run(input({ oldTargets: [programme.receiver_id] }));
 			await addDelivery(store, programme);
-			const arrived = delivered(await takeOne(store, programme.id, START_MS));
+			const arrived = delivered(await takeOne(store, programme.receiver_id, START_MS));
 			equal((await next.run(input({ settlements: [arrived] })))?.hasNotice, true);
-			deepEqual(await noticesOf(store, programme.id), [
+			deepEqual(await noticesOf(store, programme.receiver_id), [
 				["callbacks_failing", START_MS],
 				["callbacks_working_again", null],
 			]);
 			// The recovery is announced once. From here on, no failure is known.
 			await addDelivery(store, programme);
-			const again = delivered(await takeOne(store, programme.id, START_MS));
+			const again = delivered(await takeOne(store, programme.receiver_id, START_MS));
 			equal((await next.run(input({ settlements: [again] })))?.hasNotice, false);
 		});
 	}
@@ -207,12 +214,12 @@ function countTransactions(store: Store): { store: Store; readonly count: number
 	};
 }
 
-async function noticesOf({ db }: Store, programmeId: number): Promise<[string, number | null][]> {
-	const rows = db.selectFrom("notices").selectAll().where("receiver_id", "=", programmeId).orderBy("id");
+async function noticesOf({ db }: Store, receiverId: ReceiverId): Promise<[string, number | null][]> {
+	const rows = db.selectFrom("notices").selectAll().where("receiver_id", "=", receiverId).orderBy("id");
 	return (await rows.execute()).map(({ kind, ended_at_ms }) => [kind, ended_at_ms]);
 }
 
-async function hoursOf({ db }: Store, programmeId: number): Promise<[number, number][]> {
-	const rows = db.selectFrom("callback_hours").selectAll().where("programme_id", "=", programmeId);
+async function hoursOf({ db }: Store, receiverId: ReceiverId): Promise<[number, number][]> {
+	const rows = db.selectFrom("callback_hours").selectAll().where("receiver_id", "=", receiverId);
 	return (await rows.execute()).map(({ delivered, failed }) => [delivered, failed]);
 }

@@ -68,7 +68,7 @@ import {
 	endTroubles,
 	findNoticesToMail,
 	findOpenNotice,
-	findProgrammeToMail,
+	findShopToMail,
 	forgetWatched,
 	listNotices,
 	tellWatched,
@@ -89,7 +89,17 @@ import type { Db, Store } from "../../src/store/store.ts";
 import { removeUrl, setUrl } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase, type SuiteDatabase } from "../support/databases.ts";
-import { fillTables, LARGE, LARGE_TABLES, PROGRAMMES, ROWS, SMALL } from "../support/large-tables.ts";
+import {
+	fillTables,
+	LARGE,
+	LARGE_RECEIVER,
+	LARGE_TABLES,
+	PROGRAMMES,
+	ROWS,
+	receiverOf,
+	SMALL,
+	SMALL_RECEIVER,
+} from "../support/large-tables.ts";
 import { plansOf, type QueryPlan, RememberingDatabase, recordQueries } from "../support/query-plan.ts";
 import { delivered, newConversion, newSecret, retried } from "../support/rows.ts";
 
@@ -102,13 +112,13 @@ type Read = readonly [
 
 const LATER = { at: START_MS, id: ROWS / 2 };
 const REQUESTS: readonly ReadRequest[] = Array.from({ length: 40 }, (_, n) => ({
-	programmeId: n + 1,
+	receiverId: receiverOf(n + 1),
 	afterDueAtMs: START_MS - ROWS,
 	afterId: 0,
 	limit: 8,
 }));
-/** Tables that may be read whole, because they are small. `programme` is the recursive part of readFirstDue. */
-const SMALL_WALKS = ["engines", "slots", "programme", "json_each"];
+/** Tables that may be read whole, because they are small. `receiver` is the recursive part of readFirstDue. */
+const SMALL_WALKS = ["engines", "slots", "receiver", "json_each"];
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 const never = () => false;
 type Filter = Partial<ConversionListRequest>;
@@ -215,7 +225,7 @@ const READS: readonly Read[] = [
 		(programmeId): Read => [
 			`failed deliveries of programme ${programmeId} since a time`,
 			[],
-			(db) => failedWithin(db, programmeId, { fromMs: START_MS - 1_000, untilMs: START_MS }, 100),
+			(db) => failedWithin(db, receiverOf(programmeId), { fromMs: START_MS - 1_000, untilMs: START_MS }, 100),
 		],
 	),
 	[
@@ -229,14 +239,14 @@ const READS: readonly Read[] = [
 			["undelivered_in_sight"],
 			async (db) => {
 				await setUrl(db, LARGE, "https://shop.example/postback", START_MS);
-				await insertSecret(db, newSecret(LARGE));
+				await insertSecret(db, newSecret(LARGE_RECEIVER));
 				const span = { fromMs: START_MS - ROWS, untilMs: START_MS };
-				const found = await failedWithin(db, LARGE, span, count);
+				const found = await failedWithin(db, LARGE_RECEIVER, span, count);
 				// The test data has a queue row for every delivery, even for failed ones.
 				const ids = found.map(({ id }) => id);
 				await db.deleteFrom("queue").where("id", "in", ids).execute();
 				const failed = found.map((delivery) => ({ ...delivery, state: "failed" as const }));
-				equal((await requeue(db, LARGE, failed, START_MS))?.length, failed.length);
+				equal((await requeue(db, LARGE_RECEIVER, failed, START_MS))?.length, failed.length);
 			},
 		],
 	),
@@ -246,24 +256,33 @@ const READS: readonly Read[] = [
 			["queue_by_due"],
 			async (db, store) => {
 				await removeUrl(db, programmeId, START_MS);
-				await bringRemovedForward(alongIndexes(store, db), createClock(), programmeId, () => true);
+				await bringRemovedForward(
+					alongIndexes(store, db),
+					createClock(),
+					receiverOf(programmeId),
+					() => true,
+				);
 			},
 		],
 	),
-	...ofBoth("how many deliveries failed", "undelivered_in_sight", countFailed),
-	...ofBoth("failed deliveries in sight", "undelivered_in_sight", (db, id) =>
-		failedWithin(db, id, { untilMs: START_MS }, 500),
+	...ofBoth("how many deliveries failed", "undelivered_in_sight", (db, id) =>
+		countFailed(db, receiverOf(id)),
 	),
-	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) => countWaiting(db, id, START_MS - ROWS)),
-	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE, ["dlv2", "dlv3"])],
+	...ofBoth("failed deliveries in sight", "undelivered_in_sight", (db, id) =>
+		failedWithin(db, receiverOf(id), { untilMs: START_MS }, 500),
+	),
+	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) =>
+		countWaiting(db, receiverOf(id), START_MS - ROWS),
+	),
+	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE_RECEIVER, ["dlv2", "dlv3"])],
 	...[LARGE, SMALL].map(
 		(programmeId): Read => [
 			`what waits of programme ${programmeId} is sent now`,
 			["queue_by_due"],
 			async (db, store) => {
 				const clock = createClock(START_MS - ROWS);
-				for await (const waiting of walkWaiting(alongIndexes(store, db), clock, programmeId))
-					await bringForward(db, programmeId, waiting, clock.nowMs());
+				for await (const waiting of walkWaiting(alongIndexes(store, db), clock, receiverOf(programmeId)))
+					await bringForward(db, receiverOf(programmeId), waiting, clock.nowMs());
 			},
 		],
 	),
@@ -280,12 +299,14 @@ const READS: readonly Read[] = [
 			await tellWatched(db, START_MS, START_MS);
 		},
 	],
-	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE], "success", START_MS)],
+	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE_RECEIVER], "success", START_MS)],
 	["the next job", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
-	["a programme to be mailed", ["notices_to_mail"], (db) => findProgrammeToMail(db, START_MS - 1)],
-	["the notices of that mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL)],
+	["a programme to be mailed", ["notices_to_mail"], (db) => findShopToMail(db, START_MS - 1)],
+	["the notices of that mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
-		ofBoth(what, index, (db, programmeId) => listDeliveries(db, { programmeId, limit: 25, ...filter })),
+		ofBoth(what, index, (db, programmeId) =>
+			listDeliveries(db, { receiverId: receiverOf(programmeId), programmeId, limit: 25, ...filter }),
+		),
 	),
 	...CALL_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) => listInboundCalls(db, { programmeId, limit: 50, ...filter })),
@@ -294,18 +315,22 @@ const READS: readonly Read[] = [
 	[
 		"the health summary of callbacks",
 		["queue_by_due", "events_by_receiver", "notices_open", "local_answers_by_programme"],
-		(db) => readCallbackHealth(db, { id: SMALL, endpoint_id: 1 }, START_MS),
+		(db) => readCallbackHealth(db, { id: SMALL, receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
 	[
 		"the progress value that an open page polls",
 		["events_by_receiver", "inbound_calls_by_programme"],
-		(db) => newestProgress(db, SMALL),
+		(db) => newestProgress(db, { id: SMALL, receiver_id: SMALL_RECEIVER }),
 	],
-	["one delivery", [], (db) => findDeliveryDetail(db, LARGE, "dlv2")],
+	["one delivery", [], (db) => findDeliveryDetail(db, LARGE_RECEIVER, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
-	["a conversion's deliveries", ["events_once_per_conversion"], (db) => listDeliveriesOfConversion(db, 2)],
+	[
+		"a conversion's deliveries",
+		["events_once_per_conversion"],
+		(db) => listDeliveriesOfConversion(db, LARGE_RECEIVER, 2),
+	],
 	...CONVERSION_LISTS.flatMap(([what, index, filter]): Read[] => [
 		[
 			`conversions of a large programme: ${what}`,
@@ -474,14 +499,24 @@ const READS: readonly Read[] = [
 	["who has a password", [], (db) => hasPassword(db, 7)],
 	["somebody's programmes", [], (db) => listProgrammesOf(db, 77, 50)],
 	["one of somebody's programmes", [], (db) => findProgrammeOf(db, 77, "prg_7")],
-	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL, { limit: 20 })],
+	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL_RECEIVER, { limit: 20 })],
 	[
 		"a later page of notices",
 		["notices_by_receiver"],
-		(db) => listNotices(db, SMALL, { after: MIDDLE, limit: 20 }),
+		(db) => listNotices(db, SMALL_RECEIVER, { after: MIDDLE, limit: 20 }),
 	],
-	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE)],
-	["what is undelivered", ["queue_by_due", "undelivered_in_sight"], (db) => countUndelivered(db, LARGE)],
+	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE_RECEIVER)],
+	[
+		"what is undelivered",
+		["queue_by_due", "deliveries_in_sight"],
+		(db) => countUndelivered(db, LARGE_RECEIVER),
+	],
+	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE_RECEIVER)],
+	[
+		"what is undelivered",
+		["queue_by_due", "undelivered_in_sight"],
+		(db) => countUndelivered(db, LARGE_RECEIVER),
+	],
 	[
 		"shops whose callbacks are failing",
 		["notices_open", "queue_by_due", "undelivered_in_sight"],
@@ -692,7 +727,7 @@ eachDatabase("plans", (database) => {
 				const reads = rows
 					.map((row) => row["QUERY PLAN"])
 					.filter((line) => / on (?:queue|\w+_by_due)/.test(line));
-				equal(reads.length, 3, "the first programme, the next after each, and the first row of each");
+				equal(reads.length, 3, "the first receiver, the next after each, and the first row of each");
 				for (const line of reads)
 					match(line, /Index Only Scan using queue_by_due .* rows=(?:1|1\.00|0\.99) /);
 			});
@@ -704,8 +739,8 @@ eachDatabase("plans", (database) => {
 		await rolledBack(store, async (trx) => {
 			const { deliveries } = await store.queue.readDue(trx, REQUESTS, START_MS);
 			ok(deliveries.length > 0);
-			for (const { programmeId } of REQUESTS) {
-				const mine = deliveries.filter((delivery) => delivery.programmeId === programmeId);
+			for (const { receiverId } of REQUESTS) {
+				const mine = deliveries.filter((delivery) => delivery.receiverId === receiverId);
 				const times = mine.map(({ dueAtMs }) => dueAtMs);
 				deepEqual(
 					times,
@@ -794,7 +829,7 @@ async function runPassOver(store: Store, db: Db, requests: readonly ReadRequest[
 	const { deliveries } = await queue.readDue(db, requests, START_MS);
 	await queue.readTargets(
 		db,
-		requests.map(({ programmeId }) => programmeId),
+		requests.map(({ receiverId }) => receiverId),
 	);
 	// The deliveries are settled as if they had one attempt already.
 	const endings: readonly ((delivery: DueDelivery) => Settlement)[] = [

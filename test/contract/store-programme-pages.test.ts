@@ -147,10 +147,10 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		await addConversion(store, other.id, { ...at(0), ...yen });
 		const hour = (daysAgo: number) => (today - daysAgo) * DAY_MS;
 		await addCallbackCounts(store.db, [
-			{ programmeId: one.id, hourMs: hour(0), delivered: 3, failed: 1 },
-			{ programmeId: other.id, hourMs: hour(0) + HOUR_MS, delivered: 4, failed: 0 },
-			{ programmeId: other.id, hourMs: hour(6), delivered: 0, failed: 2 },
-			{ programmeId: other.id, hourMs: hour(7), delivered: 50, failed: 50 },
+			{ receiverId: one.receiver_id, hourMs: hour(0), delivered: 3, failed: 1 },
+			{ receiverId: other.receiver_id, hourMs: hour(0) + HOUR_MS, delivered: 4, failed: 0 },
+			{ receiverId: other.receiver_id, hourMs: hour(6), delivered: 0, failed: 2 },
+			{ receiverId: other.receiver_id, hourMs: hour(7), delivered: 50, failed: 50 },
 		]);
 		const tallies = createNetworkTallies({ store, clock: createClock(nowMs), log: createLog() });
 		const { count } = await tallies.look(7);

@@ -3,6 +3,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { SLOTS, slotOf } from "../../src/domain/slot.ts";
 import { addFailures } from "../../src/store/queries/notices.ts";
 import type { ReadRequest } from "../../src/store/queries/queue.ts";
@@ -10,12 +11,13 @@ import { START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { failedAttempts } from "../support/notices.ts";
 import { readAll } from "../support/queue-rows.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 import { addDeliveries, addDelivery, addProgramme } from "../support/rows.ts";
 
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 
-function fromFront(programmeId: number, limit: number): ReadRequest {
-	return { programmeId, limit, afterDueAtMs: -1, afterId: 0 };
+function fromFront(receiverId: ReceiverId, limit: number): ReadRequest {
+	return { receiverId, limit, afterDueAtMs: -1, afterId: 0 };
 }
 
 eachDatabase("reading what is due", (database) => {
@@ -27,29 +29,33 @@ eachDatabase("reading what is due", (database) => {
 		const [first, second] = [await addProgramme(store), await addProgramme(store)];
 		const [, a = 0, b = 0] = await addDeliveries(store, first, START_MS - 1, START_MS - 3, START_MS - 2);
 		const others = await addDeliveries(store, second, START_MS - 9, START_MS);
-		const { deliveries } = await read([fromFront(first.id, 2), fromFront(second.id, 5)], START_MS);
-		const idsOf = (programmeId: number) =>
-			deliveries.filter((delivery) => delivery.programmeId === programmeId).map(({ id }) => id);
-		deepEqual(idsOf(first.id), [a, b]);
-		deepEqual(idsOf(second.id), others);
+		const { deliveries } = await read(
+			[fromFront(first.receiver_id, 2), fromFront(second.receiver_id, 5)],
+			START_MS,
+		);
+		const idsOf = (receiverId: ReceiverId) =>
+			deliveries.filter((delivery) => delivery.receiverId === receiverId).map(({ id }) => id);
+		deepEqual(idsOf(first.receiver_id), [a, b]);
+		deepEqual(idsOf(second.receiver_id), others);
 	});
 
 	test("many due rows come in order, from the front or after a given row", async () => {
 		const { store } = database;
-		const { id: programmeId, ...programme } = await addProgramme(store);
+		const programme = await addProgramme(store);
+		const { receiver_id: receiverId } = programme;
 		const due = Array.from({ length: 40 }, (_, n) => START_MS - ((n * 17) % 20));
-		const ids = await addDeliveries(store, { id: programmeId, ...programme }, ...due);
+		const ids = await addDeliveries(store, programme, ...due);
 		const inOrder = ids
 			.map((id, n) => ({ id, due: due[n] ?? 0 }))
 			.sort((a, b) => a.due - b.due || a.id - b.id)
 			.map(({ id }) => id);
-		const all = await read([fromFront(programmeId, 40)], START_MS);
+		const all = await read([fromFront(receiverId, 40)], START_MS);
 		deepEqual(
 			all.deliveries.map(({ id }) => id),
 			inOrder,
 		);
 		const { dueAtMs: afterDueAtMs = 0, id: afterId = 0 } = all.deliveries[12] ?? {};
-		const rest = await read([{ programmeId, afterDueAtMs, afterId, limit: 7 }], START_MS);
+		const rest = await read([{ receiverId, afterDueAtMs, afterId, limit: 7 }], START_MS);
 		deepEqual(
 			rest.deliveries.map(({ id }) => id),
 			inOrder.slice(13, 20),
@@ -61,13 +67,13 @@ eachDatabase("reading what is due", (database) => {
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
 		const before = await readAll(store, id);
-		const [delivery] = (await read([fromFront(programme.id, 1)], START_MS + 4)).deliveries;
-		const [target] = await store.queue.readTargets(store.db, [programme.id]);
+		const [delivery] = (await read([fromFront(programme.receiver_id, 1)], START_MS + 4)).deliveries;
+		const [target] = await store.queue.readTargets(store.db, [programme.receiver_id]);
 		deepEqual(
 			{ ...delivery, eventBody: "" },
 			{
 				id,
-				programmeId: programme.id,
+				receiverId: programme.receiver_id,
 				dueAtMs: START_MS,
 				endpointEpoch: 0,
 				run: 1,
@@ -88,12 +94,12 @@ eachDatabase("reading what is due", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		deepEqual(await store.queue.readTargets(store.db, []), []);
-		await addFailures(store.db, [failedAttempts(programme.id, { failures: 0 })]);
+		await addFailures(store.db, [failedAttempts(programme.receiver_id, { failures: 0 })]);
 		const other = await addProgramme(store);
-		const targets = await store.queue.readTargets(store.db, [programme.id, other.id]);
-		deepEqual(targets.map(({ programmeId, isFailing }) => [programmeId, isFailing]).sort(), [
-			[programme.id, true],
-			[other.id, false],
+		const targets = await store.queue.readTargets(store.db, [programme.receiver_id, other.receiver_id]);
+		deepEqual(targets.map(({ receiverId, isFailing }) => [receiverId, isFailing]).sort(), [
+			[programme.receiver_id, true],
+			[other.receiver_id, false],
 		]);
 	});
 
@@ -111,17 +117,15 @@ eachDatabase("reading what is due", (database) => {
 		await addDeliveries(store, later, START_MS + 900, START_MS + 700);
 		await addDeliveries(store, dueToo, START_MS, START_MS + 5);
 		const { nextDue } = await read(
-			[later, empty, dueToo].map(({ id }) => fromFront(id, 2)),
+			[later, empty, dueToo].map(({ receiver_id }) => fromFront(receiver_id, 2)),
 			START_MS,
 		);
 		deepEqual(
-			nextDue
-				.map(({ programmeId, dueAtMs }) => [programmeId, dueAtMs])
-				.sort(([a], [b]) => (a ?? 0) - (b ?? 0)),
+			nextDue.map(({ receiverId, dueAtMs }) => [receiverId, dueAtMs]).sort(([a], [b]) => (a ?? 0) - (b ?? 0)),
 			[
-				[later.id, START_MS + 700],
-				[empty.id, null],
-				[dueToo.id, START_MS + 5],
+				[later.receiver_id, START_MS + 700],
+				[empty.receiver_id, null],
+				[dueToo.receiver_id, START_MS + 5],
 			],
 		);
 	});
@@ -130,7 +134,7 @@ eachDatabase("reading what is due", (database) => {
 eachDatabase("reading the first due rows", (database) => {
 	const read = async (slots: readonly number[]) => {
 		const rows = await database.store.queue.readFirstDue(database.store.db, slots);
-		return rows.map((row) => ({ ...row })).sort((a, b) => a.programmeId - b.programmeId);
+		return rows.map((row) => ({ ...row })).sort((a, b) => a.receiverId - b.receiverId);
 	};
 
 	test("an empty queue has no first rows", async () => {
@@ -145,19 +149,21 @@ eachDatabase("reading the first due rows", (database) => {
 		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
 		if (first === undefined || second === undefined || later === undefined)
 			throw new Error("too few programmes");
-		equal(slotOf(first.id), slotOf(later.id), "they share a slot");
+		equal(slotOf(first.receiver_id), slotOf(later.receiver_id), "they share a slot");
 		const [, soonest = 0] = await addDeliveries(store, first, START_MS, START_MS - 5, START_MS - 5, START_MS);
 		const [inOrder = 0] = await addDeliveries(store, second, START_MS + 60_000, START_MS + 60_000);
 		const [only = 0] = await addDeliveries(store, later, START_MS + 7);
 		const firstDue = [
-			{ programmeId: first.id, id: soonest, dueAtMs: START_MS - 5 },
-			{ programmeId: second.id, id: inOrder, dueAtMs: START_MS + 60_000 },
-			{ programmeId: later.id, id: only, dueAtMs: START_MS + 7 },
+			{ receiverId: first.receiver_id, id: soonest, dueAtMs: START_MS - 5 },
+			{ receiverId: second.receiver_id, id: inOrder, dueAtMs: START_MS + 60_000 },
+			{ receiverId: later.receiver_id, id: only, dueAtMs: START_MS + 7 },
 		];
 		deepEqual(await read(ALL_SLOTS), firstDue);
-		deepEqual(await read([slotOf(first.id)]), [firstDue[0], firstDue[2]]);
-		deepEqual(await read([slotOf(second.id), slotOf(second.id + 1)]), [firstDue[1]]);
-		deepEqual(await read([slotOf(second.id + 1)]), []);
+		deepEqual(await read([slotOf(first.receiver_id)]), [firstDue[0], firstDue[2]]);
+		deepEqual(await read([slotOf(second.receiver_id), slotOf(receiverId(second.receiver_id + 1))]), [
+			firstDue[1],
+		]);
+		deepEqual(await read([slotOf(receiverId(second.receiver_id + 1))]), []);
 		deepEqual(await read([]), []);
 	});
 });

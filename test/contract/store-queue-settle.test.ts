@@ -30,7 +30,7 @@ eachDatabase("settling", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
-		const taken = await takeOne(store, programme.id, START_MS);
+		const taken = await takeOne(store, programme.receiver_id, START_MS);
 		deepEqual(await settle(store, delivered(taken)), new Set([id]));
 		const { delivery, queued, attempts } = await readAll(store, id);
 		equal(queued, null);
@@ -43,7 +43,6 @@ eachDatabase("settling", (database) => {
 			{
 				delivery_id: id,
 				seq: 1,
-				programme_id: programme.id,
 				run: 1,
 				result: "answered",
 				http_status: 200,
@@ -66,14 +65,14 @@ eachDatabase("settling", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
-		await settle(store, retried(await takeOne(store, programme.id, START_MS), RETRY_AT_MS));
+		await settle(store, retried(await takeOne(store, programme.receiver_id, START_MS), RETRY_AT_MS));
 		const { delivery, queued, attempts } = await readAll(store, id);
 		deepEqual([delivery.state, delivery.attempts, delivery.finished_at_ms], ["pending", 1, null]);
 		equal(delivery.last_http_status, 503);
 		deepEqual([queued?.due_at_ms, queued?.counted, queued?.seq], [RETRY_AT_MS, 1, 1]);
 		equal(attempts.length, 1);
-		deepEqual(await takeDue(store, programme.id, 1, RETRY_AT_MS - 1), []);
-		const again = await takeOne(store, programme.id, RETRY_AT_MS);
+		deepEqual(await takeDue(store, programme.receiver_id, 1, RETRY_AT_MS - 1), []);
+		const again = await takeOne(store, programme.receiver_id, RETRY_AT_MS);
 		deepEqual([again.counted, again.seq], [1, 1]);
 	});
 
@@ -82,7 +81,7 @@ eachDatabase("settling", (database) => {
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme);
 		const settleWith = async (dueAtMs: number, change: Partial<AttemptRecord>) => {
-			const taken = await takeOne(store, programme.id, dueAtMs);
+			const taken = await takeOne(store, programme.receiver_id, dueAtMs);
 			const attempt = { ...ATTEMPT, ...change };
 			await settle(store, {
 				kind: "retry",
@@ -99,7 +98,7 @@ eachDatabase("settling", (database) => {
 		equal(await settleWith(START_MS + 10, { httpStatus: 503, answer: '{"body":"a"}' }), 503);
 		equal(await settleWith(START_MS + 20, timeout), 503, "a timeout keeps the last received status");
 		equal(await settleWith(START_MS + 30, { httpStatus: 502, answer: '{"body":"b"}' }), 502);
-		const last = await takeOne(store, programme.id, START_MS + 40);
+		const last = await takeOne(store, programme.receiver_id, START_MS + 40);
 		await settle(store, { ...failed(last), attempt: { ...ATTEMPT, ...timeout } } as Settlement);
 		const { delivery, attempts } = await readAll(store, id);
 		deepEqual([delivery.state, delivery.last_http_status], ["failed", 502]);
@@ -115,7 +114,7 @@ eachDatabase("settling", (database) => {
 		const detail = `{"quoted", \\back\\, 'single', NULL, ünï😀,\n\ttab}`;
 		const details = [detail, null, "", "NULL", "{}"];
 		const ids = await addDeliveries(store, programme, ...details.map(() => START_MS));
-		const taken = await takeDue(store, programme.id, 10, START_MS);
+		const taken = await takeDue(store, programme.receiver_id, 10, START_MS);
 		await settle(
 			store,
 			...taken.map((delivery): Settlement => {
@@ -139,7 +138,7 @@ eachDatabase("settling", (database) => {
 		const programme = await addProgramme(store);
 		const endings = Object.values(ENDINGS);
 		const ids = await addDeliveries(store, programme, ...endings.map(() => START_MS));
-		const taken = await takeDue(store, programme.id, 10, START_MS);
+		const taken = await takeDue(store, programme.receiver_id, 10, START_MS);
 		const byId = new Map(taken.map((delivery) => [delivery.id, delivery]));
 		const settlements = ids.map((id, n) => endings[n]?.(byId.get(id) ?? missing()) ?? missing());
 		deepEqual(await settle(store, ...settlements), new Set(ids));
@@ -153,7 +152,7 @@ eachDatabase("settling", (database) => {
 			const { store } = database;
 			const programme = await addProgramme(store);
 			const id = await addDelivery(store, programme);
-			const taken = await takeOne(store, programme.id, START_MS);
+			const taken = await takeOne(store, programme.receiver_id, START_MS);
 			await settle(store, ending(taken));
 			const before = await readAll(store, id);
 			for (const again of Object.values(ENDINGS)) deepEqual(await settle(store, again(taken)), new Set());
@@ -165,7 +164,12 @@ eachDatabase("settling", (database) => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [moved = 0, good = 0] = await addDeliveries(store, programme, START_MS, START_MS + 1);
-		const [first = missing(), second = missing()] = await takeDue(store, programme.id, 2, START_MS + 1);
+		const [first = missing(), second = missing()] = await takeDue(
+			store,
+			programme.receiver_id,
+			2,
+			START_MS + 1,
+		);
 		const before = await readAll(store, moved);
 		const stale = { ...first, dueAtMs: first.dueAtMs - 1 };
 		deepEqual(await settle(store, delivered(stale), retried(second, RETRY_AT_MS)), new Set([good]));

@@ -46,7 +46,7 @@ eachDatabase("signing secrets", (database) => {
 		const rows = await database.store.db
 			.selectFrom("signing_secrets")
 			.selectAll()
-			.where("receiver_id", "=", programme.id)
+			.where("receiver_id", "=", programme.receiver_id)
 			.orderBy("id")
 			.execute();
 		return rows.map((row) => stateOf(row, nowMs));
@@ -68,7 +68,8 @@ eachDatabase("signing secrets", (database) => {
 		deepEqual(await states(programme), ["active", "prepared"]);
 		equal((await activate(programme, secretId, START_MS + 10)).ok, true);
 		deepEqual(await states(programme, START_MS + 10), ["replaced", "active"]);
-		const usable = async (nowMs: number) => (await findUsableSecrets(store.db, [programme.id], nowMs)).length;
+		const usable = async (nowMs: number) =>
+			(await findUsableSecrets(store.db, [programme.receiver_id], nowMs)).length;
 		const dayLaterMs = START_MS + 10 + REPLACED_SECRET_GRACE_MS;
 		deepEqual([await usable(dayLaterMs - 1), await usable(dayLaterMs)], [2, 1]);
 		const ended = await endReplacedSecrets(depsOf(store, START_MS + 20), programme.public_id, COMMAND_LINE);
@@ -132,7 +133,7 @@ eachDatabase("signing secrets", (database) => {
 		const { secretId } = await prepare(programme);
 		const discard = () => discardSecret(depsOf(database.store), programme.public_id, secretId, COMMAND_LINE);
 		deepEqual([(await discard()).ok, (await discard()).ok], [true, true]);
-		equal((await findUsableSecrets(database.store.db, [programme.id], START_MS)).length, 1);
+		equal((await findUsableSecrets(database.store.db, [programme.receiver_id], START_MS)).length, 1);
 		deepEqual(codesOf([await activate(programme, secretId)]), { secret_not_prepared: 1 });
 		await prepare(programme);
 		deepEqual(await states(programme), ["active", "ended", "prepared"]);
@@ -157,7 +158,10 @@ eachDatabase("signing secrets", (database) => {
 
 	test("without a secret there is nothing to replace", async () => {
 		const programme = await addProgramme(database.store);
-		await database.store.db.deleteFrom("signing_secrets").where("receiver_id", "=", programme.id).execute();
+		await database.store.db
+			.deleteFrom("signing_secrets")
+			.where("receiver_id", "=", programme.receiver_id)
+			.execute();
 		const made = await prepareSecret(depsOf(database.store), programme.public_id, COMMAND_LINE);
 		deepEqual(codesOf([made]), { no_signing_secret: 1 });
 	});
@@ -165,7 +169,7 @@ eachDatabase("signing secrets", (database) => {
 	test("the database refuses a second active and a second prepared secret", async () => {
 		const programme = await addProgramme(database.store);
 		const insert = (change: { activated_at_ms: number | null }) =>
-			insertSecret(database.store.db, newSecret(programme.id, change)).then(isStored, isRefused);
+			insertSecret(database.store.db, newSecret(programme.receiver_id, change)).then(isStored, isRefused);
 		equal(await insert({ activated_at_ms: START_MS }), false);
 		equal(await insert({ activated_at_ms: null }), true);
 		equal(await insert({ activated_at_ms: null }), false);

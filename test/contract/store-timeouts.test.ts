@@ -95,7 +95,7 @@ describe("on the PostgreSQL server's side", () => {
 		await withStore({ poolSize: 3 }, async (store) => {
 			await Promise.all(Array.from({ length: 9 }, () => sql`select pg_sleep(0.02)`.execute(store.db)));
 			equal((await activities("ringback-timeouts")).length, 3);
-			store.onDue({ onOwed: () => [], onChange: () => undefined, onRecheck: () => undefined });
+			store.onDue({ onOwed: () => [], onTargetChange: () => undefined, onRecheck: () => undefined });
 			await until(async () => (await activities("ringback-timeouts-listen")).length === 1);
 		});
 		await withStore({ url: `${database.url}?application_name=mine` }, async (store) => {

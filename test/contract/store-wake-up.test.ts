@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 import { newProgramme } from "../support/rows.ts";
 import { createTestDatabase, DATABASE_KINDS, openPostgresAt, openStore } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
@@ -21,17 +22,17 @@ eachDatabase("the word that something is due", (database) => {
 		if (database.kind === "PostgreSQL")
 			equal(await heard.next(), "recheck", "the first listening connection causes a recheck");
 		const owed: Owed = {
-			programmeIds: [7, 8],
+			receiverIds: [7, 8].map(receiverId),
 			dueAtMs: START_MS,
 			ready: { deliveries: [], targets: [], readAtMs: 5 },
 		};
 		store.announceDue(owed);
 		equal(await heard.next(), owed);
-		store.announceChange(8);
+		store.announceTargetChange(receiverId(8));
 		equal(await heard.next(), "change 8");
 		heard.stop();
 		store.announceDue(owed);
-		store.announceChange(9);
+		store.announceTargetChange(receiverId(9));
 		deepEqual(heard.waiting, []);
 	});
 
@@ -70,57 +71,57 @@ eachDatabase("the word that something is due", (database) => {
 		return { there, here, announcing: stores[1] };
 	}
 
-	test("an engine of another process is notified of due programmes with their time, of changes and of rechecks", async (t) => {
+	test("an engine of another process is notified of due receivers with their time, of changes and of rechecks", async (t) => {
 		const { there, here, announcing } = await listenTwice(t);
-		announcing.announceDue({ programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
-		deepEqual(await there.next(), { programmeIds: [1, 2, 3], dueAtMs: START_MS + 4 });
-		announcing.announceChange(4);
+		announcing.announceDue({ receiverIds: [1, 2, 3].map(receiverId), dueAtMs: START_MS + 4 });
+		deepEqual(await there.next(), { receiverIds: [1, 2, 3].map(receiverId), dueAtMs: START_MS + 4 });
+		announcing.announceTargetChange(receiverId(4));
 		equal(await there.next(), "change 4");
 		const before = here.waiting.length;
 		announcing.announceRecheck();
 		equal(here.waiting.length, before, "a recheck is announced to the others only");
 		equal(await there.next(), "recheck");
-		announcing.announceDue({ programmeIds: [], dueAtMs: START_MS });
-		announcing.announceChange(5);
-		equal(await there.next(), "change 5", "an empty list of due programmes is not announced");
+		announcing.announceDue({ receiverIds: [], dueAtMs: START_MS });
+		announcing.announceTargetChange(receiverId(5));
+		equal(await there.next(), "change 5", "an empty list of due receivers is not announced");
 	});
 
-	test("thousands of due programmes are announced in portions, each once, with a due time that is not too late", async (t) => {
+	test("thousands of due receivers are announced in portions, each once, with a due time that is not too late", async (t) => {
 		const { there, announcing } = await listenTwice(t);
-		const ids = Array.from({ length: 5_000 }, (_, n) => 1_000_000_000 + n);
+		const ids = Array.from({ length: 5_000 }, (_, n) => receiverId(1_000_000_000 + n));
 		const portions = [ids.slice(0, 401), ids.slice(401, 402), ids.slice(402)];
 		const dueOf = (n: number) => START_MS + (n === 0 ? 10 : n === 1 ? 5 : 7);
-		for (const [n, programmeIds] of portions.entries())
-			announcing.announceDue({ programmeIds, dueAtMs: dueOf(n) });
+		for (const [n, receiverIds] of portions.entries())
+			announcing.announceDue({ receiverIds, dueAtMs: dueOf(n) });
 		const told = new Map<number, number>();
 		while (told.size < ids.length) {
 			const word = await there.next();
-			if (typeof word === "string") throw new Error(`${word} came instead of due programmes`);
-			for (const id of word.programmeIds) {
+			if (typeof word === "string") throw new Error(`${word} came instead of due receivers`);
+			for (const id of word.receiverIds) {
 				equal(told.has(id), false, `${id} was announced twice`);
 				told.set(id, word.dueAtMs);
 			}
 		}
 		deepEqual([...told.keys()].sort(), ids);
-		for (const [n, programmeIds] of portions.entries())
-			for (const id of programmeIds) ok((told.get(id) ?? Number.POSITIVE_INFINITY) <= dueOf(n));
+		for (const [n, receiverIds] of portions.entries())
+			for (const id of receiverIds) ok((told.get(id) ?? Number.POSITIVE_INFINITY) <= dueOf(n));
 	});
 
-	test("another process is notified only of programmes that the engine of this process does not send to", async (t) => {
+	test("another process is notified only of receivers that the engine of this process does not send to", async (t) => {
 		const { there, announcing } = await listenTwice(t, [301, 302]);
-		announcing.announceDue({ programmeIds: [301, 302], dueAtMs: START_MS });
-		announcing.announceDue({ programmeIds: [302, 402, 301], dueAtMs: START_MS });
-		deepEqual(await there.next(), { programmeIds: [402], dueAtMs: START_MS });
+		announcing.announceDue({ receiverIds: [301, 302].map(receiverId), dueAtMs: START_MS });
+		announcing.announceDue({ receiverIds: [302, 402, 301].map(receiverId), dueAtMs: START_MS });
+		deepEqual(await there.next(), { receiverIds: [402], dueAtMs: START_MS });
 		// A change is announced to all processes, because the previous owner of the slot may still be sending a
 		// request.
-		announcing.announceChange(302);
+		announcing.announceTargetChange(receiverId(302));
 		equal(await there.next(), "change 302");
 	});
 
 	test("a payload in an unknown form makes the engine check the database itself", async (t) => {
 		const { there } = await listenTwice(t);
 		for (const [payload, word] of [
-			["500:5,6", { programmeIds: [5, 6], dueAtMs: 500 }],
+			["500:5,6", { receiverIds: [5, 6], dueAtMs: 500 }],
 			["anywhere", "recheck"],
 			["5,6", "recheck"],
 			["later:1,2", "recheck"],
@@ -150,7 +151,7 @@ eachDatabase("the word that something is due", (database) => {
 				"recheck",
 				"the new connection causes a recheck, because notifications were lost",
 			);
-			database.rival.announceChange(6);
+			database.rival.announceTargetChange(receiverId(6));
 			equal(await heard.next(), "change 6");
 			deepEqual((await sql`select 1 as one`.execute(store.db)).rows, [{ one: 1 }]);
 			equal(log.text().includes(database.location), false);
@@ -172,7 +173,7 @@ eachDatabase("the word that something is due", (database) => {
 		});
 		await sql`create function public.pg_notify(text, text) returns void language plpgsql
 			as 'begin raise exception ''no''; end'`.execute(database.store.db);
-		store.announceDue({ programmeIds: [1], dueAtMs: START_MS });
+		store.announceDue({ receiverIds: [receiverId(1)], dueAtMs: START_MS });
 		await until(() => clock.waitingTimers > 0);
 		await clock.moveBy(1_000);
 		await until(() => clock.waitingTimers > 0);
@@ -197,7 +198,7 @@ eachDatabase("the word that something is due", (database) => {
 			throw new Error("broken off");
 		});
 		await rejects(failing, /broken off/);
-		store.announceChange(1);
+		store.announceTargetChange(receiverId(1));
 		deepEqual([await there.next(), await here.next(), await here.next()], Array(3).fill("change 1"));
 		await rejects(sell(() => undefined));
 		deepEqual(
@@ -236,7 +237,7 @@ test("queries that wait when a SQLite store closes come to an end", async () => 
 type Word = Owed | "recheck" | `change ${number}`;
 
 /**
- * Collects the notifications that a listener receives, in order. Its engine sends to the programmes in `held`
+ * Collects the notifications that a listener receives, in order. Its engine sends to the receivers in `held`
  * itself.
  */
 function listen(store: Store, held: readonly number[] | "all" = "all") {
@@ -244,9 +245,9 @@ function listen(store: Store, held: readonly number[] | "all" = "all") {
 	const stop = store.onDue({
 		onOwed(owed) {
 			waiting.push(owed);
-			return held === "all" ? [] : owed.programmeIds.filter((id) => !held.includes(id));
+			return held === "all" ? [] : owed.receiverIds.filter((id) => !held.includes(id));
 		},
-		onChange: (programmeId) => void waiting.push(`change ${programmeId}`),
+		onTargetChange: (id) => void waiting.push(`change ${id}`),
 		onRecheck: () => void waiting.push("recheck"),
 	});
 	const next = async (): Promise<Word> => {

@@ -3,6 +3,7 @@
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
+import { receiverId } from "../support/receiver-ids.ts";
 import { checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import type { AnsweredOrder } from "./intake.ts";
@@ -60,7 +61,7 @@ function makeSoundRound() {
 
 function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
 	return {
-		...{ id: 1, public_id: "dlv_1", programme_id: 1, receiver_id: 1, state: "pending", run: 1, key, log },
+		...{ id: 1, public_id: "dlv_1", receiver_id: receiverId(1), state: "pending", run: 1, key, log },
 		...{ conversion_id: 1, name: "conversion.recorded" },
 		...{ attempts: log.length, created_at_ms: 0, queued: null, undelivered: null, due_at_ms: null },
 		last_http_status: log.at(-1)?.http_status ?? null,
@@ -75,14 +76,21 @@ function makeDelivery(key: string, log: DeliveryEntry["log"]): Entry {
 
 function makeQueued(attempts: number, dueAtMs = RETRY_AT_MS): NonNullable<Entry["queued"]> {
 	const numbers = { run: 1, counted: attempts, seq: attempts };
-	return { id: 1, receiver_id: 1, due_at_ms: dueAtMs, endpoint_epoch: 0, ...numbers, owner: null };
+	return {
+		id: 1,
+		receiver_id: receiverId(1),
+		due_at_ms: dueAtMs,
+		endpoint_epoch: 0,
+		...numbers,
+		owner: null,
+	};
 }
 
 /** An attempt with a status that the shop answered, or without an answer. */
 function attempt(seq: number, http_status: number | null, nonce: string): Entry["log"][number] {
 	const isKept = http_status !== null && http_status !== 204;
 	return {
-		...{ delivery_id: 1, seq, programme_id: 1, run: 1, http_status, nonce, started_at_ms: seq },
+		...{ delivery_id: 1, seq, run: 1, http_status, nonce, started_at_ms: seq },
 		result: http_status === null ? "timeout" : "answered",
 		answer: isKept ? "busy" : null,
 		...{ detail: null, took_ms: 1, look_up_ms: null, connect_ms: null, tls_ms: null, answer_ms: null },

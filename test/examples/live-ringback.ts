@@ -27,7 +27,7 @@ export async function startRingback(brand: string) {
 }
 
 async function openProgramme(service: Service) {
-	const { programmeId, programmeRow: id, apiKey: key, secret } = await addAccount(service);
+	const { programme, programmeId, programmeRow: id, apiKey: key, secret } = await addAccount(service);
 	const { db } = service.store;
 	return {
 		key,
@@ -42,7 +42,11 @@ async function openProgramme(service: Service) {
 			return (await rows.execute()).map((row) => row.order_id);
 		},
 		async deliveryStates() {
-			const rows = db.selectFrom("deliveries").select("state").where("programme_id", "=", id).orderBy("id");
+			const rows = db
+				.selectFrom("deliveries")
+				.select("state")
+				.where("receiver_id", "=", programme.receiver_id)
+				.orderBy("id");
 			return (await rows.execute()).map((row) => row.state);
 		},
 		/** Sends callbacks through a TLS front to this port from now on. Resolves to the bytes that it passes on. */

@@ -6,6 +6,7 @@ import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { BODY_FIELDS, type CallbackBody } from "../support/callback-form.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT, ANY_TIME_MS } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 import { ANY_TAMPERING, tamperBytes } from "./tampering.ts";
@@ -32,35 +33,35 @@ const COMPOSED = pureProperty("a callback's body has its fourteen fields with th
 
 const ANY_KEY = fc.uint8Array({ minLength: SEALING_KEY_BYTES, maxLength: SEALING_KEY_BYTES });
 const ANY_IV = fc.uint8Array({ minLength: SEALING_IV_BYTES, maxLength: SEALING_IV_BYTES });
-const ANY_PROGRAMME = fc.nat();
+const ANY_RECEIVER = fc.nat().map(receiverId);
 
 const SEALED = pureProperty(
-	"a sealed secret opens to itself, but not with another key, for another programme or after a change",
+	"a sealed secret opens to itself, but not with another key, for another receiver or after a change",
 	[],
 	() =>
 		fc.property(
 			ANY_KEY,
 			ANY_IV,
-			ANY_PROGRAMME,
+			ANY_RECEIVER,
 			ANY_TEXT,
 			ANY_TAMPERING,
-			(key, iv, programmeId, text, tampering) => {
+			(key, iv, receiver, text, tampering) => {
 				const secret = text.toWellFormed();
-				const sealed = sealSecret(key, programmeId, secret, iv);
-				equal(openSecret(key, programmeId, sealed), secret);
-				equal(openSecret(key, programmeId + 1, sealed), null);
+				const sealed = sealSecret(key, receiver, secret, iv);
+				equal(openSecret(key, receiver, sealed), secret);
+				equal(openSecret(key, receiverId(receiver + 1), sealed), null);
 				const otherKey = key.map((byte) => byte ^ 1);
-				equal(openSecret(otherKey, programmeId, sealed), null);
+				equal(openSecret(otherKey, receiver, sealed), null);
 				const bytes = Buffer.from(sealed, "base64");
 				const changed = tamperBytes(bytes, tampering);
-				if (!changed.equals(bytes)) equal(openSecret(key, programmeId, changed.toString("base64")), null);
+				if (!changed.equals(bytes)) equal(openSecret(key, receiver, changed.toString("base64")), null);
 			},
 		),
 );
 
 const OPENED = pureProperty("garbage instead of a sealed secret opens to nothing and never throws", [], () =>
-	fc.property(ANY_KEY, ANY_PROGRAMME, fc.oneof(ANY_TEXT, fc.base64String()), (key, programmeId, sealed) => {
-		equal(openSecret(key, programmeId, sealed), null);
+	fc.property(ANY_KEY, ANY_RECEIVER, fc.oneof(ANY_TEXT, fc.base64String()), (key, receiver, sealed) => {
+		equal(openSecret(key, receiver, sealed), null);
 	}),
 );
 

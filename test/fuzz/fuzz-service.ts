@@ -13,6 +13,7 @@ import { openSqlite } from "../../src/store/sqlite/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { createLog } from "../support/log.ts";
+import { raiseReceiverIds } from "../support/receiver-ids.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 import type { Credentials } from "../support/signed-request.ts";
 
@@ -53,6 +54,7 @@ export async function openFuzzService(
 ): Promise<FuzzService> {
 	const store = openSqlite(":memory:", realClock);
 	await store.migrate(START_MS);
+	await raiseReceiverIds(store);
 	const clock = createClock(START_MS);
 	let nowMs = START_MS;
 	let orders = 0;

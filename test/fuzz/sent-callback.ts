@@ -5,6 +5,7 @@ import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import type { EventName } from "../../src/domain/event-name.ts";
 import { signingKey, wireNames } from "../../src/domain/signature.ts";
 import type { Random } from "../../src/ports.ts";
+import { receiverId } from "../support/receiver-ids.ts";
 
 export interface CallbackToSend {
 	event: EventName;
@@ -21,8 +22,7 @@ export interface CallbackToSend {
 /** The first attempt of the first delivery, because a callback depends on none of these values. */
 const DUE = {
 	id: 1,
-	receiverId: 1,
-	programmeId: 1,
+	receiverId: receiverId(1),
 	dueAtMs: 0,
 	run: 1,
 	counted: 0,

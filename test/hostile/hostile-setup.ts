@@ -61,10 +61,10 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 		async countAttempts() {
 			const rows = await service.store.db
 				.selectFrom("deliveries")
-				.select((eb) => ["programme_id", eb.fn.sum<number>("attempts").as("count")])
-				.groupBy("programme_id")
+				.select((eb) => ["receiver_id", eb.fn.sum<number>("attempts").as("count")])
+				.groupBy("receiver_id")
 				.execute();
-			return new Map(rows.map(({ programme_id, count }) => [programme_id, Number(count)]));
+			return new Map(rows.map(({ receiver_id, count }) => [receiver_id, Number(count)]));
 		},
 		/** All received requests, in the form that the checks of requests and of the delivery log need. */
 		gatherReceived: () => [

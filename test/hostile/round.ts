@@ -306,7 +306,7 @@ function watchAttempts(setup: HostileSetup) {
 	looking.catch(() => undefined);
 	return {
 		/** Waits until the programme has one attempt more than before `act`. */
-		async untilOneMore({ id, programId }: ShopProgramme, act: () => Promise<unknown>) {
+		async untilOneMore({ receiver_id: id, programId }: ShopProgramme, act: () => Promise<unknown>) {
 			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();
 			await act();

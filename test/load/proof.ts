@@ -8,6 +8,7 @@ import { setTimeout as timePasses } from "node:timers/promises";
 import { readConfig } from "../../src/config.ts";
 import { SECOND_MS } from "../../src/domain/time.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
 import type { Db } from "../../src/store/store.ts";
 import { openHome, type Running } from "../support/command-home.ts";
 import { forkProcess } from "../support/forked-process.ts";
@@ -248,10 +249,10 @@ async function judge({ shops, accounts, settings }: Setup, { answered, latencies
 	if (!read.ok) throw new Error(read.problems.join("\n"));
 	const workplace = await openWorkplace(read.config);
 	try {
-		for (const [shop, { programmeRow }] of accounts.entries()) {
+		for (const [shop, { programme }] of accounts.entries()) {
 			const [promised, arrived] = [answered[shop], arrivals[shop]];
 			if (promised === undefined || arrived === undefined) throw new RangeError(`no shop ${shop}`);
-			await judgeShop(workplace.store.db, programmeRow, promised, arrived, shop < HANGING, losses);
+			await judgeShop(workplace.store.db, programme, promised, arrived, shop < HANGING, losses);
 		}
 	} finally {
 		await workplace.close();
@@ -261,7 +262,7 @@ async function judge({ shops, accounts, settings }: Setup, { answered, latencies
 
 async function judgeShop(
 	db: Db,
-	programmeId: number,
+	{ id: programmeId, receiver_id: receiverId }: Programme,
 	{ conversions, events }: AnsweredShop,
 	arrived: ShopArrivals,
 	hangs: boolean,
@@ -284,7 +285,7 @@ async function judgeShop(
 		.innerJoin("conversions", "conversions.id", "events.conversion_id")
 		.leftJoin("queue", "queue.id", "deliveries.id")
 		.select(["conversions.public_id", "events.name", "deliveries.state", "queue.due_at_ms", "queue.counted"])
-		.where("deliveries.programme_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", receiverId)
 		.execute();
 	const keys = new Set(deliveries.map(({ public_id, name }) => `${public_id} ${name}`));
 	for (const key of keys.symmetricDifference(events))

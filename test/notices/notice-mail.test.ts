@@ -107,8 +107,11 @@ for (const kind of DATABASE_KINDS) {
 			await setup.stop();
 			const nowMs = setup.clock.nowMs();
 			const claimed = { told_at_ms: nowMs, mail_due_at_ms: nowMs + MINUTE_MS, failures: 7 };
-			await setup.store.db.insertInto("notices").values(newNotice(shop.programmeRow, claimed)).execute();
-			await setup.store.db.updateTable("programmes").set({ last_mailed_at_ms: nowMs }).execute();
+			await setup.store.db
+				.insertInto("notices")
+				.values(newNotice(shop.programme.receiver_id, claimed))
+				.execute();
+			await setup.store.db.updateTable("receivers").set({ last_mailed_at_ms: nowMs }).execute();
 			await setup.start();
 			await setup.until(() => setup.mail.mails.length > 0);
 			await setup.clock.moveTo(nowMs + MAIL_INTERVAL_MS - 1);

@@ -94,11 +94,11 @@ export async function startSetup(
 				await client.post("/v1/conversions", sale);
 			}
 		},
-		notices: ({ programmeRow }) =>
+		notices: ({ programme }) =>
 			store.db
 				.selectFrom("notices")
 				.selectAll()
-				.where("receiver_id", "=", programmeRow)
+				.where("receiver_id", "=", programme.receiver_id)
 				.orderBy("id")
 				.execute(),
 		unsent: () =>

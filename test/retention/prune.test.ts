@@ -157,9 +157,9 @@ eachDatabase("retention", (database) => {
 		const [resent = 0] = await add(3, OLD_MS, OLD_MS);
 		const resend = async () => {
 			const row = await store.db.selectFrom("deliveries").selectAll().where("id", "=", resent).execute();
-			const [delivery] = await findDeliveries(store.db, programme.id, [row[0]?.public_id ?? ""]);
+			const [delivery] = await findDeliveries(store.db, programme.receiver_id, [row[0]?.public_id ?? ""]);
 			if (delivery === undefined) throw new Error("it has just been made");
-			await store.transact((trx) => requeue(trx, programme.id, [delivery], YOUNG_MS));
+			await store.transact((trx) => requeue(trx, programme.receiver_id, [delivery], YOUNG_MS));
 		};
 		const interrupted: Store = {
 			...store,
@@ -230,8 +230,12 @@ eachDatabase("retention", (database) => {
 		const add = async (name: string, change: Partial<Insertable<NoticesTable>>) => {
 			// A programme can have only one open notice about failing callbacks, so each notice needs its own
 			// programme.
-			const { id } = await addProgramme(store);
-			const notice = newNotice(id, { public_id: `${name} ${newId("ntc")}`, opened_at_ms: OLD_MS, ...change });
+			const { receiver_id } = await addProgramme(store);
+			const notice = newNotice(receiver_id, {
+				public_id: `${name} ${newId("ntc")}`,
+				opened_at_ms: OLD_MS,
+				...change,
+			});
 			await store.db.insertInto("notices").values(notice).execute();
 		};
 		await add("over", { ended_at_ms: OLD_MS });

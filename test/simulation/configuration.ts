@@ -101,7 +101,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	}
 
 	async function activate(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.receiver_id));
 		if (!found) return prepare(process, programme);
 		const result = await answerOrNothing(() =>
 			activateSecret(process, programme.publicId, found.public_id, COMMAND_LINE),
@@ -109,11 +109,11 @@ export function createConfiguration(site: ConfigurationSite) {
 		site.readProgramme(programme);
 		note("activate", programme, result);
 		if (result?.ok === true)
-			demandInForce(programme, "secrets", openSecret(site.sealingKey, programme.id, found.sealed));
+			demandInForce(programme, "secrets", openSecret(site.sealingKey, programme.receiver_id, found.sealed));
 	}
 
 	async function discard(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.id));
+		const found = await answerOrNothing(() => findPreparedSecret(process.store.db, programme.receiver_id));
 		if (!found) return;
 		const result = await answerOrNothing(() =>
 			discardSecret(process, programme.publicId, found.public_id, COMMAND_LINE),

@@ -65,14 +65,14 @@ export const DEFECTS: readonly Defect[] = [
 		name: "a corrected URL cancels the pending deliveries",
 		promise: "3 a delivery has one end or a due time",
 		seed: 16,
-		module: () => import("../../src/store/queries/programmes.ts"),
+		module: () => import("../../src/store/queries/receivers.ts"),
 		replaces: "setEndpoint",
-		by: (genuine) => async (trx, programme, url, nowMs) => {
-			await genuine(trx, programme, url, nowMs);
+		by: (genuine) => async (trx, receiver, url, nowMs) => {
+			await genuine(trx, receiver, url, nowMs);
 			await trx
-				.updateTable("programmes")
+				.updateTable("receivers")
 				.set((eb) => ({ endpoint_epoch: eb("endpoint_epoch", "+", 1) }))
-				.where("id", "=", programme.id)
+				.where("id", "=", receiver.receiver_id)
 				.execute();
 		},
 	}),
@@ -233,8 +233,8 @@ export const DEFECTS: readonly Defect[] = [
 				const firstOf = new Map<number, ReturnType<typeof open>["target"]>();
 				return (found, when) => {
 					const { target, ...known } = open(found, when);
-					const first = firstOf.get(found.programmeId) ?? target;
-					firstOf.set(found.programmeId, first);
+					const first = firstOf.get(found.receiverId) ?? target;
+					firstOf.set(found.receiverId, first);
 					if (target === null || first === null) return { ...known, target };
 					const { url, pathAndQuery, endpointId } = first;
 					return { ...known, target: { ...target, url, pathAndQuery, endpointId } };
@@ -274,8 +274,8 @@ export const DEFECTS: readonly Defect[] = [
 		replaces: "SendBuffer",
 		by: (Genuine) =>
 			class extends Genuine {
-				constructor({ perProgramme, overall }: ConstructorParameters<typeof Genuine>[0]) {
-					super({ perProgramme: perProgramme + 1, overall });
+				constructor({ perReceiver, overall }: ConstructorParameters<typeof Genuine>[0]) {
+					super({ perReceiver: perReceiver + 1, overall });
 				}
 			},
 	}),
@@ -303,9 +303,9 @@ function leaveInQueue(queue: Queue, state: "delivered" | "failed"): Queue {
 			const settled = await queue.settle(trx, settlements);
 			for (const { delivery, ...end } of settlements) {
 				if (end.kind !== "finished" || end.state !== state || !settled.has(delivery.id)) continue;
-				const { id, programmeId, run, counted, seq } = delivery;
+				const { id, receiverId, run, counted, seq } = delivery;
 				const tried = { run, counted: counted + 1, seq: seq + 1 };
-				const row = { id, receiver_id: programmeId, due_at_ms: NEVER_MS, endpoint_epoch: 0, ...tried };
+				const row = { id, receiver_id: receiverId, due_at_ms: NEVER_MS, endpoint_epoch: 0, ...tried };
 				await trx.insertInto("queue").values(row).execute();
 			}
 			return settled;

@@ -25,7 +25,7 @@ const ATTEMPTS = "4 at most seven attempts, each at its time";
 
 interface DeliveryRow extends StoredDelivery {
 	id: number;
-	programme_id: number;
+	receiver_id: number;
 	created_at_ms: number;
 	set_aside: number | null;
 }
@@ -137,7 +137,7 @@ export function auditDeliveries(
 		const rows = attemptsOf.get(delivery.id) ?? [];
 		const failures = auditDelivery(delivery, rows, sentOf.get(delivery.id) ?? [], circumstances);
 		// Owners are not notified of failed tests, and failed tests are not listed for resending.
-		if (!tests.has(delivery.id)) add(failuresOf, delivery.programme_id, failures);
+		if (!tests.has(delivery.id)) add(failuresOf, delivery.receiver_id, failures);
 		const isInSight = delivery.state === "failed" && delivery.set_aside === null;
 		const isToBe = delivery.state === "failed" && !tests.has(delivery.id);
 		demand(
@@ -145,7 +145,7 @@ export function auditDeliveries(
 			"8 owners learn of failures",
 			() => `delivery ${delivery.id} is in sight: ${isInSight}`,
 		);
-		add(resentOf, delivery.programme_id, delivery.run - 1);
+		add(resentOf, delivery.receiver_id, delivery.run - 1);
 	}
 	const lost = sent.length - attempts.length;
 	return { deliveries: deliveries.length, requests: sent.length, lost, failuresOf, resentOf };
@@ -174,7 +174,7 @@ function auditDelivery(
 function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: Circumstances): void {
 	const fromMs = delivery.created_at_ms;
 	const toMs = delivery.finished_at_ms ?? 0;
-	const urls = programmes.find(({ id }) => id === delivery.programme_id)?.urls ?? [];
+	const urls = programmes.find(({ receiver_id }) => receiver_id === delivery.receiver_id)?.urls ?? [];
 	const wasRemoved = urls.some((period, index) => {
 		return index > 0 && period.value === null && period.fromMs >= fromMs && period.fromMs <= toMs;
 	});

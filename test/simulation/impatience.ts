@@ -80,7 +80,7 @@ export function createImpatience(site: ImpatienceSite) {
 		if (process === undefined) return;
 		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programmeId: programme.id, actor: COMMAND_LINE }, [waiting]),
+			sendSeen(process, { programme, actor: COMMAND_LINE }, [waiting]),
 		);
 		const isSure = result?.ok === true && result.value.sentNow === 1;
 		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
@@ -91,9 +91,7 @@ export function createImpatience(site: ImpatienceSite) {
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
-		const result = await answerOrNothing(() =>
-			sendAllWaiting(process, { programmeId: programme.id, actor: COMMAND_LINE }),
-		);
+		const result = await answerOrNothing(() => sendAllWaiting(process, { programme, actor: COMMAND_LINE }));
 		// A delivery in flight at this moment may fail before its turn and is then pending too.
 		for (const { id, seq } of waiting) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });

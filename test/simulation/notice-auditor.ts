@@ -48,16 +48,16 @@ export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void
 	const rows = database
 		.prepare(
 			`select p.id as programmeId,
-				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
+				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a join events v on v.id = a.delivery_id where v.receiver_id = r.id
 					and a.result = 'answered' and a.http_status between 200 and 299), 0) as succeededAtMs,
-				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a where a.programme_id = p.id
+				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a join events v on v.id = a.delivery_id where v.receiver_id = r.id
 					and not (a.result = 'answered' and a.http_status between 200 and 299)
 					and a.delivery_id not in (${TEST_EVENTS})), 0) as failedAtMs,
 				coalesce((select max(e.at_ms) from audit_entries e where e.programme_id = p.id
 					and e.action = 'postback_url.removed'), 0) as removedAtMs,
-				(select count(*) from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
+				(select count(*) from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 					and n.ended_at_ms is null) as open
-				from programmes p`,
+				from programmes p join receivers r on r.programme_id = p.id`,
 		)
 		.all() as unknown as Newest[];
 	for (const { programmeId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
@@ -95,36 +95,32 @@ export function auditNotices(
 				from notices`,
 		)
 		.all();
-	for (const [programmeId, failures] of failuresOf) {
+	for (const [receiverId, failures] of failuresOf) {
 		const ownNotices = notices.filter(
-			(row) => row["receiver_id"] === programmeId && row["kind"] === "callbacks_failing",
+			(row) => row["receiver_id"] === receiverId && row["kind"] === "callbacks_failing",
 		);
 		const noted = ownNotices.reduce((sum, row) => sum + Number(row["failures"]), 0);
-		demand(
-			noted === failures,
-			NOTIFIED,
-			() => `programme ${programmeId}: ${failures} failed, ${noted} noted`,
-		);
+		demand(noted === failures, NOTIFIED, () => `receiver ${receiverId}: ${failures} failed, ${noted} noted`);
 		const mailed = ownNotices.reduce((sum, row) => sum + Number(row["mailed_failures"]), 0);
 		demand(
 			mailed === failures,
 			NOTIFIED,
-			() => `programme ${programmeId}: ${failures} failed, ${mailed} mailed`,
+			() => `receiver ${receiverId}: ${failures} failed, ${mailed} mailed`,
 		);
-		const received = mails.filter(({ to }) => to === emailOf.get(programmeId));
-		demand(received.length > 0 || failures === 0, NOTIFIED, () => `programme ${programmeId} got no mail`);
+		const received = mails.filter(({ to }) => to === emailOf.get(receiverId));
+		demand(received.length > 0 || failures === 0, NOTIFIED, () => `receiver ${receiverId} got no mail`);
 		const mentioned = received.reduce((sum, mail) => sum + mail.failures, 0);
 		demand(
 			mentioned >= failures,
 			NOTIFIED,
-			() => `programme ${programmeId}: ${failures} failed, the mails speak of ${mentioned}`,
+			() => `receiver ${receiverId}: ${failures} failed, the mails speak of ${mentioned}`,
 		);
 		const gaps = received.slice(1).map(({ atMs }, index) => atMs - (received[index]?.atMs ?? 0));
 		const shortestMs = Math.min(...gaps, Number.POSITIVE_INFINITY);
 		demand(
 			shortestMs >= MAIL_INTERVAL_MS,
 			NOTIFIED,
-			() => `programme ${programmeId} got two mails within ${shortestMs} ms`,
+			() => `receiver ${receiverId} got two mails within ${shortestMs} ms`,
 		);
 	}
 	const ended = notices.filter((row) => row["ended_by"] === "success").length;

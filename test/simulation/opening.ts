@@ -36,6 +36,7 @@ export async function openProgrammes(
 		const { programme } = opened;
 		programmes.push({
 			id: programme.id,
+			receiver_id: programme.receiver_id,
 			publicId: programme.public_id,
 			hosts: [`shop-${index}.example`, `new-shop-${index}.example`],
 			ownerEmail,

@@ -3,6 +3,7 @@
 // own clock, not the process's.
 
 import type { KyselyPlugin } from "kysely";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
@@ -10,7 +11,7 @@ import type { Mishaps } from "./mishaps.ts";
 /** A notification from one process to the others, as by NOTIFY. */
 export type Word =
 	| { kind: "due"; owed: Owed }
-	| { kind: "change"; programmeId: number }
+	| { kind: "change"; receiverId: ReceiverId }
 	| { kind: "recheck" };
 
 export interface ProcessStore extends Store {
@@ -107,22 +108,23 @@ export function createProcessStore({
 			readFirstDue: (...request) => stepped(() => queue.readFirstDue(...request)),
 			readDue: (...request) => stepped(() => queue.readDue(...request)),
 			readTargets: (...request) => stepped(() => queue.readTargets(...request)),
+			readShopTargets: (...request) => stepped(() => queue.readShopTargets(...request)),
 			hasChangedElsewhere: () => false,
 		},
 		announceDue(owed) {
 			mishaps.stepAlone();
-			const programmeIds = listeners.onOwed(owed);
-			if (programmeIds.length > 0) tell({ kind: "due", owed: { programmeIds, dueAtMs: owed.dueAtMs } });
+			const receiverIds = listeners.onOwed(owed);
+			if (receiverIds.length > 0) tell({ kind: "due", owed: { receiverIds, dueAtMs: owed.dueAtMs } });
 		},
-		announceChange(programmeId) {
-			listeners.onChange(programmeId);
-			tell({ kind: "change", programmeId });
+		announceTargetChange(receiverId) {
+			listeners.onTargetChange(receiverId);
+			tell({ kind: "change", receiverId });
 		},
 		announceRecheck: () => tell({ kind: "recheck" }),
 		onDue: (listener) => listeners.add(listener),
 		hear(word) {
 			if (word.kind === "due") listeners.onOwed(word.owed);
-			else if (word.kind === "change") listeners.onChange(word.programmeId);
+			else if (word.kind === "change") listeners.onTargetChange(word.receiverId);
 			else listeners.onRecheck();
 		},
 		engineIds,

@@ -3,11 +3,13 @@
 // happened.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
 import type { Terms } from "../support/lifecycle-model.ts";
 
 export interface ProgrammeRecord {
 	id: number;
+	receiver_id: ReceiverId;
 	publicId: string;
 	/** Host of its endpoint, and host after a move. */
 	hosts: readonly [string, string];
@@ -52,17 +54,17 @@ export function createProgrammeReader(
 	sealingKey: Uint8Array,
 ): (programme: ProgrammeRecord, nowMs: number) => void {
 	const find = database.prepare(
-		`select e.url, s.sealed from programmes p
-			left join endpoints e on e.id = p.endpoint_id
-			left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
+		`select e.url, s.sealed from receivers r
+			left join endpoints e on e.id = r.endpoint_id
+			left join signing_secrets s on s.receiver_id = r.id and s.activated_at_ms is not null
 				and s.replaced_at_ms is null
-			where p.id = ?`,
+			where r.id = ?`,
 	);
 	return (programme, nowMs) => {
-		const row = find.get(programme.id);
+		const row = find.get(programme.receiver_id);
 		const { url = null, sealed = null } = row ?? {};
 		note(programme.urls, typeof url === "string" ? url : null, nowMs);
-		const secret = typeof sealed === "string" ? openSecret(sealingKey, programme.id, sealed) : null;
+		const secret = typeof sealed === "string" ? openSecret(sealingKey, programme.receiver_id, sealed) : null;
 		note(programme.secrets, secret, nowMs);
 	};
 }

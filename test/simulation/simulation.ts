@@ -11,6 +11,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createSqliteStore } from "../../src/store/sqlite/store.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
+import { raiseReceiverIds } from "../support/receiver-ids.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
@@ -76,6 +77,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const timeline = new Timeline(START_MS);
 	const store = createSqliteStore(database, realClock);
 	await store.migrate(START_MS);
+	await raiseReceiverIds(store);
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
 	const programmes = await openProgrammes(store, plan, fork(), START_MS);
 	const drawn = createSeededRandom(seed ^ CREDITING);
@@ -134,7 +136,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 			store,
 			sealingKey,
 			brand: BRAND,
-			caps: { perProgramme: plan.capPerProgramme, overall: CAP_OVERALL },
+			caps: { perReceiver: plan.capPerProgramme, overall: CAP_OVERALL },
 			databaseFailureShare: () => (isCalm ? 0 : plan.faults.databaseFailure),
 			post: network.post,
 			mail: mailServer.take,
@@ -165,10 +167,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 		trace,
 	});
 	const finished = database.prepare(
-		"select public_id as publicId, state, run, attempts as seq from deliveries where programme_id = ? and state <> 'pending' order by id",
+		"select public_id as publicId, state, run, attempts as seq from deliveries where receiver_id = ? and state <> 'pending' order by id",
 	);
 	const failed = database.prepare(
-		"select count(*) as count from deliveries where programme_id = ? and failed_at_ms between ? and ? and set_aside is null",
+		"select count(*) as count from deliveries where receiver_id = ? and failed_at_ms between ? and ? and set_aside is null",
 	);
 	const picking = fork();
 	const workload = createWorkload({
@@ -178,12 +180,12 @@ export async function simulate(seed: number): Promise<RunReport> {
 		crediting,
 		pickProcess: cluster.pick,
 		pickFinished(programme) {
-			const rows = finished.all(programme.id);
+			const rows = finished.all(programme.receiver_id);
 			if (rows.length === 0) return undefined;
 			return picking.pick(rows) as unknown as FinishedDelivery;
 		},
 		countFailed: (programme, sinceMs, untilMs) =>
-			Number(failed.get(programme.id, sinceMs, untilMs)?.["count"]),
+			Number(failed.get(programme.receiver_id, sinceMs, untilMs)?.["count"]),
 		settledCount: () => settledCount,
 		trace,
 		supervise,
@@ -198,7 +200,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		nowMs: () => timeline.nowMs,
 		at: (atMs, run) => timeline.setOccasion(atMs, run),
 		pickProcess: cluster.pick,
-		listWaiting: ({ id }) => waiting.all(id) as unknown as WaitingDelivery[],
+		listWaiting: ({ receiver_id }) => waiting.all(receiver_id) as unknown as WaitingDelivery[],
 		trace,
 		supervise,
 	});
@@ -247,7 +249,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 		database,
 		totals.failuresOf,
 		mailServer.mails,
-		new Map(programmes.map((programme) => [programme.id, programme.ownerEmail])),
+		new Map(programmes.map((programme) => [programme.receiver_id, programme.ownerEmail])),
 	);
 	await verifyAll(auditor.sent);
 	tracing.update(dump(database));
@@ -273,7 +275,7 @@ function auditResends(
 	resent: ReadonlyMap<ProgrammeRecord, { surely: number; perhaps: number }>,
 ): void {
 	for (const [programme, { surely, perhaps }] of resent) {
-		const runs = resentOf.get(programme.id) ?? 0;
+		const runs = resentOf.get(programme.receiver_id) ?? 0;
 		const isAsAsked = runs >= surely && runs <= surely + perhaps;
 		demand(
 			isAsAsked,

@@ -109,8 +109,8 @@ function describeWaiting(database: DatabaseSync, nowMs: number): string {
 		slots: database.prepare("select engine_id, count(*) as slots from slots group by engine_id").all(),
 		delivery: database
 			.prepare(
-				`select q.*, d.state, d.attempts, p.endpoint_epoch as present_epoch, p.endpoint_id
-					from queue q join deliveries d on d.id = q.id join programmes p on p.id = q.receiver_id
+				`select q.*, d.state, d.attempts, r.endpoint_epoch as present_epoch, r.endpoint_id
+					from queue q join deliveries d on d.id = q.id join receivers r on r.id = q.receiver_id
 					order by q.due_at_ms limit 1`,
 			)
 			.get(),

@@ -70,11 +70,11 @@ export function createStreamAuditor(site: {
 	const nonces = new Set<string>();
 	const onTheWay = new Set<Sent>();
 	const findDelivery = site.database.prepare(
-		`select d.id, d.run, d.state, d.programme_id, d.created_at_ms, q.due_at_ms, q.counted,
+		`select d.id, d.run, d.state, d.receiver_id, d.created_at_ms, q.due_at_ms, q.counted,
 				s.engine_id, g.renewed_at_ms
 			from conversions c join events e on e.conversion_id = c.id and e.name = ?
 			join deliveries d on d.id = e.id left join queue q on q.id = d.id
-			join slots s on s.slot = (d.programme_id * 39) % 64 left join engines g on g.id = s.engine_id
+			join slots s on s.slot = (d.receiver_id * 39) % 64 left join engines g on g.id = s.engine_id
 			where c.public_id = ?`,
 	);
 
@@ -89,7 +89,7 @@ export function createStreamAuditor(site: {
 		const what = `${body["event"]} of order ${body["orderId"]}`;
 		demand(row !== undefined, "2 each move creates one event", () => `${what} was sent and is not stored`);
 		demand(others.length === 0, "2 each move creates one event", () => `${what} is stored more than once`);
-		const programme = site.programmes.find(({ id }) => id === row["programme_id"]);
+		const programme = site.programmes.find(({ receiver_id }) => receiver_id === row["receiver_id"]);
 		demand(programme !== undefined, "nothing unexpected happens", () => `${what} belongs to nobody`);
 		const sentNow: Sent = {
 			...entry,

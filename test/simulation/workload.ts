@@ -142,7 +142,7 @@ export function createWorkload(site: WorkloadSite) {
 			// Counted until there is an answer, which a process that is killed in between may never give.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
-				resendFailed(process, { programmeIds: [programme.id], actor: COMMAND_LINE }, { fromMs: sinceMs }),
+				resendFailed(process, { programmes: [programme], actor: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
@@ -161,7 +161,7 @@ export function createWorkload(site: WorkloadSite) {
 		if (finished === undefined) return;
 		count.perhaps++;
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programmeId: programme.id, actor: COMMAND_LINE }, [finished]),
+			sendSeen(process, { programme, actor: COMMAND_LINE }, [finished]),
 		);
 		const started = result?.ok === true ? result.value.resent : 0;
 		if (result !== null) count.perhaps--;

@@ -8,13 +8,8 @@ import {
 	lockPartnership,
 	replaceLandingHosts,
 } from "../../src/store/queries/partners.ts";
-import {
-	lockProgramme,
-	type Programme,
-	removeEndpoint,
-	setEndpoint,
-	updateProgramme,
-} from "../../src/store/queries/programmes.ts";
+import { lockProgramme, type Programme, updateProgramme } from "../../src/store/queries/programmes.ts";
+import { removeEndpoint, setEndpoint } from "../../src/store/queries/receivers.ts";
 import type { Db } from "../../src/store/store.ts";
 
 export function setProgramme(

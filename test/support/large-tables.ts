@@ -2,6 +2,7 @@
 // finished; one in a hundred is due, failed or pending. The tests of query plans use them.
 
 import { sql } from "kysely";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
@@ -16,6 +17,11 @@ export const LARGE = 1;
 export const SMALL = 7;
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
+/** Added to a programme's id to get the id of its receiver. */
+const FIRST_RECEIVER = 1_000;
+export const LARGE_RECEIVER: ReceiverId = receiverOf(LARGE);
+export const SMALL_RECEIVER: ReceiverId = receiverOf(SMALL);
+const RECEIVER = `${FIRST_RECEIVER} + ${PROGRAMME}`;
 const KEPT_DAYS = 180;
 /** Spreads the rows over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
@@ -35,6 +41,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		"i, 'prg_' || i, 'Shop', 'EUR', '1', '1', 30, 1, 30, 0",
 		PROGRAMMES,
 	],
+	["receivers", "id, kind, programme_id", `${FIRST_RECEIVER} + i, 'shop', i`, PROGRAMMES],
 	[
 		// The database assigns the id, or PostgreSQL would assign the same one to the next conversion.
 		"conversions",
@@ -54,24 +61,24 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"events",
-		"id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms",
-		`i, 'dlv' || i, ${PROGRAMME}, ${PROGRAMME}, i, 'conversion.recorded', '{"a body":true}', 0`,
+		"id, public_id, receiver_id, conversion_id, name, body, created_at_ms",
+		`i, 'dlv' || i, ${RECEIVER}, i, 'conversion.recorded', '{"a body":true}', 0`,
 	],
 	[
 		"undelivered",
 		"id, receiver_id, state, run, ended_at_ms, set_aside",
-		`i, ${PROGRAMME}, case when i % 10 = 5 then 'cancelled' else 'failed' end, 1, ${SCATTERED},
+		`i, ${RECEIVER}, case when i % 10 = 5 then 'cancelled' else 'failed' end, 1, ${SCATTERED},
 			case when i % 100 < 2 then null else 1 end`,
 	],
 	[
 		"queue",
 		"id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq",
-		`i, ${PROGRAMME}, ${SCATTERED}, 0, 1, 0, 0`,
+		`i, ${RECEIVER}, ${SCATTERED}, 0, 1, 0, 0`,
 	],
 	[
 		"attempts",
-		"delivery_id, seq, programme_id, run, result, http_status, started_at_ms, took_ms",
-		`i, 1, ${PROGRAMME}, 1, 'answered', 200, ${SCATTERED}, i % 100`,
+		"delivery_id, seq, run, result, http_status, started_at_ms, took_ms",
+		`i, 1, 1, 'answered', 200, ${SCATTERED}, i % 100`,
 	],
 	[
 		"inbound_calls",
@@ -80,8 +87,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"callback_hours",
-		"programme_id, hour_ms, delivered, failed",
-		`i % ${PROGRAMMES}, ${START_MS} - (i / ${PROGRAMMES}) * 3600000, 1, 1`,
+		"receiver_id, hour_ms, delivered, failed",
+		`${FIRST_RECEIVER} + i % ${PROGRAMMES}, ${START_MS} - (i / ${PROGRAMMES}) * 3600000, 1, 1`,
 	],
 	[
 		"local_answers",
@@ -92,7 +99,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		"notices",
 		`public_id, receiver_id, kind, opened_at_ms, told_at_ms, ended_at_ms, failed_attempts, failures, mailed_failures,
 			last_delivery_id, mail_due_at_ms`,
-		`'ntc' || i, ${PROGRAMME}, 'callbacks_failing', 0, case when i % 1000 > 0 then 1 end, case when i > 1 then 1 end,
+		`'ntc' || i, ${RECEIVER}, 'callbacks_failing', 0, case when i % 1000 > 0 then 1 end, case when i > 1 then 1 end,
 			1, 1, 1, i, case when i % 100 = 0 then ${SCATTERED} end`,
 	],
 	[
@@ -134,10 +141,15 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];
 
-/** Tables that queries must not read in full. Programmes are few, so reading all of them is allowed. */
+/** Tables that queries must not read in full. Programmes and their receivers are few, so reading all of them is
+ * allowed. */
 export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
-	(table) => table !== "programmes",
+	(table) => table !== "programmes" && table !== "receivers",
 );
+
+export function receiverOf(programmeId: number): ReceiverId {
+	return (FIRST_RECEIVER + programmeId) as ReceiverId;
+}
 
 export async function fillTables(store: Store): Promise<void> {
 	for (const [table, columns, values, rows = ROWS] of FILLINGS) {

@@ -1,6 +1,7 @@
 // Creates notices for the start of a test.
 
 import type { Insertable } from "kysely";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import type { FailedAttempts } from "../../src/store/queries/notices.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { START_MS } from "./clock.ts";
@@ -8,7 +9,7 @@ import { newId } from "./rows.ts";
 
 /** Returns an open notice about failing callbacks that owners already see, with one final failure (a 404). */
 export function newNotice(
-	receiverId: number,
+	receiverId: ReceiverId,
 	change: Partial<Insertable<NoticesTable>> = {},
 ): Insertable<NoticesTable> {
 	return {
@@ -30,7 +31,7 @@ export function newNotice(
 
 /** Returns a single final failure in the form that a pass adds. */
 export function failedAttempts(
-	receiverId: number,
+	receiverId: ReceiverId,
 	change: Partial<FailedAttempts> = {},
 ): FailedAttempts & { public_id: string } {
 	return {

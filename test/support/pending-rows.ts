@@ -11,7 +11,11 @@ let lastAdded = 1_000_000;
 const FREE_IDS = 1_000;
 
 /** Inserts deliveries that are due later. Their conversions do not exist. */
-export async function addPending(store: Store, { id }: Programme, count: number): Promise<number> {
+export async function addPending(
+	store: Store,
+	{ receiver_id: id }: Programme,
+	count: number,
+): Promise<number> {
 	const first = lastAdded + FREE_IDS;
 	lastAdded = first + count - 1;
 	const numbers = sql`with recursive made(id) as (
@@ -19,8 +23,8 @@ export async function addPending(store: Store, { id }: Programme, count: number)
 	const receiver = sql.lit(id);
 	await store.transact(async (trx) => {
 		await sql`insert into events
-			(id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-			${numbers} select id, 'dlv_' || id, ${receiver}, ${receiver}, id, 'conversion.recorded', '{}', 0
+			(id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
+			${numbers} select id, 'dlv_' || id, ${receiver}, id, 'conversion.recorded', '{}', 0
 				from made`.execute(trx);
 		await sql`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 			${numbers} select id, ${receiver}, ${sql.lit(START_MS + 60_000)} + id % 1000, 0, 1, 0, 0 from made`.execute(
@@ -31,7 +35,7 @@ export async function addPending(store: Store, { id }: Programme, count: number)
 }
 
 /** Demands that no delivery of the programme is both pending and undelivered, or neither without a success. */
-export async function demandNoLimbo(store: Store, { id }: Programme): Promise<void> {
+export async function demandNoLimbo(store: Store, { receiver_id: id }: Programme): Promise<void> {
 	const { rows } = await sql`select e.id from events e
 		left join queue q on q.id = e.id left join undelivered u on u.id = e.id
 		where e.receiver_id = ${id} and case when q.id is null and u.id is null

@@ -2,6 +2,7 @@
 // settlement may change.
 
 import type { PassInput } from "../../src/callbacks/pass.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { slotOf } from "../../src/domain/slot.ts";
 import type { DueDelivery, Settlement } from "../../src/store/queries/queue.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -16,30 +17,30 @@ export async function addEngine(store: Store, nowMs: number): Promise<number> {
 	return engineId;
 }
 
-/** Reads a programme's due rows, from the front. */
+/** Reads a receiver's due rows, from the front. */
 export async function takeDue(
 	store: Store,
-	programmeId: number,
+	receiverId: ReceiverId,
 	limit: number,
 	nowMs: number,
 ): Promise<DueDelivery[]> {
-	const front = { programmeId, afterDueAtMs: -1, afterId: 0, limit };
+	const front = { receiverId, afterDueAtMs: -1, afterId: 0, limit };
 	const { deliveries } = await store.transact((trx) => store.queue.readDue(trx, [front], nowMs));
 	return deliveries;
 }
 
-export async function takeOne(store: Store, programmeId: number, nowMs: number): Promise<DueDelivery> {
-	const [delivery] = await takeDue(store, programmeId, 1, nowMs);
+export async function takeOne(store: Store, receiverId: ReceiverId, nowMs: number): Promise<DueDelivery> {
+	const [delivery] = await takeDue(store, receiverId, 1, nowMs);
 	if (delivery === undefined) throw new Error("nothing was due");
 	return delivery;
 }
 
-/** Returns the engine that owns the programme's slot, or null if the slot is free. */
-export async function slotOwner(store: Store, programmeId: number): Promise<number | null> {
+/** Returns the engine that owns the receiver's slot, or null if the slot is free. */
+export async function slotOwner(store: Store, receiverId: ReceiverId): Promise<number | null> {
 	const slot = await store.db
 		.selectFrom("slots")
 		.select("engine_id")
-		.where("slot", "=", slotOf(programmeId))
+		.where("slot", "=", slotOf(receiverId))
 		.executeTakeFirstOrThrow();
 	return slot.engine_id;
 }

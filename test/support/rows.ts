@@ -2,6 +2,7 @@
 
 import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { OwedEvent } from "../../src/store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../../src/store/queries/conversions.ts";
@@ -13,6 +14,7 @@ import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import type { Db, Store } from "../../src/store/store.ts";
 import { setUrl } from "./change-rows.ts";
 import { START_MS } from "./clock.ts";
+import { receiverId } from "./receiver-ids.ts";
 
 type NewProgramme = Parameters<typeof insertProgramme>[1];
 type NewSecret = Parameters<typeof insertSecret>[1];
@@ -28,7 +30,7 @@ export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
 		const programme = await insertProgramme(trx, newProgramme());
 		await setUrl(trx, programme.id, "https://shop.example/postback", START_MS);
-		await insertSecret(trx, newSecret(programme.id));
+		await insertSecret(trx, newSecret(programme.receiver_id));
 		return programme;
 	});
 }
@@ -43,11 +45,11 @@ export async function findConversion(
 	return found.find(({ event_type }) => event_type === eventType);
 }
 
-/** Returns a signing secret for the programme, active by default. */
-export function newSecret(programmeId: number, change: Partial<NewSecret> = {}): NewSecret {
+/** Returns a signing secret of the receiver, active by default. */
+export function newSecret(receiverId: ReceiverId, change: Partial<NewSecret> = {}): NewSecret {
 	return {
 		public_id: newId("sec"),
-		receiver_id: programmeId,
+		receiver_id: receiverId,
 		sealed: "sealed",
 		hint: "abcd",
 		created_at_ms: START_MS,
@@ -130,10 +132,10 @@ export const SUBJECT: EventSubject = {
 	occurredAtMs: START_MS,
 };
 
-export function newOwedEvent(programme: Pick<Programme, "id">, conversionId: number): OwedEvent {
+export function newOwedEvent(programme: Pick<Programme, "receiver_id">, conversionId: number): OwedEvent {
 	return {
 		conversionId,
-		programmeId: programme.id,
+		receiverId: programme.receiver_id,
 		endpointEpoch: 0,
 		deliveryPublicId: newId("dlv"),
 		name: "conversion.recorded",
@@ -216,7 +218,7 @@ let lastDueId = 0;
 export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 	return {
 		id: ++lastDueId,
-		programmeId: 1,
+		receiverId: receiverId(1),
 		dueAtMs: 0,
 		endpointEpoch: 0,
 		run: 1,

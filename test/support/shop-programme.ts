@@ -5,12 +5,13 @@ import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
 import { recordConversion } from "../../src/conversions/record.ts";
 import type { Reason } from "../../src/domain/conversion.ts";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { judgeResult, type Verdict } from "../../src/domain/verdict.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import type { Service } from "../../src/service.ts";
-import { findProgramme } from "../../src/store/queries/programmes.ts";
+import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { AttemptsTable, DeliveriesView } from "../../src/store/tables/deliveries.ts";
 import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import type { ReceivedCallback } from "./callback-form.ts";
@@ -76,6 +77,7 @@ export const DEFAULT_PATH = "/postback?shop=1";
 
 export class ShopProgramme {
 	readonly id: number;
+	readonly receiver_id: ReceiverId;
 	readonly programId: string;
 	/** The current secret; empty if there is none. */
 	key = "";
@@ -84,10 +86,11 @@ export class ShopProgramme {
 	answer: AnswerRequest = () => ({ status: 204 });
 	readonly #running: ServiceAtHand;
 
-	constructor(running: ServiceAtHand, id: number, programId: string) {
+	constructor(running: ServiceAtHand, { id, receiver_id, public_id }: Programme) {
 		this.#running = running;
 		this.id = id;
-		this.programId = programId;
+		this.receiver_id = receiver_id;
+		this.programId = public_id;
 	}
 
 	get received(): readonly ReceivedCallback[] {
@@ -197,7 +200,7 @@ export class ShopProgramme {
 			service.store.db
 				.selectFrom("queue")
 				.select("id")
-				.where("receiver_id", "=", this.id)
+				.where("receiver_id", "=", this.receiver_id)
 				.where("due_at_ms", "<=", clock.nowMs())
 				.executeTakeFirst();
 		const isSettled = async () => (await busy()) === undefined;
@@ -209,7 +212,7 @@ export class ShopProgramme {
 		const { dueAtMs } = await this.#running.service.store.db
 			.selectFrom("queue")
 			.select((eb) => eb.fn.min("due_at_ms").as("dueAtMs"))
-			.where("receiver_id", "=", this.id)
+			.where("receiver_id", "=", this.receiver_id)
 			.executeTakeFirstOrThrow();
 		if (dueAtMs === null) throw new Error(`nothing of ${this.programId} waits to be sent`);
 		return dueAtMs;
@@ -227,7 +230,7 @@ export class ShopProgramme {
 			.innerJoin("events", "events.id", "deliveries.id")
 			.selectAll("deliveries")
 			.select("events.body")
-			.where("deliveries.programme_id", "=", this.id)
+			.where("deliveries.receiver_id", "=", this.receiver_id)
 			.orderBy("deliveries.id")
 			.execute();
 		const attempts = await this.attempts();
@@ -242,7 +245,7 @@ export class ShopProgramme {
 			.selectFrom("attempts")
 			.innerJoin("deliveries", "deliveries.id", "attempts.delivery_id")
 			.selectAll("attempts")
-			.where("deliveries.programme_id", "=", this.id)
+			.where("deliveries.receiver_id", "=", this.receiver_id)
 			.orderBy("attempts.delivery_id")
 			.orderBy("attempts.seq")
 			.execute();
@@ -253,7 +256,7 @@ export class ShopProgramme {
 		return db
 			.selectFrom("notices")
 			.selectAll()
-			.where("receiver_id", "=", this.id)
+			.where("receiver_id", "=", this.receiver_id)
 			.where("told_at_ms", "is not", null)
 			.orderBy("id")
 			.execute();
@@ -265,8 +268,8 @@ export async function openShopProgramme(
 	{ url = running.shop.url(DEFAULT_PATH), hasKey = true, ...terms }: ProgrammeOptions,
 ): Promise<ShopProgramme> {
 	// The window is ten years, so that no test reaches its end by leaping over it.
-	const { id, public_id } = await addProgrammeOf(running.service, { approvalDays: 3_650, ...terms });
-	const programme = new ShopProgramme(running, id, public_id);
+	const row = await addProgrammeOf(running.service, { approvalDays: 3_650, ...terms });
+	const programme = new ShopProgramme(running, row);
 	if (hasKey) await programme.issueKey();
 	if (url !== null) await programme.saveUrl(url);
 	return programme;

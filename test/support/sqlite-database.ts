@@ -8,6 +8,7 @@ import { realClock } from "../../src/outside/clock.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
+import { raiseReceiverIds } from "./receiver-ids.ts";
 import { makeFolder } from "./run-folder.ts";
 
 /** Environment variable in which test/global-setup.ts puts the path of a file to copy. */
@@ -37,6 +38,7 @@ export async function createMigratedSqlite(): Promise<TestDatabase> {
 export async function migrateStore(store: Store): Promise<void> {
 	try {
 		await store.migrate(START_MS);
+		await raiseReceiverIds(store);
 	} finally {
 		await store.close();
 	}

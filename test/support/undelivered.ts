@@ -1,12 +1,13 @@
 // Makes deliveries fail without sending anything.
 
 import { sql } from "kysely";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import type { Db } from "../../src/store/store.ts";
 
 /** Ends these deliveries as failed, or all of the database by default. They then are in sight, also if they failed before. */
 export async function failDeliveries(db: Db, endedAtMs: number, ids?: readonly number[]): Promise<void> {
 	const chosen = ids === undefined ? sql`` : sql`where id in (${sql.join(ids)})`;
-	const rows = await sql<{ id: number; receiver_id: number; run: number }>`
+	const rows = await sql<{ id: number; receiver_id: ReceiverId; run: number }>`
 		select id, receiver_id, run from deliveries ${chosen}`.execute(db);
 	for (const { id, receiver_id, run } of rows.rows) {
 		await db.deleteFrom("queue").where("id", "=", id).execute();

@@ -1,12 +1,13 @@
 // Notifies the engines of other processes, by NOTIFY after the commit and LISTEN on a separate connection. If a
 // notification may have been lost, the engines check the database themselves.
 //
-//   payload "<due>:<id>,<id>,…"   deliveries of these programmes are due from this time on
-//   payload "change:<id>"         the programme's URL or secret has changed
+//   payload "<due>:<id>,<id>,…"   deliveries of these receivers are due from this time on
+//   payload "change:<id>"         the receiver's URL or secret has changed
 //   payload "anywhere"            check the database
 
 import pg from "pg";
 import { createSingleFlight } from "../../concurrency/single-flight.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Clock, Log } from "../../ports.ts";
 import type { Owed } from "../queries/queue.ts";
 import type { DueListeners } from "../store.ts";
@@ -24,9 +25,9 @@ const KEEP_ALIVE_MS = 5_000;
 const NOTIFY_RETRY_DELAY_MS = 1_000;
 
 export interface DueChannel {
-	/** Notifies the engine of this process, and other processes of the programmes that this engine does not own. */
+	/** Notifies the engine of this process, and other processes of the receivers that this engine does not own. */
 	announce(owed: Owed): void;
-	announceChange(programmeId: number): void;
+	announceTargetChange(receiverId: ReceiverId): void;
 	/** Makes the engines of other processes check the database, and also the engine of this process if `isOurs`. */
 	announceRecheck(isOurs: boolean): void;
 	startListening(): void;
@@ -42,8 +43,8 @@ export function createDueChannel(
 	let client: pg.Client | undefined;
 	let isClosed = false;
 	let isListening = false;
-	/** Programmes with due deliveries that are not announced yet, and the earliest due time among them. */
-	let due = new Set<number>();
+	/** Receivers with due deliveries that are not announced yet, and the earliest due time among them. */
+	let due = new Set<ReceiverId>();
 	let dueAtMs = Number.POSITIVE_INFINITY;
 	/** Other payloads that are not sent yet. */
 	let otherPayloads = new Set<string>();
@@ -108,10 +109,10 @@ export function createDueChannel(
 
 	function receive(payload: string): void {
 		const [, kind = "", ids = ""] = /^(change|\d+):(\d+(?:,\d+)*)$/.exec(payload) ?? [];
-		const programmeIds = ids.split(",").map(Number);
+		const receiverIds = ids.split(",").map(Number) as ReceiverId[];
 		if (ids === "") listeners.onRecheck();
-		else if (kind === "change") for (const id of programmeIds) listeners.onChange(id);
-		else listeners.onOwed({ programmeIds, dueAtMs: Number(kind) });
+		else if (kind === "change") for (const id of receiverIds) listeners.onTargetChange(id);
+		else listeners.onOwed({ receiverIds, dueAtMs: Number(kind) });
 	}
 
 	/** Nobody may have received the payloads, so other engines must check the database once it is back. */
@@ -133,9 +134,9 @@ export function createDueChannel(
 			dueAtMs = Math.min(dueAtMs, owed.dueAtMs);
 			sending.request();
 		},
-		announceChange(programmeId) {
-			listeners.onChange(programmeId);
-			send(`change:${programmeId}`);
+		announceTargetChange(receiverId) {
+			listeners.onTargetChange(receiverId);
+			send(`change:${receiverId}`);
 		},
 		announceRecheck(isOurs) {
 			if (isOurs) listeners.onRecheck();
@@ -163,7 +164,7 @@ export function createDueChannel(
 	};
 }
 
-function formatDue(dueAtMs: number, ids: readonly number[]): string[] {
+function formatDue(dueAtMs: number, ids: readonly ReceiverId[]): string[] {
 	const payloads: string[] = [];
 	for (let at = 0; at < ids.length; at += MAX_IDS_IN_PAYLOAD)
 		payloads.push(`${dueAtMs}:${ids.slice(at, at + MAX_IDS_IN_PAYLOAD).join(",")}`);

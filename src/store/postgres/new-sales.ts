@@ -5,7 +5,7 @@
 import pg from "pg";
 import { CONVERSION, INBOUND_CALL, NONCE } from "../hot-writes.ts";
 import type { NewSales, StoredNewSales } from "../new-sales.ts";
-import { type CallbackTarget, TARGET_SELECT } from "../queries/queue.ts";
+import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
 import { arrayLiteral, arraysOf, hotStatement, listText } from "./hot-statement.ts";
 
@@ -29,7 +29,7 @@ const BEFORE_INBOUND = BEFORE_SALES + Object.keys(SALE).length;
 
 /** A row of the answer is an event that is owed, or a target. The columns of the other kind are null. */
 type AnswerRow = { eventId: number | null; deliveryPublicId: string | null } & {
-	[Column in keyof CallbackTarget]: CallbackTarget[Column] | null;
+	[Column in keyof ShopTarget]: ShopTarget[Column] | null;
 };
 
 /**
@@ -51,10 +51,10 @@ const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 	with sale as materialized (
 		select nextval('conversions_id_seq') as id, list.* from ${listText("list", SALE, BEFORE_SALES)}
 	), target as materialized (
-		${TARGET_SELECT} where p.id = any($2::bigint[]) and e.url is not null and s.id is not null
+		${SHOP_TARGET_SELECT} where p.id = any($2::bigint[]) and e.url is not null and s.id is not null
 	), owed as materialized (
-		select nextval('events_id_seq') as event_id, id, programme_id, delivery_public_id, event_name, event_body,
-				created_at_ms, "endpointEpoch" as endpoint_epoch
+		select nextval('events_id_seq') as event_id, id, "receiverId" as receiver_id, delivery_public_id, event_name,
+				event_body, created_at_ms, "endpointEpoch" as endpoint_epoch
 			from sale join target on target."programmeId" = sale.programme_id where event_name is not null
 	), spent as (
 		insert into nonces (${NONCE_COLUMNS}) select * from ${listText("list", NONCE, BEFORE_NONCES)}
@@ -68,18 +68,18 @@ const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 		insert into moves (programme_id, conversion_id, move, to_status, at_ms)
 			select programme_id, id, move, status, created_at_ms from sale
 	), announced as (
-		insert into events (id, public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-			select event_id, delivery_public_id, programme_id, programme_id, id, event_name, event_body, created_at_ms
-			from owed
+		insert into events (id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
+			select event_id, delivery_public_id, receiver_id, id, event_name, event_body, created_at_ms from owed
 	), queued as (
 		insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-			select event_id, programme_id, created_at_ms, endpoint_epoch, 1, 0, 0 from owed
+			select event_id, receiver_id, created_at_ms, endpoint_epoch, 1, 0, 0 from owed
 	), logged as (
 		insert into inbound_calls (${INBOUND_COLUMNS}) select * from ${listText("list", INBOUND_CALL, BEFORE_INBOUND)}
 	)
 	select event_id as "eventId", delivery_public_id as "deliveryPublicId", null::bigint as "programmeId",
-		null as "publicId", null::bigint as "endpointId", null::integer as "endpointEpoch", null as url,
-		null::bigint as "secretId", null as "sealedSecret", null::boolean as "isFailing"
+		null as "publicId", null::bigint as "receiverId", null::bigint as "endpointId",
+		null::integer as "endpointEpoch", null as url, null::bigint as "secretId", null as "sealedSecret",
+		null::boolean as "isFailing"
 		from owed where (select count(*) from recorded) >= 0
 	union all
 	select null, null, target.* from target`);
@@ -117,10 +117,10 @@ export async function storeNewSales(
 
 function readAnswer(rows: readonly AnswerRow[]): StoredNewSales {
 	const eventIds = new Map<string, number>();
-	const targets: CallbackTarget[] = [];
+	const targets: ShopTarget[] = [];
 	for (const { eventId, deliveryPublicId, ...target } of rows) {
 		if (eventId !== null && deliveryPublicId !== null) eventIds.set(deliveryPublicId, eventId);
-		else targets.push(target as CallbackTarget);
+		else targets.push(target as ShopTarget);
 	}
 	return { kind: "stored", eventIds, targets };
 }

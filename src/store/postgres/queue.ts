@@ -10,6 +10,8 @@ import {
 	type FirstDue,
 	type Queue,
 	type ReadRequest,
+	SHOP_TARGET_SELECT,
+	type ShopTarget,
 	settledValues,
 	TARGET_SELECT,
 } from "../queries/queue.ts";
@@ -21,48 +23,49 @@ import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 const READ_FIRST_DUE = hotStatement<FirstDue>(`
-	with recursive programme(id) as (
+	with recursive receiver(id) as (
 		(select receiver_id from queue order by receiver_id limit 1)
 		union all
-		select (select q.receiver_id from queue q where q.receiver_id > programme.id
-			order by q.receiver_id limit 1) from programme where programme.id is not null)
-	select programme.id as "programmeId", first.id, first.due_at_ms as "dueAtMs" from programme
-		cross join lateral (select q.id, q.due_at_ms from queue q where q.receiver_id = programme.id
+		select (select q.receiver_id from queue q where q.receiver_id > receiver.id
+			order by q.receiver_id limit 1) from receiver where receiver.id is not null)
+	select receiver.id as "receiverId", first.id, first.due_at_ms as "dueAtMs" from receiver
+		cross join lateral (select q.id, q.due_at_ms from queue q where q.receiver_id = receiver.id
 			order by q.due_at_ms, q.id limit 1) first
-		where (programme.id * ${SLOT_STEP}) % ${SLOTS} = any($1::bigint[])`);
+		where (receiver.id * ${SLOT_STEP}) % ${SLOTS} = any($1::bigint[])`);
 
-type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null };
+type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null } & Pick<DueDelivery, "receiverId">;
 
 // The lateral joins down to the event make the planner look up each row by its key. Otherwise it may read the whole table.
 const READ_DUE = hotStatement<DueRow>(`
 	with request as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])
-			as r(programme_id, after_due_at_ms, after_id, row_limit)
+			as r(receiver_id, after_due_at_ms, after_id, row_limit)
 	)
-	select due.id, request.programme_id as "programmeId", due.due_at_ms as "dueAtMs",
+	select due.id, request.receiver_id as "receiverId", due.due_at_ms as "dueAtMs",
 		due.endpoint_epoch as "endpointEpoch", due.run, due.counted, due.seq,
 		event.name as "eventName", event.body as "eventBody"
 		from request cross join lateral (
 			select q.id, q.due_at_ms, q.endpoint_epoch, q.run, q.counted, q.seq from queue q
-				where q.receiver_id = request.programme_id
+				where q.receiver_id = request.receiver_id
 					and (q.due_at_ms, q.id) > (request.after_due_at_ms, request.after_id) and q.due_at_ms <= $5
 				order by q.due_at_ms, q.id limit request.row_limit) due
 		cross join lateral (select e.name, e.body from events e where e.id = due.id limit 1) event
 	union all
-	select null, request.programme_id, next.due_at_ms, null, null, null, null, null, null
+	select null, request.receiver_id, next.due_at_ms, null, null, null, null, null, null
 		from request left join lateral (
-			select q.due_at_ms from queue q where q.receiver_id = request.programme_id and q.due_at_ms > $5
+			select q.due_at_ms from queue q where q.receiver_id = request.receiver_id and q.due_at_ms > $5
 				order by q.due_at_ms, q.id limit 1) next on true`);
 
-const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where p.id = any($1::bigint[])`);
+const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
+const READ_SHOP_TARGETS = hotStatement<ShopTarget>(`${SHOP_TARGET_SELECT} where p.id = any($1::bigint[])`);
 
 // A result whose delivery is not in the queue as it was read is not in `kept`, so it changes nothing.
 const SETTLE = hotStatement<{ id: number }>(`
 	with result as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bigint[],
-			$8::bigint[], $9::int[], $10::bigint[], $11::int[], $12::text[], $13::int[], $14::text[], $15::bigint[],
-			$16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::float8[], $21::bigint[], $22::text[],
-			$23::text[], $24::text[])
+			$8::bigint[], $9::int[], $10::int[], $11::text[], $12::int[], $13::text[], $14::bigint[],
+			$15::float8[], $16::float8[], $17::float8[], $18::float8[], $19::float8[], $20::bigint[], $21::text[],
+			$22::text[], $23::text[])
 			as r(receiver_id, old_due_at_ms, due_at_ms, counted, undelivered_state, ended_run, ended_at_ms,
 				${ATTEMPT_COLUMNS})
 	), taken as (
@@ -95,7 +98,7 @@ export const POSTGRES_QUEUE: Queue = {
 			const { delivery, endedAtMs } = settlement;
 			const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
 			const ended = [undeliveredState, delivery.run, endedAtMs];
-			const queued = [delivery.programmeId, delivery.dueAtMs, dueAtMs, delivery.counted + 1];
+			const queued = [delivery.receiverId, delivery.dueAtMs, dueAtMs, delivery.counted + 1];
 			return [...queued, ...ended, ...(attempt ?? [delivery.id])];
 		});
 		// A cancelled delivery has no attempt, so its row ends after the delivery's id.
@@ -106,8 +109,10 @@ export const POSTGRES_QUEUE: Queue = {
 	},
 	readFirstDue: (trx, slots) => READ_FIRST_DUE.run(trx, [arrayLiteral(slots)]),
 	readDue,
-	readTargets: async (trx, programmeIds) =>
-		programmeIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(programmeIds)]),
+	readTargets: async (trx, receiverIds) =>
+		receiverIds.length === 0 ? [] : READ_TARGETS.run(trx, [arrayLiteral(receiverIds)]),
+	readShopTargets: async (trx, programmeIds) =>
+		programmeIds.length === 0 ? [] : READ_SHOP_TARGETS.run(trx, [arrayLiteral(programmeIds)]),
 	hasChangedElsewhere: () => false,
 };
 
@@ -115,14 +120,14 @@ async function readDue(trx: Db, requests: readonly ReadRequest[], nowMs: number)
 	const read: DueRead = { deliveries: [], nextDue: [] };
 	if (requests.length === 0) return read;
 	const rows = await READ_DUE.run(trx, [
-		columnLiteral(requests, (request) => request.programmeId),
+		columnLiteral(requests, (request) => request.receiverId),
 		columnLiteral(requests, (request) => request.afterDueAtMs),
 		columnLiteral(requests, (request) => request.afterId),
 		columnLiteral(requests, (request) => request.limit),
 		nowMs,
 	]);
 	for (const row of rows) {
-		if (row.id === null) read.nextDue.push({ programmeId: row.programmeId ?? 0, dueAtMs: row.dueAtMs });
+		if (row.id === null) read.nextDue.push({ receiverId: row.receiverId, dueAtMs: row.dueAtMs });
 		else read.deliveries.push(row as DueDelivery);
 	}
 	return read;

@@ -127,8 +127,8 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 		announceDue: (owed) => channel.announce(owed),
 		announceChange: (programmeId) => {
 			for (const hear of changes) hear(programmeId);
-			channel.announceChange(programmeId);
 		},
+		announceTargetChange: (receiverId) => channel.announceTargetChange(receiverId),
 		announceRecheck: () => channel.announceRecheck(false),
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => {

@@ -45,7 +45,7 @@ const CODE = { programme_id: "bigint", folded: "text" } as const;
 const KEPT = { conversion_id: "bigint", body: "text" } as const;
 const OWED = {
 	conversionId: "bigint",
-	programmeId: "bigint",
+	receiverId: "bigint",
 	endpointEpoch: "integer",
 	deliveryPublicId: "text",
 	name: "text",
@@ -120,12 +120,12 @@ const INSERT_OWED = forSet(
 	OWED,
 	hotStatement<
 		Numbered & { conversionId: number }
-	>(`with owed (conversion_id, programme_id, endpoint_epoch, delivery_public_id, name, body, now_ms) as materialized (
+	>(`with owed (conversion_id, receiver_id, endpoint_epoch, delivery_public_id, name, body, now_ms) as materialized (
 			select * from ${listText("list", OWED)}
 		), event as (
-			insert into events (public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-				select delivery_public_id, programme_id, programme_id, conversion_id, name, body, now_ms from owed
-				returning id, conversion_id, receiver_id
+			insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
+				select delivery_public_id, receiver_id, conversion_id, name, body, now_ms from owed
+				returning id, conversion_id
 		), queued as (
 			insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 				select event.id, receiver_id, now_ms, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)

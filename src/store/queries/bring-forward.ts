@@ -2,6 +2,7 @@
 // has the due time that was read, so a row must not be changed while its delivery may be in progress.
 
 import { type RawBuilder, sql } from "kysely";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
@@ -32,7 +33,7 @@ const IN_PROGRESS_SOON_MS = 5 * SECOND_MS;
  */
 export async function bringForward(
 	trx: Db,
-	receiverId: number,
+	receiverId: ReceiverId,
 	waiting: readonly Waiting[],
 	nowMs: number,
 ): Promise<number[] | null> {
@@ -59,7 +60,7 @@ export async function bringForward(
 export async function bringRemovedForward(
 	store: Store,
 	clock: Clock,
-	receiverId: number,
+	receiverId: ReceiverId,
 	goesOn: () => boolean,
 ): Promise<boolean> {
 	for await (const waiting of walkWaiting(store, clock, receiverId)) {
@@ -72,10 +73,10 @@ export async function bringRemovedForward(
 			.where("id", "in", ids)
 			.where("due_at_ms", ">", dueAtMs + IN_PROGRESS_SOON_MS)
 			.where("endpoint_epoch", "<", (eb) =>
-				eb.selectFrom("programmes").select("endpoint_epoch").where("id", "=", receiverId),
+				eb.selectFrom("receivers").select("receivers.endpoint_epoch").where("receivers.id", "=", receiverId),
 			)
 			.execute();
-		store.announceDue({ programmeIds: [receiverId], dueAtMs });
+		store.announceDue({ receiverIds: [receiverId], dueAtMs });
 	}
 	return true;
 }
@@ -87,7 +88,7 @@ export async function bringRemovedForward(
 export async function* walkWaiting(
 	store: Pick<Store, "lookAlongIndexes">,
 	clock: Clock,
-	receiverId: number,
+	receiverId: ReceiverId,
 ): AsyncGenerator<readonly Waiting[]> {
 	const untilMs = clock.nowMs();
 	let after: Pick<WaitingRow, "id" | "dueAtMs"> = { dueAtMs: untilMs, id: Number.MAX_SAFE_INTEGER };
@@ -103,7 +104,7 @@ export async function* walkWaiting(
 
 async function listWaiting(
 	db: Db,
-	receiverId: number,
+	receiverId: ReceiverId,
 	after: Pick<WaitingRow, "id" | "dueAtMs">,
 	untilMs: number,
 ): Promise<WaitingRow[]> {
@@ -130,17 +131,17 @@ async function listWaiting(
 }
 
 /** Returns the epoch of the Postback URL if there is one and an active signing secret (contract section 1, rule 4). */
-export async function findSendingEpoch(trx: Db, programmeId: number): Promise<number | undefined> {
-	const programme = await trx
-		.selectFrom("programmes")
-		.innerJoin("signing_secrets", "signing_secrets.receiver_id", "programmes.id")
+export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise<number | undefined> {
+	const receiver = await trx
+		.selectFrom("receivers")
+		.innerJoin("signing_secrets", "signing_secrets.receiver_id", "receivers.id")
 		.select("endpoint_epoch")
-		.where("programmes.id", "=", programmeId)
+		.where("receivers.id", "=", receiverId)
 		.where("endpoint_id", "is not", null)
 		.where("activated_at_ms", "is not", null)
 		.where("replaced_at_ms", "is", null)
 		.executeTakeFirst();
-	return programme?.endpoint_epoch;
+	return receiver?.endpoint_epoch;
 }
 
 // A list of values as a table, so that one statement changes many rows on both databases.

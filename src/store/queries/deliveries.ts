@@ -1,6 +1,7 @@
 // Finds deliveries, and puts finished ones back into the queue.
 
 import { type Selectable, sql } from "kysely";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Clock } from "../../ports.ts";
 import { lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
@@ -11,10 +12,10 @@ import { BATCH_ROWS, findSendingEpoch } from "./bring-forward.ts";
 export type Delivery = Pick<Selectable<DeliveriesView>, "id" | "public_id" | "state" | "run" | "attempts">;
 const DELIVERY = ["id", "public_id", "state", "run", "attempts"] as const;
 
-/** Returns those of the deliveries that belong to the programme. */
+/** Returns those of the deliveries that belong to the receiver. */
 export async function findDeliveries(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	publicIds: readonly string[],
 ): Promise<Delivery[]> {
 	if (publicIds.length === 0) return [];
@@ -22,7 +23,7 @@ export async function findDeliveries(
 		.selectFrom("deliveries")
 		.select(DELIVERY)
 		.where("public_id", "in", publicIds)
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.execute();
 }
 
@@ -48,23 +49,23 @@ function selectFailed(db: Db, { fromMs = 0, untilMs }: FailedSpan) {
 /** Returns failed deliveries that were neither resent nor set aside, the oldest failures first. */
 export async function failedWithin(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	span: FailedSpan,
 	limit: number,
 ): Promise<Delivery[]> {
 	return selectFailed(db, span)
 		.innerJoin("deliveries", "deliveries.id", "undelivered.id")
 		.select(DELIVERY.map((column) => `deliveries.${column}` as const))
-		.where("undelivered.receiver_id", "=", programmeId)
+		.where("undelivered.receiver_id", "=", receiverId)
 		.orderBy("undelivered.ended_at_ms")
 		.limit(limit)
 		.execute();
 }
 
 /** Yields failed deliveries in batches. The caller must resend or set aside each batch, or it gets the same one again. */
-export async function* walkFailed(db: Db, clock: Clock, programmeId: number, span: FailedSpan) {
+export async function* walkFailed(db: Db, clock: Clock, receiverId: ReceiverId, span: FailedSpan) {
 	for (let found = BATCH_ROWS; found === BATCH_ROWS; await clock.yieldLoop()) {
-		const failed = await failedWithin(db, programmeId, span, BATCH_ROWS);
+		const failed = await failedWithin(db, receiverId, span, BATCH_ROWS);
 		if (failed.length > 0) yield failed;
 		found = failed.length;
 	}
@@ -77,21 +78,23 @@ export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePu
 	return (
 		selectFailed(db, span)
 			// Always true. It makes SQLite search the index instead of reading it from end to end.
-			.where("undelivered.receiver_id", ">", 0)
-			.innerJoin("programmes", "programmes.id", "undelivered.receiver_id")
+			.where(sql<boolean>`undelivered.receiver_id > 0`)
+			.innerJoin("receivers", "receivers.id", "undelivered.receiver_id")
+			.innerJoin("programmes", "programmes.id", "receivers.programme_id")
 			.select((eb) => [
 				"programmes.id",
+				"receivers.id as receiver_id",
 				"programmes.public_id as publicId",
 				"programmes.name",
 				eb.fn.countAll<number>().as("failed"),
 				eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
 				eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
 			])
-			.where("programmes.endpoint_id", "is not", null)
+			.where("receivers.endpoint_id", "is not", null)
 			.$if(programmePublicId !== undefined, (query) =>
 				query.where("programmes.public_id", "=", programmePublicId ?? ""),
 			)
-			.groupBy(["programmes.id", "programmes.public_id", "programmes.name"])
+			.groupBy(["programmes.id", "receivers.id", "programmes.public_id", "programmes.name"])
 			.orderBy("failed", "desc")
 			.orderBy("programmes.id")
 			.execute()
@@ -109,11 +112,11 @@ export async function setAside(trx: Db, rows: readonly { id: number }[]): Promis
 /** Starts a new run of each delivery and returns the started ones, or null if there is no URL or no secret. */
 export async function requeue(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	deliveries: readonly Delivery[],
 	nowMs: number,
 ): Promise<Delivery[] | null> {
-	const epoch = await findSendingEpoch(trx, programmeId);
+	const epoch = await findSendingEpoch(trx, receiverId);
 	if (epoch === undefined) return null;
 	if (deliveries.length === 0) return [];
 	const ids = deliveries.map(({ id }) => id);
@@ -138,7 +141,7 @@ export async function requeue(
 		.values(
 			started.map(({ id, run, attempts }) => ({
 				id,
-				receiver_id: programmeId,
+				receiver_id: receiverId,
 				due_at_ms: nowMs,
 				endpoint_epoch: epoch,
 				run: run + 1,

@@ -1,8 +1,9 @@
-// Health of a programme's callbacks: how fast the newest answers came, the oldest pending delivery, and the number of
+// Health of a receiver's callbacks: how fast the newest answers came, the oldest pending delivery, and the number of
 // undelivered ones. Every read is limited, so a page costs the same with two million deliveries.
 
 import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 
@@ -15,20 +16,20 @@ export const MAX_COUNTED_UNDELIVERED = 1_000;
 export const ALL = Number.MAX_SAFE_INTEGER;
 
 /** Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses undelivered_in_sight. */
-export function countFailed(db: Db, programmeId: number, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
+export function countFailed(db: Db, receiverId: ReceiverId, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
 	const failed = sql`select 1 from undelivered
-		where receiver_id = ${programmeId} and state = 'failed' and set_aside is null`;
+		where receiver_id = ${receiverId} and state = 'failed' and set_aside is null`;
 	return countFew(db, failed, most);
 }
 
 /** Counts deliveries that wait for a later attempt, up to the limit. Uses queue_by_due. */
 export function countWaiting(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	nowMs: number,
 	most = MAX_COUNTED_UNDELIVERED,
 ): Promise<number> {
-	const waiting = sql`select 1 from queue where receiver_id = ${programmeId} and due_at_ms > ${nowMs}
+	const waiting = sql`select 1 from queue where receiver_id = ${receiverId} and due_at_ms > ${nowMs}
 		order by due_at_ms`;
 	return countFew(db, waiting, most);
 }
@@ -40,19 +41,19 @@ export async function countFew(db: Db, query: RawBuilder<unknown>, most: number)
 }
 
 /** Selects queued deliveries by due time. Uses queue_by_due. */
-function selectQueued(db: Db, programmeId: number) {
+function selectQueued(db: Db, receiverId: ReceiverId) {
 	return db
 		.selectFrom("queue")
 		.select(["id", "due_at_ms as dueAtMs"])
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.orderBy("due_at_ms")
 		.limit(MAX_COUNTED_UNDELIVERED);
 }
 
 /** Returns how long the shop took to answer the newest attempts, unsorted and without unanswered ones. */
-export async function newestAnswerTimes(db: Db, programmeId: number, sinceMs: number): Promise<number[]> {
+export async function newestAnswerTimes(db: Db, receiverId: ReceiverId, sinceMs: number): Promise<number[]> {
 	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
-		from (select id from events where receiver_id = ${programmeId} order by id desc limit ${NEWEST_DELIVERIES}) d
+		from (select id from events where receiver_id = ${receiverId} order by id desc limit ${NEWEST_DELIVERIES}) d
 		join attempts a on a.delivery_id = d.id
 		where a.result = 'answered' and a.started_at_ms >= ${sinceMs}`.execute(db);
 	return rows.flatMap(({ tookMs }) => tookMs ?? []);
@@ -65,8 +66,8 @@ export interface Pending {
 	oldestAtMs: number | null;
 }
 
-export async function findOldestPending(db: Db, programmeId: number): Promise<Pending> {
-	const queued = await selectQueued(db, programmeId).execute();
+export async function findOldestPending(db: Db, receiverId: ReceiverId): Promise<Pending> {
+	const queued = await selectQueued(db, receiverId).execute();
 	// Ids follow the time of creation.
 	const oldest = await db
 		.selectFrom("events")
@@ -86,32 +87,32 @@ export interface Undelivered {
 }
 
 /** Uses queue_by_due and undelivered_in_sight. */
-export async function countUndelivered(db: Db, programmeId: number): Promise<Undelivered> {
-	const waiting = await selectQueued(db, programmeId).execute();
+export async function countUndelivered(db: Db, receiverId: ReceiverId): Promise<Undelivered> {
+	const waiting = await selectQueued(db, receiverId).execute();
 	return {
 		waiting: waiting.length,
 		nextDueAtMs: waiting[0]?.dueAtMs ?? null,
-		failed: await countFailed(db, programmeId),
+		failed: await countFailed(db, receiverId),
 	};
 }
 
-// Callback attempts by hour. There is one row for each programme and hour, so the last 24 hours and the last 14 days are a
+// Callback attempts by hour. There is one row for each receiver and hour, so the last 24 hours and the last 14 days are a
 // few hundred rows, however many deliveries there are.
 
 export interface CallbackCount {
-	programmeId: number;
+	receiverId: ReceiverId;
 	hourMs: number;
 	delivered: number;
 	failed: number;
 }
 
-/** Adds counts in one statement, sorted by programme, so that two engines cannot deadlock. */
+/** Adds counts in one statement, sorted by receiver, so that two engines cannot deadlock. */
 export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[]): Promise<void> {
 	if (counts.length === 0) return;
 	const rows = counts
-		.toSorted((a, b) => a.programmeId - b.programmeId || a.hourMs - b.hourMs)
-		.map(({ programmeId, hourMs, delivered, failed }) => ({
-			programme_id: programmeId,
+		.toSorted((a, b) => a.receiverId - b.receiverId || a.hourMs - b.hourMs)
+		.map(({ receiverId, hourMs, delivered, failed }) => ({
+			receiver_id: receiverId,
 			hour_ms: hourMs,
 			delivered,
 			failed,
@@ -120,7 +121,7 @@ export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[
 		.insertInto("callback_hours")
 		.values(rows)
 		.onConflict((conflict) =>
-			conflict.columns(["programme_id", "hour_ms"]).doUpdateSet((eb) => ({
+			conflict.columns(["receiver_id", "hour_ms"]).doUpdateSet((eb) => ({
 				delivered: eb("callback_hours.delivered", "+", eb.ref("excluded.delivered")),
 				failed: eb("callback_hours.failed", "+", eb.ref("excluded.failed")),
 			})),
@@ -131,13 +132,13 @@ export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[
 /** Lists the oldest hour first. Hours without an attempt are missing. */
 export async function listCallbackHours(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	sinceMs: number,
-): Promise<Omit<CallbackCount, "programmeId">[]> {
+): Promise<Omit<CallbackCount, "receiverId">[]> {
 	return db
 		.selectFrom("callback_hours")
 		.select(["hour_ms as hourMs", "delivered", "failed"])
-		.where("programme_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.where("hour_ms", ">=", sinceMs)
 		.orderBy("hour_ms")
 		.execute();
@@ -145,7 +146,7 @@ export async function listCallbackHours(
 
 export type CallbackTotals = Pick<CallbackCount, "delivered" | "failed">;
 
-/** Adds up the attempts of all programmes. Uses callback_hours_by_hour. */
+/** Adds up the attempts of all receivers. Uses callback_hours_by_hour. */
 export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Promise<CallbackTotals> {
 	const { delivered, failed } = await db
 		.selectFrom("callback_hours")
@@ -206,6 +207,7 @@ async function readFailing(db: Db): Promise<FailingShop[]> {
 				and u.state = 'failed' and u.set_aside is null limit ${few}) f) as failed
 		from (select * from notices where kind = 'callbacks_failing' and ended_at_ms is null and receiver_id > 0
 			order by opened_at_ms limit ${MAX_LOOKED_AT}) n
-		join programmes p on p.id = n.receiver_id where p.endpoint_id is not null`.execute(db);
+		join receivers r on r.id = n.receiver_id join programmes p on p.id = r.programme_id
+		where r.endpoint_id is not null`.execute(db);
 	return rows;
 }

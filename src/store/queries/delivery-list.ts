@@ -1,17 +1,21 @@
-// The list "Postbacks sent to your shop" with a programme's deliveries. Each filter uses the index that fits it.
+// The list "Postbacks sent to your shop" with a receiver's deliveries. Each filter uses the index that fits it.
 
 import { sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import type { OrderSearch } from "../../domain/order-id.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
 import { listConversions } from "./conversion-list.ts";
 import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
+import type { Programme } from "./programmes.ts";
 
 export interface DeliveryFilter extends PageRequest {
+	receiverId: ReceiverId;
+	/** The programme whose conversions are searched. */
 	programmeId: number;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
@@ -36,7 +40,7 @@ export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<Li
 }
 
 async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<DeliveryRow>> {
-	const { programmeId, state, event, search } = filter;
+	const { receiverId, programmeId, state, event, search } = filter;
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (search !== undefined) {
@@ -47,7 +51,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 			after: filter.after,
 			limit: filter.limit,
 		});
-		const rows = await readOfConversions(db, found.rows);
+		const rows = await readOfConversions(db, receiverId, found.rows);
 		return { ...found, rows: rows.filter(matches) };
 	}
 	const isFiltered = event !== undefined || state === "delivered";
@@ -57,11 +61,14 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 }
 
 /** Returns a text that changes with the newest deliveries, calls and answers of listeners. Open pages then refresh. */
-export async function newestProgress(db: Db, programmeId: number): Promise<string> {
+export async function newestProgress(
+	db: Db,
+	{ id: programmeId, receiver_id: receiverId }: Pick<Programme, "id" | "receiver_id">,
+): Promise<string> {
 	const deliveries = await db
 		.selectFrom("deliveries")
 		.select(["id", "state", "run", "attempts", "last_attempt_at_ms"])
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.orderBy("id", "desc")
 		.limit(WATCHED_ROWS)
 		.execute();
@@ -76,9 +83,14 @@ export async function newestProgress(db: Db, programmeId: number): Promise<strin
 	return JSON.stringify([deliveries.map((row) => Object.values(row)), call?.id ?? 0, answer?.id ?? 0]);
 }
 
-export async function listDeliveriesOfConversion(db: Db, conversionId: number): Promise<ListedDelivery[]> {
+export async function listDeliveriesOfConversion(
+	db: Db,
+	receiverId: ReceiverId,
+	conversionId: number,
+): Promise<ListedDelivery[]> {
 	const rows = await selectDeliveries(db)
 		.where("deliveries.conversion_id", "=", conversionId)
+		.where("deliveries.receiver_id", "=", receiverId)
 		.orderBy("deliveries.id")
 		.execute();
 	return withLastAttempts(db, rows);
@@ -124,12 +136,12 @@ function selectDeliveries(db: Db) {
 }
 
 /** Uses queue_by_due for pending deliveries, undelivered_by_receiver for failed and cancelled ones, and events_by_receiver for others. */
-function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
+function readRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
 		return rows
 			.innerJoin("queue", "queue.id", "deliveries.id")
-			.where("queue.receiver_id", "=", programmeId)
+			.where("queue.receiver_id", "=", receiverId)
 			.where(({ eb, refTuple, tuple }) =>
 				eb(refTuple("queue.due_at_ms", "queue.id"), ">", tuple(after?.at ?? -1, after?.id ?? 0)),
 			)
@@ -141,7 +153,7 @@ function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor 
 		const before = after?.at ?? Number.MAX_SAFE_INTEGER;
 		return rows
 			.innerJoin("undelivered", "undelivered.id", "deliveries.id")
-			.where("undelivered.receiver_id", "=", programmeId)
+			.where("undelivered.receiver_id", "=", receiverId)
 			.where("undelivered.state", "=", state)
 			.where(({ eb, refTuple, tuple }) =>
 				eb(refTuple("undelivered.ended_at_ms", "undelivered.id"), "<", tuple(before, endId(after))),
@@ -151,16 +163,22 @@ function readRows(db: Db, { programmeId, state }: DeliveryFilter, after: Cursor 
 			.execute();
 	}
 	return rows
-		.where("deliveries.receiver_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", receiverId)
 		.where("deliveries.id", "<", endId(after))
 		.orderBy("deliveries.id", "desc")
 		.execute();
 }
 
-async function readOfConversions(db: Db, conversions: readonly { id: number }[]): Promise<DeliveryRow[]> {
+async function readOfConversions(
+	db: Db,
+	receiverId: ReceiverId,
+	conversions: readonly { id: number }[],
+): Promise<DeliveryRow[]> {
 	const ids = conversions.map(({ id }) => id);
 	if (ids.length === 0) return [];
-	const ofThem = selectDeliveries(db).where("deliveries.conversion_id", "in", ids);
+	const ofThem = selectDeliveries(db)
+		.where("deliveries.conversion_id", "in", ids)
+		.where("deliveries.receiver_id", "=", receiverId);
 	return ofThem.orderBy("deliveries.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
@@ -172,12 +190,12 @@ export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
 /** Maximum number of attempts on a page, the newest ones. A run has seven, and nobody resends that often. */
 const MAX_SHOWN_ATTEMPTS = 100;
 
-export async function findDeliveryDetail(db: Db, programmeId: number, publicId: string) {
+export async function findDeliveryDetail(db: Db, receiverId: ReceiverId, publicId: string) {
 	return selectDeliveries(db)
 		.innerJoin("events", "events.id", "deliveries.id")
 		.select(["events.body as eventBody", "conversions.public_id as conversionId"])
 		.where("deliveries.public_id", "=", publicId)
-		.where("deliveries.receiver_id", "=", programmeId)
+		.where("deliveries.receiver_id", "=", receiverId)
 		.executeTakeFirst();
 }
 

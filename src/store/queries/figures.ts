@@ -37,8 +37,9 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 	return countFew(
 		db,
 		sql`select 1 from notices n where n.mail_due_at_ms <= ${nowMs} and exists (
-			select 1 from programme_people r join people p on p.id = r.person_id
-			where r.programme_id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
+			select 1 from receivers c join programme_people r on r.programme_id = c.programme_id
+				join people p on p.id = r.person_id
+			where c.id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
 				and (${sql.join(wanted, sql` or `)}))`,
 		MAX_COUNTED_MAILS,
 	);

@@ -4,7 +4,7 @@
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
 
-export type FirstTime = "first_signed_at_ms" | "first_pixel_at_ms" | "first_callback_at_ms";
+export type FirstTime = "first_signed_at_ms" | "first_pixel_at_ms";
 
 export async function noteFirstTime(
 	trx: Db,
@@ -29,8 +29,9 @@ export interface IntegrationChecks {
 export async function readIntegrationChecks(db: Db, programmeId: number): Promise<IntegrationChecks> {
 	const first = await db
 		.selectFrom("programmes")
+		.innerJoin("receivers", "receivers.programme_id", "programmes.id")
 		.select(["first_signed_at_ms", "first_pixel_at_ms", "first_callback_at_ms"])
-		.where("id", "=", programmeId)
+		.where("programmes.id", "=", programmeId)
 		.executeTakeFirstOrThrow();
 	return {
 		hasKey: (await countUsableKeys(db, programmeId)) > 0,

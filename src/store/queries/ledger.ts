@@ -124,9 +124,21 @@ export const LEDGER_RULES: readonly Rule[] = [
 		where: `coalesce(${STATUS_OF_MOVE}, '') <> r.to_status and not ${IS_IMPORT}`,
 	},
 	{
-		problem: "programmes have a Postback URL that is not on record",
+		problem: "programmes have no receiver, so that their shops get no callbacks",
 		...rangesOf("programmes"),
-		where: "r.endpoint_id is not null and not exists (select 1 from endpoints e where e.id = r.endpoint_id)",
+		where: "not exists (select 1 from receivers s where s.programme_id = r.id and s.kind = 'shop')",
+	},
+	{
+		problem: "receivers belong to no programme and to no partner",
+		...rangesOf("receivers"),
+		where: `not exists (select 1 from programmes p where p.id = r.programme_id)
+			and not exists (select 1 from partners p where p.id = r.partner_id)`,
+	},
+	{
+		problem: "receivers have a Postback URL that is not on record",
+		...rangesOf("receivers"),
+		where: `r.endpoint_id is not null
+			and not exists (select 1 from endpoints e where e.id = r.endpoint_id and e.receiver_id = r.id)`,
 	},
 ];
 

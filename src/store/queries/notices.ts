@@ -5,6 +5,7 @@
 import { type Selectable, sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { TroubleEnd, WatchedTrouble } from "../../domain/notice.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
@@ -29,7 +30,7 @@ const LAST_FAILURE = [
 /** An open notice of failing callbacks. */
 export interface OpenTrouble extends WatchedTrouble {
 	id: number;
-	receiverId: number;
+	receiverId: ReceiverId;
 	/** Time at which the notice became visible, or null while it is only watched. */
 	toldAtMs: number | null;
 	/** Time of the last mail about the receiver's callbacks, or null. */
@@ -82,9 +83,9 @@ function upsert(
 			"failed_attempts as failedAttempts",
 			"failures",
 			eb
-				.selectFrom("programmes")
+				.selectFrom("receivers")
 				.select("last_mailed_at_ms")
-				.whereRef("programmes.id", "=", "notices.receiver_id")
+				.whereRef("receivers.id", "=", "notices.receiver_id")
 				.as("lastMailedAtMs"),
 		])
 		.execute();
@@ -115,16 +116,16 @@ export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number):
 /** Removes watched notices of receivers without a URL. An attempt that was in flight when the URL was removed can open one. */
 export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void> {
 	await sql`delete from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
-		and receiver_id in (select id from programmes where endpoint_id is null)`.execute(db);
+		and receiver_id in (select id from receivers where endpoint_id is null)`.execute(db);
 }
 
 /** Ends open notices and resolves to those that were visible. Notices that were only watched are removed. */
 export async function endTroubles(
 	trx: Db,
-	receiverIds: readonly number[],
+	receiverIds: readonly ReceiverId[],
 	by: TroubleEnd,
 	nowMs: number,
-): Promise<{ receiverId: number }[]> {
+): Promise<{ receiverId: ReceiverId }[]> {
 	const ended = await trx
 		.updateTable("notices")
 		.set({ ended_at_ms: nowMs, ended_by: by })
@@ -142,7 +143,7 @@ export async function endTroubles(
 /** Adds a notice that callbacks work again. */
 export async function addRecoveries(
 	trx: Db,
-	recoveries: readonly { receiverId: number; publicId: string }[],
+	recoveries: readonly { receiverId: ReceiverId; publicId: string }[],
 	nowMs: number,
 ): Promise<void> {
 	await trx
@@ -187,12 +188,12 @@ function selectNotices(db: Db) {
 /** Lists visible notices, the newest first. */
 export async function listNotices(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	page: PageRequest,
 ): Promise<ListPage<ShownNotice>> {
 	return readNewestFirst(page, (beforeId, limit) =>
 		selectNotices(db)
-			.where("notices.receiver_id", "=", programmeId)
+			.where("notices.receiver_id", "=", receiverId)
 			.where("notices.told_at_ms", "is not", null)
 			.where("notices.id", "<", beforeId)
 			.orderBy("notices.id", "desc")
@@ -201,11 +202,11 @@ export async function listNotices(
 	);
 }
 
-/** Returns the open notice, including one that is only watched. The index notices_open allows one for each programme. */
-export async function findOpenNotice(db: Db, programmeId: number): Promise<ShownNotice | undefined> {
+/** Returns the open notice, including one that is only watched. The index notices_open allows one for each receiver. */
+export async function findOpenNotice(db: Db, receiverId: ReceiverId): Promise<ShownNotice | undefined> {
 	return (
 		selectNotices(db)
-			.where("notices.receiver_id", "=", programmeId)
+			.where("notices.receiver_id", "=", receiverId)
 			// A literal, because both databases use the partial index only for a literal.
 			.where("notices.kind", "=", sql.lit("callbacks_failing"))
 			.where("notices.ended_at_ms", "is", null)
@@ -213,14 +214,19 @@ export async function findOpenNotice(db: Db, programmeId: number): Promise<Shown
 	);
 }
 
-/** Returns the programme whose mail has been due longest, and since when. */
-export async function findProgrammeToMail(
-	db: Db,
-	nowMs: number,
-): Promise<{ programmeId: number; sinceMs: number | null } | undefined> {
+export interface ShopToMail {
+	receiverId: ReceiverId;
+	programmeId: number;
+	sinceMs: number | null;
+}
+
+/** Returns the shop whose mail has been due longest, and since when. */
+export async function findShopToMail(db: Db, nowMs: number): Promise<ShopToMail | undefined> {
 	return db
 		.selectFrom("notices")
-		.select(["receiver_id as programmeId", "mail_due_at_ms as sinceMs"])
+		.innerJoin("receivers", "receivers.id", "notices.receiver_id")
+		.innerJoin("programmes", "programmes.id", "receivers.programme_id")
+		.select(["receivers.id as receiverId", "programmes.id as programmeId", "mail_due_at_ms as sinceMs"])
 		.where("mail_due_at_ms", "<=", nowMs)
 		.orderBy("mail_due_at_ms")
 		.limit(1)
@@ -228,9 +234,9 @@ export async function findProgrammeToMail(
 }
 
 /** Returns the notices that go into the next mail, the oldest first. */
-export async function findNoticesToMail(db: Db, programmeId: number): Promise<ShownNotice[]> {
+export async function findNoticesToMail(db: Db, receiverId: ReceiverId): Promise<ShownNotice[]> {
 	return selectNotices(db)
-		.where("notices.receiver_id", "=", programmeId)
+		.where("notices.receiver_id", "=", receiverId)
 		.where("notices.mail_due_at_ms", "is not", null)
 		.orderBy("notices.id")
 		.execute();
@@ -262,40 +268,40 @@ export async function markMailed(
 /** Notes that the mail server refused the mail for this reader. The notice keeps this longer than the mail queue does. */
 export async function noteMailRefused(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	mailedAtMs: number,
 	email: string,
 ): Promise<void> {
 	await trx
 		.updateTable("notices")
 		.set({ mail_refused_to: sql`coalesce(mail_refused_to || ', ', '') || ${email}` })
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.where("mailed_at_ms", "=", mailedAtMs)
 		.execute();
 }
 
-/** Returns false if this process or another one has mailed the programme since then, so that mails keep their interval. */
+/** Returns false if this process or another one has mailed about the receiver since then, so that mails keep their interval. */
 export async function claimNoticeMail(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	notSinceMs: number,
 	nowMs: number,
 ): Promise<boolean> {
 	const { numUpdatedRows } = await trx
-		.updateTable("programmes")
+		.updateTable("receivers")
 		.set({ last_mailed_at_ms: nowMs })
-		.where("id", "=", programmeId)
+		.where("id", "=", receiverId)
 		.where((eb) => eb.or([eb("last_mailed_at_ms", "is", null), eb("last_mailed_at_ms", "<=", notSinceMs)]))
 		.executeTakeFirst();
 	return numUpdatedRows > 0n;
 }
 
-/** Postpones mails of this programme that are due earlier. */
-export async function postponeNoticeMail(trx: Db, programmeId: number, untilMs: number): Promise<void> {
+/** Postpones mails about this receiver that are due earlier. */
+export async function postponeNoticeMail(trx: Db, receiverId: ReceiverId, untilMs: number): Promise<void> {
 	await trx
 		.updateTable("notices")
 		.set({ mail_due_at_ms: untilMs })
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.where("mail_due_at_ms", "<", untilMs)
 		.execute();
 }

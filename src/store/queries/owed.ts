@@ -40,13 +40,14 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			coalesce(first.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
-				count(case when queue.endpoint_epoch >= programmes.endpoint_epoch then 1 end) as waiting,
-				count(case when queue.endpoint_epoch < programmes.endpoint_epoch then 1 end) as to_cancel
-			from queue join programmes on programmes.id = queue.receiver_id group by queue.receiver_id
+				count(case when queue.endpoint_epoch >= receivers.endpoint_epoch then 1 end) as waiting,
+				count(case when queue.endpoint_epoch < receivers.endpoint_epoch then 1 end) as to_cancel
+			from queue join receivers on receivers.id = queue.receiver_id group by queue.receiver_id
 		) q
-		join programmes p on p.id = q.receiver_id
+		join receivers r on r.id = q.receiver_id
+		join programmes p on p.id = r.programme_id
 		left join events first on first.id = q.first_id
-		left join endpoints e on e.id = p.endpoint_id
+		left join endpoints e on e.id = r.endpoint_id
 		order by q.waiting desc, p.id`.execute(db);
 	return rows;
 }
@@ -57,8 +58,9 @@ export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[
 		select e.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
 			q.due_at_ms as "dueAtMs", q.seq as attempts
 		from queue q join events e on e.id = q.id
-			join conversions c on c.id = e.conversion_id join programmes p on p.id = q.receiver_id
-		where q.endpoint_epoch >= p.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
+			join conversions c on c.id = e.conversion_id join receivers r on r.id = q.receiver_id
+			join programmes p on p.id = r.programme_id
+		where q.endpoint_epoch >= r.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
 	return rows;
 }
 

@@ -62,12 +62,13 @@ async function readProgrammes(
 	].flat();
 	const conditions = sql.join([sql`p.id < ${beforeId}`, ...only], sql` and `);
 	const { rows } = await sql<ListedProgramme>`
-		select p.id, p.public_id as "publicId", p.name, p.currency, p.endpoint_id is not null as "hasUrl",
-			(select n.opened_at_ms from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
+		select p.id, p.public_id as "publicId", p.name, p.currency, r.endpoint_id is not null as "hasUrl",
+			(select n.opened_at_ms from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 				and n.ended_at_ms is null and n.told_at_ms is not null) as "failingSinceMs",
 			(select count(*) from (select 1 from conversions c where c.list_key in (${sql.join(WAITING_KEYS)})
 				limit ${sql.lit(WAITING_COUNTED)}) few) as waiting
-		from programmes p where ${conditions} order by p.id desc limit ${limit}`.execute(db);
+		from programmes p join receivers r on r.programme_id = p.id
+		where ${conditions} order by p.id desc limit ${limit}`.execute(db);
 	return rows.map((row) => ({ ...row, hasUrl: Boolean(row.hasUrl) }));
 }
 

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { MailKind } from "../../domain/notice.ts";
 import type { ProgrammeRole } from "../../domain/roles.ts";
 import type { Db } from "../store.ts";
-import type { Programme } from "./programmes.ts";
+import { type Programme, selectProgrammes } from "./programmes.ts";
 
 export interface ProgrammeName {
 	publicId: string;
@@ -29,10 +29,8 @@ export async function findProgrammeOf(
 	personId: number,
 	publicId: string,
 ): Promise<{ programme: Programme; role: ProgrammeRole } | undefined> {
-	const row = await db
-		.selectFrom("programmes")
+	const row = await selectProgrammes(db)
 		.innerJoin("programme_people", "programme_people.programme_id", "programmes.id")
-		.selectAll("programmes")
 		.select("programme_people.role")
 		.where("programmes.public_id", "=", publicId)
 		.where("programme_people.person_id", "=", personId)

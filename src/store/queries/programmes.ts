@@ -1,16 +1,28 @@
-// Programmes and their Postback URLs.
+// Programmes. Each has a receiver, which is its shop, and the receiver is read together with it.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
 import type { Rates } from "../../domain/credit.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
-import { endTroubles } from "./notices.ts";
+import { insertShopReceiver, RECEIVER_COLUMNS, type ReceiverColumns } from "./receivers.ts";
 
-export type Programme = Selectable<ProgrammesTable>;
+export type Programme = Selectable<ProgrammesTable> & ReceiverColumns;
 
-export async function insertProgramme(db: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {
-	return db.insertInto("programmes").values(programme).returningAll().executeTakeFirstOrThrow();
+/** Inserts a programme with its receiver. Every programme has one, even before its shop has a Postback URL. */
+export async function insertProgramme(trx: Db, programme: Insertable<ProgrammesTable>): Promise<Programme> {
+	if (!trx.isTransaction) throw new Error("a programme can be inserted only in a transaction");
+	const row = await trx.insertInto("programmes").values(programme).returningAll().executeTakeFirstOrThrow();
+	return { ...row, ...(await insertShopReceiver(trx, row.id)) };
+}
+
+/** Selects programmes, each with its receiver. */
+export function selectProgrammes(db: Db) {
+	return db
+		.selectFrom("programmes")
+		.innerJoin("receivers", "receivers.programme_id", "programmes.id")
+		.selectAll("programmes")
+		.select(RECEIVER_COLUMNS);
 }
 
 export async function findProgramme(db: Db, publicId: string): Promise<Programme | undefined> {
@@ -26,18 +38,18 @@ export async function findFirstProgramme(db: Db): Promise<string | undefined> {
 
 export async function findProgrammesByPublicId(db: Db, publicIds: readonly string[]): Promise<Programme[]> {
 	if (publicIds.length === 0) return [];
-	return db.selectFrom("programmes").selectAll().where("public_id", "in", publicIds).execute();
+	return selectProgrammes(db).where("programmes.public_id", "in", publicIds).execute();
 }
 
 /** Names are not unique, so one name can find several programmes. */
 export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
 	if (names.length === 0) return [];
-	return db.selectFrom("programmes").selectAll().where("name", "in", names).orderBy("id").execute();
+	return selectProgrammes(db).where("programmes.name", "in", names).orderBy("programmes.id").execute();
 }
 
 export async function findProgrammesById(db: Db, ids: readonly number[]): Promise<Map<number, Programme>> {
 	if (ids.length === 0) return new Map();
-	const rows = await db.selectFrom("programmes").selectAll().where("id", "in", ids).execute();
+	const rows = await selectProgrammes(db).where("programmes.id", "in", ids).execute();
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -53,57 +65,10 @@ export async function updateProgramme(
 	await trx.updateTable("programmes").set(change).where("id", "=", id).execute();
 }
 
-/** The programme's lock also covers its people, keys, secrets and Postback URL, which change only while it is held. */
-export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
-	return lockRow(trx, trx.selectFrom("programmes").selectAll().where("id", "=", programmeId));
-}
-
-/** Saves the Postback URL. */
-export async function setEndpoint(
-	trx: Db,
-	programme: Locked<Programme>,
-	url: string,
-	nowMs: number,
-): Promise<void> {
-	const { id } = await trx
-		.insertInto("endpoints")
-		.values({ receiver_id: programme.id, url, saved_at_ms: nowMs })
-		.returning("id")
-		.executeTakeFirstOrThrow();
-	await updateProgramme(trx, programme, { endpoint_id: id });
-}
-
-export async function presentUrl(db: Db, programmeId: number): Promise<string | undefined> {
-	const row = await db
-		.selectFrom("programmes")
-		.innerJoin("endpoints", "endpoints.id", "programmes.endpoint_id")
-		.select("endpoints.url")
-		.where("programmes.id", "=", programmeId)
-		.executeTakeFirst();
-	return row?.url;
-}
-
-/** Lists all Postback URLs that were ever saved, the newest first. */
-export async function listUrls(db: Db, programmeId: number, limit: number): Promise<string[]> {
-	const rows = await db
-		.selectFrom("endpoints")
-		.select("url")
-		.where("receiver_id", "=", programmeId)
-		.orderBy("id", "desc")
-		.limit(limit)
-		.execute();
-	return rows.map(({ url }) => url);
-}
-
 /**
- * Removes the Postback URL. After the commit nothing of the old epoch is sent. This includes an event that was written by a
- * transaction that still saw the URL, because the engine cancels deliveries of an older epoch.
+ * Locks the programme and its receiver. The lock also covers its people, keys, secrets and Postback URL, which change only
+ * while it is held.
  */
-export async function removeEndpoint(trx: Db, programme: Locked<Programme>, nowMs: number): Promise<void> {
-	await updateProgramme(trx, programme, {
-		endpoint_id: null,
-		endpoint_epoch: programme.endpoint_epoch + 1,
-	});
-	// No callback is sent any more, so none will succeed and end the notice that callbacks fail.
-	await endTroubles(trx, [programme.id], "removal", nowMs);
+export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
+	return lockRow(trx, selectProgrammes(trx).where("programmes.id", "=", programmeId));
 }

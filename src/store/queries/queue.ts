@@ -1,5 +1,5 @@
-// The engine's side of the store. An engine has a row in `engines`, which it renews. It owns slots, and only it sends to the
-// shops of their programmes. Each transaction that writes begins with `beginPass`, which is the fence: if the engine's row is
+// The engine's side of the store. An engine has a row in `engines`, which it renews. It owns slots, and only it sends to their
+// receivers. Each transaction that writes begins with `beginPass`, which is the fence: if the engine's row is
 // gone, another engine owns its slots, and nothing may be written. Sending a delivery needs no write before it. Leases are
 // written and compared by the database's own clock. SQLite has only the machine's clock, so there `nowMs` is used.
 //
@@ -8,6 +8,7 @@
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
 import type { EventName } from "../../domain/event-name.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
@@ -19,7 +20,7 @@ export const SILENT_MS: number = 15 * SECOND_MS;
 /** The part of a delivery that storing its result needs. */
 export interface DeliveryInProgress {
 	id: number;
-	programmeId: number;
+	receiverId: ReceiverId;
 	/** Due time as it was read. A result is stored only if the queue still has the row with this time. */
 	dueAtMs: number;
 	run: number;
@@ -36,10 +37,9 @@ export interface DueDelivery extends DeliveryInProgress {
 	eventName: EventName;
 }
 
-/** Where a programme's callbacks go and how they are signed. */
+/** Where a receiver's callbacks go and how they are signed. */
 export interface CallbackTarget {
-	programmeId: number;
-	publicId: string;
+	receiverId: ReceiverId;
 	endpointId: number | null;
 	endpointEpoch: number;
 	url: string | null;
@@ -49,19 +49,31 @@ export interface CallbackTarget {
 	isFailing: boolean;
 }
 
-/** Selects the columns of CallbackTarget. Each database adds its own condition on the programmes. */
-export const TARGET_SELECT = `select p.id as "programmeId", p.public_id as "publicId", p.endpoint_id as "endpointId",
-	p.endpoint_epoch as "endpointEpoch", e.url, s.id as "secretId", s.sealed as "sealedSecret",
-	exists (select 1 from notices n where n.receiver_id = p.id and n.kind = 'callbacks_failing'
-		and n.ended_at_ms is null) as "isFailing"
-	from programmes p
-	left join endpoints e on e.id = p.endpoint_id
-	left join signing_secrets s on s.receiver_id = p.id and s.activated_at_ms is not null
+/** The target of a programme's shop, with what its events contain of the programme. */
+export interface ShopTarget extends CallbackTarget {
+	programmeId: number;
+	publicId: string;
+}
+
+const TARGET_COLUMNS = `r.id as "receiverId", r.endpoint_id as "endpointId", r.endpoint_epoch as "endpointEpoch", e.url,
+	s.id as "secretId", s.sealed as "sealedSecret",
+	exists (select 1 from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
+		and n.ended_at_ms is null) as "isFailing"`;
+
+const TARGET_JOINS = `left join endpoints e on e.id = r.endpoint_id
+	left join signing_secrets s on s.receiver_id = r.id and s.activated_at_ms is not null
 		and s.replaced_at_ms is null`;
+
+/** Selects the columns of CallbackTarget. Each database adds its own condition on the receivers. */
+export const TARGET_SELECT: string = `select ${TARGET_COLUMNS} from receivers r ${TARGET_JOINS}`;
+
+/** Selects the columns of ShopTarget. Each database adds its own condition on the programmes. */
+export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.public_id as "publicId", ${TARGET_COLUMNS}
+	from programmes p join receivers r on r.programme_id = p.id ${TARGET_JOINS}`;
 
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
-	programmeIds: readonly number[];
+	receiverIds: readonly ReceiverId[];
 	/** Earliest due time. */
 	dueAtMs: number;
 	/** The deliveries themselves, so that an engine of the same process can send them without reading the queue. */
@@ -75,7 +87,7 @@ export interface ReadyDeliveries {
 	readAtMs: number;
 }
 
-export const NOTHING_OWED: Owed = { programmeIds: [], dueAtMs: Number.POSITIVE_INFINITY };
+export const NOTHING_OWED: Owed = { receiverIds: [], dueAtMs: Number.POSITIVE_INFINITY };
 
 export interface AttemptRecord extends AttemptTimings {
 	result: AttemptResult;
@@ -99,7 +111,7 @@ export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 );
 
 /** The columns of `attempts` that an engine writes. They are named, because a later schema may have more. */
-export const ATTEMPT_COLUMNS = `delivery_id, seq, programme_id, run, result, http_status, detail, started_at_ms, took_ms,
+export const ATTEMPT_COLUMNS = `delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms,
 	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
 
 /** The rows that a settlement writes besides the row of the queue. */
@@ -134,7 +146,6 @@ function attemptValues(delivery: DeliveryInProgress, attempt: AttemptRecord) {
 	return [
 		delivery.id,
 		delivery.seq + 1,
-		delivery.programmeId,
 		delivery.run,
 		attempt.result,
 		attempt.httpStatus,
@@ -169,23 +180,23 @@ export interface RemovedEngine {
 	mostInFlight: number | null;
 }
 
-/** A request for at most `limit` due rows of one programme, after a position in the order of due time and id. */
+/** A request for at most `limit` due rows of one receiver, after a position in the order of due time and id. */
 export interface ReadRequest {
-	programmeId: number;
+	receiverId: ReceiverId;
 	afterDueAtMs: number;
 	afterId: number;
 	limit: number;
 }
 
 export interface DueRead {
-	/** Within each programme in the order of their due times. */
+	/** Within each receiver in the order of their due times. */
 	deliveries: DueDelivery[];
-	/** For each programme that returned fewer rows than requested, the due time of its first row that is not due yet, or null. */
-	nextDue: { programmeId: number; dueAtMs: number | null }[];
+	/** For each receiver that returned fewer rows than requested, the due time of its first row that is not due yet, or null. */
+	nextDue: { receiverId: ReceiverId; dueAtMs: number | null }[];
 }
 
 export interface FirstDue {
-	programmeId: number;
+	receiverId: ReceiverId;
 	id: number;
 	dueAtMs: number;
 }
@@ -211,10 +222,12 @@ export interface Queue {
 	removeEngine(trx: Db, engineId: number): Promise<void>;
 	/** Stores results. Returns the ids of the deliveries that were still in the queue as they were read. Only these were changed. */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
-	/** Returns the first row of each programme of these slots. It uses the index to skip from programme to programme. */
+	/** Returns the first row of each receiver of these slots. It uses the index to skip from receiver to receiver. */
 	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;
 	readDue(db: Db, requests: readonly ReadRequest[], nowMs: number): Promise<DueRead>;
-	readTargets(db: Db, programmeIds: readonly number[]): Promise<CallbackTarget[]>;
+	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
+	/** Returns the targets of the programmes' shops. */
+	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
 	/** Returns whether another process has written since the last call. Always false on PostgreSQL, which notifies. */
 	hasChangedElsewhere(): boolean;
 }

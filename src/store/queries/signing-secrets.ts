@@ -1,6 +1,7 @@
-// A programme's signing secrets, stored encrypted. domain/secret-life.ts explains their times.
+// A receiver's signing secrets, stored encrypted. domain/secret-life.ts explains their times.
 
 import type { Insertable, Selectable } from "kysely";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import {
 	graceEndsAtMs,
 	REPLACED_SECRET_GRACE_MS,
@@ -10,7 +11,7 @@ import {
 } from "../../domain/secret-life.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
 import type { Db } from "../store.ts";
-import type { SigningSecretsTable } from "../tables/programmes.ts";
+import type { SigningSecretsTable } from "../tables/receivers.ts";
 
 export type SigningSecret = Selectable<SigningSecretsTable>;
 
@@ -34,31 +35,31 @@ export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTabl
 }
 
 /**
- * Returns the secrets that a request to us may be signed with: each programme's active secret, its prepared one, and replaced
+ * Returns the secrets that a request to us may be signed with: each receiver's active secret, its prepared one, and replaced
  * ones that are still in their grace period. The newest comes first.
  */
 export async function findUsableSecrets(
 	db: Db,
-	programmeIds: readonly number[],
+	receiverIds: readonly ReceiverId[],
 	nowMs: number,
 ): Promise<SigningSecret[]> {
-	if (programmeIds.length === 0) return [];
-	return selectUsable(db, programmeIds, nowMs).orderBy("id", "desc").execute();
+	if (receiverIds.length === 0) return [];
+	return selectUsable(db, receiverIds, nowMs).orderBy("id", "desc").execute();
 }
 
 export function lockUsableSecrets(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	nowMs: number,
 ): Promise<Locked<SigningSecret>[]> {
-	return lockRows(trx, selectUsable(trx, [programmeId], nowMs).orderBy("id"));
+	return lockRows(trx, selectUsable(trx, [receiverId], nowMs).orderBy("id"));
 }
 
-function selectUsable(db: Db, programmeIds: readonly number[], nowMs: number) {
+function selectUsable(db: Db, receiverIds: readonly ReceiverId[], nowMs: number) {
 	return db
 		.selectFrom("signing_secrets")
 		.selectAll()
-		.where("receiver_id", "in", programmeIds)
+		.where("receiver_id", "in", receiverIds)
 		.where("ended_at_ms", "is", null)
 		.where((eb) =>
 			eb.or([eb("replaced_at_ms", "is", null), eb("replaced_at_ms", ">", nowMs - REPLACED_SECRET_GRACE_MS)]),
@@ -73,11 +74,11 @@ export async function isSecretUsable(db: Db, id: number, nowMs: number): Promise
 /** Lists secrets that are no longer accepted, the newest first. */
 export async function listEndedSecrets(
 	db: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	nowMs: number,
 	limit: number,
 ): Promise<SigningSecret[]> {
-	return secretsOf(db, programmeId)
+	return secretsOf(db, receiverId)
 		.where((eb) =>
 			eb.or([
 				eb("ended_at_ms", "is not", null),
@@ -91,14 +92,14 @@ export async function listEndedSecrets(
 
 export function lockSecret(
 	trx: Db,
-	programmeId: number,
+	receiverId: ReceiverId,
 	publicId: string,
 ): Promise<Locked<SigningSecret> | undefined> {
-	return lockRow(trx, secretsOf(trx, programmeId).where("public_id", "=", publicId));
+	return lockRow(trx, secretsOf(trx, receiverId).where("public_id", "=", publicId));
 }
 
-export async function findActiveSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
-	return secretsOf(db, programmeId)
+export async function findActiveSecret(db: Db, receiverId: ReceiverId): Promise<SigningSecret | undefined> {
+	return secretsOf(db, receiverId)
 		.where("activated_at_ms", "is not", null)
 		.where("replaced_at_ms", "is", null)
 		.executeTakeFirst();
@@ -109,14 +110,14 @@ const TARGET_AGE_MS = 5_000;
 /** Number of the newest deliveries that are searched. It covers the day in which a secret is usually replaced. */
 const DELIVERIES_LOOKED_AT = 500;
 
-/** Returns whether the shop answered 2xx to a callback that was signed with the active secret. */
-export async function isActiveAccepted(db: Db, programmeId: number): Promise<boolean> {
-	const active = await findActiveSecret(db, programmeId);
+/** Returns whether the receiver answered 2xx to a callback that was signed with the active secret. */
+export async function isActiveAccepted(db: Db, receiverId: ReceiverId): Promise<boolean> {
+	const active = await findActiveSecret(db, receiverId);
 	const sinceMs = (active?.activated_at_ms ?? Number.POSITIVE_INFINITY) + TARGET_AGE_MS;
 	const newest = db
 		.selectFrom("events")
 		.select("id")
-		.where("receiver_id", "=", programmeId)
+		.where("receiver_id", "=", receiverId)
 		.orderBy("id", "desc")
 		.limit(DELIVERIES_LOOKED_AT);
 	const accepted = await db
@@ -131,23 +132,28 @@ export async function isActiveAccepted(db: Db, programmeId: number): Promise<boo
 	return accepted !== undefined;
 }
 
-export async function findPreparedSecret(db: Db, programmeId: number): Promise<SigningSecret | undefined> {
-	return secretsOf(db, programmeId)
+export async function findPreparedSecret(db: Db, receiverId: ReceiverId): Promise<SigningSecret | undefined> {
+	return secretsOf(db, receiverId)
 		.where("activated_at_ms", "is", null)
 		.where("ended_at_ms", "is", null)
 		.executeTakeFirst();
 }
 
-function secretsOf(db: Db, programmeId: number) {
-	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", programmeId);
+function secretsOf(db: Db, receiverId: ReceiverId) {
+	return db.selectFrom("signing_secrets").selectAll().where("receiver_id", "=", receiverId);
 }
 
-/** Returns secrets that are neither activated nor discarded, of one programme or, if it is null, of all. */
+export type PreparedSecret = SigningSecret & { programme_id: number | null };
+
+/**
+ * Returns secrets that are neither activated nor discarded, each with the programme of its receiver, of one programme or, if
+ * it is null, of all.
+ */
 export async function listSecretsPreparedBy(
 	db: Db,
 	personId: number,
 	programmeId: number | null,
-): Promise<SigningSecret[]> {
+): Promise<PreparedSecret[]> {
 	return selectPreparedBy(db, personId, programmeId).execute();
 }
 
@@ -155,18 +161,35 @@ export function lockSecretsPreparedBy(
 	trx: Db,
 	personId: number,
 	programmeId: number | null,
-): Promise<Locked<SigningSecret>[]> {
+): Promise<Locked<PreparedSecret>[]> {
 	return lockRows(trx, selectPreparedBy(trx, personId, programmeId).orderBy("id"));
 }
 
 function selectPreparedBy(db: Db, personId: number, programmeId: number | null) {
-	return db
-		.selectFrom("signing_secrets")
-		.selectAll()
-		.where("prepared_by", "=", personId)
-		.where("activated_at_ms", "is", null)
-		.where("ended_at_ms", "is", null)
-		.$if(programmeId !== null, (secrets) => secrets.where("receiver_id", "=", programmeId ?? 0));
+	return (
+		db
+			.selectFrom("signing_secrets")
+			.selectAll()
+			// A subquery, because the rows of a join would be locked too. Use cases lock a receiver before its secrets.
+			.select((eb) =>
+				eb
+					.selectFrom("receivers")
+					.select("receivers.programme_id")
+					.whereRef("receivers.id", "=", "signing_secrets.receiver_id")
+					.as("programme_id"),
+			)
+			.where("prepared_by", "=", personId)
+			.where("activated_at_ms", "is", null)
+			.where("ended_at_ms", "is", null)
+			.$if(programmeId !== null, (secrets) =>
+				secrets.where("receiver_id", "in", (eb) =>
+					eb
+						.selectFrom("receivers")
+						.select("receivers.id")
+						.where("receivers.programme_id", "=", programmeId ?? 0),
+				),
+			)
+	);
 }
 
 /** Replaces the active secret first, so that at every moment at most one is active. */

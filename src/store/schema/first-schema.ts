@@ -12,6 +12,7 @@ import { orderSearchTables } from "./first-schema/order-search.ts";
 import { partnerTables } from "./first-schema/partners.ts";
 import { peopleTables } from "./first-schema/people.ts";
 import { programmeTables } from "./first-schema/programmes.ts";
+import { receiverTables } from "./first-schema/receivers.ts";
 import { signInTables } from "./first-schema/sign-in.ts";
 
 export function firstSchema(dialect: Dialect): readonly string[] {
@@ -20,6 +21,7 @@ export function firstSchema(dialect: Dialect): readonly string[] {
 		...peopleTables(dialect),
 		...signInTables(dialect),
 		...programmeTables(dialect),
+		...receiverTables(dialect),
 		...conversionTables(dialect),
 		...orderSearchTables(dialect),
 		...deliveryTables(dialect),

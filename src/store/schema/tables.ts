@@ -12,15 +12,17 @@ import type * as notices from "../tables/notices.ts";
 import type * as partners from "../tables/partners.ts";
 import type * as people from "../tables/people.ts";
 import type * as programmes from "../tables/programmes.ts";
+import type * as receivers from "../tables/receivers.ts";
 
 export interface Schema {
 	network: network.NetworkTable;
 	people: people.PeopleTable;
 	programmes: programmes.ProgrammesTable;
 	programme_people: programmes.ProgrammePeopleTable;
-	endpoints: programmes.EndpointsTable;
+	receivers: receivers.ReceiversTable;
+	endpoints: receivers.EndpointsTable;
 	api_keys: programmes.ApiKeysTable;
-	signing_secrets: programmes.SigningSecretsTable;
+	signing_secrets: receivers.SigningSecretsTable;
 	nonces: programmes.NoncesTable;
 	conversions: conversions.ConversionsTable;
 	order_search: conversions.OrderSearchTable;

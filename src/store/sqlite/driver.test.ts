@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { newProgramme } from "../../../test/support/rows.ts";
 import { createMigratedSqlite } from "../../../test/support/sqlite-database.ts";
 import { realClock } from "../../outside/clock.ts";
-import { insertProgramme } from "../queries/programmes.ts";
+import type { Db } from "../store.ts";
 
 /** More than one try lasts, and the event loop must go round between any two. */
 const ROUNDS = 5;
@@ -19,12 +19,9 @@ for (const [what, isTransaction] of [
 		const store = database.open();
 		using other = new DatabaseSync(database.location);
 		other.exec("begin immediate");
+		const insert = (db: Db) => db.insertInto("programmes").values(newProgramme()).execute();
 		let isDone = false;
-		const writing = (
-			isTransaction
-				? store.transact((trx) => insertProgramme(trx, newProgramme()))
-				: insertProgramme(store.db, newProgramme())
-		).finally(() => {
+		const writing = (isTransaction ? store.transact((trx) => insert(trx)) : insert(store.db)).finally(() => {
 			isDone = true;
 		});
 		for (let round = 0; round < ROUNDS; round++) await realClock.yieldLoop();

@@ -13,6 +13,8 @@ import {
 	type Queue,
 	type ReadRequest,
 	type Settlement,
+	SHOP_TARGET_SELECT,
+	type ShopTarget,
 	settledValues,
 	TARGET_SELECT,
 } from "../queries/queue.ts";
@@ -33,8 +35,10 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 		readFirstDue: async (_trx, slots) =>
 			prepared().readFirstDue.all(JSON.stringify(slots)) as unknown as FirstDue[],
 		readDue: async (_trx, requests, nowMs) => readDue(prepared(), requests, nowMs),
-		readTargets: async (_trx, programmeIds) =>
-			programmeIds.map((id) => toTarget(prepared().findTarget.get(id) ?? {})),
+		readTargets: async (_trx, receiverIds) =>
+			receiverIds.map((id) => toTarget<CallbackTarget>(prepared().findTarget.get(id))),
+		readShopTargets: async (_trx, programmeIds) =>
+			programmeIds.map((id) => toTarget<ShopTarget>(prepared().findShopTarget.get(id))),
 		hasChangedElsewhere() {
 			const { data_version: version } = prepared().dataVersion.get() ?? {};
 			const hasChanged = lastVersion !== undefined && version !== lastVersion;
@@ -58,15 +62,15 @@ function prepareStatements(database: DatabaseSync) {
 	findDue.setReturnArrays(true);
 	return {
 		readFirstDue: prepare(
-			`with recursive programme(id) as (
+			`with recursive receiver(id) as (
 				select min(receiver_id) from queue
 				union all
-				select (select min(receiver_id) from queue where receiver_id > programme.id)
-					from programme where programme.id is not null)
-			select q.receiver_id as "programmeId", q.id, q.due_at_ms as "dueAtMs" from programme
-				join queue q on q.id = (select id from queue where receiver_id = programme.id
+				select (select min(receiver_id) from queue where receiver_id > receiver.id)
+					from receiver where receiver.id is not null)
+			select q.receiver_id as "receiverId", q.id, q.due_at_ms as "dueAtMs" from receiver
+				join queue q on q.id = (select id from queue where receiver_id = receiver.id
 					order by due_at_ms, id limit 1)
-				where (programme.id * ${SLOT_STEP}) % ${SLOTS} in (select value from json_each(?))`,
+				where (receiver.id * ${SLOT_STEP}) % ${SLOTS} in (select value from json_each(?))`,
 		),
 		takeFromQueue: prepare("delete from queue where id = ? and due_at_ms = ?"),
 		putBack: prepare("update queue set due_at_ms = ?, counted = ?, seq = ? where id = ? and due_at_ms = ?"),
@@ -74,11 +78,12 @@ function prepareStatements(database: DatabaseSync) {
 			"insert into undelivered (id, receiver_id, state, run, ended_at_ms) values (?, ?, ?, ?, ?)",
 		),
 		addAttempt: prepare(
-			`insert into attempts (${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`insert into attempts (${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		),
 		findDue,
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
-		findTarget: prepare(`${TARGET_SELECT} where p.id = ?`),
+		findTarget: prepare(`${TARGET_SELECT} where r.id = ?`),
+		findShopTarget: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
 		dataVersion: prepare("pragma data_version"),
 	};
 }
@@ -96,7 +101,7 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 
 /** Returns false if the delivery is not in the queue as it was read. */
 function settleOne(statements: Statements, settlement: Settlement): boolean {
-	const { id, programmeId, dueAtMs: oldDueAtMs, run, counted, seq } = settlement.delivery;
+	const { id, receiverId, dueAtMs: oldDueAtMs, run, counted, seq } = settlement.delivery;
 	const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);
 	const { changes } =
 		dueAtMs === null
@@ -105,7 +110,7 @@ function settleOne(statements: Statements, settlement: Settlement): boolean {
 	if (changes === 0) return false;
 	if (attempt !== null) statements.addAttempt.run(...attempt);
 	if (undeliveredState !== null) {
-		statements.addUndelivered.run(id, programmeId, undeliveredState, run, settlement.endedAtMs);
+		statements.addUndelivered.run(id, receiverId, undeliveredState, run, settlement.endedAtMs);
 	}
 	return true;
 }
@@ -124,13 +129,13 @@ type DueRow = [
 
 function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs: number): DueRead {
 	const read: DueRead = { deliveries: [], nextDue: [] };
-	for (const { programmeId, afterDueAtMs, afterId, limit } of requests) {
-		const rows = statements.findDue.all(programmeId, afterDueAtMs, afterId, nowMs, limit);
+	for (const { receiverId, afterDueAtMs, afterId, limit } of requests) {
+		const rows = statements.findDue.all(receiverId, afterDueAtMs, afterId, nowMs, limit);
 		for (const row of rows as unknown as DueRow[]) {
 			const [id, dueAtMs, endpointEpoch, run, counted, seq, eventName, eventBody] = row;
 			read.deliveries.push({
 				id,
-				programmeId,
+				receiverId,
 				dueAtMs,
 				endpointEpoch,
 				run,
@@ -141,14 +146,14 @@ function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs
 			});
 		}
 		if (rows.length >= limit) continue;
-		const due = statements.nextDue.get(programmeId, nowMs)?.["due"];
-		read.nextDue.push({ programmeId, dueAtMs: typeof due === "number" ? due : null });
+		const due = statements.nextDue.get(receiverId, nowMs)?.["due"];
+		read.nextDue.push({ receiverId, dueAtMs: typeof due === "number" ? due : null });
 	}
 	return read;
 }
 
-/** Converts a row of TARGET_SELECT. SQLite has no booleans, so `isFailing` is 0 or 1. */
-function toTarget(row: object): CallbackTarget {
-	const target = row as CallbackTarget;
+/** Converts a row of TARGET_SELECT or SHOP_TARGET_SELECT. SQLite has no booleans, so `isFailing` is 0 or 1. */
+function toTarget<Target extends CallbackTarget>(row: object = {}): Target {
+	const target = row as Target;
 	return { ...target, isFailing: Boolean(target.isFailing) };
 }

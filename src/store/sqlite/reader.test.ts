@@ -32,7 +32,7 @@ test("the reader sees every commit, and nothing of a transaction that has not en
 
 test("the reader returns the same rows as the store's own connection", async (t) => {
 	const { store } = await open(t);
-	await insertProgramme(store.db, newProgramme());
+	await store.transact((trx) => insertProgramme(trx, newProgramme()));
 	const read = (db: Kysely<never>) =>
 		sql`select *, 1.5 as real, x'0a0b' as bytes, null as missing, 'text' as text from programmes`.execute(db);
 	assert.deepEqual(await read(store.reader as never), await read(store.db as never));

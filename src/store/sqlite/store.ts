@@ -107,8 +107,8 @@ export function createSqliteStore(
 		announceDue: (owed) => void listeners.onOwed(owed),
 		announceChange: (programmeId) => {
 			for (const hear of changes) hear(programmeId);
-			listeners.onChange(programmeId);
 		},
+		announceTargetChange: (receiverId) => listeners.onTargetChange(receiverId),
 		announceRecheck: () => undefined,
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => listeners.add(listener),

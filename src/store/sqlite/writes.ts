@@ -103,8 +103,8 @@ function prepareStatements(database: DatabaseSync) {
 			"update moves set announced_body = ? where conversion_id = ? and move = 'record' and announced_body is null",
 		),
 		insertEvent: prepare(
-			`insert into events (public_id, programme_id, receiver_id, conversion_id, name, body, created_at_ms)
-				values (?, ?, ?, ?, ?, ?, ?)`,
+			`insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
+				values (?, ?, ?, ?, ?, ?)`,
 		),
 		insertQueued: prepare(
 			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
@@ -179,9 +179,8 @@ function insertOwedEvents(
 	nowMs: number,
 ): Map<number, number> {
 	const ids = new Map<number, number>();
-	for (const { conversionId, programmeId, endpointEpoch, deliveryPublicId, name, body } of owed) {
-		const receiverId = programmeId;
-		const event = [deliveryPublicId, programmeId, receiverId, conversionId, name, body, nowMs] as const;
+	for (const { conversionId, receiverId, endpointEpoch, deliveryPublicId, name, body } of owed) {
+		const event = [deliveryPublicId, receiverId, conversionId, name, body, nowMs] as const;
 		const { lastInsertRowid: id } = insertEvent.run(...event);
 		insertQueued.run(id, receiverId, nowMs, endpointEpoch);
 		ids.set(conversionId, Number(id));

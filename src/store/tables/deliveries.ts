@@ -1,10 +1,9 @@
-// Events, their deliveries, and every attempt. A receiver has an endpoint and a signing secret. Today every receiver
-// is a programme and has the programme's id. Large tables also have a column for the programme, so that they can be
-// partitioned by it later.
+// Events, their deliveries, and every attempt.
 
 import type { ColumnType, Generated } from "kysely";
 import type { DeliveryState } from "../../domain/delivery.ts";
 import type { EventName } from "../../domain/event-name.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 
 /**
  * One row is an event that is announced to a receiver. It never changes, and there is at most one of each name per
@@ -14,8 +13,7 @@ export interface EventsTable {
 	id: Generated<number>;
 	/** Public id of the delivery. */
 	public_id: string;
-	programme_id: number;
-	receiver_id: number;
+	receiver_id: ReceiverId;
 	conversion_id: number;
 	name: EventName;
 	/** The values of all fields of the callback except `sentAt`, in the form that domain/event.ts composes. */
@@ -30,8 +28,7 @@ type Derived<Value> = ColumnType<Value, never, never>;
 export interface DeliveriesView {
 	id: Derived<number>;
 	public_id: Derived<string>;
-	programme_id: Derived<number>;
-	receiver_id: Derived<number>;
+	receiver_id: Derived<ReceiverId>;
 	conversion_id: Derived<number>;
 	/** Name of the event. */
 	name: Derived<EventName>;
@@ -56,7 +53,7 @@ export interface DeliveriesView {
 export interface UndeliveredTable {
 	/** The event's id. */
 	id: number;
-	receiver_id: number;
+	receiver_id: ReceiverId;
 	state: "failed" | "cancelled";
 	/** The run that ended. */
 	run: number;
@@ -71,11 +68,11 @@ export interface UndeliveredTable {
 /**
  * One row is a pending delivery, which is still to be sent, and has the event's id. The row is small, so storing a result
  * touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
- * programme's slot reads the row, and reading it writes nothing.
+ * receiver's slot reads the row, and reading it writes nothing.
  */
 export interface QueueTable {
 	id: number;
-	receiver_id: number;
+	receiver_id: ReceiverId;
 	due_at_ms: number;
 	endpoint_epoch: number;
 	run: number;
@@ -90,7 +87,6 @@ export type AttemptResult = "answered" | "timeout" | "network-error" | "forbidde
 export interface AttemptsTable {
 	delivery_id: number;
 	seq: number;
-	programme_id: number;
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
@@ -111,7 +107,7 @@ export interface AttemptsTable {
 
 /** Attempts per hour. Each batch of results updates them, because counting two million attempts would take too long. */
 export interface CallbackHoursTable {
-	programme_id: number;
+	receiver_id: ReceiverId;
 	/** Start of the hour. */
 	hour_ms: number;
 	/** Attempts that were answered with 2xx. */

@@ -2,13 +2,14 @@
 
 import type { Generated } from "kysely";
 import type { NoticeKind, TroubleEnd } from "../../domain/notice.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Verdict } from "../../domain/verdict.ts";
 import type { AttemptResult } from "./deliveries.ts";
 
 export interface NoticesTable {
 	id: Generated<number>;
 	public_id: string;
-	receiver_id: number;
+	receiver_id: ReceiverId;
 	kind: NoticeKind;
 	/** Time of the first failed attempt, if the notice is about failing callbacks. */
 	opened_at_ms: number;

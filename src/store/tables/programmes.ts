@@ -1,4 +1,4 @@
-// Programmes, their people, and every Postback URL that they have had.
+// Programmes, their people, their API keys, and the nonces of signed requests.
 
 import type { Generated } from "kysely";
 import type { KeyRight, ProgrammeRole } from "../../domain/roles.ts";
@@ -28,16 +28,10 @@ export interface ProgrammesTable {
 	/** Whether strangers may apply as partners on a public page. */
 	takes_applications: Generated<0 | 1>;
 	partner_terms: Generated<string>;
-	/** The present Postback URL. */
-	endpoint_id: number | null;
-	/** Rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
-	endpoint_epoch: Generated<number>;
-	last_mailed_at_ms: number | null;
 	created_at_ms: number;
-	/** Each of the three is written once. See queries/first-times.ts. */
+	/** Both are written once. See queries/first-times.ts. */
 	first_signed_at_ms: number | null;
 	first_pixel_at_ms: number | null;
-	first_callback_at_ms: number | null;
 }
 
 /** One row is a person of a shop in a programme, with their role. Staff have no rows here. */
@@ -46,16 +40,6 @@ export interface ProgrammePeopleTable {
 	person_id: number;
 	role: ProgrammeRole;
 }
-
-/** Every Postback URL that was ever saved, so that an old attempt still shows where it was sent. */
-export interface EndpointsTable {
-	id: Generated<number>;
-	receiver_id: number;
-	url: string;
-	saved_at_ms: number;
-}
-
-// API keys, signing secrets, and the nonces of signed requests.
 
 export interface ApiKeysTable {
 	id: Generated<number>;
@@ -74,25 +58,6 @@ export interface ApiKeysTable {
 	key_right: KeyRight;
 	/** The person who issued it, or null for the command line. */
 	issued_by: number | null;
-}
-
-export interface SigningSecretsTable {
-	id: Generated<number>;
-	public_id: string;
-	receiver_id: number;
-	/** Sealed with AES-256-GCM. See domain/sealing.ts. */
-	sealed: string;
-	/** Last characters of the secret, so that people can distinguish secrets. */
-	hint: string;
-	created_at_ms: number;
-	/** Null while the secret is only prepared. See domain/secret-life.ts. */
-	activated_at_ms: number | null;
-	/** Time at which another secret replaced it. It stays valid for inbound requests for a while. */
-	replaced_at_ms: number | null;
-	/** Time at which a person discarded it or ended it early. */
-	ended_at_ms: number | null;
-	/** The person who prepared it, or null if it came from the command line or with the programme's first key. */
-	prepared_by: number | null;
 }
 
 export interface NoncesTable {

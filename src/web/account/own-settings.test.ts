@@ -8,6 +8,7 @@ import { HOUR_MS } from "../../domain/time.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePostbackUrl } from "../../programmes/postback-url.ts";
 import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	type Browser,
 	LINK,
@@ -68,7 +69,7 @@ test("amounts and counts are in the language of the account, or else of the brow
 
 test("the chart of callbacks has the days of the account's time zone", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
-	const count = { programmeId: programme.id, hourMs: START_MS, delivered: 3, failed: 0 };
+	const count = { receiverId: programme.receiver_id, hourMs: START_MS, delivered: 3, failed: 0 };
 	await addCallbackCounts(site.store.db, [count]);
 	await savePostbackUrl(site.deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
 	const lastDay = async () => {
@@ -109,7 +110,7 @@ test("people can switch off mails about failing callbacks, and the page says if 
 	await site.addPerson(programme, "viewer");
 	const tell = async (kind: "callbacks_failing" | "callbacks_working_again") => {
 		site.moveClock(HOUR_MS);
-		await addNotice(site, programme.id, kind);
+		await addNotice(site, programme, kind);
 		await site.tellChanges();
 		return site.mailbox.splice(0).map(({ to }) => to);
 	};
@@ -203,7 +204,7 @@ async function choose(browser: Browser, mails: readonly string[]): Promise<void>
 
 async function addNotice(
 	site: TestSite,
-	receiver_id: number,
+	{ receiver_id }: Programme,
 	kind: "callbacks_failing" | "callbacks_working_again",
 ) {
 	const { db } = site.store;

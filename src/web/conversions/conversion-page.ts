@@ -41,11 +41,11 @@ import { decisionBar, movesFor } from "./decide-action.ts";
 
 export async function showConversion(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
-	const { id, public_id: programmeId } = programmeOf(c);
+	const { id, receiver_id: receiverId, public_id: programmeId } = programmeOf(c);
 	const conversion = await findByPublicId(store.db, id, c.req.param("conversionId") ?? "");
 	if (conversion === undefined) return answerError(c, "not_found");
 	const moves = await listMoves(store.db, conversion.id);
-	const deliveries = await listDeliveriesOfConversion(store.db, conversion.id);
+	const deliveries = await listDeliveriesOfConversion(store.db, receiverId, conversion.id);
 	// The address of the list from which the page was opened.
 	const back = ownPath(c.req.query("back")) ?? undefined;
 	const { event, state, attempts, answer, next, when } = deliveryColumns(programmeId, clock.nowMs());

@@ -23,11 +23,11 @@ export async function runCallbacks(
 	const { store, random, clock, network, sealingKey } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
-	const due = await takeDue(store, programme.id, 100, nowMs);
-	const [target] = await store.queue.readTargets(store.db, [programme.id]);
+	const due = await takeDue(store, programme.receiver_id, 100, nowMs);
+	const [target] = await store.queue.readTargets(store.db, [programme.receiver_id]);
 	const url = parsePostbackUrl(target?.url ?? "");
 	if (target?.sealedSecret == null || target.endpointId === null || !url.ok) return [];
-	const secret = openSecret(sealingKey, programme.id, target.sealedSecret) ?? "";
+	const secret = openSecret(sealingKey, programme.receiver_id, target.sealedSecret) ?? "";
 	const lane = {
 		url: url.value.href,
 		pathAndQuery: url.value.target,

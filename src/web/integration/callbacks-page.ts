@@ -98,8 +98,8 @@ function healthPart({ health, zone, isStaff }: CallbacksView): Html {
 async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	const programme = programmeOf(c);
 	const isListening = await isListened(deps, programme);
-	const progress = await newestProgress(deps.store.db, programme.id);
-	const pending = await findOldestPending(deps.store.db, programme.id);
+	const progress = await newestProgress(deps.store.db, programme);
+	const pending = await findOldestPending(deps.store.db, programme.receiver_id);
 	const all = [isListening, progress, pending.count, programme.endpoint_epoch];
 	return sha256Hex(all.join(" ")).slice(0, FINGERPRINT_LENGTH);
 }

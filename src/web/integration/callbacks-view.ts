@@ -10,7 +10,8 @@ import { countFailed, countWaiting } from "../../store/queries/delivery-health.t
 import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
-import { type Programme, presentUrl } from "../../store/queries/programmes.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
+import { presentUrl } from "../../store/queries/receivers.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
@@ -54,8 +55,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const mayIntegrate = may(c, "integrate");
 	// Time zone for the days of the chart. The server does not know the browser's zone, so the default is UTC.
 	const zone = viewerOf(c).zone ?? "UTC";
-	const url = (await presentUrl(db, programme.id)) ?? null;
-	const secrets = await findUsableSecrets(db, [programme.id], nowMs);
+	const url = (await presentUrl(db, programme.receiver_id)) ?? null;
+	const secrets = await findUsableSecrets(db, [programme.receiver_id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
 	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
 	const query = queryHere(c);
@@ -97,8 +98,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 		/** True if callbacks can be sent and the reader may send them. */
 		canSend: mayIntegrate && url !== null && hasSecret,
 		/** Number of failed callbacks, counted up to a limit. */
-		failedCount: await countFailed(db, programme.id),
-		waitingCount: await countWaiting(db, programme.id, nowMs),
+		failedCount: await countFailed(db, programme.receiver_id),
+		waitingCount: await countWaiting(db, programme.receiver_id, nowMs),
 	};
 }
 
@@ -119,14 +120,14 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 	if (conversion === undefined) return null;
 	return {
 		conversion,
-		deliveries: await listDeliveriesOfConversion(db, conversion.id),
+		deliveries: await listDeliveriesOfConversion(db, programme.receiver_id, conversion.id),
 		localAnswers: await listAnswersOf(db, conversion.public_id, ANSWERS_OF_TEST),
 	};
 }
 
 async function readDeliveries(
 	deps: WebDeps,
-	{ id: programmeId, public_id: publicId }: Programme,
+	{ id: programmeId, receiver_id: receiverId, public_id: publicId }: Programme,
 	{ query, problems }: ReturnType<typeof DELIVERY_FILTERS.read>,
 ) {
 	if (Object.keys(problems).length > 0) return null;
@@ -140,6 +141,7 @@ async function readDeliveries(
 	const { order, state, event } = query;
 	const search = order === undefined ? undefined : readOrderSearch(order);
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
-	const page = await listDeliveries(deps.store.reader, { programmeId, state, event, search, ...request });
+	const filter = { receiverId, programmeId, state, event, search };
+	const page = await listDeliveries(deps.store.reader, { ...filter, ...request });
 	return { page, pages: pagesOf(deps, list, page) };
 }

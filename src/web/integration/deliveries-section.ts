@@ -130,7 +130,7 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 // The actions of the buttons.
 
 function askedBy(c: WebContext): Asked {
-	return { programmeId: programmeOf(c).id, actor: actorOf(c) };
+	return { programme: programmeOf(c), actor: actorOf(c) };
 }
 
 const LIST: FormPart = { path: integrationPath, part: "deliveries" };
@@ -169,9 +169,9 @@ function sentMessage({ resent, sentNow, leftAlone }: SeenSent): FormMessage {
 }
 
 export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
-	const { id } = programmeOf(c);
-	const resent = await resendFailed(deps, { programmeIds: [id], actor: actorOf(c) });
-	const left = await countFailed(deps.store.db, id, ALL);
+	const programme = programmeOf(c);
+	const resent = await resendFailed(deps, { programmes: [programme], actor: actorOf(c) });
+	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
 	return finish(c, LIST, resent, (worked) =>
 		tellWorked(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
 	);
@@ -179,7 +179,7 @@ export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Res
 
 export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
 	const sent = await sendAllWaiting(deps, askedBy(c));
-	const left = await countWaiting(deps.store.db, programmeOf(c).id, deps.clock.nowMs(), ALL);
+	const left = await countWaiting(deps.store.db, programmeOf(c).receiver_id, deps.clock.nowMs(), ALL);
 	return finish(c, LIST, sent, (worked) =>
 		tellWorked(worked, "being sent now", "No callback is waiting for a later attempt.", left),
 	);

@@ -28,7 +28,7 @@ import { queryHere, queryOf } from "./frame.ts";
  */
 export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
-	const delivery = await findDeliveryDetail(store.db, programme.id, c.req.param("deliveryId") ?? "");
+	const delivery = await findDeliveryDetail(store.db, programme.receiver_id, c.req.param("deliveryId") ?? "");
 	if (delivery === undefined) return answerError(c, "not_found");
 	const attempts = await listAttempts(store.db, delivery.id);
 	const nowMs = clock.nowMs();

@@ -61,8 +61,8 @@ async function readKeys(c: WebContext, deps: WebDeps, issued: Issued | null) {
 		nowMs,
 		keys: await listApiKeys(db, programme.id, MAX_REVOKED_SHOWN),
 		/** Secrets that are still accepted. */
-		secrets: await findUsableSecrets(db, [programme.id], nowMs),
-		isActiveAccepted: await isActiveAccepted(db, programme.id),
+		secrets: await findUsableSecrets(db, [programme.receiver_id], nowMs),
+		isActiveAccepted: await isActiveAccepted(db, programme.receiver_id),
 		issued,
 	};
 }

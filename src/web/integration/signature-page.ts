@@ -62,7 +62,7 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 
 async function findOpenedFrom(c: WebContext, { store, network }: WebDeps): Promise<OpenedFrom | null> {
 	const { delivery: deliveryId = "", attempt: seq } = c.req.query();
-	const delivery = await findDeliveryDetail(store.db, programmeOf(c).id, deliveryId);
+	const delivery = await findDeliveryDetail(store.db, programmeOf(c).receiver_id, deliveryId);
 	if (delivery === undefined) return null;
 	const attempt = (await listAttempts(store.db, delivery.id)).find((each) => String(each.seq) === seq);
 	const sent = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);

@@ -5,6 +5,7 @@ import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion, addDeliveries, newSecret } from "../../../test/support/rows.ts";
 import { failDeliveries } from "../../../test/support/undelivered.ts";
 import { excerptAnswer } from "../../domain/answer-excerpt.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import { insertSecret } from "../../store/queries/signing-secrets.ts";
 import { runCallbacks } from "../integration/callback-run.test-support.ts";
 import { openTestSite, type SiteOptions, START_MS, type TestSite } from "../test-site.test-support.ts";
@@ -22,7 +23,7 @@ test("an open notice shows its start, count, cause and cure, and leads to the fa
 	const { site, programme, path, open } = await openNotices(t);
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS + 300_000);
 	await failForGood(site, lost);
-	await addNotice(site, programme.id, {
+	await addNotice(site, programme, {
 		failed_attempts: 44,
 		failures: 42,
 		last_failed_at_ms: START_MS + 90_000,
@@ -45,7 +46,7 @@ test("an open notice shows its start, count, cause and cure, and leads to the fa
 
 test("a notice that has ended shows the time of its last failure, not of the recovery", async (t) => {
 	const { site, programme, open } = await openNotices(t, { hasMail: true });
-	await addNotice(site, programme.id, {
+	await addNotice(site, programme, {
 		ended_at_ms: START_MS + 60_000,
 		ended_by: "success",
 		last_failed_at_ms: START_MS + 30_000,
@@ -53,7 +54,7 @@ test("a notice that has ended shows the time of its last failure, not of the rec
 		last_verdict: "retry",
 		last_http_status: null,
 	});
-	await addNotice(site, programme.id, { kind: "callbacks_working_again", failures: 0 });
+	await addNotice(site, programme, { kind: "callbacks_working_again", failures: 0 });
 	const { text } = await open();
 	assert.ok(text.indexOf("Callbacks recovered") < text.indexOf("Callbacks failed"), "the newest first");
 	assert.match(text, /badge-good">Callbacks recovered</);
@@ -66,7 +67,7 @@ test("a notice that has ended shows the time of its last failure, not of the rec
 
 test("a notice that is not serious yet is shown only in the programme's health", async (t) => {
 	const { site, programme, open, browser, path } = await openNotices(t);
-	await addNotice(site, programme.id, { told_at_ms: null, failures: 0, failed_attempts: 2 });
+	await addNotice(site, programme, { told_at_ms: null, failures: 0, failed_attempts: 2 });
 	assert.doesNotMatch((await open()).text, /Callbacks are failing|badge-bad/);
 	const { text } = await browser.open(`${path}/integration`);
 	assert.doesNotMatch(text, /Callbacks are failing/);
@@ -77,7 +78,7 @@ test("a notice that is not serious yet is shown only in the programme's health",
 test("failing callbacks are shown on every page of the programme with cause, times, backlog and cure", async (t) => {
 	const { site, programme, browser, path } = await openNotices(t);
 	const [waiting = 0] = await addDeliveries(site.store, programme, START_MS + 60_000);
-	await addNotice(site, programme.id, {
+	await addNotice(site, programme, {
 		failures: 0,
 		failed_attempts: 5,
 		last_failed_at_ms: START_MS + 1_000,
@@ -110,7 +111,7 @@ test("failing callbacks are shown on every page of the programme with cause, tim
 	const { text } = await browser.open(`${path}/integration`);
 	assert.match(text, /step-failing.*Callback answered 2xx<span class="visually-hidden">: failing/s);
 	assert.match(text, /badge-bad">Failing</);
-	await site.store.db.updateTable("programmes").set({ endpoint_id: null }).execute();
+	await site.store.db.updateTable("receivers").set({ endpoint_id: null }).execute();
 	assert.doesNotMatch(
 		(await browser.open(`${path}/overview`)).text,
 		/message-bad/,
@@ -122,7 +123,7 @@ test("a viewer reads about the problem, but not about buttons and mails that vie
 	const { site, programme, path } = await openNotices(t, { hasMail: true });
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS);
 	await failForGood(site, lost);
-	await addNotice(site, programme.id, { last_delivery_id: lost, last_http_status: 401, failures: 1 });
+	await addNotice(site, programme, { last_delivery_id: lost, last_http_status: 401, failures: 1 });
 	const viewer = await site.signIn(await site.addPerson(programme, "viewer"));
 	for (const page of ["/overview", "/integration", `/deliveries/${await publicIdOf(site, lost)}`]) {
 		const { status, text } = await viewer.open(`${path}${page}`);
@@ -144,7 +145,7 @@ test("permanently failed callbacks stay on the badge and the overview until they
 	const [one = 0, two = 0] = lost;
 	for (const id of [one, two]) await failForGood(site, id);
 	// The notice has ended, because a later callback succeeded. The banner is therefore gone.
-	await addNotice(site, programme.id, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
+	await addNotice(site, programme, { ended_at_ms: START_MS, ended_by: "success", failures: 2 });
 	const text = await look();
 	assert.match(text, /2 callbacks<\/a> failed permanently<\/strong> and were not resent\./);
 	assert.match(
@@ -203,7 +204,7 @@ test("a notice shows when it was mailed and to whom, as the mail recorded it", a
 	const { site, programme, owner, open, browser } = await openNotices(t, { hasMail: true });
 	const [lost = 0] = await addDeliveries(site.store, programme, START_MS, START_MS);
 	await failForGood(site, lost);
-	await addNotice(site, programme.id, { mail_due_at_ms: START_MS, last_delivery_id: lost });
+	await addNotice(site, programme, { mail_due_at_ms: START_MS, last_delivery_id: lost });
 	assert.match((await open()).text, /none so far; the next at/);
 	await site.tellChanges();
 	const { text } = await open();
@@ -233,7 +234,7 @@ test("staff who want it are mailed about failing shops at most once a day, and S
 	assert.doesNotMatch((await staff.open("/account")).text, /name="shops_failing"[^>]* checked/);
 	assert.deepEqual(await tell(0), [], "nothing fails");
 	assert.match((await staff.open("/system")).text, /No problems found/);
-	await addNotice(site, programme.id, { last_http_status: 503, failures: 1 });
+	await addNotice(site, programme, { last_http_status: 503, failures: 1 });
 	const system = (await staff.open("/system")).text;
 	assert.match(
 		system,
@@ -252,7 +253,7 @@ test("staff who want it are mailed about failing shops at most once a day, and S
 test("a long history is shown in pages", async (t) => {
 	const { site, programme, path, open, browser } = await openNotices(t);
 	for (let n = 1; n <= 21; n++)
-		await addNotice(site, programme.id, { public_id: `ntc_${n}`, ended_at_ms: START_MS });
+		await addNotice(site, programme, { public_id: `ntc_${n}`, ended_at_ms: START_MS });
 	const first = await open();
 	assert.doesNotMatch(first.text, /id="ntc_1"/);
 	const next = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
@@ -264,7 +265,7 @@ test("a long history is shown in pages", async (t) => {
 test("another programme's notices and deliveries are not shown", async (t) => {
 	const { site, open } = await openNotices(t);
 	const other = await site.addProgramme("Other");
-	await addNotice(site, other.id, { public_id: "ntc_other" });
+	await addNotice(site, other, { public_id: "ntc_other" });
 	assert.doesNotMatch((await open()).text, /ntc_other|Callbacks are failing/);
 });
 
@@ -276,7 +277,7 @@ async function openNotices(
 	const programme = await site.addProgramme();
 	if (!hasNoUrl) {
 		await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
-		await insertSecret(site.store.db, newSecret(programme.id));
+		await insertSecret(site.store.db, newSecret(programme.receiver_id));
 	}
 	const owner = await site.addOwner(programme);
 	const browser = await site.signIn(owner);
@@ -286,13 +287,13 @@ async function openNotices(
 
 async function addNotice(
 	{ store }: TestSite,
-	programmeId: number,
+	{ receiver_id: receiverId }: Programme,
 	change: Parameters<typeof newNotice>[1] = {},
 ): Promise<void> {
 	const times = { opened_at_ms: START_MS, told_at_ms: START_MS };
 	await store.db
 		.insertInto("notices")
-		.values(newNotice(programmeId, { ...times, ...change }))
+		.values(newNotice(receiverId, { ...times, ...change }))
 		.execute();
 }
 

@@ -44,7 +44,7 @@ const NOTICES_SHOWN = 20;
 export async function showOverview(c: WebContext, deps: PageDeps): Promise<Response> {
 	const programme = programmeOf(c);
 	const { db } = deps.store;
-	const failed = await countFailed(db, programme.id);
+	const failed = await countFailed(db, programme.receiver_id);
 	// A new programme has no conversions at all, not even tests.
 	const isNew = failed === 0 && !(await hasConversions(db, programme.id));
 	return answerPage(c, {
@@ -157,12 +157,13 @@ function failedPart(c: WebContext, failed: number, nowMs: number): Content {
 }
 
 export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<Response> {
-	const { id, public_id: programmeId } = programmeOf(c);
+	const programme = programmeOf(c);
+	const programmeId = programme.public_id;
 	const { until } = await readTextFields(c, ["until"]);
-	const asked = { programmeId: id, actor: actorOf(c) };
+	const asked = { programme, actor: actorOf(c) };
 	const done = await setFailedAside(deps, asked, Number(until) || 0);
 	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
-	const left = await countFailed(deps.store.db, id, ALL);
+	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
 	const aside = "set aside, and still in the list of failed callbacks under Integration";
 	const [tone, text] = tellWorked(done.value, aside, "There was nothing to set aside.", left);
 	return leadTo(c, overviewPath(programmeId), text, tone);
@@ -202,7 +203,7 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 		cursorName: "before",
 		hash: "#notices",
 	};
-	const page = await listNotices(store.db, programme.id, {
+	const page = await listNotices(store.db, programme.receiver_id, {
 		after: cursorOf(deps, list),
 		limit: NOTICES_SHOWN,
 	});

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { addCallbackCounts } from "../../store/queries/delivery-health.ts";
 import { insertLocalAnswers } from "../../store/queries/local-answers.ts";
@@ -67,7 +68,7 @@ test("only staff see the sums of the whole network over a period", async (t) => 
 	await addConversion(site.store, other.id, { ...at(0), basket_value: "5.00", status: "APPROVED" });
 	await addConversion(site.store, other.id, { ...at(0), basket_value: "300", currency: "JPY" });
 	await addCallbackCounts(site.store.db, [
-		{ programmeId: programme.id, hourMs: START_MS - DAY_MS, delivered: 9, failed: 1 },
+		{ receiverId: programme.receiver_id, hourMs: START_MS - DAY_MS, delivered: 9, failed: 1 },
 	]);
 	const staff = await site.signIn(await site.addStaff());
 	const { status, text } = await staff.open("/totals");
@@ -118,14 +119,14 @@ test("callback health shows the share of 2xx answers, the 95th percentile and th
 	];
 	await db
 		.insertInto("callback_hours")
-		.values(hours.map((hour) => ({ programme_id: programme.id, ...hour })))
+		.values(hours.map((hour) => ({ receiver_id: programme.receiver_id, ...hour })))
 		.execute();
-	for (let id = 1; id <= 20; id++) await addAnswered(site, programme.id, id, id * 10);
+	for (let id = 1; id <= 20; id++) await addAnswered(site, programme.receiver_id, id, id * 10);
 	await db
 		.insertInto("queue")
 		.values({
 			id: 1,
-			receiver_id: programme.id,
+			receiver_id: programme.receiver_id,
 			due_at_ms: START_MS,
 			endpoint_epoch: 0,
 			run: 1,
@@ -148,12 +149,12 @@ test("callbacks that fail now are shown in red, even if most attempts of the day
 	const hour = { hour_ms: START_MS - HOUR_MS, delivered: 988, failed: 12 };
 	await site.store.db
 		.insertInto("callback_hours")
-		.values({ programme_id: programme.id, ...hour })
+		.values({ receiver_id: programme.receiver_id, ...hour })
 		.execute();
 	assert.match((await open()).text, /Right now.*badge-good">Working<.*98\.8 %/s);
 	await site.store.db
 		.insertInto("notices")
-		.values(newNotice(programme.id, { last_verdict: "redirect", last_http_status: 301 }))
+		.values(newNotice(programme.receiver_id, { last_verdict: "redirect", last_http_status: 301 }))
 		.execute();
 	const { text } = await open();
 	assert.match(text, /Callbacks are failing.*HTTP 301\. .*redirect.*not followed.*Enter the final URL/s);
@@ -194,7 +195,7 @@ function rowOf(text: string, status: string): string {
 
 async function addAnswered(
 	{ store: { db } }: TestSite,
-	programmeId: number,
+	receiver_id: ReceiverId,
 	id: number,
 	tookMs: number,
 ): Promise<void> {
@@ -203,8 +204,7 @@ async function addAnswered(
 		.values({
 			id,
 			public_id: `dlv_${id}`,
-			programme_id: programmeId,
-			receiver_id: programmeId,
+			receiver_id,
 			conversion_id: id,
 			name: "conversion.recorded",
 			body: "{}",
@@ -216,7 +216,6 @@ async function addAnswered(
 		.values({
 			delivery_id: id,
 			seq: 1,
-			programme_id: programmeId,
 			run: 1,
 			result: "answered",
 			http_status: 200,

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { setUrl } from "../../../test/support/change-rows.ts";
 import { newNotice } from "../../../test/support/notices.ts";
 import { addConversion } from "../../../test/support/rows.ts";
+import type { Programme } from "../../store/queries/programmes.ts";
 import {
 	newEmail,
 	openAsOwner,
@@ -23,7 +24,7 @@ test("staff see all programmes, the newest first, with failing callbacks and wai
 	await addConversion(site.store, busy.id, {});
 	await addConversion(site.store, busy.id, { status: "APPROVED" });
 	await addConversion(site.store, busy.id, { test: 1 });
-	await openNotice(site, busy.id);
+	await openNotice(site, busy);
 	const browser = await site.signIn(await site.addStaff());
 	const { status, text } = await browser.open("/programmes");
 	assert.equal(status, 200);
@@ -75,7 +76,7 @@ test("an owner with several programmes sees only these, cannot find others, and 
 		.insertInto("programme_people")
 		.values({ programme_id: also.id, person_id: owner.id, role: "owner" })
 		.execute();
-	await openNotice(site, mine.id);
+	await openNotice(site, mine);
 	const browser = await site.signIn(owner);
 	for (const query of ["", "?search=Some", `?search=${other.public_id}`]) {
 		const { text } = await browser.open(`/programmes${query}`);
@@ -236,9 +237,9 @@ function rowOf(text: string, publicId: string): string {
 	return text.split("<tr").find((row) => row.includes(publicId)) ?? "";
 }
 
-async function openNotice(site: TestSite, programmeId: number): Promise<void> {
+async function openNotice(site: TestSite, { receiver_id: receiverId }: Programme): Promise<void> {
 	const times = { opened_at_ms: START_MS, told_at_ms: START_MS };
-	await site.store.db.insertInto("notices").values(newNotice(programmeId, times)).execute();
+	await site.store.db.insertInto("notices").values(newNotice(receiverId, times)).execute();
 }
 
 async function auditOf({ store }: TestSite): Promise<(readonly [string, string | null])[]> {

@@ -55,7 +55,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	// The period ends at the time of the preview. A callback that fails again after it is therefore not sent a
 	// second time.
 	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
-	const order = { programmeIds: found.map(({ id }) => id), actor: actorOf(c) };
+	const order = { programmes: found, actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");

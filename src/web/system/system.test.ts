@@ -126,8 +126,8 @@ for (const [hasMail, words] of [
 			.execute();
 		await site.addOwner(wanted);
 		const due = { opened_at_ms: START_MS, told_at_ms: START_MS, mail_due_at_ms: START_MS };
-		for (const { id } of [alone, viewed, unwanted, wanted]) {
-			await site.store.db.insertInto("notices").values(newNotice(id, due)).execute();
+		for (const { receiver_id } of [alone, viewed, unwanted, wanted]) {
+			await site.store.db.insertInto("notices").values(newNotice(receiver_id, due)).execute();
 		}
 		assert.match((await staff.open("/system")).text, words);
 	});
@@ -242,7 +242,8 @@ test("failed callbacks of all programmes are previewed first and then sent again
 
 async function failAll(store: Store, programme: Programme, count: number, atMs: number): Promise<void> {
 	await addDeliveries(store, programme, ...Array<number>(count).fill(atMs - 1_000));
-	for (const due of await takeDue(store, programme.id, count, atMs)) await settle(store, failed(due, atMs));
+	for (const due of await takeDue(store, programme.receiver_id, count, atMs))
+		await settle(store, failed(due, atMs));
 }
 
 test("a person who was just signed out, or is not staff, cannot hold callbacks", async (t) => {

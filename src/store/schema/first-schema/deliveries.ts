@@ -16,7 +16,6 @@ export function deliveryTables({
 		`create table events (
 			id ${generatedId},
 			public_id text not null unique,
-			programme_id bigint not null,
 			receiver_id bigint not null,
 			conversion_id bigint not null,
 			name text not null,
@@ -60,7 +59,6 @@ export function deliveryTables({
 		`create table attempts (
 			delivery_id bigint not null,
 			seq integer not null,
-			programme_id bigint not null,
 			run integer not null,
 			result text not null,
 			http_status integer,
@@ -80,15 +78,15 @@ export function deliveryTables({
 
 		DELIVERIES_VIEW,
 
-		// One row is the number of attempts of a programme in one hour.
+		// One row is the number of attempts of a receiver in one hour.
 		`create table callback_hours (
-			programme_id bigint not null,
+			receiver_id bigint not null,
 			hour_ms bigint not null,
 			delivered integer not null,
 			failed integer not null,
-			primary key (programme_id, hour_ms)
+			primary key (receiver_id, hour_ms)
 		) ${clustered}`,
-		// Serves sumCallbacks over all programmes, and pruneSmall.
+		// Serves sumCallbacks over all receivers, and pruneSmall.
 		"create index callback_hours_by_hour on callback_hours (hour_ms)",
 	];
 }
@@ -105,7 +103,7 @@ function ofNewestAttempt(column: string): string {
  * must start from `queue` or `undelivered`, because a condition on the view's state would read every event.
  */
 const DELIVERIES_VIEW = `create view deliveries as
-	select e.id, e.public_id, e.programme_id, e.receiver_id, e.conversion_id, e.name, e.created_at_ms,
+	select e.id, e.public_id, e.receiver_id, e.conversion_id, e.name, e.created_at_ms,
 		case when (select q.id from queue q where q.id = e.id) is not null then 'pending'
 			else coalesce((select u.state from undelivered u where u.id = e.id), 'delivered') end as state,
 		coalesce((select q.run from queue q where q.id = e.id), (select u.run from undelivered u where u.id = e.id),

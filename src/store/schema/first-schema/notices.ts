@@ -36,7 +36,7 @@ export function noticeTables({ generatedId, updatedOften }: Dialect): readonly s
 		"create index notices_by_receiver on notices (receiver_id, id)",
 		// Serves tellWatched and forgetWatched.
 		"create index notices_watched on notices (opened_at_ms) where told_at_ms is null",
-		// Serves findProgrammeToMail and countUnmailedNotices.
+		// Serves findShopToMail and countUnmailedNotices.
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
 
 		// One row is a mail that is to be sent, was sent or was given up.

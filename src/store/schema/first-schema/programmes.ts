@@ -1,4 +1,4 @@
-// Programmes, the people who look after them, Postback URLs, keys and secrets.
+// Programmes, the people who look after them, API keys and nonces.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -23,13 +23,9 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			shows_baskets integer not null default 0,
 			takes_applications integer not null default 0,
 			partner_terms text not null default '',
-			endpoint_id bigint,
-			endpoint_epoch integer not null default 0,
-			last_mailed_at_ms bigint,
 			created_at_ms bigint not null,
 			first_signed_at_ms bigint,
-			first_pixel_at_ms bigint,
-			first_callback_at_ms bigint
+			first_pixel_at_ms bigint
 		)`,
 
 		// One row is a person of a shop in a programme, with their role.
@@ -41,16 +37,6 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 		)`,
 		// Serves listProgrammesOf and findProgrammeOf.
 		"create index programme_people_by_person on programme_people (person_id)",
-
-		// One row is a Postback URL that was saved at some time.
-		`create table endpoints (
-			id ${generatedId},
-			receiver_id bigint not null references programmes (id),
-			url text not null,
-			saved_at_ms bigint not null
-		)`,
-		// Serves listUrls.
-		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
 
 		// One row is an API key, also after it was revoked.
 		`create table api_keys (
@@ -70,28 +56,6 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 		"create index api_keys_by_programme on api_keys (programme_id)",
 		// Serves listApiKeys for the usable ones, and the checks of the integration.
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
-
-		// One row is a signing secret, also after another one replaced it.
-		`create table signing_secrets (
-			id ${generatedId},
-			public_id text not null unique,
-			receiver_id bigint not null references programmes (id),
-			sealed text not null,
-			hint text not null,
-			prepared_by bigint,
-			created_at_ms bigint not null,
-			activated_at_ms bigint,
-			replaced_at_ms bigint,
-			ended_at_ms bigint
-		)`,
-		// Allows one active secret of a receiver, even if two people activate one at the same time. Serves every signature.
-		`create unique index signing_secrets_active on signing_secrets (receiver_id)
-			where activated_at_ms is not null and replaced_at_ms is null`,
-		// Allows one prepared secret of a receiver.
-		`create unique index signing_secrets_prepared on signing_secrets (receiver_id)
-			where activated_at_ms is null and ended_at_ms is null`,
-		// Serves the list of secrets that an inbound request may be signed with.
-		"create index signing_secrets_by_receiver on signing_secrets (receiver_id, replaced_at_ms)",
 
 		// One row is a nonce that a signed request used. The primary key refuses it a second time.
 		`create table nonces (

@@ -1,0 +1,53 @@
+// Receivers of callbacks, their Postback URLs and their signing secrets.
+
+import type { Dialect } from "../dialect.ts";
+
+export function receiverTables({ generatedId, neverReusedId }: Dialect): readonly string[] {
+	return [
+		// One row is a party that gets callbacks: the shop of a programme, or a partner. Its id is never used again, because
+		// notifications and the memory of engines refer to it.
+		`create table receivers (
+			id ${neverReusedId},
+			kind text not null check (kind in ('shop', 'partner')),
+			programme_id bigint unique references programmes (id),
+			partner_id bigint unique,
+			endpoint_id bigint,
+			endpoint_epoch integer not null default 0,
+			last_mailed_at_ms bigint,
+			first_callback_at_ms bigint,
+			check ((kind = 'shop') = (programme_id is not null) and (kind = 'partner') = (partner_id is not null))
+		)`,
+
+		// One row is a Postback URL that was saved at some time.
+		`create table endpoints (
+			id ${generatedId},
+			receiver_id bigint not null references receivers (id),
+			url text not null,
+			saved_at_ms bigint not null
+		)`,
+		// Serves listUrls.
+		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
+
+		// One row is a signing secret, also after another one replaced it.
+		`create table signing_secrets (
+			id ${generatedId},
+			public_id text not null unique,
+			receiver_id bigint not null references receivers (id),
+			sealed text not null,
+			hint text not null,
+			prepared_by bigint,
+			created_at_ms bigint not null,
+			activated_at_ms bigint,
+			replaced_at_ms bigint,
+			ended_at_ms bigint
+		)`,
+		// Allows one active secret of a receiver, even if two people activate one at the same time. Serves every signature.
+		`create unique index signing_secrets_active on signing_secrets (receiver_id)
+			where activated_at_ms is not null and replaced_at_ms is null`,
+		// Allows one prepared secret of a receiver.
+		`create unique index signing_secrets_prepared on signing_secrets (receiver_id)
+			where activated_at_ms is null and ended_at_ms is null`,
+		// Serves the list of secrets that an inbound request may be signed with.
+		"create index signing_secrets_by_receiver on signing_secrets (receiver_id, replaced_at_ms)",
+	];
+}

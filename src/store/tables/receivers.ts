@@ -1,0 +1,49 @@
+// Receivers of callbacks, every Postback URL that they have had, and their signing secrets.
+
+import type { Generated } from "kysely";
+import type { ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+
+/** One row is a party that gets callbacks. Every programme has one, which is its shop. */
+export interface ReceiversTable {
+	id: Generated<ReceiverId>;
+	kind: ReceiverKind;
+	/** The programme whose shop this is, or null for a partner. */
+	programme_id: number | null;
+	/** The partner, or null for a shop. */
+	partner_id: number | null;
+	/** The present Postback URL. */
+	endpoint_id: number | null;
+	/** Rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
+	endpoint_epoch: Generated<number>;
+	/** Time of the last mail about failing callbacks. */
+	last_mailed_at_ms: number | null;
+	/** Time of the first successful callback. It is written once. */
+	first_callback_at_ms: number | null;
+}
+
+/** Every Postback URL that was ever saved, so that an old attempt still shows where it was sent. */
+export interface EndpointsTable {
+	id: Generated<number>;
+	receiver_id: ReceiverId;
+	url: string;
+	saved_at_ms: number;
+}
+
+export interface SigningSecretsTable {
+	id: Generated<number>;
+	public_id: string;
+	receiver_id: ReceiverId;
+	/** Sealed with AES-256-GCM. See domain/sealing.ts. */
+	sealed: string;
+	/** Last characters of the secret, so that people can distinguish secrets. */
+	hint: string;
+	created_at_ms: number;
+	/** Null while the secret is only prepared. See domain/secret-life.ts. */
+	activated_at_ms: number | null;
+	/** Time at which another secret replaced it. It stays valid for inbound requests for a while. */
+	replaced_at_ms: number | null;
+	/** Time at which a person discarded it or ended it early. */
+	ended_at_ms: number | null;
+	/** The person who prepared it, or null if it came from the command line or with the programme's first key. */
+	prepared_by: number | null;
+}
