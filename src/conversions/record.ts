@@ -6,6 +6,7 @@ import type { Click } from "../domain/click-token.ts";
 import { type EventType, judgeReport, type Reporter, type ReportMove } from "../domain/conversion.ts";
 import {
 	type Credit,
+	clicksEndMs,
 	compareCredits,
 	creditedRates,
 	foldCode,
@@ -193,6 +194,12 @@ function creditOf(
 		programmeId: programme.id,
 		soldAtMs,
 		windowDays: programme.click_days,
+		clicksEndMs(partnershipId) {
+			const found = partnerships.find(partnershipId);
+			return found === undefined
+				? null
+				: clicksEndMs({ endedAtMs: found.ended_at_ms, clicksEndedAtMs: found.clicks_ended_at_ms });
+		},
 	});
 	const { partnershipId: id } = credit;
 	const credited = id === null ? null : { commission: partnerships.find(id)?.commission_rate ?? null };

@@ -113,6 +113,7 @@ const ACTIONS = {
 	],
 	"partnership.changed": "Partnership changed",
 	"partnership.ended": ["Partnership ended", "owners", "The partnership with {quoted detail} was ended"],
+	"partnership.clicks_ended": "Clicks of a partnership ended",
 	"application.made": ["Partner application", "owners", "{quoted detail} applied as a partner"],
 	"application.declined": "Application declined",
 	"landing_host.confirmed": [

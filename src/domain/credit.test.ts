@@ -20,6 +20,7 @@ const SALE: SaleSignals = {
 	programmeId: 1,
 	soldAtMs: SOLD_MS,
 	windowDays: 30,
+	clicksEndMs: () => null,
 };
 
 function click(atMs: number, change: Partial<Click> = {}): Click {
@@ -46,6 +47,11 @@ test("a sale is credited by its best signal, and always has a reason code", () =
 		[{ clicks: [foreign, older] }, 22, "CLICK"],
 		[{ clicks: [click(SOLD_MS - 30 * DAY_MS)] }, 11, "CLICK"],
 		[{ clicks: [click(SOLD_MS + 5 * MINUTE_MS)] }, 11, "CLICK"],
+		[{ clicks: [fresh], clicksEndMs: () => SOLD_MS }, null, "CLICK_ENDED"],
+		[{ clicks: [fresh], clicksEndMs: () => fresh.atMs }, 11, "CLICK"],
+		[{ clicks: [fresh, older], clicksEndMs: (id: number) => (id === 11 ? SOLD_MS : null) }, 22, "CLICK"],
+		[{ clicks: [tooOld], clicksEndMs: () => SOLD_MS }, null, "CLICK_TOO_OLD"],
+		[{ clicks: [fresh], codePartnershipId: null, clicksEndMs: () => SOLD_MS }, null, "CLICK_ENDED"],
 		[{ clicks: [tooOld] }, null, "CLICK_TOO_OLD"],
 		[{ clicks: [after] }, null, "CLICK_AFTER_SALE"],
 		[{ clicks: [foreign] }, null, "OTHER_PROGRAMME"],
@@ -102,6 +108,7 @@ test("one of two different credits is always better, so the best one does not de
 			judgeCredit({ ...SALE, clicks: [one] }),
 		),
 		...[33, 44, null, undefined].map((codePartnershipId) => judgeCredit({ ...SALE, codePartnershipId })),
+		judgeCredit({ ...SALE, clicks: [click(SOLD_MS - 1)], clicksEndMs: () => SOLD_MS }),
 		{ ...NOBODY, word: "ASSIGNED" } as const,
 	];
 	const sorted = judged.toSorted(compareCredits);

@@ -13,6 +13,7 @@ export const CREDIT_WORDS = [
 	"ASSIGNED",
 	"CODE",
 	"CLICK",
+	"CLICK_ENDED",
 	"CLICK_TOO_OLD",
 	"CLICK_AFTER_SALE",
 	"OTHER_PROGRAMME",
@@ -31,7 +32,7 @@ export interface Credit {
 	/** The partnership that is credited, or null if nobody is. */
 	partnershipId: number | null;
 	word: CreditWord;
-	/** The link that was clicked, or null if the credit is not for a click. */
+	/** The link that was clicked, also if the click does not count, or null if no click decided. */
 	linkId: number | null;
 	clickedAtMs: number | null;
 	subIds: SubIds;
@@ -51,6 +52,8 @@ export interface SaleSignals {
 	soldAtMs: number;
 	/** Number of days after a click in which a sale is credited to it. */
 	windowDays: number;
+	/** Returns the time before which clicks of a partnership credit nobody, or null if all of them count. */
+	clicksEndMs(partnershipId: number): number | null;
 }
 
 export const MAX_CLICK_ID_CHARACTERS = 400;
@@ -104,6 +107,19 @@ export function isClickOf(click: Click | null, partnership: { createdAtMs: numbe
 }
 
 /**
+ * Returns the time before which clicks of a partnership credit nobody, or null if all of them count. As long as it is ended
+ * together with its clicks, none counts, because links may hand out click IDs for some seconds after the end.
+ */
+export function clicksEndMs(partnership: {
+	endedAtMs: number | null;
+	clicksEndedAtMs: number | null;
+}): number | null {
+	const { endedAtMs, clicksEndedAtMs } = partnership;
+	if (clicksEndedAtMs === null || endedAtMs === null) return clicksEndedAtMs;
+	return Number.POSITIVE_INFINITY;
+}
+
+/**
  * Returns the credit for a coupon code. A code that no partnership has ranks below every click, so it never
  * displaces one.
  */
@@ -113,13 +129,22 @@ function creditByCode(partnershipId: number | null): Credit {
 
 function creditByClick(
 	click: Click | null,
-	{ programmeId, soldAtMs, windowDays }: Omit<SaleSignals, "clicks" | "codePartnershipId">,
+	{
+		programmeId,
+		soldAtMs,
+		windowDays,
+		clicksEndMs: findEndMs,
+	}: Omit<SaleSignals, "clicks" | "codePartnershipId">,
 ): Credit {
 	if (click === null) return { ...NOBODY, word: "CLICK_UNREADABLE" };
 	const { atMs, partnershipId, linkId, subIds } = click;
 	if (click.programmeId !== programmeId) return { ...NOBODY, word: "OTHER_PROGRAMME" };
-	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...NOBODY, word: "CLICK_AFTER_SALE" };
-	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...NOBODY, word: "CLICK_TOO_OLD" };
+	// The page of the sale says whose click it was, which link and when, also if it does not count.
+	const refused = { ...NOBODY, linkId, clickedAtMs: atMs };
+	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...refused, word: "CLICK_AFTER_SALE" };
+	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...refused, word: "CLICK_TOO_OLD" };
+	if (atMs < (findEndMs(partnershipId) ?? Number.NEGATIVE_INFINITY))
+		return { ...refused, word: "CLICK_ENDED" };
 	return { partnershipId, word: "CLICK", linkId, clickedAtMs: atMs, subIds };
 }
 

@@ -216,12 +216,16 @@ function readCodes(text: string): Result<CouponCodes> {
 
 type State = "ended" | "active";
 
-/** Ends or resumes a partnership. After it is resumed, its links and codes count again. */
+/**
+ * Ends or resumes a partnership. After it is resumed, its links and codes count again. Staff can also end its clicks: then
+ * no sale is credited by a click that was made before the partnership is resumed.
+ */
 export function changeState(
 	deps: Deps,
 	actor: Actor,
 	{ programmeId, publicId }: PartnershipAddress,
 	to: State,
+	endsClicks = false,
 ): Promise<Result<true>> {
 	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
@@ -229,17 +233,25 @@ export function changeState(
 		if (partnership.ended_by_staff === 1 && actor.kind === "shop") {
 			return refuse("partnership_ended", "The network ended this partnership. Ask its staff to resume it.");
 		}
-		await setState(trx, deps, actor, partnership, to);
+		if (endsClicks && actor.kind === "shop") {
+			return refuse("not_allowed", "Only the network's staff can end the clicks of a partnership.");
+		}
+		await setState(trx, deps, actor, partnership, to, endsClicks);
 		return succeed(true);
 	});
 }
 
 /** Ends all partnerships of a partner. Only staff can resume them. */
-export function endPartner(deps: Deps, actor: SignedInPerson, partnerId: number): Promise<Result<true>> {
+export function endPartner(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+	endsClicks = false,
+): Promise<Result<true>> {
 	return transactAs<true>(deps.store, actor, async (trx) => {
 		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff can end a partner.");
 		for (const partnership of await rows.lockPartnershipsOf(trx, partnerId)) {
-			await setState(trx, deps, actor, partnership, "ended");
+			await setState(trx, deps, actor, partnership, "ended", endsClicks);
 		}
 		return succeed(true);
 	});
@@ -251,17 +263,25 @@ async function setState(
 	actor: Actor,
 	partnership: Locked<Partnership>,
 	to: State,
+	endsClicks: boolean,
 ): Promise<void> {
-	const { ended_at_ms, ended_by_staff, programme_id, public_id } = partnership;
+	const { ended_at_ms, ended_by_staff, clicks_ended_at_ms, programme_id, public_id } = partnership;
+	const nowMs = deps.clock.nowMs();
 	const endedByStaff = to === "ended" && actor.kind !== "shop" ? 1 : 0;
 	const isAlready = (ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff;
-	if (isAlready) return;
+	const endsClicksNow = to === "ended" && endsClicks && clicks_ended_at_ms === null;
+	if (isAlready && !endsClicksNow) return;
+	// Clicks that links handed out between the end and now do not count either.
+	const resumesClicks = to === "active" && clicks_ended_at_ms !== null;
 	await rows.changePartnership(trx, partnership, {
-		ended_at_ms: to === "ended" ? (ended_at_ms ?? deps.clock.nowMs()) : null,
+		ended_at_ms: to === "ended" ? (ended_at_ms ?? nowMs) : null,
 		ended_by_staff: endedByStaff,
+		clicks_ended_at_ms: endsClicksNow || resumesClicks ? nowMs : clicks_ended_at_ms,
 	});
+	const name = await nameOf(trx, partnership);
 	const action = to === "ended" ? "partnership.ended" : "partnership.started";
-	await note(trx, deps, actor, action, public_id, await nameOf(trx, partnership), programme_id);
+	if (!isAlready) await note(trx, deps, actor, action, public_id, name, programme_id);
+	if (endsClicksNow) await note(trx, deps, actor, "partnership.clicks_ended", public_id, name, programme_id);
 }
 
 async function nameOf(db: Db, { partner_id }: Partnership): Promise<string> {

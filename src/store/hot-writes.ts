@@ -43,7 +43,10 @@ export interface OrderKey {
 
 export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
-export type FoundPartnership = Pick<Partnership, "id" | "commission_rate" | "created_at_ms">;
+export type FoundPartnership = Pick<
+	Partnership,
+	"id" | "commission_rate" | "created_at_ms" | "ended_at_ms" | "clicks_ended_at_ms"
+>;
 
 /** On PostgreSQL each function is one statement for the whole set, and none for an empty set. */
 export interface HotWrites {

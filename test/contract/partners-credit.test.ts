@@ -27,7 +27,7 @@ import { addClicks, EVER, sumClicks, sumPartnershipClicks } from "../../src/stor
 import { collectMatches, listConversions } from "../../src/store/queries/conversion-list.ts";
 import { type Conversion, listMoves } from "../../src/store/queries/conversions.ts";
 import { listCredited } from "../../src/store/queries/credited.ts";
-import { findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
+import { findClicksWithOrders, findCredits, sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	findPartnerLink,
 	findPartnership,
@@ -582,6 +582,57 @@ eachDatabase("credits", (database) => {
 		deepEqual(Object.keys(body), BODY_FIELDS);
 		deepEqual([body["commission"], body["basketValue"]], ["12.50", "100.00"]);
 		doesNotMatch(JSON.stringify(body), /secret-place|told|CLICK/);
+	});
+
+	test("after staff end a partnership with its clicks, no earlier click credits a sale, also when it is resumed", async () => {
+		const partnership = await partnerOf("fraud");
+		const code = await linkOf(partnership);
+		const before = await clickId(code);
+		const change = async (to: "ended" | "active", endsClicks?: boolean) => {
+			ok((await changeState(site.deps, actor, addressOf(partnership), to, endsClicks)).ok);
+			return findPartnership(database.store.db, partnership.public_id);
+		};
+		equal((await report({ clickId: before })).json.credit, "CLICK");
+		equal((await change("ended"))?.clicks_ended_at_ms, null);
+		equal((await report({ clickId: before })).json.credit, "CLICK", "by default earlier clicks count");
+		const ended = await change("ended", true);
+		equal(ended?.clicks_ended_at_ms, clock.nowMs());
+		const first = await report({ clickId: before });
+		deepEqual([first.json.credit, first.json.conversion?.commission], ["CLICK_ENDED", "0.00"]);
+		// A link may hand out a click ID for some seconds after the end.
+		await clock.moveBy(1);
+		const late = await clickId(code);
+		equal((await report({ clickId: late })).json.credit, "CLICK_ENDED");
+		await clock.moveBy(30 * SECOND_MS);
+		await change("active");
+		await clock.moveBy(30 * SECOND_MS);
+		equal((await report({ clickId: before })).json.credit, "CLICK_ENDED");
+		equal((await report({ clickId: late })).json.credit, "CLICK_ENDED");
+		await click(code);
+		await clock.moveBy(10 * SECOND_MS);
+		equal((await report({ clickId: await clickId(code) })).json.credit, "CLICK");
+		const row = await database.store.db
+			.selectFrom("credits")
+			.selectAll()
+			.where("word", "=", "CLICK_ENDED")
+			.orderBy("conversion_id")
+			.executeTakeFirstOrThrow();
+		equal(row.partnership_id, null);
+		ok(row.link_id !== null && row.clicked_at_ms !== null, "the page can say whose click it was");
+	});
+
+	test("a click that brought several orders is found by its link and time", async () => {
+		const partnership = await partnerOf("shared");
+		const shared = await clickId(await linkOf(partnership));
+		for (let order = 0; order < 4; order++) await report({ clickId: shared });
+		await clock.moveBy(1);
+		await report({ clickId: await clickId(await linkOf(partnership)) });
+		const limits = { minOrders: 3, limit: 10 };
+		const found = await findClicksWithOrders(database.store.db, partnership.id, limits);
+		deepEqual(
+			found.map(({ orders, clicked_at_ms }) => [orders, clicked_at_ms]),
+			[[4, clock.nowMs() - 1]],
+		);
 	});
 
 	test("a partnership that has ended earns from earlier clicks, and later clicks get no click ID", async () => {

@@ -52,6 +52,7 @@ const TOKENS = pureProperty(
 				programmeId: otherProgramme,
 				soldAtMs: click.atMs,
 				windowDays: WINDOW_DAYS,
+				clicksEndMs: () => null,
 			});
 			const isOwn = otherProgramme === click.programmeId;
 			equal(credit.partnershipId, isOwn ? click.partnershipId : null);

@@ -86,6 +86,7 @@ export async function openCrediting(
 			programmeId: programme.id,
 			soldAtMs,
 			windowDays: CLICK_DAYS,
+			clicksEndMs: () => null,
 		});
 		const { commissionRate, feeRate } = programme.terms;
 		if (credit.partnershipId === null) return { credit, commissionRate: "0", feeRate: "0" };

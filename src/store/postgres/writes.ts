@@ -96,12 +96,14 @@ const INSERT_CREDITED_MOVES = hotStatement(`with credited as (
 const FIND_BY_CODES = forSet(
 	CODE,
 	hotStatement<FoundPartnership & CodeKey>(`
-	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms from ${listText("asked", CODE)}
+	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms, own.ended_at_ms,
+		own.clicks_ended_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
 		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null`),
 );
 const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(
-	"select id, commission_rate, created_at_ms from partnerships where id = any($1::bigint[])",
+	`select id, commission_rate, created_at_ms, ended_at_ms, clicks_ended_at_ms from partnerships
+		where id = any($1::bigint[])`,
 );
 /**
  * Locks the conversions in the order of their ids, as every update does, so that two processes cannot deadlock. The

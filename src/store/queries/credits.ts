@@ -1,5 +1,6 @@
 // Credits: the partnership that brought a conversion, and what partnerships earned.
 
+import type { NotNull } from "kysely";
 import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import type { Credit } from "../../domain/credit.ts";
@@ -93,6 +94,53 @@ export async function findCredits(
 		.where("conversion_id", "in", conversionIds)
 		.execute();
 	return new Map(rows.map((row) => [row.conversion_id, row]));
+}
+
+export interface ClickOrders {
+	link_id: number;
+	clicked_at_ms: number;
+	orders: number;
+	/** Time of the newest of these sales. */
+	last_sold_at_ms: number;
+}
+
+/** Number of sales that are looked at for clicks with several orders. They are read from the index in some milliseconds. */
+export const SALES_COMPARED = 1_000;
+
+/**
+ * Finds clicks that brought several orders, among the newest sales of a partnership. A credit has no click ID, but link and
+ * time of the click tell one click from another as well: two clicks on one link in the same millisecond are unlikely.
+ */
+export async function findClicksWithOrders(
+	db: Db,
+	partnershipId: number,
+	{ minOrders, limit }: { minOrders: number; limit: number },
+): Promise<ClickOrders[]> {
+	const newest = db
+		.selectFrom("credits")
+		.innerJoin("conversions", "conversions.id", "credits.conversion_id")
+		.select(["link_id", "clicked_at_ms", "sold_at_ms"])
+		.where("partnership_id", "=", partnershipId)
+		.where("test", "=", 0)
+		.orderBy("sold_at_ms", "desc")
+		.limit(SALES_COMPARED)
+		.as("newest");
+	return db
+		.selectFrom(newest)
+		.select(({ fn }) => [
+			"link_id",
+			"clicked_at_ms",
+			fn.countAll<number>().as("orders"),
+			fn.max("sold_at_ms").as("last_sold_at_ms"),
+		])
+		.where("link_id", "is not", null)
+		.where("clicked_at_ms", "is not", null)
+		.$narrowType<{ link_id: NotNull; clicked_at_ms: NotNull }>()
+		.groupBy(["link_id", "clicked_at_ms"])
+		.having(({ fn, eb }) => eb(fn.countAll(), ">=", minOrders))
+		.orderBy("orders", "desc")
+		.limit(limit)
+		.execute();
 }
 
 export interface NamedCredit extends StoredCredit {

@@ -157,7 +157,10 @@ export function lockPartnershipsOf(trx: Db, partnerId: number): Promise<Locked<P
 export async function changePartnership(
 	trx: Db,
 	{ id }: Locked<Partnership>,
-	change: Pick<Partial<Partnership>, "commission_rate" | "ended_at_ms" | "ended_by_staff">,
+	change: Pick<
+		Partial<Partnership>,
+		"commission_rate" | "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms"
+	>,
 ): Promise<void> {
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }

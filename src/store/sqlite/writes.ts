@@ -118,11 +118,14 @@ function prepareStatements(database: DatabaseSync) {
 function prepareCredits(prepare: (text: string) => StatementSync) {
 	return {
 		findByCode: prepare(
-			`select code.programme_id, folded, own.id, commission_rate, own.created_at_ms from coupon_codes code
+			`select code.programme_id, folded, own.id, commission_rate, own.created_at_ms, own.ended_at_ms,
+				clicks_ended_at_ms from coupon_codes code
 				join partnerships own on own.id = partnership_id
 				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
 		),
-		findById: prepare("select id, commission_rate, created_at_ms from partnerships where id = ?"),
+		findById: prepare(
+			"select id, commission_rate, created_at_ms, ended_at_ms, clicks_ended_at_ms from partnerships where id = ?",
+		),
 		find: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
 		put: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
 	};

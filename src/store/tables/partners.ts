@@ -20,7 +20,7 @@ export interface PartnerPeopleTable {
 	person_id: number;
 }
 
-/** One row is a partner in a programme. After its end a partnership still earns from earlier clicks. */
+/** One row is a partner in a programme. After its end a partnership still earns from earlier clicks, unless staff end them. */
 export interface PartnershipsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -34,6 +34,8 @@ export interface PartnershipsTable {
 	ended_at_ms: number | null;
 	/** 1 if staff ended the partnership. Then only staff can resume it. */
 	ended_by_staff: Generated<0 | 1>;
+	/** Time before which clicks credit nobody, or null if all count. Staff may end a partnership together with its clicks. */
+	clicks_ended_at_ms: Generated<number | null>;
 }
 
 /** One row is an application on a programme's public page that nobody has answered yet. */

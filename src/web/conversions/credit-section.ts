@@ -5,8 +5,9 @@ import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
 import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
-import { findPartnerLink, type PartnerLink } from "../../store/queries/partners.ts";
+import { findPartnerLink, listPartnerships, type PartnerLink } from "../../store/queries/partners.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
+import type { Db } from "../../store/store.ts";
 import { declareForm } from "../form.ts";
 import { type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
 import { ALL_CONVERSIONS_PATH, AUDIT_PATH, earningsPath, withQuery } from "../paths.ts";
@@ -36,7 +37,7 @@ export async function creditSection(
 	const credit = (await findNamedCredits(db, [conversion.id])).get(conversion.id);
 	if (credit === undefined && programme.credits_partners === 0) return null;
 	const isStaff = standingOf(c) === "staff";
-	const link = credit?.link_id == null ? undefined : await findPartnerLink(db, "id", credit.link_id);
+	const link = credit?.link_id == null ? undefined : await findClickedLink(db, credit.link_id);
 	const subIds = credit === undefined ? [] : [credit.sub_1, credit.sub_2, credit.sub_3];
 	const facts: readonly (readonly [string, Content])[] = [
 		["Partner", nameOf(credit, isStaff)],
@@ -54,8 +55,29 @@ export async function creditSection(
 		id: "credit",
 		title: "Partner",
 		hint: "Who brought this sale.",
-		body: ui.padded(ui.facts(facts), mayAssign ? assignForm(c, conversion, credit) : null),
+		body: ui.padded(
+			ui.facts(facts),
+			mayAssign ? assignForm(c, conversion, credit) : null,
+			isStaff && !mayAssign ? html`<p class="small soft">${whyFixed(conversion, programme)}</p>` : null,
+		),
 	});
+}
+
+async function findClickedLink(db: Db, id: number): Promise<ClickedLink | undefined> {
+	const link = await findPartnerLink(db, "id", id);
+	if (link === undefined) return undefined;
+	const [partnership] = await listPartnerships(db, "id", [link.partnership_id]);
+	return { ...link, partnerName: partnership?.partner_name ?? "" };
+}
+
+/** Says to staff why they cannot change the partner. */
+function whyFixed(conversion: Conversion, { credits_partners }: Programme): string {
+	if (credits_partners === 0)
+		return "The partner cannot be changed, because the programme does not credit partners.";
+	if (isByPixelAlone(knownOrderOf(conversion))) {
+		return "The partner can be changed once the shop's server has confirmed the order.";
+	}
+	return `The partner can be changed while a conversion is RECORDED. This one is ${conversion.status}, so money has been decided about it.`;
 }
 
 function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
@@ -80,6 +102,7 @@ function whyNotYet(conversion: Conversion): string {
 const REASONS = {
 	CODE: "The order came with a coupon code that belongs to this partner.",
 	CLICK: "The buyer clicked on a partner's link before the sale.",
+	CLICK_ENDED: "The network has ended the partnership together with its clicks.",
 	CLICK_TOO_OLD: "The click was too long before the sale.",
 	CLICK_AFTER_SALE: "The click came after the sale.",
 	OTHER_PROGRAMME: "The click ID belongs to another programme.",
@@ -98,15 +121,29 @@ export const CREDIT_SENTENCES: ReadonlyMap<string, string> = new Map(Object.entr
 type Why = (
 	credit: NamedCredit,
 	programme: Programme,
-	link: PartnerLink | undefined,
+	link: ClickedLink | undefined,
 	isStaff: boolean,
 ) => Content;
+
+interface ClickedLink extends PartnerLink {
+	partnerName: string;
+}
+
+/** Says whose click it was, on which link and when, so that a partner's question can be answered. */
+function sayRefusedClick({ clicked_at_ms: atMs }: NamedCredit, link: ClickedLink | undefined): Content {
+	if (link === undefined || atMs === null) return null;
+	return html`It was a click on the link ${nameLink(link)} of <span class="break">${link.partnerName}</span>, on ${ui.timeTag(atMs)}.`;
+}
+
+function nameLink({ code, name }: PartnerLink): Html {
+	return html`<code>${code}</code>${name === "" ? null : ` (${name})`}`;
+}
 
 /** Functions that explain each outcome of domain/credit, with details of the conversion. */
 const WHY: Readonly<Record<CreditWord, Why>> = {
 	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>
-		html`The buyer clicked on the partner's link ${link === undefined ? null : html`<code>${link.code}</code>${link.name === "" ? null : ` (${link.name})`} `}${
+		html`The buyer clicked on the partner's link ${link === undefined ? null : html`${nameLink(link)} `}${
 			atMs === null ? null : html`on ${ui.timeTag(atMs)}`
 		}. It was the last click before the sale, at most ${ui.countOf(days, "day")} earlier.`,
 	ASSIGNED: ({ partnership }, { public_id: programme }, _, isStaff) => {
@@ -114,9 +151,10 @@ const WHY: Readonly<Record<CreditWord, Why>> = {
 		const log = html` The reason is in the <a href="${withQuery(AUDIT_PATH, { action, programme })}">audit log</a>.`;
 		return html`The network's staff ${partnership === null ? "decided that no partner is credited" : "assigned this partner"}.${isStaff ? log : null}`;
 	},
-	CLICK_TOO_OLD: (_, { click_days: days }) =>
-		`${REASONS.CLICK_TOO_OLD} Clicks count for ${ui.countOf(days, "day")} in this programme.`,
-	CLICK_AFTER_SALE: () => REASONS.CLICK_AFTER_SALE,
+	CLICK_ENDED: (credit, _, link) => html`${REASONS.CLICK_ENDED} ${sayRefusedClick(credit, link)}`,
+	CLICK_TOO_OLD: (credit, { click_days: days }, link) =>
+		html`${REASONS.CLICK_TOO_OLD} Clicks count for ${ui.countOf(days, "day")} in this programme. ${sayRefusedClick(credit, link)}`,
+	CLICK_AFTER_SALE: (credit, _, link) => html`${REASONS.CLICK_AFTER_SALE} ${sayRefusedClick(credit, link)}`,
 	OTHER_PROGRAMME: () => REASONS.OTHER_PROGRAMME,
 	CLICK_UNREADABLE: () => REASONS.CLICK_UNREADABLE,
 	UNKNOWN_CODE: () => REASONS.UNKNOWN_CODE,

@@ -219,7 +219,11 @@ export function stateOf(partnership: NamedPartnership): Html {
 	const { created_at_ms: sinceMs, ended_at_ms: endedAtMs } = partnership;
 	if (endedAtMs === null) return html`<span class="secondary">Active since ${ui.dayTag(sinceMs)}</span>`;
 	const ended = partnership.ended_by_staff === 1 ? "Ended by the network" : "Ended";
-	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>`;
+	const clicks =
+		partnership.clicks_ended_at_ms === null
+			? null
+			: html`<span class="secondary">Its clicks credit nobody any more</span>`;
+	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>${clicks}`;
 }
 
 export function rateOf({ commission_rate, programme_rate }: NamedPartnership): string {

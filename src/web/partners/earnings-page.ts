@@ -9,7 +9,7 @@ import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../..
 import { listProgrammes } from "../../store/queries/programme-list.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
-import { declareForm } from "../form.ts";
+import { declareForm, readTextFields } from "../form.ts";
 import {
 	actorOf,
 	answerPage,
@@ -31,6 +31,7 @@ import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
+import { endSection } from "./end-section.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
 
@@ -47,7 +48,6 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 	const hint = "Your commission. Recorded sales wait for approval.";
 	const about = html`Partner since ${ui.dayTag(partner.created_at_ms)}${site === "" ? null : html` · <span class="break">${site}</span>`}`;
 	const isActive = rows.some(({ ended_at_ms }) => ended_at_ms === null);
-	const end = { label: "End partner", tone: "danger", action: `${path}/end`, confirm: sayEnd(name) } as const;
 	const ids = rows.map((partnership) => partnership.id);
 	const links = await pagePartnerLinks(deps.store.db, ids, { limit: 1 });
 	const isNew = !isStaff && isActive && links.rows.length === 0;
@@ -60,7 +60,6 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			ui.pageHeader({
 				title: "Earnings",
 				hint: isStaff ? about : hint,
-				actions: isStaff && isActive ? ui.buttonForm(end) : null,
 			}),
 			invited === undefined ? null : invitationCard(invited, name),
 			isNew ? ui.message("info", first) : null,
@@ -87,12 +86,13 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
+			isStaff && isActive ? endSection(`${path}/end`, { label: "End partner", confirm: sayEnd(name) }) : null,
 		],
 	});
 }
 
 function sayEnd(name: string): string {
-	return `End all partnerships of ${name}? Links then lead to the shops without a click ID, and coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before still count. Only you, the staff, can resume them.`;
+	return `End all partnerships of ${name}? The partner keeps what was earned. Only you, the staff, can resume them.`;
 }
 
 function termsOf({ terms, created_at_ms: sinceMs, ...partnership }: NamedPartnership): Html {
@@ -125,7 +125,8 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 
 export async function endAllPartnerships(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
-	const ended = await endPartner(deps, actorOf(c), partner.id);
+	const { clicks } = await readTextFields(c, ["clicks"]);
+	const ended = await endPartner(deps, actorOf(c), partner.id, clicks !== "");
 	if (!ended.ok) return tellRefusal(c, ended, () => showEarnings(c, deps));
 	return leadTo(c, earningsPath(partner.public_id), `All partnerships of ${partner.name} have ended.`);
 }

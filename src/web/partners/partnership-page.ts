@@ -3,7 +3,13 @@
 
 import { shortenRate } from "../../domain/money.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
-import { findPartnership, listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
+import { type ClickOrders, findClicksWithOrders, SALES_COMPARED } from "../../store/queries/credits.ts";
+import {
+	findPartnerLink,
+	findPartnership,
+	listCodes,
+	type NamedPartnership,
+} from "../../store/queries/partners.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
@@ -11,8 +17,9 @@ import * as page from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import { type Content, html } from "../ui.ts";
 import { partnershipPath, rateOf, stateOf } from "./earned-section.ts";
+import { endSection } from "./end-section.ts";
 import { linkSection } from "./link-section.ts";
 import { nextStep } from "./programme-partners-page.ts";
 
@@ -50,6 +57,15 @@ const END = {
 	confirm:
 		"End the partnership? The links then lead to the shop without a click ID, and the coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before are still credited. You can resume it later.",
 } as const;
+const STAFF_END = "End the partnership? The partner keeps what was earned. You can resume it later.";
+/** Shown to staff for a partnership that has ended but whose clicks still count. */
+const END_CLICKS = {
+	label: "Credit no more clicks",
+	tone: "danger",
+	hidden: { to: "ended", clicks: "on" },
+	confirm:
+		"Credit no more sales from clicks that were made before? Sales that are recorded already stay as they are. This cannot be undone: clicks that are made after a resumption count again, earlier ones do not.",
+} as const;
 const RESUME = {
 	label: "Resume partnership",
 	hidden: { to: "active" },
@@ -69,6 +85,7 @@ async function renderPartnership(
 	const codes = (await listCodes(deps.store.db, [partnership.id])).map(({ code }) => code);
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
 	const change = partnership.ended_at_ms === null ? END : RESUME;
+	const action = `${partnershipPath(partnership)}/change`;
 	const values = {
 		rate: partnership.commission_rate === null ? "" : shortenRate(partnership.commission_rate),
 		codes: codes.join("\n"),
@@ -97,9 +114,13 @@ async function renderPartnership(
 				hint: html`<a href="${paths.programmePartnersPath(programmeId)}">All partners of ${partnership.programme_name}</a>${isStaff ? html` · <a href="${paths.earningsPath(partner)}">All programmes of ${partnership.partner_name}</a>` : null}`,
 				actions: [
 					ui.linkButton({ label: "Conversions", href: sales }),
-					page.may(c, "manage") && (isStaff || partnership.ended_by_staff === 0)
-						? ui.buttonForm({ ...change, action: `${partnershipPath(partnership)}/change` })
+					isStaff && partnership.ended_at_ms !== null && partnership.clicks_ended_at_ms === null
+						? ui.buttonForm({ ...END_CLICKS, action })
 						: null,
+					!isStaff && page.may(c, "manage") && partnership.ended_by_staff === 0
+						? ui.buttonForm({ ...change, action })
+						: null,
+					isStaff && partnership.ended_at_ms !== null ? ui.buttonForm({ ...RESUME, action }) : null,
 				],
 			}),
 			next === null ? null : ui.message("warn", next),
@@ -109,7 +130,45 @@ async function renderPartnership(
 				body: ui.padded(facts, page.may(c, "manage") ? form : null),
 			}),
 			await linkSection(c, deps, partnershipPath(partnership), [partnership]),
+			await clickSection(deps, partnership),
+			isStaff && partnership.ended_at_ms === null ? endSection(action, { ...END, confirm: STAFF_END }) : null,
 		],
+	});
+}
+
+/** A buyer may order twice, and a family may share a click. More than this is worth a look. */
+const MIN_ORDERS = 3;
+const CLICKS_LISTED = 20;
+
+/** Lists clicks with many orders, or nothing if there are none. A click ID that is shared with many buyers is seen here. */
+async function clickSection(
+	{ store }: WebDeps,
+	{ id, programme_public_id: programmeId, partner_public_id: partner }: NamedPartnership,
+): Promise<Content> {
+	const limits = { minOrders: MIN_ORDERS, limit: CLICKS_LISTED };
+	const clicks = await findClicksWithOrders(store.reader, id, limits);
+	if (clicks.length === 0) return null;
+	const links = new Map<number, string>();
+	for (const { link_id } of clicks) {
+		links.set(link_id, (await findPartnerLink(store.reader, "id", link_id))?.code ?? "");
+	}
+	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
+	return ui.section({
+		id: "clicks",
+		title: "Clicks with several orders",
+		hint: html`Among the newest ${ui.count(SALES_COMPARED)} sales of this partner. One click with many orders can mean that its click ID was given to other buyers. <a href="${sales}">Look at the conversions</a>`,
+		body: ui.dataTable<ClickOrders>({
+			caption: "Clicks with several orders, most orders first",
+			rows: clicks,
+			stacks: true,
+			empty: null,
+			columns: [
+				{ title: "Link", namesRow: true, cell: ({ link_id }) => html`<code>${links.get(link_id)}</code>` },
+				{ title: "Clicked", cell: ({ clicked_at_ms }) => ui.timeTag(clicked_at_ms) },
+				{ title: "Orders", isNumber: true, cell: ({ orders }) => ui.count(orders) },
+				{ title: "Last order", cell: ({ last_sold_at_ms }) => ui.timeTag(last_sold_at_ms) },
+			],
+		}),
 	});
 }
 
@@ -138,9 +197,10 @@ export const save = about(async (c, deps, partnership) => {
 });
 
 export const change = about(async (c, deps, partnership) => {
-	const to = (await readTextFields(c, ["to"])).to === "ended" ? "ended" : "active";
+	const typed = await readTextFields(c, ["to", "clicks"]);
+	const to = typed.to === "ended" ? "ended" : "active";
 	const address = addressOf(partnership);
-	const changed = await changeState(deps, page.actorOf(c), address, to);
+	const changed = await changeState(deps, page.actorOf(c), address, to, typed.clicks !== "");
 	if (!changed.ok) return page.tellRefusal(c, changed, () => showAgain(c, deps, address));
 	const text = to === "ended" ? "The partnership has ended." : "The partnership is active again.";
 	return page.leadTo(c, partnershipPath(partnership), text);

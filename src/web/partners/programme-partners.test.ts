@@ -121,6 +121,49 @@ test("only staff can resume a partnership that staff ended", async (t) => {
 	}
 });
 
+test("staff can end a partnership with its clicks, at once or later, and an owner cannot", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const staff = await site.signIn(await site.addStaff());
+	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	assert.ok(first && second);
+	assert.doesNotMatch((await owner.open(first)).text, /name="clicks"/);
+	assert.equal((await owner.submit(`${first}/change`, { to: "ended", clicks: "on" })).status, 403);
+	assert.match(
+		(await staff.open(first)).text,
+		/name="clicks"[^>]*><span>Also credit no more sales from clicks/,
+	);
+	await staff.submit(`${first}/change`, { to: "ended", clicks: "on" });
+	await staff.submit(`${second}/change`, { to: "ended" });
+	assert.match((await owner.open(first)).text, /Its clicks credit nobody any more/);
+	assert.doesNotMatch((await staff.open(first)).text, /Credit no more clicks/);
+	const later = await staff.open(second);
+	assert.doesNotMatch(later.text, /Its clicks credit nobody/);
+	assert.match(later.text, /Credit no more clicks/);
+	for (let n = 0; n < 2; n++) await staff.submit(`${second}/change`, { to: "ended", clicks: "on" });
+	assert.match((await staff.open(second)).text, /Its clicks credit nobody any more/);
+	assert.equal((await site.audit("partnership.clicks_ended")).length, 2);
+	assert.equal((await site.audit("partnership.ended")).length, 2);
+});
+
+test("a click with three orders or more is listed, and tests do not count", async (t) => {
+	const { site, path, own, browser: owner } = await openWithPartners(t);
+	const [partnership] = own;
+	assert.ok(partnership);
+	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
+	const target = "https://shop.example/";
+	const link = await insertPartnerLink(site.store.db, { ...row, code: "shared", target });
+	const clicked = { link_id: link?.id ?? 0, clicked_at_ms: START_MS };
+	const sell = (test: 0 | 1) => addCredited({ site }, partnership, { test }, clicked);
+	for (const test of [0, 0, 1] as const) await sell(test);
+	const at = `${path}/${partnership.public_id}`;
+	assert.doesNotMatch((await owner.open(at)).text, /Clicks with several orders/);
+	await sell(0);
+	assert.match(
+		(await owner.open(at)).text,
+		/Clicks with several orders[\s\S]+<code>shared<\/code>[\s\S]+data-label="Orders">3</,
+	);
+});
+
 test("coupon codes are saved as a list, each belongs to one partner, and only staff change the rate", async (t) => {
 	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);

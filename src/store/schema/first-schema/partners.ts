@@ -39,6 +39,7 @@ export function partnerTables({
 			created_at_ms bigint not null,
 			ended_at_ms bigint,
 			ended_by_staff integer not null default 0,
+			clicks_ended_at_ms bigint,
 			unique (programme_id, partner_id)
 		)`,
 		// Serves a partner's list of programmes.
