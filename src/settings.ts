@@ -184,7 +184,7 @@ export const SETTINGS = {
 			parse: readCertificate,
 		},
 		null,
-		"A certificate trusted for callbacks, besides the system's.",
+		"A certificate trusted for callbacks, besides the authorities of Mozilla that Node contains. The certificates of the machine (`/etc/ssl/certs`) are not used.",
 	),
 	dnsServers: row(
 		"RINGBACK_DNS_SERVERS",
