@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Service } from "../../src/service.ts";
+import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
 import { prepareService } from "../support/open-service.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { openAccount } from "../support/shop-account.ts";
@@ -19,11 +20,16 @@ const SETTINGS = { fsync: "off" };
 
 test("with several hosts the primary is found, and after a failover the promoted standby is used", async (t) => {
 	const { primary, standby } = await startPair(t);
+	// The guide's address, with these servers and their account.
 	const { host, username, password } = new URL(primary.url());
-	const hosts = `${new URL(standby.url()).host},${host}`;
-	const service = await start(t, {
-		DATABASE_URL: `postgres://${username}:${password}@${hosts}/${NAME}?target_session_attrs=read-write`,
-	});
+	const inGuide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md")
+		.map(({ text }) => /^DATABASE_URL=(.*target_session_attrs.*)$/m.exec(text)?.[1])
+		.find((address) => address !== undefined);
+	const address = (inGuide ?? "")
+		.replace("ringback:change-me@", `${username}:${password}@`)
+		.replace("one.example:5432", new URL(standby.url()).host)
+		.replace("two.example:5432", host);
+	const service = await start(t, { DATABASE_URL: address });
 	const shop = await openShop(service);
 	equal(await shop.report("before"), 201);
 	deepEqual(await listListeners(primary), ["ringback-all-listen"]);
