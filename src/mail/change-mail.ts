@@ -1,5 +1,6 @@
-// Texts of the mails about changes: what was changed, when, by whom, from where, and what to do if it was not
-// them. They are plain text, so that every client on every phone can show them.
+// Composes the mails about changes. They say what was changed, when, by whom and from where, and what to do
+// if the reader did not expect it. They are plain text, so that every mail program on every phone can show
+// them.
 
 import { sayAction, sayDone } from "../domain/action.ts";
 import { quote } from "../domain/mail-text.ts";
@@ -15,7 +16,7 @@ interface Reader {
 	own: string | null;
 }
 
-/** Advice for people who can no longer sign in or see the programme. */
+/** Advice for readers who can no longer sign in or see the programme. */
 const ASK_STAFF = "If you did not expect this, ask the network's staff.";
 
 export function composeProgrammeChangeMail(
@@ -78,8 +79,8 @@ export function composeAccountChangeMail(
 }
 
 /**
- * Composes the mail to a person whose role was changed or removed. It has no links, because pages may be
- * closed to them.
+ * Composes the mail to a person whose role was changed or removed. It contains no links, because the person
+ * may no longer be allowed to open the pages.
  */
 export function composeStandingMail(
 	person: Addressee,
@@ -128,8 +129,7 @@ function sayLine(change: Change, what: string, { zone, own }: Reader): string {
 }
 
 /**
- * Returns true for the application of a stranger who waits for an answer. Such changes have mails of their
- * own.
+ * Returns whether the change is a new application to become a partner. Applications have mails of their own.
  */
 function isApplication({ action }: Change): boolean {
 	return action === "application.made";

@@ -53,7 +53,7 @@ test("while the server itself fails, a mail is tried every minute until it expir
 	deepEqual(taken.toSorted(), ["Hello.", late, late]);
 });
 
-test("if the server refuses one of two readers, the other still gets the mail, and the notice records both", async (t) => {
+test("if the server refuses one of two recipients, the other still gets the mail, and the notice records both", async (t) => {
 	const { store, write, move, tryFor } = await open(t, async ({ to }) =>
 		to === LETTER.to ? NO_MAILBOX : null,
 	);
@@ -66,7 +66,7 @@ test("if the server refuses one of two readers, the other still gets the mail, a
 	];
 	await store.db.insertInto("notices").values(notices).execute();
 	await write(news);
-	// Time passes while the rows are written.
+	// The clock moves while the rows are written, as in production.
 	move(3);
 	await write({ ...news, to: "two@shop.example" });
 	equal((await tryFor(DAY_MS)).length, 9, "one@ eight times, two@ once");

@@ -1,13 +1,14 @@
-// The queue of mails, and the code that sends them. A mail is stored in the transaction of the event that it reports, and
-// sent afterwards. So a page answers in the same time whether or not it causes a mail, and a restart loses no mail. Each
-// row has one recipient, so that an address which the server refuses delays nobody else.
+// The mail queue, and the dispatcher that sends the mails in it. A mail is stored in the transaction of the
+// event that it reports, and sent afterwards. So a page answers in the same time whether or not it causes a
+// mail, and a restart loses no mail. Each row has one recipient, so an address that the mail server refuses
+// delays no other recipient.
 //
 //   waiting ──the server accepts it──▶ sent
 //   waiting ──the server itself fails──▶ waiting, for a minute, any number of times
 //   waiting ──the server refuses this mail──▶ waiting, for the next of seven delays
 //   waiting ──refused after the last delay, or expired──▶ given up
 //
-// Staff see refused mails and those that were given up on the System page.
+// The System page shows staff which mails were refused or given up.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import { receiverOfTopic } from "../domain/notice.ts";
@@ -29,31 +30,43 @@ import { sayMailError } from "./network-mailer.ts";
 
 /** A mail to one recipient. */
 export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
-	/** Time after which the mail is useless, because its link has expired or it is no longer news. */
+	/** Time after which the mail is useless, because its link has expired or its news is out of date. */
 	goodForMs: number;
-	/** Topic by which mails about the same subject are limited; left out for a mail that somebody requested. */
+	/**
+	 * Topic of the mail. The number of mails about one topic is limited. Left out for a mail that somebody
+	 * requested.
+	 */
 	topic?: string;
-	/** Time of writing; now by default. Mails about one event to several recipients share it and are recognized by it. */
+	/**
+	 * Time at which the mail was written, by default now. Mails to several recipients about one event share
+	 * this time, which identifies them as belonging together.
+	 */
 	writtenAtMs?: number;
-	/** True for a mail that is stored but never sent, so that the time of the answer does not reveal whether one is sent. */
+	/**
+	 * True for a mail that is stored but never sent. Storing it makes the response time the same as for a mail
+	 * that is sent.
+	 */
 	isWithheld?: boolean;
 }
 
 export interface MailDispatcher {
-	/** False if SMTP_URL is not set. People must then pass links on themselves. */
+	/**
+	 * True if mail can be sent, which needs the setting SMTP_URL. Otherwise people must pass links on
+	 * themselves.
+	 */
 	isOn: boolean;
-	/** Stores a mail in the caller's transaction. The caller calls `wake` after the commit. */
+	/** Stores a mail in the caller's transaction. The caller must call `wake` after the commit. */
 	enqueue(trx: Db, mail: WrittenMail): Promise<void>;
 	/**
-	 * Stores a mail in a transaction of its own after the answer was sent. A restart may lose it. It is for requests of
-	 * strangers, because the time of the answer must not reveal whether an account exists.
+	 * Stores a mail in a separate transaction after the response was sent. A restart may lose it. It is for
+	 * requests of strangers, because their response time must not reveal whether an account exists.
 	 */
 	later(write: (trx: Db) => Promise<WrittenMail | null>): void;
-	/** Sends the mails that are due, after the answer to the current request was sent. */
+	/** Starts sending the mails that are due, after the response to the current request was sent. */
 	wake(): void;
 	/** Resolves when no mail is being written or sent. */
 	settled(): Promise<void>;
-	/** Finishes the mail that is being sent and leaves the others to the next start. */
+	/** Finishes the mail that is being sent, and leaves the others for the next start. */
 	stop(): Promise<void>;
 }
 
@@ -66,22 +79,31 @@ export interface MailDispatcherDeps {
 	log: Log;
 }
 
-/** Time for which a mail belongs to the process that sends it. If that process dies, another one takes it afterwards. */
+/**
+ * Time for which a process claims a mail that it sends. If the process dies, another one may take the mail
+ * after this time.
+ */
 const CLAIM_MS = 2 * MINUTE_MS;
 /**
- * Claim time of mails with a topic. It is longer, because the server may have accepted the mail before the
- * process died, and nobody may get two within 15 minutes.
+ * Claim time for mails with a topic. It is longer, because the mail server may have accepted the mail before
+ * the process died, and nobody may get two mails on one topic within 15 minutes.
  */
 const NEWS_CLAIM_MS = 15 * MINUTE_MS;
 /** Maximum number of mails in one round. The next round sends the rest. */
 const MAX_MAILS_A_ROUND = 100;
-/** Rounds of the event loop before work starts. By then the answer to the current request has been sent. */
+/**
+ * Number of event-loop rounds before sending starts. By then the response to the current request has been
+ * sent.
+ */
 const YIELDS_BEFORE_WORK = 3;
-/** Delay after a failure of the server itself. */
+/** Delay before the next try after the mail server itself failed. */
 const SERVER_RETRY_MS = MINUTE_MS;
-/** Age from which a mail says that it is late. */
+/** Age from which a mail says that it was delayed. */
 const LATE_MS = 10 * MINUTE_MS;
-/** Delays after the server refused a mail. With the first one, these are eight tries in about a day. */
+/**
+ * Delays after the mail server refused a mail. Together with the first try, these are eight tries in about a
+ * day.
+ */
 const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720].map((minutes) => minutes * MINUTE_MS);
 
 export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
@@ -92,7 +114,8 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		async run() {
 			if (mailer === null) return;
 			await waitUntilAnswered();
-			// A command that mails somebody stops right after it called `wake`. Its one mail must still be sent.
+			// A command that mails somebody stops the dispatcher right after it called `wake`. Its one mail must
+			// still be sent.
 			await sendDue({ ...deps, mailer }, () => (isStopping ? 1 : MAX_MAILS_A_ROUND));
 		},
 		onError: (error) => log.error({ err: error }, "mails could not be read from the database; trying again"),
@@ -111,7 +134,7 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 			});
 			sending.request();
 		} catch (error) {
-			// Neither the text nor the address is logged, because the text holds a link and the address is private.
+			// Neither text nor address is logged, because the text may contain a link and the address is private.
 			log.error({ err: error }, "a mail could not be written; it is lost");
 		}
 	}
@@ -163,9 +186,12 @@ async function writeMail(
 
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
-/** Sends mails until none is due or the server itself fails, because the next mail would fail, too. */
+/**
+ * Sends mails until none is due or the mail server itself fails. In that case the next mail would fail, too.
+ */
 async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
-	// With a wrong clock, a mail could look expired and be given up.
+	// If the clock is not known to be right, nothing is sent, because a mail could look expired and be given
+	// up.
 	for (let sent = 0; sent < limit() && deps.clock.isSure(); sent++) {
 		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
 		if (mail === undefined) return;
@@ -175,7 +201,7 @@ async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	}
 }
 
-/** Returns false if the server itself failed. */
+/** Sends one mail. Returns false if the mail server itself failed. */
 async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	const { store, clock, log, mailer, sealingKey } = deps;
 	const { id, subject, good_until_ms: goodUntilMs } = mail;
@@ -193,7 +219,8 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	}
 	const { reason: refusal, isServerFailure } = failure;
 	const delayMs = isServerFailure ? SERVER_RETRY_MS : RETRY_DELAYS_MS[mail.tries];
-	// A 5xx is retried, too, because its cause may be in our settings and be corrected within the day.
+	// Even a permanent refusal (5xx) is retried, because our settings may be the cause and be corrected within
+	// the day.
 	const nowMs = clock.nowMs();
 	if (delayMs === undefined || nowMs + delayMs >= goodUntilMs) {
 		await giveUp(deps, mail, failure);
@@ -205,14 +232,17 @@ async function sendOne(deps: SendingDeps, mail: QueuedMail): Promise<boolean> {
 	return !isServerFailure;
 }
 
-/** Returns a first paragraph with the time of writing, because the mail's own header has the time of sending. */
+/**
+ * Returns a first paragraph with the time of writing if the mail is late, because its Date header has the
+ * time of sending.
+ */
 function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail): string {
 	return `This mail was written at ${minuteIn(writtenAtMs, null)} and could not be sent earlier.\n\n`;
 }
 
 /**
- * Gives up on a mail. Its address is private: staff see it on the System page and the programme's people on
- * the notice, and it is not logged.
+ * Gives up on a mail. The address is private, so it is not logged. Staff see it on the System page, and the
+ * programme's people see it on the notice.
  */
 async function giveUp(
 	{ store, clock, log }: SendingDeps,
@@ -229,7 +259,7 @@ async function giveUp(
 
 interface Failure {
 	reason: string;
-	/** True if the server itself failed and would accept no other mail either. */
+	/** True if the mail server itself failed, so that it would accept no other mail either. */
 	isServerFailure: boolean;
 	err?: unknown;
 }

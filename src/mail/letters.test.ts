@@ -38,7 +38,7 @@ test("the only link in an invitation is ours, whatever the programme is called",
 			links.every((link) => link.startsWith("https://ringback.example/")),
 			String(links),
 		);
-		// There is one pair of quotation marks around the name, and none that the name brought itself.
+		// The subject has one pair of quotation marks around the name, and none that are part of the name.
 		assert.equal(subject.split('"').length, 3);
 	}
 });
@@ -60,7 +60,7 @@ test("an invitation names the role, and a viewer is not asked to manage the prog
 	assert.equal(staff.subject, "You're invited to join the network's staff");
 });
 
-test("a person with an account is told that they are a partner now, and gets no set-up link", () => {
+test("a person with an account is informed that they are a partner now, and gets no set-up link", () => {
 	const { text } = composeAccessMail(TO, { partner: { name: "Blog" } }, "https://ringback.example");
 	assert.match(text, /Sign in as usual:\nhttps:\/\/ringback\.example\/sign-in\n/);
 	assert.match(text, /If you did not expect this mail, ask the network's staff\./);

@@ -1,6 +1,6 @@
-// Texts of the mails that somebody asked for: invitations, links for a new password or address, a test mail.
-// They are plain text, so that every client on every phone can show them. Text that strangers chose is
-// quoted. network-mailer adds who sends the mail.
+// Composes the mails that somebody requested: invitations, links for a new password or email address, and
+// test mails. They are plain text, so that every mail program on every phone can show them. Text that
+// strangers chose is quoted. network-mailer adds the lines that say who sends the mail.
 
 import { quote } from "../domain/mail-text.ts";
 import { type PersonKind, type ProgrammeRole, ROLE_SUMMARIES } from "../domain/roles.ts";
@@ -10,24 +10,27 @@ import type { Partner } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { WrittenMail } from "./dispatcher.ts";
 
-/** Time after which a mail without a link is out of date and is not sent. */
+/** Time after which a mail without a link is out of date and no longer sent. */
 const NEWS_MS = 2 * DAY_MS;
 
-/** What somebody is invited to or has joined: a programme, or a partner, with or without an application. */
+/**
+ * The programme or partner that a person is invited to or has joined. A partner may come from an accepted
+ * application.
+ */
 type Membership =
 	| { programme: Pick<Programme, "name">; role: ProgrammeRole }
 	| { partner: Pick<Partner, "name">; accepted?: Pick<Programme, "name"> | undefined };
 
 /**
- * Lifetime of an invitation: long enough for a holiday weekend, short enough for a mailbox that somebody else
- * reads later.
+ * Number of days for which an invitation is valid. It covers a holiday weekend, and is short in case somebody
+ * else reads the mailbox later.
  */
 export const INVITATION_DAYS = 7;
 
 /**
- * Composes an invitation. Staff and the command line invite people whose account exists and waits for a
- * password. An owner invites the reader of a mailbox, and the page of the link knows whether they need a
- * password.
+ * Composes an invitation. Staff and the command line invite people whose account already exists but has no
+ * password. An owner invites the reader of a mailbox, and the page that the link opens finds out whether that
+ * person needs a password.
  */
 export function composeInvitationMail(
 	to: string,
@@ -59,7 +62,10 @@ export function composeAccessMail(to: string, membership: Membership, publicUrl:
 	]);
 }
 
-/** Composes the mail to an applicant whose earlier invitation is still valid. Its link gives access to the partner, too. */
+/**
+ * Composes the mail to an accepted applicant who has an earlier invitation that is still valid. The link in
+ * that invitation gives access to the partner, too.
+ */
 export function composeAcceptedMail(to: string, membership: Membership): WrittenMail {
 	const { subject, lines } = inviteTo(membership);
 	return letter(to, subject, NEWS_MS, [
@@ -69,7 +75,7 @@ export function composeAcceptedMail(to: string, membership: Membership): Written
 	]);
 }
 
-/** Returns the words for the membership. A viewer is not told to manage anything. */
+/** Returns the subject and lines that describe the membership. A viewer is not invited to manage anything. */
 function inviteTo(membership: Membership, isThere = false): { subject: string; lines: string[] } {
 	if ("role" in membership) {
 		const { programme, role } = membership;
@@ -109,7 +115,7 @@ export function composeResetMail(to: string, link: string): WrittenMail {
 	]);
 }
 
-/** Composes the mail to the new address. Opening its link proves that the person reads that mailbox. */
+/** Composes the mail to a new email address. Opening its link proves that the person reads that mailbox. */
 export function composeAddressMail(to: string, before: string, link: string): WrittenMail {
 	return letter(to, "Confirm your new email address", HOUR_MS, [
 		`This address was entered as the new one of the account ${quote(before)}, probably by you.`,
@@ -118,7 +124,7 @@ export function composeAddressMail(to: string, before: string, link: string): Wr
 	]);
 }
 
-/** Composes the mail to the previous address of an account. */
+/** Composes the mail to the old email address of an account after the address was changed. */
 export function composeLeftAddressMail(to: string, after: string): WrittenMail {
 	return letter(to, "Your email address was changed", NEWS_MS, [
 		`Your account now has the email address ${quote(after)}. Mails go there, and you sign in with it.`,
@@ -127,7 +133,7 @@ export function composeLeftAddressMail(to: string, after: string): WrittenMail {
 	]);
 }
 
-/** Composes a test mail, which shows whether mail works and what it looks like. */
+/** Composes a test mail. It shows staff whether mail works and what a mail looks like. */
 export function composeTestMail(to: string): Mail {
 	const text =
 		"This is a test mail. If you can read it, mail works: invitations, password links and notices about failing callbacks arrive, too.";

@@ -1,5 +1,5 @@
-// Sends every mail under the network's name, adds the lines that say who sends it, and directs answers to the
-// support address. It also remembers whether the mail server accepts mails, for the health of the
+// Sends every mail in the network's name, adds the lines that say who sends it, and sets the support address
+// as reply address. It also remembers whether the mail server accepts mails, for the health page of the
 // installation.
 
 import { networkName } from "../domain/network.ts";
@@ -9,7 +9,7 @@ import type { Clock, Mail, Mailer, MailSender } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
 
 export interface NetworkMailer extends Mailer {
-	/** Why the last mail failed, or null if a later one was accepted. */
+	/** The last failure of the mail server, or null if it has accepted a mail since. */
 	readonly failure: MailFailure | null;
 }
 
@@ -21,8 +21,8 @@ export function createNetworkMailer(
 ): NetworkMailer {
 	let failure: MailFailure | null = null;
 	/**
-	 * The last refused recipient, or null after an accepted mail. One bad address is not a failure of the
-	 * server.
+	 * The recipient whose mail was refused last, or null after an accepted mail. One refused address does not
+	 * mean that the mail server has failed.
 	 */
 	let refusedTo: string | null = null;
 	const note = (reason: string): void => {
@@ -52,11 +52,11 @@ export function createNetworkMailer(
 	};
 }
 
-/** Returns the mail as it is sent. The network page uses it for a preview. */
+/** Returns the mail as it is sent. The page with the network's settings also uses it for a preview. */
 export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): Mail {
 	const { supportAddress } = face;
 	const from = senderOf(face);
-	// Readers must be able to tell who writes to them, and to check it.
+	// These lines let readers see who wrote the mail, and check it.
 	const name = networkName(face);
 	const sender = `This mail was sent by the affiliate network ${name === null ? "" : `${name} `}at ${publicUrl}`;
 	const questions = supportAddress === null ? [] : [`Questions? Write to ${supportAddress}`];
@@ -68,7 +68,7 @@ export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): M
 	};
 }
 
-/** Returns null if the network chose no sender. MAIL_FROM is then used as it is. */
+/** Returns the sender that the network chose, or null if it chose none. MAIL_FROM is then used unchanged. */
 function senderOf({ name, senderName, senderAddress }: NetworkFace): MailSender | null {
 	const shown = senderName ?? name;
 	return shown === null && senderAddress === null ? null : { name: shown, address: senderAddress };
@@ -77,8 +77,9 @@ function senderOf({ name, senderName, senderAddress }: NetworkFace): MailSender 
 const MAX_REPLY_LENGTH = 400;
 
 /**
- * Returns a mail server's reply on one line, because servers often explain the first line in the second. The
- * reply can contain anything and is shown on pages, logged and stored, and the database accepts no NUL.
+ * Returns a mail server's reply as one line. All its lines are joined, because servers often explain the
+ * first line in the second. The reply can contain anything. It is shown, logged and stored, and a database
+ * accepts no NUL.
  */
 export function sayMailReply(reply: string): string {
 	const line = reply

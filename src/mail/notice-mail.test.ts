@@ -168,7 +168,7 @@ test("a recovery mail says how many callbacks are still undelivered, and where t
 	doesNotMatch(text, /deliveries\/|null|undefined/);
 });
 
-test("a shop that fails on and off gets a readable mail: the newest failure in full, the others counted", () => {
+test("a shop that fails on and off gets a readable mail with the newest failure in full and the others counted", () => {
 	const flaps = Array.from({ length: 50 }, () => [
 		notice({ failures: 2, ended_at_ms: OPENED_AT_MS, ended_by: "success" }),
 		RECOVERY,

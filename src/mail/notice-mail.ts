@@ -1,6 +1,6 @@
-// Text of the mails about failing callbacks. First comes the present state: what fails and since when, why,
+// Composes the mails about failing callbacks. The present state comes first: what fails and since when, why,
 // what is undelivered, what to do, and links to the callback and to the lists. Then come earlier failures,
-// each once. It is plain text, so that every client on every phone can show it.
+// each once. The mails are plain text, so that every mail program on every phone can show them.
 
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import { quote } from "../domain/mail-text.ts";
@@ -17,9 +17,9 @@ import type { Programme } from "../store/queries/programmes.ts";
 
 export interface NoticeMailView {
 	programme: Pick<Programme, "name" | "public_id">;
-	/** Notices, oldest first. */
+	/** The notices that the mail is about, oldest first. */
 	notices: readonly ShownNotice[];
-	/** Number of undelivered callbacks at this moment. */
+	/** Numbers of callbacks that are undelivered now. */
 	undelivered: Undelivered;
 	nowMs: number;
 	/** Time zone of the readers, or null for UTC. */
@@ -29,8 +29,8 @@ export interface NoticeMailView {
 type Zone = NoticeMailView["zone"];
 
 /**
- * Maximum number of notices that are described in full, because a shop that fails on and off may have many.
- * The page shows the older ones.
+ * Maximum number of notices that a mail describes in full, because a shop that fails on and off may have
+ * many. The page shows the older ones.
  */
 const MOST_DESCRIBED = 3;
 
@@ -39,7 +39,7 @@ export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: st
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
 	const name = quote(programme.name);
-	// The end of each failure is part of its description, so recoveries in between are not listed.
+	// Recoveries are not listed, because the description of each failure says when it ended.
 	const before = notices.slice(0, -1).filter(({ kind }) => kind === "callbacks_failing");
 	const described = before.slice(-MOST_DESCRIBED);
 	const earlier = before.slice(0, -MOST_DESCRIBED);
@@ -69,12 +69,12 @@ function headline(notices: readonly ShownNotice[], worksAgain: boolean, { failed
 	return fresh === 0 ? "Callbacks are failing" : `${countCallbacks(fresh)} failed permanently`;
 }
 
-/** Counts the final failures that no earlier mail mentioned. */
+/** Counts the final failures that no earlier mail has mentioned. */
 function countFresh(notices: readonly ShownNotice[]): number {
 	return notices.reduce((sum, { failures, mailed_failures }) => sum + failures - mailed_failures, 0);
 }
 
-/** Sums up earlier notices. A final failure is always mentioned, because the contract requires it. */
+/** Sums up earlier notices. Final failures are always mentioned, because the contract requires it. */
 function sumUp(earlier: readonly ShownNotice[]): string[] {
 	const fresh = countFresh(earlier);
 	return [
@@ -150,7 +150,7 @@ function sayWhatToDo(last: ShownNotice, { waiting, failed }: Undelivered): strin
 	];
 }
 
-/** Returns links to pages. A test opens each of them. */
+/** Returns the links to pages at the end of the mail. A test opens each of them. */
 function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
 	const home = `${publicUrl}/programmes/${programme.public_id}`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
@@ -177,12 +177,12 @@ function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback" : `${count} callbacks`;
 }
 
-/** Formats a count that is capped, for example "1,000 or more". */
+/** Formats a count that stops at a limit, for example "1,000 or more". */
 function countUndelivered(count: number): string {
 	return count < MAX_COUNTED_UNDELIVERED ? countCallbacks(count) : `${count} or more callbacks`;
 }
 
-/** Composes the mail to the network's staff, who see every shop. */
+/** Composes the mail to the network's staff about all shops whose callbacks fail. */
 export function composeStaffMail(
 	{ shops, more }: FailingShops,
 	zone: Zone,

@@ -1,8 +1,8 @@
-// Turns news into mails: the first news is mailed at once, later news is collected, so that a busy hour does
-// not become a flood. There are two kinds of news, and both are stored in the transaction of what happened:
-// changes to accounts and programmes (marked audit entries), and notices about callbacks. The transaction
-// that claims the news also writes the mails into the queue. So all news is mailed, and none twice, even if a
-// process dies.
+// Turns news into mails. The first news on a topic is mailed at once, and later news is collected, so that a
+// busy hour does not cause a flood of mails. There are two kinds of news: changes to accounts and programmes
+// (marked audit entries), and notices about callbacks. Each is stored in the transaction of the event that it
+// reports. The transaction that claims the news also puts the mails into the queue, so all news is mailed,
+// and none twice, even if a process dies.
 
 import { TELL_INTERVALS_MS } from "../domain/action.ts";
 import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice.ts";
@@ -37,36 +37,42 @@ export interface TellDeps {
 
 type Letter = Pick<WrittenMail, "to" | "subject" | "text">;
 
-/** News that is due for one group of readers. */
+/** News that is due to be mailed to one group of readers. */
 interface News {
-	/** Topic of the mails, by which their interval is measured. */
+	/** Topic of the mails. The interval between mails is measured for each topic. */
 	topic: string;
 	/** Shortest time between two mails on the topic. */
 	intervalMs: number;
 	goodForMs: number;
 	postpone(trx: Db, untilMs: number): Promise<void>;
-	/** Claims the news and returns the mails, or none if another process was faster. */
+	/**
+	 * Claims the news and returns the mails about it. Returns no mails if another process claimed the news
+	 * first.
+	 */
 	write(trx: Db, nowMs: number): Promise<readonly Letter[]>;
 }
 
-/** Returns the news that has been due for the longest time. */
+/** Finds the news that has been due for the longest time. */
 type FindNews = (db: Db, nowMs: number) => Promise<News | undefined>;
 
-/** Maximum number of news items per round, so that other work gets its turn. The next round continues. */
+/**
+ * Maximum number of news items in one round, so that other work gets its turn. The next round handles the
+ * rest.
+ */
 const MAX_NEWS_A_ROUND = 50;
 /**
- * Delay while no mail of the previous news has been tried yet. That mail is still to come, and new events
- * wait for the next one.
+ * Delay before the next check while a mail with earlier news has not been tried yet. New events wait until
+ * that mail was sent.
  */
 const WAIT_FOR_LAST_MS = MINUTE_MS;
 /**
- * Lifetime of a mail about changes. It may have to wait until a mail server is set up, and each line says
- * when the change happened.
+ * Lifetime of a mail about changes. Such a mail may have to wait until a mail server is set up. It stays
+ * correct, because each line says when the change happened.
  */
 const CHANGES_GOOD_FOR_MS = 2 * DAY_MS;
 /**
- * Lifetime of a mail about a final failure, which must reach its readers however long the mail server is away
- * (contract section 7).
+ * Lifetime of a mail about a final failure. It must reach its readers even if the mail server is down for
+ * days (contract section 7).
  */
 const NOTICES_GOOD_FOR_MS = 30 * DAY_MS;
 
@@ -84,13 +90,11 @@ export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<
 	});
 }
 
-/**
- * Writes mails for all news items that are due, and wakes the dispatcher, which also retries earlier mails.
- */
+/** Writes mails for all news that is due, and then wakes the dispatcher, which also retries earlier mails. */
 async function tell(deps: TellDeps, isStopping: () => boolean, find: FindNews): Promise<void> {
 	const { store, clock, mails } = deps;
 	try {
-		for (let told = 0; told < MAX_NEWS_A_ROUND && !isStopping(); told++) {
+		for (let round = 0; round < MAX_NEWS_A_ROUND && !isStopping(); round++) {
 			const nowMs = clock.nowMs();
 			const news = await find(store.db, nowMs);
 			if (news === undefined) break;
@@ -111,8 +115,8 @@ async function tellOne(trx: Db, mails: MailDispatcher, news: News, nowMs: number
 }
 
 /**
- * Returns the earliest time of the next mail. The last mail went to several readers, and the interval counts from the
- * time at which the first of them got it. Otherwise one mailbox that takes its mail late would delay everybody's next mail.
+ * Returns the earliest time for the next mail on a topic. The previous mail may have gone to several readers, and the
+ * interval starts when the first of them got it. Otherwise one slow mailbox would delay the next mail to everybody.
  */
 export function nextMailAtMs(earlier: readonly MailState[], intervalMs: number, nowMs: number): number {
 	const writtenAtMs = earlier[0]?.created_at_ms ?? Number.NEGATIVE_INFINITY;
@@ -147,8 +151,8 @@ async function writeToPerson(
 ): Promise<Letter[]> {
 	const person = await findPersonById(trx, personId);
 	if (person === undefined) return [];
-	// These get a mail of their own, because advice about a changed password is useless to somebody whose
-	// access or role changed.
+	// Changes of access and role get a separate mail, because the advice for a changed password does not help
+	// these readers.
 	const { standing = [], account = [] } = Object.groupBy(changes, ({ action }) =>
 		action === "person.removed" || action === "person.role_changed" ? "standing" : "account",
 	);
@@ -174,7 +178,7 @@ async function writeToOwners(
 	if (programme === undefined) return [];
 	const owners = await addresseesOf(trx, programmeId, ["owner"]);
 	const toldTo = (email: string) => changes.filter((change) => !isKnownTo(email, change));
-	// An import sends no mail to the people whom it adds.
+	// People whom an import adds get no mail about it.
 	const added = changes.filter(({ action }) => action === "person.imported").map(({ subject }) => subject);
 	return owners
 		.filter(({ email }) => toldTo(email).length > 0 && !added.includes(email))
@@ -185,9 +189,9 @@ async function writeToOwners(
 }
 
 /**
- * Returns true if the reader knows of the change without this mail. An invited person gets an invitation, a
- * person who joined knows it, and so does the person who sent an invitation. If a thief sent it in their
- * session, they are told when it is accepted.
+ * Returns whether the reader knows of the change without this mail. An invited person gets the invitation
+ * itself, and a person who joined or sent an invitation did so themselves. If a thief sent an invitation in
+ * somebody's session, that person is mailed when it is accepted.
  */
 function isKnownTo(email: string, { action, subject, actor }: Change): boolean {
 	if (action === "person.invited") return email === subject || email === actor?.email;
@@ -203,8 +207,8 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 		async write(trx, nowMs) {
 			const notices = await findNoticesToMail(trx, receiverId);
 			if (notices.length === 0) return [];
-			// The programme may have no owner yet. Once it has one, the owner is mailed. Until then the page shows
-			// the notice.
+			// A programme may have no owner yet. Until it has one, who is then mailed, only the page shows the
+			// notice.
 			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
 				await postponeNoticeMail(trx, receiverId, nowMs + MAIL_INTERVAL_MS);
 				return [];
@@ -216,7 +220,7 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 			if (programme === undefined) return [];
 			const kinds = [...new Set(notices.map(({ kind }) => kind))];
-			// People who want no mail see the notice on the page.
+			// People who switched these mails off see the notice on the page.
 			const readers = await addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
 			const to = readers.map(({ email }) => email);
 			for (const notice of notices) await markMailed(trx, notice, to, nowMs);
@@ -231,10 +235,10 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;
-/** Maximum number of shops in the mail. The list of programmes shows the others. */
+/** Maximum number of shops that the mail lists. The page with all programmes shows the others. */
 const MOST_SHOPS_TOLD = 20;
 
-/** Returns one mail about all shops that fail now, or undefined if none does. */
+/** Returns one mail to staff about all shops whose callbacks fail now, or undefined if there are none. */
 async function newsForStaff(db: Db, nowMs: number, publicUrl: string): Promise<News | undefined> {
 	const notSinceMs = nowMs - STAFF_INTERVAL_MS;
 	const readers = await findStaffToTell(db, notSinceMs);

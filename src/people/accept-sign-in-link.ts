@@ -1,4 +1,5 @@
-// Using a one-time sign-in link. All its effects, and its own end, happen in one transaction.
+// Accepts a one-time sign-in link. All its effects happen in one transaction, which also makes the link
+// invalid.
 
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -37,31 +38,33 @@ export interface AcceptDeps extends Pick<AccountsDeps, "store" | "clock" | "rand
 	auth: Pick<Auth, "hashPassword">;
 }
 
-/** The fields of the link's page. */
+/** The form fields of the page that a sign-in link opens. */
 export interface Acceptance {
-	/** Used only with the link of the first start. */
+	/** Email address of the first member of staff. Used only with the link of the first start. */
 	email: string;
-	/** Used only for a new account. */
+	/** Name of the person. Used only for a new account. */
 	name: string;
-	/** Not used for an owner's invitation to a person who has an account. */
+	/** The new password. Not used if an owner invites a person who already has an account. */
 	password: string;
-	/** The address that the request came from. The mail about a changed password names it. */
+	/** The IP address of the request, which the mail about the changed password shows. */
 	address?: string;
 }
 
 export interface AcceptedSignInLink {
 	purpose: SignInLinkPurpose;
 	person: Person;
-	/** The programme of an owner's invitation, and the person's role there. */
+	/** The programme to which an owner invited the person, or null for other links. */
 	programme: Programme | null;
 	role: ProgrammeRole | null;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
-	/** What a new password ended, or null if the person had none before. */
+	/**
+	 * The sessions, links and keys that the new password ended, or null if the person had no password before.
+	 */
 	ended: EndedAccess | null;
 }
 
-/** The fields after they were checked. A field that is not used is empty. */
+/** The form fields after validation. A field that is not used is empty. */
 interface Entry {
 	email: string;
 	name: string;
@@ -84,7 +87,8 @@ export async function acceptSignInLink(
 		const read = await readSignInLink(trx, token, nowMs);
 		if (read === undefined) return linkNotValid();
 		const { link, opened } = read;
-		// The page asked for no password because the person had an account, and the account is gone now.
+		// The form had no password field, because the person had an account at that time. Now there is no such
+		// account.
 		if (entry.value.passwordHash === "" && needsPassword(opened)) return linkNotValid();
 		const { email } = entry.value;
 		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
@@ -113,7 +117,8 @@ async function readEntry(
 	if (!name.ok) return name;
 	const judged = judgePassword(acceptance.password);
 	if (!judged.ok) return judged;
-	// The hash is computed before the transaction, because it takes long on purpose and nobody should wait for it.
+	// The hash is computed before the transaction starts, because hashing is slow by design and other
+	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(acceptance.password);
 	return succeed({ email: email.value, name: name.value, passwordHash, address });
 }
@@ -144,7 +149,7 @@ async function useLink(
 			if (!opened.hasAccount) {
 				return { person: await join(trx, person, entry, opened, nowMs), programme, role };
 			}
-			// A person who chose a password with another link a moment ago keeps that password.
+			// If the person chose a password with another link a moment ago, that password stays.
 			await noteJoined(trx, person, opened, nowMs);
 			return { person, programme, role };
 		}
@@ -174,7 +179,10 @@ async function lockOpened(trx: Db, { person }: { person: Person }): Promise<Lock
 	return locked;
 }
 
-/** Gives a person their name and first password. Every other link that would let them choose a password ends. */
+/**
+ * Gives a person their name and first password. All other links with which they could choose a password
+ * become invalid.
+ */
 async function join(
 	trx: Db,
 	person: Locked<Person>,
@@ -202,7 +210,10 @@ async function noteJoined(
 	await noteAudit(trx, { ...note, subject, detail }, nowMs);
 }
 
-/** The first start creates a new account, or completes one that `user create` made for staff. It takes over no other account. */
+/**
+ * Returns whether the first-start link may use this address. It may create an account, or complete one that
+ * `user create` made for staff. It never takes over any other account.
+ */
 async function mayBecomeFirst(trx: Db, email: string): Promise<boolean> {
 	const person = await findPersonByEmail(trx, email);
 	return person === undefined || (person.kind === "staff" && !(await hasPassword(trx, person.id)));

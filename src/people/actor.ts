@@ -1,5 +1,6 @@
-// The party that acts, and the transactions in which its permission is checked again. A page checks permissions when a
-// request arrives, but a person can be signed out or lose a role before the change is written.
+// Actors are the people and programs that make a change. The transactions in this file check an actor's
+// permission again. A page checks it when the request arrives, but the person can be signed out or lose a
+// role before the change is written.
 
 import { type Result, refuse } from "../domain/fault.ts";
 import { type Authority, grants, type PersonKind, type Right } from "../domain/roles.ts";
@@ -8,43 +9,47 @@ import { isSessionOf } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
 import type { Db, Store } from "../store/store.ts";
 
-/** A person who acts without a session of their own, for example through a job that runs after they left the page. */
+/**
+ * A person who acts without a session, for example through a job that still runs after they left the page.
+ */
 export interface ActingPerson {
 	kind: PersonKind;
 	personId: number;
 }
 
-/** A person who acts on a page, with the session that their request came with. */
+/** A person who acts on a page, with the session of their request. */
 export interface SignedInPerson extends ActingPerson {
 	sessionId: string;
 }
 
-/** The `ringback` command. It runs on the server itself and may do everything. */
+/** The `ringback` command as an actor. It runs on the server itself and may do everything. */
 export interface CommandLine {
 	kind: "command line";
 }
 
 export const COMMAND_LINE: CommandLine = { kind: "command line" };
 
-/** The service itself, which acts without being asked: at the first start, and in periodic work. It may do everything. */
+/** The service itself as an actor, at the first start and in periodic work. It may do everything. */
 export interface Service {
 	kind: "service";
 }
 
 export const SERVICE: Service = { kind: "service" };
 
-/** The party that acts. It is never optional, so a forgotten argument does not compile. */
+/**
+ * The party that makes a change. It is never an optional argument, so code that forgets it does not compile.
+ */
 export type Actor = SignedInPerson | CommandLine | Service;
 
-/** Returns the id for the audit log, or null if no person acts. */
+/** Returns the person's id for the audit log, or null if the actor is not a person. */
 export function personIdOf(actor: ActingPerson | CommandLine | Service): number | null {
 	return "personId" in actor ? actor.personId : null;
 }
 
 /**
- * Runs a transaction that creates a sign-in link or ends somebody's access. It holds the lock of the sign-in links, so
- * nobody can end the actor's own access before the transaction ends. It is refused if the actor was signed out after the
- * request arrived, because nothing would take back what they create now.
+ * Runs a transaction that creates a sign-in link or ends somebody's access. It holds the access lock, so
+ * nobody can end the actor's access while it runs. It is refused if the actor was signed out after the
+ * request arrived, because a link that they create now would survive the end of their access.
  */
 export function transactAs<Value>(
 	{ transact }: Pick<Store, "transact">,
@@ -64,8 +69,8 @@ function signedOut(): ReturnType<typeof refuse> {
 }
 
 /**
- * Runs a transaction that needs a right in one programme. It is refused if the actor was signed out, or lost the right,
- * after the request arrived.
+ * Runs a transaction that needs a right in one programme. It is refused if the actor was signed out or lost
+ * that right after the request arrived.
  */
 export function transactInProgramme<Value>(
 	store: Pick<Store, "transact">,

@@ -1,5 +1,6 @@
-// Sessions, and the check of a password. A session is a row, and its token is in a signed cookie. The number of attempts is
-// limited elsewhere (people/limits). Pages name a session by its id, because the token never leaves the cookie.
+// Manages sessions and checks passwords. A session is a row in the database, and its token is in a signed
+// cookie. The token never leaves the cookie, so pages refer to a session by its id. people/limits limits the
+// number of attempts.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { hashPassword, isRightPassword, PASSWORD_SALT_BYTES } from "../domain/password-hash.ts";
@@ -26,11 +27,14 @@ import { makeDeviceCookie } from "./device-cookie.ts";
 import { readTokenCookie, type TokenCookie, tokenCookie } from "./signed-cookies.ts";
 
 export const MIN_PASSWORD_LENGTH = 10;
-/** scrypt reads the whole password, so a very long one would keep the machine busy. */
+/**
+ * Maximum length of a password. scrypt reads the whole password, so a very long one would keep the machine
+ * busy.
+ */
 export const MAX_PASSWORD_LENGTH = 128;
 export const IDLE_SESSION_DAYS = 7;
 const IDLE_SESSION_MS = IDLE_SESSION_DAYS * DAY_MS;
-/** A session that is in use is renewed, and written, at most once in this time. */
+/** Minimum time between two renewals of a session that is in use, because each renewal is a write. */
 const SESSION_RENEWAL_MS = DAY_MS;
 const SESSION_ID_BYTES = 16;
 const TOKEN_BYTES = 32;
@@ -46,7 +50,7 @@ export interface SignInDeps extends AuthDeps {
 	auth: Auth;
 }
 
-/** The parts of a request that identify its visitor. */
+/** The parts of a request that identify the person who sent it. */
 export interface Visitor {
 	/** The Cookie header. */
 	cookies: string;
@@ -60,8 +64,9 @@ export interface Auth {
 	findSession(visitor: Visitor): Promise<{ session: Session; setCookies: readonly string[] } | null>;
 	hashPassword(password: string): Promise<string>;
 	/**
-	 * Returns the stored hash if the password is right, otherwise null. An account without a password costs the same work, so
-	 * that the time of the answer does not show whether the account exists.
+	 * Checks a password. Returns its stored hash if the password is right, otherwise null. The check takes the
+	 * same time if there is no such account, so that the time of the answer does not reveal whether the account
+	 * exists.
 	 */
 	judgePassword(email: string, password: string): Promise<string | null>;
 }
@@ -93,7 +98,7 @@ export function createAuth(deps: Omit<AuthDeps, "log">): Auth {
 	};
 }
 
-/** Returns the unexpired sessions, most recently used first. */
+/** Returns the sessions that have not expired, the most recently used first. */
 export async function listOpenSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
 	personId: number,
@@ -105,8 +110,9 @@ export async function listOpenSessions(
 }
 
 /**
- * Ends one of the actor's own sessions or, without an id, all of them except the one they use. It holds the access lock, as
- * does the renewal of a session's token, so no session escapes by being renewed at that moment.
+ * Ends one of the actor's own sessions or, if no id is given, all of them except the one in use. It holds the
+ * access lock, which the renewal of a session also takes, so no session can escape by being renewed at the
+ * same moment.
  */
 export function revokeSessions(
 	{ store, clock }: Pick<AuthDeps, "store" | "clock">,
@@ -132,13 +138,14 @@ export function revokeSessions(
 
 export interface Changed<Value> {
 	value: Value;
-	/** The new cookies of the session and of the device. */
+	/** The new Set-Cookie lines for the session and for the device. */
 	setCookies: readonly string[];
 }
 
 /**
- * Makes a change that ends sessions, and continues the actor's own session under a new id and token, so that a copied cookie
- * is worth nothing. Everything is one transaction. It is refused if the change refuses, or if the session has ended.
+ * Makes a change that ends the actor's sessions, and continues the current one with a new id and token, so
+ * that a copied cookie becomes worthless. Everything happens in one transaction. It is refused if the change
+ * is refused or the session has ended.
  */
 export function changeWithSession<Value>(
 	deps: Omit<AuthDeps, "log">,
@@ -157,7 +164,7 @@ export function changeWithSession<Value>(
 	});
 }
 
-/** Starts a session in the caller's transaction, and returns its cookie. */
+/** Starts a session in the caller's transaction, and returns its Set-Cookie line. */
 export async function startSession(
 	trx: Db,
 	deps: Omit<AuthDeps, "log">,
@@ -169,7 +176,10 @@ export async function startSession(
 	return resumeSession(trx, deps, { personId, address, userAgent, ...times });
 }
 
-/** Stores a session under a new id and token, and returns its cookie. Its maximum age counts from the first sign-in. */
+/**
+ * Stores a session under a new id and token, and returns its Set-Cookie line. The session's maximum age still
+ * counts from the first sign-in.
+ */
 async function resumeSession(
 	trx: Db,
 	deps: Omit<AuthDeps, "log">,

@@ -1,6 +1,6 @@
-// The authenticator of an account (TOTP). It is set up with the password, is on only after a code has shown that the app
-// works, and is turned off only with password and code. A code is counted against the limits before it is checked. A right
-// code is used up in the transaction of the change that it permits.
+// The authenticator (TOTP) of an account. Setting it up needs the password, turning it on needs a code that
+// proves that the app works, and turning it off needs both. Each code is counted against the limits before it
+// is checked. The transaction that makes the change also marks the code as used.
 
 import { z } from "zod";
 import {
@@ -28,9 +28,9 @@ import { checkPassword } from "./passwords.ts";
 type Refusal = ReturnType<typeof refuse>;
 
 export interface AuthenticatorSetup {
-	/** An otpauth address for the app. It holds the secret. */
+	/** The otpauth address for the app. It contains the secret. */
 	uri: string;
-	/** Shown only once. */
+	/** The backup codes. They are shown only once. */
 	backupCodes: readonly string[];
 }
 
@@ -40,12 +40,14 @@ export interface CodeHolder {
 	email: string;
 }
 
-/** The signed-in person whose authenticator is changed. */
+/** The signed-in person who changes their own authenticator. */
 export type AuthenticatorOwner = CodeHolder & SignedInPerson;
 
 const BACKUP_CODES = 10;
 
-/** Stores a new set-up, which is not on yet. The app lists the account under `issuer`. */
+/**
+ * Stores a new authenticator that is not turned on yet. The app lists the account under the name `issuer`.
+ */
 export async function beginAuthenticator(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
@@ -69,7 +71,7 @@ export async function beginAuthenticator(
 	});
 }
 
-/** Turns the authenticator on. Returns the session's new cookies. */
+/** Turns the authenticator on with a code of the app. Returns the session's new cookies. */
 export async function confirmAuthenticator(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
@@ -79,13 +81,16 @@ export async function confirmAuthenticator(
 	return withCodeLimit(deps, owner, visitor, () =>
 		commitChange(deps, owner, visitor, "authenticator.turned_on", async (trx, session) => {
 			if (session.hasAuthenticator) return alreadyOn("Nothing is left to do.");
-			// A backup code is shown on the same page, so it does not prove that the app works.
+			// Backup codes are refused here. They are shown on the same page, so they do not prove that the app
+			// works.
 			if (readTypedCode(code).isBackupCode) return wrongCode("Enter the six digits that the app shows now.");
-			// The code is used up, because it was visible on this screen and must not open the next sign-in.
+			// The code counts as used, because it was visible on this screen and must not work for the next
+			// sign-in.
 			const spent = await spendCode(trx, deps, owner, code);
 			if (!spent.ok) return spent;
 			await rows.turnAuthenticatorOn(trx, owner.personId, deps.clock.nowMs());
-			// The password alone is no longer enough, so all sessions that it opened end.
+			// From now on the password alone is not enough to sign in, so all sessions that were opened with it
+			// alone end.
 			await endSessions(trx, owner.personId);
 			return succeed(true);
 		}),
@@ -94,13 +99,13 @@ export async function confirmAuthenticator(
 
 interface Proof {
 	password: string;
-	/** A code of the authenticator that is on, or one of its backup codes. */
+	/** A code of the app, or a backup code. */
 	code: string;
 }
 
 /**
- * Turns the authenticator off, for example to move it to a new phone. The password is checked first, so that a mistyped one
- * does not use up a backup code. Returns the session's new cookies.
+ * Turns the authenticator off, for example before moving to a new phone. The password is checked first, so
+ * that a mistyped password does not use up a backup code. Returns the session's new cookies.
  */
 export async function removeAuthenticator(
 	deps: SignInDeps,
@@ -124,7 +129,10 @@ export async function removeAuthenticator(
 	);
 }
 
-/** Makes the change and writes the audit entry from which the person is mailed. Returns the session's new cookies. */
+/**
+ * Makes a change to the authenticator and writes its audit entry, which causes a mail to the person. Returns
+ * the session's new cookies.
+ */
 async function commitChange(
 	deps: SignInDeps,
 	owner: AuthenticatorOwner,
@@ -141,7 +149,10 @@ async function commitChange(
 	return changed.ok ? succeed(changed.value.setCookies) : changed;
 }
 
-/** Counts a code against the limit, then runs `tryCode`. Only a wrong or used code stays counted. */
+/**
+ * Counts a code against the limit and then runs `tryCode`. The count is taken back unless the code is wrong
+ * or was used before.
+ */
 export async function withCodeLimit<Value>(
 	deps: SignInDeps,
 	{ personId, email }: CodeHolder,
@@ -160,10 +171,13 @@ export async function withCodeLimit<Value>(
 
 const COUNTED_FAULTS: readonly string[] = ["wrong_code", "code_already_used"];
 
-/** A code is accepted for 90 seconds, so it need not be remembered for longer than this. */
+/** Time for which used codes are remembered. A code is accepted for 90 seconds, so this is long enough. */
 const CODE_REMEMBERED_MS = 5 * MINUTE_MS;
 
-/** Checks a code and uses it up. It runs in the transaction of the change that it permits, which holds the access lock. */
+/**
+ * Checks a code and marks it as used. It runs in the transaction of the change that needs the code. That
+ * transaction holds the access lock.
+ */
 export async function spendCode(
 	trx: Db,
 	deps: Pick<SignInDeps, "clock" | "random" | "sealingKey">,
@@ -209,7 +223,7 @@ async function spendTotpCode(
 	if (!acceptedTotpCodes(secret, nowMs).includes(code)) {
 		return wrongCode("This code is not right. Enter the one your authenticator shows now.");
 	}
-	// Somebody who read the code over a shoulder must not get in with it.
+	// A used code is remembered, so that somebody who watched it being typed cannot sign in with it.
 	const expiresAtMs = nowMs + CODE_REMEMBERED_MS;
 	if (await rows.markCodeSpent(trx, personId, sha256Hex(code), { nowMs, expiresAtMs })) return succeed(true);
 	return refuse("code_already_used", "This code was used before. Wait for the next one.", "code");

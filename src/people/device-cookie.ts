@@ -1,7 +1,7 @@
-// The device cookie marks a browser that has signed in to an account before. It opens nothing. It gives that browser a limit
-// of its own on wrong passwords and codes, so that strangers who use up the account's limit do not lock the person out.
-// It is signed together with the password's hash and the authenticator that was on, so a new password or another
-// authenticator ends it, and nothing needs to be stored.
+// The device cookie marks a browser that has signed in to an account before. It gives no access. It only
+// gives the browser a separate limit on wrong passwords and codes, so that strangers who use up the account's
+// limit cannot lock the person out. The signature covers the password's hash and the authenticator. A new
+// password or authenticator therefore invalidates the cookie, and nothing needs to be stored.
 
 import { DAY_MS } from "../domain/time.ts";
 import { findActiveAuthenticatorSecret } from "../store/queries/authenticators.ts";
@@ -13,10 +13,13 @@ import { cookieLine, cookieName, createSigner } from "./signed-cookies.ts";
 export type DeviceDeps = Pick<AccountsDeps, "store" | "clock" | "sealingKey">;
 
 const NAME = "device";
-/** The signed value (the browser's id and the time), and the signature. */
+/** Form of the cookie: the browser's id, the time, and the signature over both. */
 const SHAPE = /^(([0-9a-f]{32})\.(\d{1,16}))\.([\w-]{43})$/;
 const ID_BYTES = 16;
-/** Browsers store no cookie for longer than 400 days. Each sign-in makes a new one. */
+/**
+ * Lifetime of the cookie. Browsers store no cookie for longer than 400 days, and each sign-in makes a new
+ * one.
+ */
 const LIFE_MS = 365 * DAY_MS;
 
 export function deviceCookieName(publicUrl: string): string {
@@ -24,8 +27,8 @@ export function deviceCookieName(publicUrl: string): string {
 }
 
 /**
- * Returns the Set-Cookie line for a person who has just proved who they are. It must be called in the transaction of that
- * proof, because a password that changes a moment later must not sign it.
+ * Returns the Set-Cookie line for a person who has just signed in. It must be called in the same transaction,
+ * so that the cookie is never signed with a password that changes a moment later.
  */
 export async function makeDeviceCookie(
 	trx: Db,
@@ -37,7 +40,10 @@ export async function makeDeviceCookie(
 	return cookieLine(publicUrl, NAME, `${value}.${signature}`, LIFE_MS);
 }
 
-/** Returns the browser's id, or null if it has not signed in to this account with its present password and authenticator. */
+/**
+ * Returns the browser's id if the cookie is valid for this account and its present password and
+ * authenticator, otherwise null.
+ */
 export async function findDevice(
 	{ store, clock, sealingKey }: DeviceDeps,
 	email: string,

@@ -22,7 +22,7 @@ const CASES: readonly [ended: Partial<EndedAccess>, said: string | null][] = [
 ];
 
 for (const [ended, said] of CASES) {
-	test(`what ended is told as: ${said ?? "nothing"}`, () => {
+	test(`the ended access is described as: ${said ?? "nothing"}`, () => {
 		equal(sayWhatEnded({ sessions: 0, links: 0, keys: 0, lowered: 0, secrets: 0, jobs: 0, ...ended }), said);
 	});
 }

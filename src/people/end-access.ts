@@ -1,7 +1,7 @@
-// Ending a person's access. Every way to lose access calls this in its own transaction. The person's sessions, sign-in links,
-// waiting sign-ins and running jobs end, including the links that others made for them. If somebody else takes the access
-// away, the API keys that the person issued and the secret that they prepared end too, because a copy of either works
-// without a sign-in.
+// Ends a person's access. Every use case that takes access away calls this in its own transaction. It ends
+// the person's sessions, sign-in links (also those that others made for them), unfinished sign-ins and
+// running jobs. If somebody else takes the access away, the API keys that the person issued and the signing
+// secrets that they prepared end too, because copies of these work without signing in.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
@@ -24,40 +24,44 @@ import {
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
 
-/** Numbers of things that ended. The audit log has an entry for each link and key. */
+/** Counts of the things that ended. The audit log has an entry for each link and key. */
 export interface EndedAccess {
 	sessions: number;
-	/** If access to one programme ended, only its links are counted. Its owners must not learn about other programmes. */
+	/**
+	 * Number of sign-in links that ended. If the person lost one programme, only its links are counted, because
+	 * its owners must not learn about other programmes.
+	 */
 	links: number;
 	keys: number;
-	/** API keys that may no longer approve or reject. */
+	/** Number of API keys that may no longer approve or reject. */
 	lowered: number;
-	/** Prepared signing secrets that were discarded. */
+	/** Number of prepared signing secrets that were discarded. */
 	secrets: number;
-	/** Jobs of the person that were stopped. */
+	/** Number of the person's jobs that were stopped. */
 	jobs: number;
 }
 
 const NOTHING_ISSUED = { keys: 0, lowered: 0, secrets: 0 } as const;
 
 export interface AccessEnding {
-	/** The person who ends it, for the audit log. Null for the command line. */
+	/** The person who ends the access, for the audit log, or null for the command line. */
 	endedBy: number | null;
-	/** The programme that the person loses. Null if the whole account is affected. */
+	/** The programme that the person can no longer use, or null if they lose access to the whole account. */
 	programmeId?: number | null;
 	nowMs: number;
-	/** Whether the caller continues one session under a new token. That session is not counted as ended. */
+	/** True if the caller continues one session with a new token. That session is not counted as ended. */
 	keepsOneSession?: boolean;
 	/**
-	 * Public ids of API keys that stay. If it is given, the person loses their access, so all other keys that they issued and
-	 * the secrets that they prepared end. Without it the person only has a new password.
+	 * Public ids of API keys that stay valid although the person loses their access. All other keys that they
+	 * issued and all secrets that they prepared end. Left out if the person only gets a new password, which
+	 * ends no keys and no secrets.
 	 */
 	keptKeys?: readonly string[];
 }
 
 export type EndingPreview = Awaited<ReturnType<typeof previewEnding>>;
 
-/** Returns what would end now, for the page that asks whether it should. */
+/** Returns what would end now. The page shows it before it asks for confirmation. */
 export async function previewEnding(db: Db, personId: number, programmeId: number | null, nowMs: number) {
 	const links = await findSignInLinksOf(db, await requirePerson(db, personId), nowMs);
 	return {
@@ -68,12 +72,15 @@ export async function previewEnding(db: Db, personId: number, programmeId: numbe
 	};
 }
 
-/** The owners of a programme must not learn what the person did in other programmes. */
+/**
+ * Returns whether a link is counted. Owners of a programme must not learn what the person did in other
+ * programmes.
+ */
 function isShown(link: WithdrawnSignInLink, programmeId: number | null): boolean {
 	return programmeId === null || link.programmeId === programmeId;
 }
 
-/** Ends a person's access. The password and the authenticator stay, and the caller removes them if they must go. */
+/** Ends a person's access. Password and authenticator stay, unless the caller removes them. */
 export async function endAccess(
 	trx: Db,
 	personId: number,
@@ -102,7 +109,9 @@ export async function endAccess(
 	return ended;
 }
 
-/** Ends what a person may no longer do in a programme with their new role. They stay signed in. */
+/**
+ * Ends everything of a person in a programme that their new role does not allow. The person stays signed in.
+ */
 export async function endRightsIn(
 	trx: Db,
 	personId: number,
@@ -186,7 +195,10 @@ async function noteStopped(
 	}
 }
 
-/** Returns text such as "2 sessions and 1 link were ended, and 1 job was stopped", or null if nothing ended. */
+/**
+ * Describes the counts, such as "2 sessions and 1 link were ended, and 1 job was stopped". Returns null if
+ * nothing ended.
+ */
 export function sayWhatEnded({ sessions, links, keys, lowered, secrets, jobs }: EndedAccess): string | null {
 	const ended = [
 		count(sessions, "session"),

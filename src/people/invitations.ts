@@ -1,6 +1,6 @@
-// Inviting people, and password links made by staff. Staff may know who has an account, so their invitation creates the
-// account, or adds the programme to it, at once. An owner's invitation does not reveal who has an account, and has no effect
-// until the holder of the mailbox accepts it.
+// Invitations, and password links that staff make for people. Staff may know who has an account, so their
+// invitation creates the account, or adds the programme to it, at once. An owner's invitation must not reveal
+// who has an account. It has no effect until somebody who reads the mailbox accepts it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -42,25 +42,28 @@ export interface InvitationsDeps extends Pick<AccountsDeps, "store" | "clock" | 
 
 export interface InvitationInput {
 	email: string;
-	/** Null for an invitation to the staff. */
+	/** The programme or partner that the person is invited to, or null for an invitation to the staff. */
 	membership: Membership | PartnerMembership | null;
 	invitedBy: Actor;
 }
 
 export interface SentLink {
 	email: string;
-	/** Shown only once. Null if the person can sign in already, or if the link is only mailed. */
+	/**
+	 * The link, which is shown only once. Null if the person can already sign in, or if the link is only
+	 * mailed.
+	 */
 	link: string | null;
-	/** Whether the link is kept from the actor, who then cannot tell if there is one. */
+	/** True if the actor may not see the link. The actor then cannot tell whether there is one. */
 	isLinkWithheld: boolean;
 	isMailed: boolean;
-	/** Whether the link is for a new password and not an invitation. */
+	/** True if the link is for a new password and not an invitation. */
 	isForPassword: boolean;
-	/** Whether the person has an invitation that is still valid, so that no new link was made. */
+	/** True if the person has an earlier invitation that is still valid, so that no new link was made. */
 	isInvitedAlready: boolean;
 }
 
-/** Who invites. A job that imports people has no session. */
+/** The party that invites a person. A job that imports people has no session. */
 type Inviter = ActingPerson | CommandLine | Service;
 
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
@@ -78,14 +81,18 @@ export async function invitePerson(deps: InvitationsDeps, input: InvitationInput
 }
 
 /**
- * Gives a person their membership and, if they have no password, a link to join. It runs in the caller's transaction, which
- * also stores the mail; the caller then calls `mails.wake`. A person whose access had ended may sign in again.
+ * Adds a person to a programme or partner and, if they have no password yet, makes a link with which they
+ * choose one. It runs in the caller's transaction, which also stores the mail. The caller calls `mails.wake`
+ * afterwards. A person whose account was deactivated may sign in again.
  */
 export async function welcomePerson(
 	trx: Db,
 	deps: Omit<InvitationsDeps, "store">,
 	person: Locked<Person>,
-	/** Null for staff, and for a new link that the command line makes for a person of a shop. */
+	/**
+	 * The programme or partner. Null for staff, and if the command line makes a new link for a person of a
+	 * shop.
+	 */
 	membership: Membership | PartnerMembership | null,
 	inviter: Inviter,
 	isRenewed = false,
@@ -115,8 +122,8 @@ export async function welcomePerson(
 }
 
 /**
- * Returns whether the person becomes a partner by an application. Anybody can apply with another person's address, so an
- * accepted application must not replace an invitation that the person has.
+ * Returns whether the membership comes from an application that was accepted. Anybody can apply with another
+ * person's address, so such a membership must not replace an invitation that the person already has.
  */
 function isAccepted(membership: Membership | PartnerMembership | null): membership is PartnerMembership {
 	return membership !== null && "accepted" in membership && membership.accepted !== undefined;
@@ -127,7 +134,7 @@ function nameMembership({ kind }: Person, membership: Membership | PartnerMember
 	return "role" in membership ? membership.role : membership.partner.name;
 }
 
-/** Returns null for staff, and for partners. */
+/** Returns the id of the programme that the person is invited to, or null for staff and partners. */
 function programmeIdOf(membership: Membership | PartnerMembership | null): number | null {
 	return membership !== null && "role" in membership ? membership.programme.id : null;
 }
@@ -142,7 +149,10 @@ async function addMembership(
 	await removeProgrammeInvitation(trx, membership.programme.id, email);
 }
 
-/** Refuses a person of the other kind, and staff who have joined already. */
+/**
+ * Finds the person with this address, or creates one. Refuses a person of the other kind, and staff who have
+ * already joined.
+ */
 export async function findOrCreateInvitee(
 	trx: Db,
 	deps: Pick<InvitationsDeps, "clock" | "random">,
@@ -155,7 +165,10 @@ export async function findOrCreateInvitee(
 	return refuse("email_taken", `${email} has an account already. Use another address.`, "email");
 }
 
-/** Tells whether a person is new to the programme, or was invited with the same role and has not joined yet. */
+/**
+ * Returns whether the person is new to the programme, or was invited with the same role and has not joined
+ * yet.
+ */
 async function mayBeInvited(trx: Db, { id }: Person, { programme, role }: Membership): Promise<boolean> {
 	const present = await findRole(trx, programme.id, id);
 	return present === undefined || (present === role && !(await hasPassword(trx, id)));
@@ -166,7 +179,7 @@ function alreadyThere(email: string): ReturnType<typeof refuse> {
 	return refuse("email_taken", text, "email");
 }
 
-/** Sends an owner's invitation to their programme. */
+/** Invites a person to a programme, in the name of its owner. */
 export async function inviteByOwner(
 	deps: InvitationsDeps,
 	owner: SignedInPerson,
@@ -179,7 +192,7 @@ export async function inviteByOwner(
 	const email = parsed.value;
 	return sendAs(deps, owner, email, programme.id, async (trx) => {
 		const invitee = await findPersonByEmail(trx, email);
-		// The refusal reveals nothing that the list on the same page does not show.
+		// This refusal reveals nothing new, because the page already shows the list of the programme's people.
 		if (invitee !== undefined && (await findRole(trx, programme.id, invitee.id)) !== undefined) {
 			return alreadyThere(email);
 		}
@@ -191,21 +204,25 @@ export async function inviteByOwner(
 		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : role }, deps.clock.nowMs());
 		const membership = { programme, role };
 		const mail = composeInvitationMail(email, link, { kind: "shop", membership, isByOwner: true });
-		// Staff see every programme and have nothing to accept. They get no mail, and the owner does not learn it.
+		// Staff already see every programme. They get no mail, and the owner does not learn that the address
+		// belongs to staff.
 		await deps.mails.enqueue(trx, { ...mail, isWithheld: invitee?.kind === "staff" });
 		return succeed(describeSent(deps, owner, { email, link }));
 	});
 }
 
 /**
- * Makes a new link for a person, which replaces the one before. A person who has not joined, or was deactivated, joins with
- * it. A person who has a password chooses a new one with it.
+ * Makes a new link for a person, which replaces the previous one. A person who has not joined yet or was
+ * deactivated joins with it, and a person who has a password chooses a new one with it.
  */
 export async function renewLink(
 	deps: InvitationsDeps,
 	actor: Actor,
 	personId: number,
-	/** Where the link was asked for. Null on the list of staff, and on the command line. */
+	/**
+	 * The programme or partner on whose page the link was requested. Null for the list of staff and for the
+	 * command line.
+	 */
 	membership: Membership | PartnerMembership | null,
 ): Promise<Result<SentLink>> {
 	const programmeId = programmeIdOf(membership);
@@ -221,9 +238,9 @@ export async function renewLink(
 }
 
 /**
- * Makes a link for a new password, for a person who lost their mailbox, or if no mail can be sent. The present password works
- * until the link is used. The link is shown to the actor and never mailed. Owners cannot make one, because the holder of the
- * link becomes that person.
+ * Makes a link with which a person chooses a new password. It is for people who lost access to their mailbox,
+ * or if no mail can be sent. The present password works until the link is used. The link is shown to the
+ * actor and never mailed. Owners cannot make one, because with the link they could sign in as that person.
  */
 export async function makePasswordLink(
 	deps: InvitationsDeps,
@@ -237,36 +254,42 @@ export async function makePasswordLink(
 			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
 		return refuse("not_allowed", `${email} has a password already. ${advice}`);
 	}
-	// Otherwise a browser that was left open would be enough to take over the account.
+	// Otherwise anybody who finds an unlocked browser could take over the account of its user.
 	if (personId === personIdOf(actor)) return refuse("not_allowed", "Change your own password under Account.");
 	return sendAs(deps, actor, email, programmeId, async (trx) => {
 		const madeBy = personIdOf(actor);
 		const order = { purpose: "password_link", personId, programmeId, madeBy } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		// The mail tells the person that a link was created but does not contain it, because somebody else may
-		// have the mailbox.
+		// The mail tells the person that a link was created, but does not contain the link, because somebody else
+		// may read the mailbox.
 		const note = { personId: madeBy, programmeId, action: "password.link_made", subject: email } as const;
 		await noteAudit(trx, note, deps.clock.nowMs());
 		return succeed(describeSent(deps, actor, { email, link, isForPassword: true }));
 	});
 }
 
-/** People are never deleted, so an id that a use case was given always has a row. */
+/** Returns the person with this id. People are never deleted, so there always is one. */
 async function requirePerson({ store }: Pick<InvitationsDeps, "store">, personId: number): Promise<Person> {
 	const person = await findPersonById(store.db, personId);
 	if (person === undefined) throw new Error(`there is no person ${personId}`);
 	return person;
 }
 
-/** Runs work that may send a mail, counts it against the limits of a person who acts on a page, and sends the mails. */
+/**
+ * Runs work that may queue mails, and sends the mails afterwards. If a person acts on a page, the mails count
+ * against their limit.
+ */
 export async function sendAs<Sent extends SentLink>(
 	deps: InvitationsDeps,
 	actor: Actor,
 	email: string,
-	/** The programme whose people are invited, or null for staff and partners. */
+	/** The programme to which people are invited, or null for staff and partners. */
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Sent>>,
-	/** Answers to applications have a limit of their own, because strangers choose the addresses. */
+	/**
+	 * The reason for the mail. Answers to applications have a separate limit, because strangers choose the
+	 * addresses.
+	 */
 	reason: "invitation" | "application" = "invitation",
 ): Promise<Result<Sent>> {
 	if (actor.kind === "shop" || actor.kind === "staff") {
@@ -285,15 +308,17 @@ export async function sendAs<Sent extends SentLink>(
 }
 
 /**
- * Describes what was sent, for the actor. The holder of a link becomes that person wherever they are invited, so owners do not
- * see the link. It is only mailed, because the mailbox proves who a person is.
+ * Describes the sent link to the actor. With the link anybody can sign in as the invited person, also to
+ * their other programmes. Owners therefore do not see it, and it is only mailed to the mailbox of that
+ * person.
  */
 function describeSent(
 	{ mails }: Pick<InvitationsDeps, "mails">,
 	inviter: Inviter,
 	sent: Pick<SentLink, "email" | "link"> & Partial<Pick<SentLink, "isForPassword" | "isInvitedAlready">>,
 ): SentLink {
-	// This is also true if there is no link, so that an owner does not learn who can sign in already.
+	// This is true even if there is no link, so that an owner does not learn whether the person can already
+	// sign in.
 	const isLinkWithheld = inviter.kind === "shop";
 	return {
 		isForPassword: false,
@@ -305,7 +330,7 @@ function describeSent(
 	};
 }
 
-/** Returns a warning if the link opens only on this machine, otherwise null. */
+/** Returns a warning if the link works only on this machine, otherwise null. */
 export function sayOpensOnlyHere(link: string): string | null {
 	if (!/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(link)) return null;
 	return "This link opens only on the machine that the service runs on. For others, set PUBLIC_URL to the service's address and create a new link.";

@@ -1,5 +1,5 @@
-// Rate limits for people and addresses. The counts are in the database, so that several machines share them. A use is counted
-// before the work is done, so that many requests at once get no further than one after the other.
+// Rate limits for people and addresses. The counts are in the database, so all machines share them. Each use
+// is counted before the work starts, so that concurrent requests cannot exceed the limit.
 
 import { addressBlockOf, siteOf } from "../domain/client-address.ts";
 import { refuse } from "../domain/fault.ts";
@@ -23,7 +23,10 @@ export interface Use {
 }
 
 export const LIMITS = {
-	/** Passwords, codes and requests for a new password from one address block. A person mistypes a few times a minute. */
+	/**
+	 * Passwords, codes and requests for a new password from one address block. A person makes only a few tries
+	 * in a minute.
+	 */
 	tries: {
 		name: "tries-from",
 		max: 20,
@@ -31,8 +34,8 @@ export const LIMITS = {
 		text: "Too many attempts came from your internet connection. Try again {when}.",
 	},
 	/**
-	 * Wrong passwords for one account from one address block, or from a browser that has signed in to it before. After so many
-	 * a person has forgotten the password.
+	 * Wrong passwords for one account from one address block, or from one browser that has signed in to the
+	 * account before. A person who has reached this limit has forgotten the password.
 	 */
 	wrongPasswordsHere: {
 		name: "wrong-passwords-here",
@@ -41,9 +44,9 @@ export const LIMITS = {
 		text: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * Limits wrong passwords for one account, counted over all client addresses, to stop guessing from many
-	 * addresses at once. Others cannot lock a person out for long, because the window is short, a new password
-	 * resets the count, and a browser that has signed in before has a limit of its own.
+	 * Wrong passwords for one account from all addresses together, which stops guessing from many addresses at
+	 * once. Strangers cannot lock a person out for long. The window is short, a new password resets the count,
+	 * and a browser that has signed in before has its own limit.
 	 */
 	wrongPasswords: {
 		name: "wrong-passwords",
@@ -52,8 +55,9 @@ export const LIMITS = {
 		text: "Too many wrong passwords were tried for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * Wrong codes for one account, or from a browser that has signed in to it before. Three of a million codes are right at a
-	 * time, so ten tries in a quarter of an hour find none in months.
+	 * Wrong codes for one account, or from one browser that has signed in to the account before. At any time
+	 * three of a million codes are right, so ten tries in a quarter of an hour are unlikely to find one within
+	 * months.
 	 */
 	wrongCodes: {
 		name: "wrong-codes",
@@ -61,35 +65,41 @@ export const LIMITS = {
 		windowMs: 15 * MINUTE_MS,
 		text: "Too many wrong codes were entered for this account. Try again {when}.",
 	},
-	/** Mails of one kind to one mailbox. A few may be lost, and more would be a flood. */
+	/** Mails of one kind to one mailbox. The limit allows for a few lost mails. */
 	mailsTo: {
 		name: "mails-to",
 		max: 5,
 		windowMs: HOUR_MS,
 		text: "Several mails were sent to this address within an hour. Check the inbox and the spam folder, or try again {when}.",
 	},
-	/** Mails that one person sends. It is more than anybody sends by hand, and too few to flood other people. */
+	/** Mails that one person sends. Nobody sends more by hand, and this many do not flood other people. */
 	mailsBy: {
 		name: "mails-by",
 		max: 50,
 		windowMs: HOUR_MS,
 		text: "You have sent 50 mails within an hour. Try again {when}.",
 	},
-	/** Invitations from files that a member of staff imports, so that a network that moves here does not flood mail servers. */
+	/**
+	 * Invitations that one member of staff sends by importing files. The limit keeps a large import from
+	 * flooding mail servers.
+	 */
 	importedInvitations: {
 		name: "imported-invitations",
 		max: 200,
 		windowMs: HOUR_MS,
 		text: "200 invitations were mailed within an hour. Send the link from the programme's People page, {when} at the earliest.",
 	},
-	/** Applications of strangers as partners, from one address block. */
+	/** Applications to become a partner, from one address block. */
 	applications: {
 		name: "applications-from",
 		max: 5,
 		windowMs: HOUR_MS,
 		text: "Several applications came from your internet connection within an hour. Try again {when}.",
 	},
-	/** The same from an IPv4 /24 or an IPv6 /48, which one stranger can easily have. An office with many people fits. */
+	/**
+	 * Applications to become a partner, from an IPv4 /24 or an IPv6 /48, because one stranger can easily have
+	 * that many addresses. The limit is high enough for an office with many people.
+	 */
 	applicationsFromBlock: {
 		name: "applications-from-block",
 		max: 20,
@@ -98,12 +108,15 @@ export const LIMITS = {
 	},
 } as const satisfies Record<string, Limit>;
 
-/** Number of address blocks that one site may use in full. A household has one block and an office a few. */
+/**
+ * Number of address blocks whose full limit one site may use. A household has one address block, and an
+ * office has a few.
+ */
 const BLOCKS_OF_ONE_SITE = 6;
 
 /**
- * Returns the uses to count for an address before anything else is checked. A visitor with a whole site of IPv6 blocks gets
- * no further than with a few of them, and cannot fill the table of limits.
+ * Returns the uses to count for a client address before anything else is checked. A visitor who has a whole
+ * site of IPv6 blocks gets only a few times the limit of one block, and cannot fill the table of limits.
  */
 export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonly Use[] {
 	const ofBlock = { limit, subject: addressBlockOf(address) };
@@ -114,8 +127,9 @@ export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonl
 }
 
 /**
- * Counts all uses, or none if one of their limits is reached. Returns the refusal, or null if they were counted. The narrowest
- * limit must come first, so that a flood from one block does not use up shared limits even for a moment.
+ * Counts all uses, or none of them if one of their limits is reached. Returns the refusal, or null if the
+ * uses were counted. The narrowest limit must come first, so that a flood from one address block does not use
+ * up shared limits even for a moment.
  */
 export async function useLimits(
 	db: Db,
@@ -126,7 +140,7 @@ export async function useLimits(
 	if (full !== null) return full;
 	for (const [index, use] of uses.entries()) {
 		if (await countUse(db, keyOf(use), use.limit, nowMs)) continue;
-		// Other requests took the last uses after `findFull` read the counts.
+		// Concurrent requests took the last uses after `findFull` had read the counts.
 		for (const counted of uses.slice(0, index)) await giveUseBack(db, counted);
 		return (await findFull(db, uses, nowMs)) ?? refusal(use.limit, nowMs + use.limit.windowMs, nowMs);
 	}
@@ -142,12 +156,12 @@ async function findFull(db: Db, uses: readonly Use[], nowMs: number) {
 	return null;
 }
 
-/** Takes back a use that turned out not to count. */
+/** Takes back one counted use. */
 export async function giveUseBack(db: Db, use: Use): Promise<void> {
 	await uncountUse(db, keyOf(use));
 }
 
-/** Removes all counted uses of the subject, including earlier ones. */
+/** Resets the count of the subject, so that earlier uses no longer count either. */
 export async function forgetUse(db: Db, use: Use): Promise<void> {
 	await forgetUses(db, keyOf(use));
 }
@@ -160,7 +174,10 @@ function refusal({ text }: Limit, endsAtMs: number, nowMs: number) {
 	return refuse("too_many_attempts", text.replace("{when}", when));
 }
 
-/** The subject is hashed, because people sometimes type their password into the email field. */
+/**
+ * Returns the key under which a use is counted. The subject is hashed, because people sometimes type their
+ * password into the email field.
+ */
 function keyOf({ limit, subject }: Use): string {
 	return `${limit.name}:${sha256Hex(subject)}`;
 }

@@ -1,5 +1,5 @@
-// Settings that people change about themselves: name, time zone, language of dates, mails, and the email address. A new
-// address takes effect when the holder of the new mailbox opens the link that was sent there.
+// Settings that people change for themselves: name, time zone, language of dates, mails, and email address. A
+// new address takes effect when the person opens the link that was mailed to it.
 
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -19,7 +19,7 @@ import { checkPassword } from "./passwords.ts";
 import { parseEmail } from "./people.ts";
 import { issueSignInLink } from "./sign-in-links.ts";
 
-/** Languages in which dates can be written, each with its own name for itself. */
+/** Languages in which dates can be written, each by the name that its speakers use. */
 export const DATE_LOCALES = {
 	"en-GB": "English (UK)",
 	"en-US": "English (US)",
@@ -35,10 +35,10 @@ export const DATE_LOCALES = {
 
 export interface SettingsInput {
 	name: string;
-	/** Empty for the browser's own. */
+	/** The person's time zone, or empty to use the browser's. */
 	zone: string;
 	locale: string;
-	/** The kinds of mail that the form offered, and whether each is wanted. Other kinds stay as they are. */
+	/** Whether each kind of mail in the form is wanted. Kinds that the form did not offer stay unchanged. */
 	mails: Readonly<Partial<Record<MailKind, boolean>>>;
 }
 
@@ -88,8 +88,8 @@ function mailColumn(person: Person, { mails }: SettingsInput, kind: MailKind): 0
 }
 
 /**
- * Mails a link to the new address. Nothing changes until it is opened. If the address already has an account, the answer is
- * the same and no mail is sent, so that nobody learns who has an account.
+ * Mails a link to the new address. Nothing changes until the link is opened. If the address already has an
+ * account, no mail is sent and the answer is the same, so that nobody learns who has an account.
  */
 export async function askForAddress(
 	deps: SignInDeps & Pick<InvitationsDeps, "mails">,
@@ -125,7 +125,10 @@ export async function askForAddress(
 	return asked;
 }
 
-/** Changes the address in the transaction that uses the link. The old address is mailed too, in case it was not the person. */
+/**
+ * Changes the email address, in the transaction that uses up the link. The old address gets a mail too, in
+ * case a stranger requested the change.
+ */
 export async function changeAddress(
 	trx: Db,
 	{ mails }: Pick<InvitationsDeps, "mails">,

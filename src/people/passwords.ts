@@ -1,6 +1,7 @@
-// Choosing, checking and changing passwords, and the mail for people who forgot theirs. Wrong passwords are counted wherever
-// a password is asked for: few from one address block, more from all of them together, and some from each browser that has
-// signed in before. Unknown addresses are counted in the same way, so that nobody learns who has an account.
+// Choosing, checking and changing passwords, and the mail for people who forgot theirs. Wherever a password
+// is asked for, wrong ones are counted for each address block, for each browser that has signed in before,
+// and for each account. Unknown email addresses are counted in the same way, so that nobody learns who has an
+// account.
 
 import { addressBlockOf } from "../domain/client-address.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -25,7 +26,7 @@ import type { InvitationsDeps } from "./invitations.ts";
 import { forgetUse, giveUseBack, LIMITS, triesFrom, type Use, useLimits } from "./limits.ts";
 import { issueSignInLink } from "./sign-in-links.ts";
 
-/** Judges a new password. */
+/** Checks whether a new password is acceptable. */
 export function judgePassword(password: string): Result<true> {
 	if (password.length < MIN_PASSWORD_LENGTH) {
 		return refuse(
@@ -44,8 +45,8 @@ export function judgePassword(password: string): Result<true> {
 type Guesser = Pick<Visitor, "address" | "device">;
 
 /**
- * Checks a person's password and returns its stored hash. The attempt is counted first, so that nobody can guess the password
- * with a stolen session either.
+ * Checks a person's password and returns its stored hash. The attempt is counted first, so that even somebody
+ * with a stolen session cannot guess the password.
  */
 export async function checkPassword(
 	deps: DeviceDeps & Pick<SignInDeps, "auth">,
@@ -59,14 +60,18 @@ export async function checkPassword(
 	if (hash === null) {
 		return refuse("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
 	}
-	// The right password clears the count of the place it came from, and takes back this attempt from the others.
+	// A right password resets the count of the browser or address block, and takes this attempt back from the
+	// other counts.
 	const [fromHere, ...others] = counted.value;
 	if (fromHere !== undefined) await forgetUse(deps.store.db, fromHere);
 	for (const use of others) await giveUseBack(deps.store.db, use);
 	return succeed(hash);
 }
 
-/** Counts one password as wrong. The first of the returned uses is that of the browser or address block it came from. */
+/**
+ * Counts one password as wrong. The first of the returned uses is for the browser or address block that the
+ * password came from.
+ */
 export async function countPassword(
 	deps: DeviceDeps,
 	email: string,
@@ -83,9 +88,9 @@ export async function countPassword(
 }
 
 /**
- * Forgets the wrong passwords of an account in the transaction that sets a new one, because they were guesses at the old one.
- * `address` is where the new password will be used next, or null if that is unknown. Device cookies need nothing here, because
- * they end with the old password.
+ * Resets the counts of wrong passwords in the transaction that sets a new password, because they were guesses
+ * at the old one. `address` is where the person is likely to use the new password next, or null if unknown.
+ * Device cookies need no reset, because a new password invalidates them.
  */
 export async function forgetWrongPasswords(trx: Db, email: string, address: string | null): Promise<void> {
 	await forgetUse(trx, { limit: LIMITS.wrongPasswords, subject: email });
@@ -97,8 +102,8 @@ function fromAddressBlock(email: string, address: string): Use {
 }
 
 /**
- * Changes the actor's own password. It ends every other session and every sign-in link, so that nobody who knew the old
- * password stays in. Returns what ended. The actor's own session continues and is not counted.
+ * Changes the actor's own password. All their other sessions and their sign-in links end, so that nobody who
+ * knew the old password stays signed in. Returns what ended. The session in use continues and is not counted.
  */
 export async function changePassword(
 	deps: Omit<SignInDeps, "log">,
@@ -114,7 +119,8 @@ export async function changePassword(
 	const { id: personId, email } = person;
 	const checked = await checkPassword(deps, email, currentPassword, visitor);
 	if (!checked.ok) return checked;
-	// The hash is computed before the transaction, because it takes long on purpose and nobody should wait for it.
+	// The hash is computed before the transaction starts, because hashing is slow by design and other
+	// transactions must not wait.
 	const passwordHash = await auth.hashPassword(newPassword);
 	return changeWithSession(deps, actor, email, async (trx) => {
 		const nowMs = clock.nowMs();
@@ -139,14 +145,15 @@ export async function requestPasswordReset(
 	const uses = [...triesFrom(visitor.address), { limit: LIMITS.mailsTo, subject: `new password: ${email}` }];
 	const tooMany = await useLimits(store.db, uses, nowMs);
 	if (tooMany !== null) return tooMany;
-	// The link is made after the answer was sent, because the time that it takes would show whether the account exists.
+	// The link is made after the response was sent. Otherwise the response time would reveal whether the
+	// account exists.
 	mails.later(async (trx) => {
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
 		if (person === undefined || !(await hasPassword(trx, person.id))) return null;
 		const order = { purpose: "password_mail", personId: person.id, madeBy: null } as const;
 		const link = `${publicUrl}${await issueSignInLink(trx, deps, order)}`;
-		// Nobody is signed in, so the audit entry names no person.
+		// The audit entry names no person, because nobody is signed in.
 		await noteAudit(trx, { personId: null, action: "password.reset_asked", subject: email }, nowMs);
 		return composeResetMail(email, link);
 	});

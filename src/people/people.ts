@@ -1,4 +1,4 @@
-// Creating people, and reading what a form or a command says about them.
+// Creates people, and parses their data from forms and commands.
 
 import { isMailAddress } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -23,7 +23,7 @@ export async function createPerson(
 	return refuse("email_taken", `${email} already has an account. Use that one, or another address.`, "email");
 }
 
-/** Finds the person with this address, or creates one. A person who exists already may be of the other kind. */
+/** Finds the person with this address, or creates one. The person that is found may be of the other kind. */
 export async function findOrCreatePerson(
 	trx: Db,
 	deps: PeopleDeps,
@@ -36,7 +36,7 @@ export async function findOrCreatePerson(
 	return person;
 }
 
-/** Returns undefined if the address already has an account. */
+/** Creates a person. Returns undefined if the address already has an account. */
 function addPerson(
 	db: Db,
 	{ clock, random }: PeopleDeps,

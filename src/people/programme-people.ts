@@ -1,5 +1,6 @@
-// The people of a programme, and the network's staff: inviting them, sending a new link, changing a role, ending access and
-// leaving. The last owner of a programme cannot leave. A programme may have no owner yet.
+// Manages the people of a programme and the network's staff: inviting them, sending a new link, changing a
+// role, ending access and leaving. The last owner of a programme cannot leave. A new programme may have no
+// owner yet.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
@@ -31,7 +32,10 @@ import { parseRole } from "./people.ts";
 
 type PeopleDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** Staff add the programme to an account at once. An owner's invitation waits until it is accepted. */
+/**
+ * Invites a person to a programme. Staff add the programme to an existing account at once. An owner's
+ * invitation takes effect when it is accepted.
+ */
 export async function inviteToProgramme(
 	deps: InvitationsDeps,
 	actor: SignedInPerson,
@@ -67,11 +71,17 @@ export interface RoleChanged {
 	name: string;
 	before: ProgrammeRole;
 	after: ProgrammeRole;
-	/** What the person made here and may no longer do, or null if the new role still allows everything. */
+	/**
+	 * The person's links, keys, secrets and jobs that ended because the new role does not allow them, or null
+	 * if there are none.
+	 */
 	ended: EndedAccess | null;
 }
 
-/** Changes a role. What goes beyond the new role ends in the same transaction, and the person stays signed in. */
+/**
+ * Changes a person's role. Everything that the new role does not allow ends in the same transaction. The
+ * person stays signed in.
+ */
 export async function changeRole(
 	deps: PeopleDeps,
 	actor: SignedInPerson,
@@ -106,14 +116,18 @@ export async function changeRole(
 export interface PersonRemoved {
 	email: string;
 	name: string;
-	/** Null for a withdrawn invitation, because the owner must not learn whether the address has an account. */
+	/**
+	 * The removed person. Null for a withdrawn invitation, because the owner must not learn whether the address
+	 * has an account.
+	 */
 	personId: number | null;
 	ended: EndedAccess | null;
 }
 
 /**
- * Removes a person from the programme, or withdraws an open invitation. A removed person is signed out and loses every link
- * that they made, for other programmes too. That is simple and safe, and they can sign in again for the others.
+ * Removes a person from the programme, or withdraws an open invitation. A removed person is signed out
+ * everywhere, and every link that they made ends, also links for other programmes. They can sign in again for
+ * their other programmes.
  */
 export async function removePerson(
 	{ store, clock }: PeopleDeps,
@@ -135,12 +149,12 @@ export async function removePerson(
 		const found = await lockMember(trx, programme, publicId);
 		return found.ok ? removeMember(trx, actor, programmeId, found.value, { nowMs, keptKeys }) : found;
 	});
-	// This process must stop accepting the person's keys at once.
+	// This process must stop accepting the person's API keys at once.
 	if (removed.ok) store.announceChange(programmeId);
 	return removed;
 }
 
-/** Lets a person leave, whatever their role is. They are signed out, like everyone whose access ends. */
+/** Lets a person with any role leave the programme. They are signed out, like everyone whose access ends. */
 export async function leaveProgramme(
 	{ store, clock }: PeopleDeps,
 	actor: SignedInPerson,
@@ -157,7 +171,7 @@ export async function leaveProgramme(
 	return left;
 }
 
-/** The caller holds the programme's lock. */
+/** Removes a member. The caller must hold the programme's lock. */
 async function removeMember(
 	trx: Db,
 	actor: SignedInPerson,
@@ -179,7 +193,10 @@ interface Member {
 	role: ProgrammeRole;
 }
 
-/** Takes the programme's lock first, so that two owners who remove each other at the same moment do not leave none. */
+/**
+ * Takes the programme's lock and then reads the member. Because of the lock, two owners who remove each other
+ * at the same moment cannot leave the programme without an owner.
+ */
 async function lockMember(trx: Db, programme: Programme, publicId: string): Promise<Result<Member>> {
 	await lockProgramme(trx, programme.id);
 	return findMember(trx, programme, publicId);
@@ -208,7 +225,10 @@ export async function renewStaffLink(
 	return person.ok ? renewLink(deps, actor, person.value.id, null) : person;
 }
 
-/** Removes password, authenticator, sessions and links at once. The person's row stays, because the records name them. */
+/**
+ * Removes a staff member's password, authenticator, sessions and links at once. Their row stays, because
+ * other records refer to it.
+ */
 export async function deactivateStaff(
 	{ store, clock }: PeopleDeps,
 	actor: SignedInPerson,
@@ -216,7 +236,8 @@ export async function deactivateStaff(
 	keptKeys: readonly string[] = [],
 ): Promise<Result<{ person: Person; ended: EndedAccess }>> {
 	const changedProgrammes = new Set<number>();
-	// Under the access lock, so that two members of staff who deactivate each other do not leave none.
+	// The access lock prevents two members of staff who deactivate each other at the same moment from leaving
+	// no staff.
 	const done = await transactAs<{ person: Person; ended: EndedAccess }>(store, actor, async (trx) => {
 		const person = await lockPerson(trx, "public_id", publicId);
 		if (person?.kind !== "staff") return unknownStaff();

@@ -1,4 +1,4 @@
-// One-time sign-in links. They are issued and opened only here, and used only in accept-sign-in-link.
+// One-time sign-in links are issued and read only in this file, and used up only in accept-sign-in-link.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -20,29 +20,36 @@ import type { Db } from "../store/store.ts";
 import type { SignInLinkPurpose } from "../store/tables/people.ts";
 import type { AccountsDeps } from "./deps.ts";
 
-/** 256 bits, which nobody can guess, so a plain hash is enough for the stored form. */
+/** Length of a token. 256 random bits cannot be guessed, so a plain hash is enough for the stored form. */
 const TOKEN_BYTES = 32;
 
-/** Time for which a link of each purpose is valid. Its mail is in mail/letters, and its page in web/sign-in/welcome-page. */
+/**
+ * Time for which a link is valid, by purpose. The texts of the mails are in mail/letters, the page in
+ * web/sign-in/welcome-page.
+ */
 const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
-	// The link is written to the log at the first start.
+	// This link is written to the log at the first start.
 	first_staff: DAY_MS,
 	staff_invitation: INVITATION_DAYS * DAY_MS,
 	programme_invitation: INVITATION_DAYS * DAY_MS,
-	// Staff hand this link over while they talk to the person. It opens an account that is in use.
+	// Staff give this link to a person during a conversation. It is short-lived, because it opens an account
+	// that is in use.
 	password_link: DAY_MS,
-	// The person asked for this mail and is waiting for it.
+	// The person has just asked for this mail and is waiting for it.
 	password_mail: HOUR_MS,
 	address_mail: HOUR_MS,
 };
 
-/** A programme, and the role that a person has or will have there. */
+/** A programme, and the role that a person has or is offered there. */
 export interface Membership {
 	programme: Pick<Programme, "id" | "name">;
 	role: ProgrammeRole;
 }
 
-/** A partner that a person will sign in for, and the programme that accepted their application, if one did. */
+/**
+ * A partner that a person is invited to sign in for, and the programme that accepted their application, if
+ * there was one.
+ */
 export interface PartnerMembership {
 	partner: Pick<Partner, "id" | "name">;
 	accepted?: Pick<Programme, "name"> | undefined;
@@ -50,17 +57,29 @@ export interface PartnerMembership {
 
 export interface SignInLinkOrder {
 	purpose: SignInLinkPurpose;
-	/** The recipient: a person, or an address that may have an account or not. Neither is given for the first start. */
+	/**
+	 * The recipient is a person, or an email address that may or may not have an account. The first-start link
+	 * has neither.
+	 */
 	personId?: number;
 	email?: string;
 	programmeId?: number | null;
-	/** The role that an invited address will have. A person who is invited has their role already. */
+	/**
+	 * The role that the invited email address is offered. It is not given for a person, who already has their
+	 * role.
+	 */
 	role?: ProgrammeRole;
-	/** The person who created it. Null for the command line, the first start, or the recipient who asked for it by mail. */
+	/**
+	 * The person who created the link. Null if the command line or the first start created it, or its recipient
+	 * asked for it by mail.
+	 */
 	madeBy: number | null;
 }
 
-/** Stores a new link. The caller holds the access lock. Returns the path of its page, which holds the only copy of the token. */
+/**
+ * Stores a new link and returns the path of its page, which contains the only copy of the token. The caller
+ * must hold the access lock.
+ */
 export async function issueSignInLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
@@ -85,9 +104,9 @@ export async function issueSignInLink(
 }
 
 /**
- * Issues the link that creates the first staff account. Every start issues a new one, which replaces the one before, until a
- * member of staff can sign in; then it returns null. It returns a path only, because the address of the service is known
- * later.
+ * Issues the link that creates the first staff account. Every start issues a new link, which replaces the
+ * previous one, until a member of staff can sign in. Then this returns null. It returns only a path, because
+ * the public address is not known yet.
  */
 export async function makeFirstStaffPath(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
@@ -100,9 +119,12 @@ export async function makeFirstStaffPath(
 }
 
 export type OpenedSignInLink =
-	/** The first start. The visitor enters name and email. */
+	/** The first start. The visitor enters a name and an email address. */
 	| { kind: "first" }
-	/** An account waits for a name and a password. `partnerName` is the partner that the person was invited for. */
+	/**
+	 * An account without a password. The person enters a name and a password. `partnerName` is the partner that
+	 * they were invited for.
+	 */
 	| { kind: "join"; person: Person; partnerName: string | null }
 	/** An owner's invitation to a programme. `person` is null if the address has no account yet. */
 	| {
@@ -113,12 +135,15 @@ export type OpenedSignInLink =
 			role: ProgrammeRole;
 			hasAccount: boolean;
 	  }
-	/** A new email address, which nobody had when the link was opened. */
+	/** A new email address for an account. No other account had this address when the link was read. */
 	| { kind: "address"; person: Person; email: string }
-	/** A new password in place of the present one. */
+	/** A new password that replaces the present one. */
 	| { kind: "password"; person: Person };
 
-/** Returns what a link opens, for its page. It changes nothing, because mail scanners open links too. */
+/**
+ * Returns what the page of a link must offer. It does not use up the link, because mail scanners open links
+ * too.
+ */
 export async function findSignInLink(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	token: string,
@@ -127,7 +152,7 @@ export async function findSignInLink(
 	return read === undefined ? linkNotValid() : succeed(read.opened);
 }
 
-/** Returns undefined if the link no longer works, or there is nothing left for it to do. */
+/** Returns a link and what it offers, or undefined if the link no longer works or has nothing left to do. */
 export async function readSignInLink(
 	db: Db,
 	token: string,
@@ -141,7 +166,8 @@ export async function readSignInLink(
 async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLink | undefined> {
 	const { purpose, email, person_id: personId } = link;
 	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
-	// An owner's invitation is for an address. An invitation by staff is for a person, who has their role already.
+	// An owner's invitation is for an email address. An invitation by staff is for a person, who already has
+	// their role.
 	if (purpose === "programme_invitation" && email !== null) return openOwnersInvitation(db, link, email);
 	const person = personId === null ? undefined : await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
@@ -164,7 +190,7 @@ async function openOwnersInvitation(
 	if (programmeId === null || role === null) return undefined;
 	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
 	const person = await findPersonByEmail(db, email);
-	// Staff see every programme and have a role in none, so they have nothing to accept.
+	// Staff see every programme without having a role in it, so they have nothing to accept.
 	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
 	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };

@@ -1,5 +1,5 @@
-// Signing in and out: email and password, then a code if the person has an authenticator. An unknown address gets the same
-// answer as a wrong password, and takes as long.
+// Signing in and out. A person enters email and password, and then a code if they have an authenticator. An
+// unknown email address gets the same answer as a wrong password, after the same time.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
@@ -31,13 +31,14 @@ export interface SignInStep {
 	setCookies: readonly string[];
 }
 
-/** The cookie of a sign-in that waits for its code. Its life leaves time to look for the phone. */
+/** The cookie of a sign-in that waits for its code. It lasts long enough to find the phone. */
 const CHALLENGE_COOKIE = { name: "challenge", lifeMs: 10 * MINUTE_MS };
 const CHALLENGE_BYTES = 32;
 
 /**
- * Checks email and password while holding the access lock, which every change of a password also takes. So an
- * earlier change is seen here, and a later one ends the session or challenge that was opened here.
+ * Checks email and password while it holds the access lock, which every change of a password takes, too. A
+ * change before this check is therefore seen here, and a change after it ends the session or challenge that
+ * starts here.
  */
 export async function signIn(
 	deps: SignInDeps,
@@ -62,14 +63,14 @@ function beginSession(
 		await lockAccess(trx);
 		const person = await findPersonByEmail(trx, email);
 		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials();
-		// The password may have changed since it was checked.
+		// The password may have been changed after it was checked.
 		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials();
 		if (await isAuthenticatorOn(trx, person.id)) return askForCode(trx, deps, person.id);
 		return letIn(trx, deps, person, visitor);
 	});
 }
 
-/** Checks the code of the second step, which is six digits or a backup code. Each code works once. */
+/** Checks the code of the second step, which is six digits or a backup code. Each code works only once. */
 export async function confirmSignIn(
 	deps: SignInDeps,
 	text: string,
@@ -88,8 +89,8 @@ export async function confirmSignIn(
 	const confirmed = await withCodeLimit(deps, holder, visitor, () =>
 		store.transact(async (trx) => {
 			await lockAccess(trx);
-			// The challenge becomes invalid when the password that it was started with changes, or when the person
-			// loses access.
+			// The challenge is no longer valid if the password was changed after the first step, or if the person
+			// lost access.
 			const isOpen = (await findChallengedPerson(trx, tokenHash, clock.nowMs())) === person.id;
 			if (!isOpen) return codeStepOver();
 			const spent = await spendCode(trx, deps, holder, text);
@@ -105,7 +106,7 @@ export async function confirmSignIn(
 	return succeed({ next, setCookies: [...setCookies, deletedTokenCookie(deps, CHALLENGE_COOKIE)] });
 }
 
-/** Ends the session. Returns the cookies that make the browser forget it. */
+/** Ends the session. Returns the Set-Cookie lines with which the browser deletes its cookies. */
 export async function signOut(
 	deps: Omit<SignInDeps, "log" | "auth">,
 	{ personId, sessionId }: SignedInPerson,
@@ -123,9 +124,7 @@ async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<
 	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
 }
 
-/**
- * Starts the session after the last step. This is the only place where the browser gets its device cookie.
- */
+/** Starts the session after the last step of signing in. Only here does a browser get its device cookie. */
 async function letIn(
 	trx: Db,
 	deps: SignInDeps,

@@ -17,12 +17,12 @@ for (const [what, key, use, given, text, isTaken] of [
 	["more than all of it", KEY, "devices", `${signature}A`, TEXT, false],
 	["characters of two bytes", KEY, "devices", "ä".repeat(signature.length), TEXT, false],
 ] as const) {
-	test(`a signature of a device cookie is ${isTaken ? "taken" : "refused"} with ${what}`, () => {
+	test(`a signature of a device cookie is ${isTaken ? "accepted" : "refused"} with ${what}`, () => {
 		equal(createSigner(key, use).isSignature(given, text), isTaken);
 	});
 }
 
-test("a signature fits into a cookie and an address as it is, and tells texts apart", () => {
+test("a signature needs no encoding in a cookie or an address, and differs for different texts", () => {
 	equal(/^[\w-]{43}$/.test(signature), true);
 	notEqual(createSigner(KEY, "devices").sign("person 2"), signature);
 });

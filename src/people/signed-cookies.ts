@@ -1,5 +1,5 @@
-// Values that only this service can have written, because they carry its signature: session tokens, device cookies and
-// messages after a form.
+// Signs values that the service gives to browsers and reads back: session tokens, device cookies and messages
+// that are shown after a form.
 
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { SECOND_MS } from "../domain/time.ts";
@@ -10,7 +10,10 @@ export interface Signer {
 	isSignature(signature: string, text: string): boolean;
 }
 
-/** Returns a signer with a key of its own for each use, so that a signature for one use is worth nothing for another. */
+/**
+ * Returns a signer for one use. Each use has its own key, so a signature for one use is not valid for
+ * another.
+ */
 export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices" | "tokens"): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
@@ -29,20 +32,21 @@ export function areCookiesSecure(publicUrl: string): boolean {
 }
 
 /**
- * Returns the full name of a cookie. Over HTTPS it has a prefix with which browsers refuse a cookie that another host set, or
- * that came without Secure. Over plain HTTP they would refuse the prefix itself.
+ * Returns the full name of a cookie. Over HTTPS the name has a prefix that makes browsers refuse the cookie
+ * if another host set it or if it lacks the attribute Secure. Over plain HTTP browsers would refuse every
+ * cookie with this prefix.
  */
 export function cookieName(publicUrl: string, name: string): string {
 	return `${areCookiesSecure(publicUrl) ? "__Host-" : ""}ringback.${name}`;
 }
 
-/** Returns a Set-Cookie line. A life of 0 makes the browser delete the cookie. */
+/** Returns a Set-Cookie line. With a lifetime of 0 the browser deletes the cookie. */
 export function cookieLine(publicUrl: string, name: string, value: string, lifeMs: number): string {
 	const secure = areCookiesSecure(publicUrl) ? "; Secure" : "";
 	return `${cookieName(publicUrl, name)}=${value}; Max-Age=${lifeMs / SECOND_MS}; Path=/; HttpOnly; SameSite=Lax${secure}`;
 }
 
-/** A cookie that holds a random token. A row in the database says what the token opens. */
+/** A cookie that contains a random token. The database has a row that says what the token gives access to. */
 export interface TokenCookie {
 	name: string;
 	lifeMs: number;
@@ -63,7 +67,7 @@ export function deletedTokenCookie({ publicUrl }: CookieDeps, { name }: TokenCoo
 
 const TOKEN_SHAPE = /^([0-9a-f]+)\.([\w-]{43})$/;
 
-/** Returns the token in a Cookie header, or null if there is none that we signed. */
+/** Returns the token from a Cookie header, or null if there is none with a valid signature of ours. */
 export function readTokenCookie(
 	{ sealingKey, publicUrl }: CookieDeps,
 	{ name }: TokenCookie,
