@@ -16,8 +16,8 @@ const CLICK: Click = {
 	subIds: NO_SUB_IDS,
 };
 
-function seal(click: Click, by = sealer): string {
-	return by.seal(click, randomBytes(SEALING_IV_BYTES));
+function seal(click: Click, tokenSealer = sealer): string {
+	return tokenSealer.seal(click, randomBytes(SEALING_IV_BYTES));
 }
 
 test("a click ID opens to its content in any process, and has the documented length", () => {

@@ -63,9 +63,9 @@ const REFUSED: readonly (readonly [what: string, text: string, sentence: RegExp]
 	..."AD 34F 61C 180E 200B 200D 200E 202E 2060 2064 2067 3164 FE0F FEFF FFF9 FFFC 378 E0041 E0100"
 		.split(" ")
 		.flatMap((hex) => {
-			const [unseen, told] = [String.fromCodePoint(Number.parseInt(hex, 16)), hex.padStart(4, "0")];
+			const [unseen, codePoint] = [String.fromCodePoint(Number.parseInt(hex, 16)), hex.padStart(4, "0")];
 			return [`${unseen}8001`, `80${unseen}01`, `8001${unseen}`].map(
-				(text) => [`U+${told}`, text, new RegExp(`cannot be seen \\(U\\+${told}\\)`)] as const,
+				(text) => [`U+${codePoint}`, text, new RegExp(`cannot be seen \\(U\\+${codePoint}\\)`)] as const,
 			);
 		}),
 ];

@@ -1,16 +1,22 @@
-// Reads a CSV file with commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte order mark. A file that
-// cannot be read as a whole is refused. The caller interprets the lines.
+// Reads a CSV file with commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte order mark. A
+// file that cannot be parsed is refused as a whole. The meaning of the lines is left to the caller.
 
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import * as z from "zod";
 import { type Fault, fault } from "../domain/fault.ts";
 
-/** Maximum size of a record. Ours are much smaller, because an order id has at most 512 bytes. */
+/** Maximum size of one record. Valid records are much smaller, because an order id has at most 512 bytes. */
 const MAX_LINE_BYTES = 20_000;
-/** Maximum number of records with other columns than the header. The parser is twenty times slower for these. */
+/**
+ * Maximum number of records that have more or fewer columns than the header. The parser is twenty times
+ * slower for these.
+ */
 const MAX_UNEVEN = 20_000;
-/** Size of a piece. The parser blocks the event loop for as long as a piece takes. */
+/**
+ * Length of the pieces in which text is passed to the parser. The parser blocks the event loop while it
+ * handles a piece.
+ */
 const PIECE_LENGTH = 4_096;
 const LINE_FEED = 10;
 
@@ -20,7 +26,7 @@ const PARSED = z.object({
 });
 
 export interface CsvRecord {
-	/** Number of the line on which the record ends. */
+	/** Line number at which the record ends. */
 	line: number;
 	cells: readonly string[];
 }
@@ -36,8 +42,8 @@ export class FileRefusedError extends Error {
 }
 
 /**
- * Yields the records without blank ones, the header first. Calls `yieldLoop` between two pieces, so that requests are
- * served. Throws a FileRefusedError if the file cannot be read.
+ * Yields the header and then all records that are not blank. Calls `yieldLoop` between two pieces, so that
+ * requests are served meanwhile. Throws a FileRefusedError if the file cannot be parsed.
  */
 export async function* readRecords(
 	bytes: AsyncIterable<Uint8Array>,
@@ -63,7 +69,7 @@ export async function* readRecords(
 	}
 }
 
-/** Excel's line "sep=;", which names the separator and is not a row. */
+/** Matches the line "sep=;" that Excel writes first. It names the separator and is not a record. */
 const SEPARATOR_LINE = /^"?sep=([,;\t])"?\r?\n/i;
 
 function openParser(
@@ -76,11 +82,12 @@ function openParser(
 		info: true,
 		relax_column_count: true,
 		skip_empty_lines: true,
-		// Without this limit, a quote that is never closed would take in the rest of the file.
+		// Without this limit, a quotation mark that is never closed would turn the rest of the file into one
+		// record.
 		max_record_size: MAX_LINE_BYTES,
 	});
 	async function* join(): AsyncGenerator<string> {
-		// It is replaced by a blank line, so that the line numbers stay correct.
+		// A blank line takes the place of the separator line, so that the line numbers stay correct.
 		yield* inPieces(first.replace(SEPARATOR_LINE, "\n"));
 		for await (const text of others) yield* inPieces(text);
 	}
@@ -90,13 +97,13 @@ function openParser(
 			yield text.slice(at, at + PIECE_LENGTH);
 		}
 	}
-	// Errors are thrown to the reader of the records.
+	// The callback ignores errors, because the code that reads the records gets them as exceptions.
 	return pipeline(Readable.from(join()), parser, () => undefined);
 }
 
 /**
- * Returns the separator. Spreadsheets write semicolons if the comma is the decimal sign, and tabs for "text".
- * Some name the separator on the first line.
+ * Returns the separator of the file. Spreadsheets write semicolons if the comma is the decimal sign, and tabs
+ * for the format "text". Some name the separator on the first line.
  */
 function delimiterOf(text: string): string {
 	const named = SEPARATOR_LINE.exec(text)?.[1];
@@ -118,8 +125,8 @@ function adviceOn({ code }: CsvError): string {
 }
 
 /**
- * Decodes the file. The first text contains the whole first line. Excel's "Unicode text" is UTF-16, whose
- * byte order is given by its byte order mark.
+ * Decodes the file. The first yielded text contains the whole first line. Excel's "Unicode text" is UTF-16,
+ * and its byte order mark says which byte comes first.
  */
 async function* asText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
 	let decoder: TextDecoder | undefined;
@@ -152,7 +159,8 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | null): string {
 	try {
 		return chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true });
 	} catch {
-		// The file is probably Windows-1252, which Excel writes as plain "CSV". A wrong guess could name another order.
+		// The file is probably in Windows-1252, which Excel writes as plain "CSV". It is refused, because a wrong
+		// guess could turn an order id into another one.
 		throw new FileRefusedError(
 			"The file has letters that are not in UTF-8, as one that was saved as plain “CSV” on Windows. In Excel choose “Save as” and “CSV UTF-8”, in LibreOffice the character set “Unicode (UTF-8)”, and upload it again.",
 		);

@@ -1,5 +1,5 @@
-// Decisions that a person makes on a page, about one conversion or up to a hundred selected ones. The audit entry with the
-// person's name is written in the same transaction.
+// Decisions that a person makes on a page, about one conversion or about up to a hundred selected ones. The
+// transaction that decides also writes the audit entry with the person's name.
 
 import {
 	type Decision,
@@ -19,8 +19,8 @@ import type { Db } from "../store/store.ts";
 import { transactOnJob } from "./job.ts";
 
 /**
- * Maximum number of selected conversions, which is two pages of the list. For more there are files, or all
- * conversions that match the filters.
+ * Maximum number of conversions that can be selected, which is two pages of the list. More can be decided
+ * with a file, or by deciding all conversions that match the filters.
  */
 const MAX_TICKED = 100;
 
@@ -29,22 +29,25 @@ export interface Decider extends SignedInPerson {
 }
 
 export interface AskedOnPage {
-	/** Conversions of other programmes count as unknown. Null means any programme, for the review team. */
+	/**
+	 * The programme of the conversions. Conversions of other programmes count as unknown. Null means any
+	 * programme, for the review team.
+	 */
 	programmeId: number | null;
 	conversionIds: readonly string[];
 	move: DecisionMove;
 	reason: string;
 }
 
-/** Result of a preview and of a decision. */
+/** Result of a decision, or of its preview. */
 export interface DecidedOnPage {
 	changed: readonly Conversion[];
-	/** Conversions for which the same decision had been made before. */
+	/** Conversions that already had the same decision. */
 	already: readonly Conversion[];
 	refused: readonly { conversion: Conversion; fault: Fault }[];
 }
 
-/** Returns the result for the confirmation page, without changing anything. */
+/** Returns what the decision would do, for the confirmation page. It changes nothing. */
 export async function previewTicked(
 	{ store }: ConversionsDeps,
 	decider: Decider,

@@ -1,5 +1,5 @@
-// Tests which conversion a line decides. It is the one that the line names, and never one with a similar
-// order id.
+// Tests which conversion a line of a file decides. It must be the one that the line names, and never one with
+// a similar order id.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -56,8 +56,8 @@ eachDatabase("many decisions", (database) => {
 			);
 		const preview = async (lines: readonly string[], side: Side = "shop") => {
 			const deciding = { programmeId: programme.id, side };
-			const by = side === "shop" ? owner : staff;
-			const job = await upload(deps, by, "decisions", lines, { deciding });
+			const person = side === "shop" ? owner : staff;
+			const job = await upload(deps, person, "decisions", lines, { deciding });
 			await workOffJobs(deps, never);
 			const rows = await rowsOf(deps, job);
 			return { job, rows, words: wordsOf({ rows }) };
@@ -120,7 +120,8 @@ eachDatabase("many decisions", (database) => {
 				["REVERSED", 1, 0, "10.00"],
 			],
 		);
-		// Lines that the preview refused stay refused, even if they have become possible.
+		// Lines that the preview refused stay refused when the file is applied, even if they have become
+		// possible.
 		await deps.store.db
 			.updateTable("conversions")
 			.set({ status: "RECORDED" })
@@ -219,13 +220,13 @@ eachDatabase("many decisions", (database) => {
 		const deciding = { programmeId: programme.id, side: "shop" } as const;
 		const detailOf = async (maxRows: number, lines: readonly string[]) => {
 			const kind = { ...JOB_KINDS.decisions, maxRows };
-			const made = await uploadFile(
+			const uploaded = await uploadFile(
 				deps,
 				kind,
 				{ actor: actorOf(owner), deciding },
 				fileOf(lines.join("\n")),
 			);
-			return made.ok ? made.value.row_count : made.fault.detail;
+			return uploaded.ok ? uploaded.value.row_count : uploaded.fault.detail;
 		};
 		match(String(await detailOf(10, [HEADER, ",A,,,", ",B,,,"])), /^No line has a decision\. Write approve/);
 		const lines = Array.from({ length: 11 }, (_, at) => `,A-${at},,approve,`);
@@ -236,10 +237,10 @@ eachDatabase("many decisions", (database) => {
 	});
 
 	test("an order whose id only looks like another is decided by its conversionId, and the other is unchanged", async () => {
-		// No interface accepts this order id today. The row is inserted directly, as an older version may have
-		// stored it.
+		// No interface accepts this order id today, so the row is inserted directly. An older version may have
+		// stored such a row.
 		const { deps, programme, preview, apply, statuses } = await open(["8001", "\u00a08001"]);
-		// The file has every column that an export can have.
+		// This file has every column that an export can have.
 		const file = exportConversions(deps.store.db, { programmeId: programme.id }, undefined, ",", true);
 		const exported = (await Array.fromAsync(file)).join("");
 		const [names = "", ...others] = exported.trimEnd().split("\r\n");
@@ -321,8 +322,8 @@ eachDatabase("many decisions", (database) => {
 		test(`two lines with ${what} contradict each other, and both are refused`, async () => {
 			const { conversions, preview, statuses } = await open(["A-1"]);
 			const id = conversions[0]?.public_id ?? "";
-			// A line without a decision is between the two lines. In one case they are so far apart that they are
-			// in different batches.
+			// Lines without a decision are between the two lines. In one case there are so many that the two lines
+			// are in different batches.
 			const between = what === "two decisions" ? 600 : 2;
 			const others = Array.from({ length: between }, (_, at) => `,other ${at},,approve,`);
 			const last = between + 4;
@@ -367,8 +368,8 @@ eachDatabase("many decisions", (database) => {
 		match(words[1] ?? "", /^3 refused: Only the shop's owners can approve/);
 		await apply(job);
 		deepEqual(await statuses(), ["REJECTED", "RECORDED"]);
-		const by = deps.store.db.selectFrom("conversions").select("decided_by");
-		equal((await by.where("id", "=", conversions[0]?.id ?? 0).executeTakeFirst())?.decided_by, "review");
+		const deciders = deps.store.db.selectFrom("conversions").select("decided_by");
+		equal((await deciders.where("id", "=", conversions[0]?.id ?? 0).executeTakeFirst())?.decided_by, "review");
 	});
 
 	test("a job stops before the next batch when the person who started it loses access", async () => {

@@ -1,4 +1,5 @@
-// Decisions about many conversions of one programme, from a file or for all conversions that match the filters of a list.
+// Decides about many conversions of one programme, from a file or for all conversions that match the filters
+// of a list.
 
 import type { Decision, DecisionRequest } from "../conversions/decide.ts";
 import {
@@ -45,7 +46,7 @@ export const DECISIONS: JobKind = {
 			name: "orderId",
 			means:
 				"The order, if there is no conversionId. It is compared character by character, and nothing is trimmed.",
-			// The names are English, German, French, Spanish, Italian and Dutch.
+			// Aliases are accepted in English, German, French, Spanish, Italian and Dutch.
 			aliases: `order, order number, order no, Bestellnummer, Bestellung, Auftragsnummer, commande, numéro de commande,
 				n° de commande, pedido, número de pedido, n.º de pedido, ordine, numero ordine, numero d'ordine, bestelling,
 				bestelnummer, ordernummer`,
@@ -65,7 +66,8 @@ export const DECISIONS: JobKind = {
 			isOptional: true,
 		},
 	],
-	// The other columns of an export. With a column for decisions added, an exported file can be uploaded.
+	// These are the other columns of an export, so an exported file can be uploaded after a column with
+	// decisions was added.
 	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
 		approvesAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>
@@ -79,7 +81,7 @@ A-1003,LEAD,reverse,RETURN`,
 	advice:
 		"Rejections and reversals cannot be undone. An approved conversion can still be reversed. The shop gets a callback for each change.",
 	resultWords: { change: ["will_be_changed", "changed"], already: "already", refused: "refused" },
-	// The largest networks put this many into one job.
+	// The largest networks decide about this many conversions in one file.
 	maxRows: 40_000,
 	batchRows: BATCH_ROWS,
 	makesPeople: false,
@@ -90,10 +92,12 @@ A-1003,LEAD,reverse,RETURN`,
 	apply: applyDecisions,
 };
 
-/** Form of the ids that domain/id.ts creates. */
+/** Form of the conversion ids that domain/id.ts creates. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
-/** Statuses that people write instead of the decision that leads to them. */
+/**
+ * Statuses that people write in place of the decision that leads to them, such as "approved" for "approve".
+ */
 const DECISION_WORDS: ReadonlyMap<string, DecisionMove> = new Map([
 	["approved", "approve"],
 	["rejected", "reject"],
@@ -106,13 +110,14 @@ const BECOMES: Readonly<Record<DecisionMove, DecidedStatus>> = {
 	reverse: "REVERSED",
 };
 
-/** Words in the result file, in addition to those of the kind. */
+/** Words in the result file that only decisions use. The other words are in the job kind. */
 const MALFORMED = "malformed";
 const UNKNOWN = "unknown_order";
 
 /**
- * Looks up the conversion of each line once, when the line is stored. Lines that name it by its id and by its
- * order can therefore be compared, and the conversion in the preview is the one that is decided.
+ * Finds the conversion of each line once, when the line is stored. Lines that name a conversion by its id and
+ * lines that name it by its order id can then be compared, and the job decides exactly the conversions that
+ * the preview showed.
  */
 async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]> {
 	const asking = rows.flatMap(({ line, cells }) => {
@@ -139,7 +144,7 @@ function eventTypeOf(cells: Cells): string {
 
 type ByOrder = ReadonlyMap<string, readonly Conversion[]>;
 
-/** Finds the conversions of lines that have an order id and no conversion id. */
+/** Finds the conversions of lines that have an order id but no conversion id. */
 async function findOrders(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<ByOrder> {
 	const orders = rows.flatMap(({ cells }) => {
 		const orderId = cellOf(cells, "orderId");
@@ -165,8 +170,8 @@ async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]):
 		const { cells } = row;
 		const target = checkTarget(cells);
 		if (!target.ok) return needsFixing(plainWords(target.fault), MALFORMED);
-		// The lines are first judged for the shop, which may make every decision. This tells decisions that are impossible
-		// from decisions that this person may not make.
+		// Each line is first judged as if the shop decided, which may make every decision. This distinguishes
+		// impossible decisions from decisions that this person may not make.
 		const spelt = parseDecision(cells, "shop");
 		if (!spelt.ok) return needsFixing(spelt.fault.detail, MALFORMED);
 		const decision = parseDecision(cells, decidingOf(scope).side);
@@ -235,12 +240,12 @@ async function findOwn(
 	return new Map(inProgramme.map((conversion) => [conversion.public_id, conversion]));
 }
 
-/** Checks that the line names a conversion or an order. */
+/** Checks that the line has a valid conversion id or order id. */
 function checkTarget(cells: Cells): Result<unknown> {
 	const eventType = parseEventType(eventTypeOf(cells));
 	if (!eventType.ok) return eventType;
 	const conversionId = cellOf(cells, "conversionId");
-	// With a conversionId, the orderId need not be valid today. It is compared with the recorded one.
+	// If there is a conversionId, the orderId need not be valid today. It is only compared with the stored one.
 	if (conversionId === "") return parseOrderId(cellOf(cells, "orderId"));
 	return CONVERSION_ID.test(conversionId)
 		? eventType
@@ -273,7 +278,10 @@ function whyUnknown(cells: Cells, byOrder: ByOrder): string {
 	return plainWords(refuseUnknownOrder(order, known).fault);
 }
 
-/** Checks that the other cells agree with the conversion. An empty cell is not checked. */
+/**
+ * Returns which cell contradicts the conversion that the line names, or null if none does. Empty cells are
+ * not compared.
+ */
 function findDisagreement({ line, cells }: JobRow, conversion: Conversion): string | null {
 	const { public_id, order_id, event_type } = conversion;
 	const says = `Line ${line} names conversion ${public_id}`;

@@ -1,5 +1,5 @@
-// Tests files as spreadsheets and other programs write them. Each is read, or refused as a whole with advice
-// on what to do.
+// Tests CSV files as spreadsheets and other programs write them. Each file is read, or is refused as a whole
+// with advice on what to do.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { JOB_KINDS } from "./kinds.ts";
 import { createSeenLines } from "./lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-/** Chunk size with which files are read from a disk. */
+/** Size of the chunks in which files are read from a disk. */
 const CHUNK_BYTES = 65_536;
 
 async function* chunksOf(file: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
@@ -79,7 +79,8 @@ for (const [what, text, above = 0] of [
 	["English columns", "Order No.;Decision;Reason\nA-1;approve;\nB 2;reject;FRAUD\n"],
 ] as const) {
 	test(`reads ${what}`, async () => {
-		// The second round reads one byte at a time, because the result must not depend on the chunks.
+		// The second round reads one byte at a time, because the result must not depend on how the file is split
+		// into chunks.
 		for (const chunkBytes of [CHUNK_BYTES, 1]) {
 			deepEqual(await linesOf(text, chunkBytes), [
 				`${above + 2} A-1 approve `,
@@ -100,7 +101,7 @@ test("an order id is read exactly as written, and the export's protection agains
 	}
 });
 
-test("control characters are replaced by a character that no order id contains, and long cells are cut", async () => {
+test("control characters are replaced by a character that no order id contains, and long cells are truncated", async () => {
 	const { rows } = await read(`orderId,decision\nA\0B,approve\n${"x".repeat(5_000)},approve\n`);
 	deepEqual(
 		rows.map(({ cells }) => cells["orderId"]),
@@ -190,7 +191,7 @@ test("an error of the disk is thrown and not reported as a mistake in the file",
 	await rejects(readFrom(broken, "decisions"), /the disk is gone/);
 });
 
-test("lines about the same thing are found among many lines, and whether they agree", () => {
+test("lines about the same thing are found among many lines, together with whether they agree", () => {
 	const seen = createSeenLines(JOB_KINDS.programmes);
 	const rows = Array.from({ length: 20_000 }, (_, at) => ({
 		line: at + 1,

@@ -1,4 +1,5 @@
-// Reads the lines of a file by the names of its columns. The file is a stream, and only one batch is in memory.
+// Reads the lines of a file by the names of its columns. The file is read as a stream, so only one batch is
+// in memory.
 
 import { undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
@@ -8,27 +9,30 @@ import { FileRefusedError, readRecords } from "./csv.ts";
 import type { Cells, JobColumn, JobKind, JobRow } from "./kind.ts";
 
 export interface JobFile {
-	/** Name of the file at its origin. */
+	/** Name of the file as it was uploaded. */
 	name: string;
 	bytes: number;
 	/** Reads the file from its first byte. */
 	read(): AsyncIterable<Uint8Array>;
 }
 
-/** Additional columns of a result file, which may stay in a corrected file. */
+/** Columns that a result file has in addition. They are ignored when a corrected result file is uploaded. */
 export const RESULT_COLUMNS = ["line", "result", "detail"] as const;
 
-/** Maximum length of a cell. More makes no sense in any column. */
+/** Maximum number of characters of a cell. No column needs more. */
 const MAX_CELL_CHARACTERS = 300;
 
 export interface RowReader {
-	/** Receives a batch. The next one is read when this one is done. */
+	/** Receives one batch of rows. The next batch is read after the returned promise resolves. */
 	take(rows: readonly JobRow[]): Promise<Result<unknown>>;
 	/** Lets the event loop serve other requests. */
 	yieldLoop(): Promise<void>;
 }
 
-/** Returns the number of rows. After a refusal, the caller must discard the batches that it received. */
+/**
+ * Reads all rows and returns their number. If the file is refused, the caller must discard the batches that
+ * it has received.
+ */
 export async function readRows(
 	file: JobFile,
 	kind: JobKind,
@@ -99,8 +103,8 @@ function namesOf({ name, aliases = name }: JobColumn): string[] {
 }
 
 /**
- * Removes case, accents, spaces and punctuation, so that "Order ID", "order_id" and "orderId" are the same
- * column.
+ * Returns a column name without case, accents, spaces and punctuation, so that "Order ID", "order_id" and
+ * "orderId" name the same column.
  */
 function plainName(text: string): string {
 	return foldText(text).replace(/[\s_.'’°º-]/gu, "");
@@ -121,7 +125,10 @@ function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, n
 	);
 }
 
-/** Shortens the text and replaces control characters, which a database refuses, by one that no order id contains. */
+/**
+ * Truncates a cell and replaces its control characters, which a database refuses, by a character that no
+ * order id contains.
+ */
 function keepShowable(text: string): string {
 	return text
 		.slice(0, MAX_CELL_CHARACTERS)

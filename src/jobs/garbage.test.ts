@@ -1,4 +1,5 @@
-// Uploads random text as CSV files. Each is refused as a whole or judged line by line, and nothing throws.
+// Uploads random text as CSV files. Each file must be refused as a whole or judged line by line, without an
+// exception.
 
 import { ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -48,8 +49,8 @@ const PIECES = [
 ];
 
 eachDatabase("garbage", (database) => {
-	// Files are judged before they reach the database. The rounds on PostgreSQL only check that it can store
-	// what was accepted.
+	// Files are judged without the database. The rounds on PostgreSQL only check that the accepted rows can be
+	// stored there.
 	const rounds = database.kind === "SQLite" ? 150 : 30;
 
 	for (const kind of Object.values(JOB_KINDS)) {
@@ -62,7 +63,7 @@ eachDatabase("garbage", (database) => {
 			let judged = 0;
 			for (let round = 0; round < rounds; round++) {
 				const header = kind.columns.map((column) => column.name).join(pick([",", ";"]));
-				// Most files with a stray quotation mark are refused as a whole, so every other round has none.
+				// A stray quotation mark usually makes the whole file invalid, so every other round has none.
 				const pieces = [
 					...PIECES.filter((piece) => round % 2 === 0 || !piece.includes('"')),
 					public_id,
@@ -71,16 +72,16 @@ eachDatabase("garbage", (database) => {
 				];
 				const cells = Array.from({ length: 60 }, () => pick(pieces)).join("");
 				const text = round % 3 === 0 ? cells : `${header}\n${cells}`;
-				const made = await uploadFile(deps, kind, { actor: COMMAND_LINE, deciding }, fileOf(text));
-				if (!made.ok) continue;
+				const uploaded = await uploadFile(deps, kind, { actor: COMMAND_LINE, deciding }, fileOf(text));
+				if (!uploaded.ok) continue;
 				await workOffJobs(deps, never);
-				ok((await startJob(deps, await reload(deps, made.value), COMMAND_LINE, false)).ok);
+				ok((await startJob(deps, await reload(deps, uploaded.value), COMMAND_LINE, false)).ok);
 				await workOffJobs(deps, never);
-				const summary = await summaryOf(deps, made.value);
+				const summary = await summaryOf(deps, uploaded.value);
 				judged += summary.rows;
 				ok(summary.problems.every(({ detail }) => detail !== ""));
 			}
-			// Lines without a decision are skipped, so fewer lines are judged in files of decisions.
+			// Lines without a decision are skipped, so in files of decisions fewer lines are judged.
 			ok(judged > (name === "decisions" ? rounds / 8 : rounds), `only ${judged} lines were judged`);
 		});
 	}

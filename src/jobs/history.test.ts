@@ -17,7 +17,7 @@ import { openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
 const HEADER =
 	"programme,order_id,event_type,status,sold_at,decided_at,amount,currency,commission,fee,reason";
 
-/** Returns the number of rows in each table from which callbacks and mails are sent. */
+/** Returns the number of rows in each table that causes callbacks or mails. */
 async function countOwed({ db }: Store): Promise<number[]> {
 	const tables = ["events", "deliveries", "queue", "mail_queue", "changes_to_tell"] as const;
 	const counts: number[] = [];

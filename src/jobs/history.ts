@@ -1,5 +1,6 @@
-// Decided history: conversions that other software recorded and decided. They are stored with their final status and count
-// in all totals. No callbacks are sent, because the other software has already informed the shop.
+// Imports the decided history: conversions that other software recorded and decided. They are stored with
+// their final status and count in all totals. They cause no callbacks, because the other software has already
+// informed the shop.
 
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { judgeAndMove, type OrderRequest } from "../conversions/judge-and-move.ts";
@@ -46,7 +47,7 @@ import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
 	{ name: "programme", means: "Its name as it is here, or its ID (prg_…)." },
-	// With a space more or less it would be a different order id.
+	// Spaces are part of an order id, so they are not removed.
 	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
 	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
 	{
@@ -190,7 +191,7 @@ function bringHistory({ programme, history }: Meant): RowVerdict {
 
 function compare(known: Conversion, history: History): RowVerdict {
 	const isImported = known.source === "import";
-	// The conversion was imported before and has been reversed since. The file is correct for its time.
+	// The conversion was imported earlier and has been reversed since, so the file was correct at its time.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
 	const { imported_decision_at_ms: hereMs } = known;
@@ -201,7 +202,8 @@ function compare(known: Conversion, history: History): RowVerdict {
 		...differ("commission", known.commission, history.commission, history.says.commission),
 		...differ("fee", known.network_fee, history.fee, history.says.fee),
 		...differ("reason", known.reason ?? "none", history.reason ?? "none", !isReversedSince),
-		// The clocks of the shop and of the old software may differ by seconds.
+		// Times of sale are compared only for imported conversions, because the shop's clock and that of the old
+		// software may differ.
 		...differ("sold_at", utcSecond(known.occurred_at_ms), utcSecond(history.soldAtMs), isImported),
 		...(hereMs === null || decidedAtMs === null
 			? []
@@ -227,7 +229,10 @@ interface History {
 	commission: string;
 	fee: string;
 	reason: Reason | null;
-	/** Amounts that are in the file. The others are computed from the programme's present rates. */
+	/**
+	 * Whether the file has the commission and the fee. A missing amount is computed from the programme's
+	 * present rates.
+	 */
 	says: { commission: boolean; fee: boolean };
 }
 
@@ -252,10 +257,11 @@ function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<
 
 function readStatus(text: string): Result<DecidedStatus> {
 	const word = text.toUpperCase();
-	// The words for decisions are accepted as well, such as "approve".
+	// The words of decisions, such as "approve", are accepted as well as the statuses.
 	const status = DECIDED_STATUSES.find((known) => [word, `${word}D`, `${word}ED`].includes(known));
 	if (status !== undefined) return succeed(status);
-	// For an open conversion the shop waits for a decision, and its callbacks would start in the middle.
+	// An open conversion cannot be imported. The shop would still wait for a decision, and would get callbacks
+	// about a sale of which it got no first callback from us.
 	const detail =
 		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks. Decide it in the old software first, or let the shop report it with POST /v1/conversions.";
 	return refuse("invalid_field", detail, "status");
@@ -276,8 +282,8 @@ function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs"
 	const soldAtMs = soldAt.value;
 	if (cellOf(cells, "decided_at") === "") return succeed({ soldAtMs, decidedAtMs: null });
 	if (!decidedAt.ok) return decidedAt;
-	// A day without a time means midnight, so a sale that was decided on the day it was made may seem to be
-	// decided before it was made.
+	// A date without a time means midnight. A sale that was decided on the day it was made may therefore seem
+	// to be decided before it was made.
 	if (decidedAt.value <= soldAtMs - DAY_MS) {
 		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
 	}
@@ -297,9 +303,9 @@ function readMoney(
 	const hasThreeDigits = digits.ok && digits.value === 3;
 	const read = (column: string) => {
 		const cell = cellOf(cells, column);
-		// If the cell contains both a comma and a point, or one of them twice, it has thousands separators. A
-		// guess could be wrong by a factor of a thousand.
-		// In a currency with three decimals, a comma before three digits can be either.
+		// A cell with two separators, such as "1.234,50", has thousands separators. In a currency with three
+		// decimals, a single comma before three digits can be a thousands separator or a decimal comma. Guessing
+		// could be wrong by a factor of a thousand.
 		const isGrouped = /[.,].*[.,]/.test(cell) || (hasThreeDigits && /^\d+,\d{3}$/.test(cell));
 		if (!isGrouped) return parseAmount(withDecimalPoint(cell), currency, column);
 		const detail = `${column} “${cell}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;

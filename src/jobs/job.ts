@@ -1,4 +1,4 @@
-// Applying, stopping and discarding a job after its preview.
+// Starts, stops and discards a job after its preview.
 
 import type { Side } from "../conversions/decide.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -19,7 +19,8 @@ type Deps = { store: Store; clock: Clock };
 type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
 
 /**
- * Writes the audit entry. Decisions are logged in their programme, and imports with the name of their file.
+ * Writes an audit entry about a job. For decisions the entry belongs to their programme. For imports it has
+ * the name of the file.
  */
 export function noteJob(
 	trx: Db,
@@ -38,8 +39,8 @@ export function noteJob(
 
 /**
  * Returns why this side may not apply or discard the job, or null if it may. Only the side that created a job
- * of decisions may do this. Staff must not approve for a shop, and owners must not reject for the review
- * team.
+ * of decisions may do so, because staff must not approve for a shop, and owners must not reject for the
+ * review team.
  */
 export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, side: Side): string | null {
 	if (decidedBy === null || decidedBy === side) return null;
@@ -50,8 +51,8 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 
 /**
  * Runs a transaction in which a person creates, starts or ends a job. It checks that the person is still
- * signed in and, for decisions, may still decide. The transaction holds the access lock, so ending the
- * person's access at the same time either finds the job and stops it, or happens first.
+ * signed in and, for decisions, still has the right to decide. It holds the access lock. If the person's
+ * access ends at the same time, that either happens first, or it finds the job and stops it.
  */
 export function transactOnJob<Value>(
 	store: Store,
@@ -64,7 +65,10 @@ export function transactOnJob<Value>(
 		: transactInProgramme(store, actor, programmeId, work, "decide");
 }
 
-/** Applies a job once, even if the button is pressed twice. A stopped job continues where it was. */
+/**
+ * Applies a job, and applies it only once even if the button is pressed twice. A stopped job continues after
+ * its last batch.
+ */
 export async function startJob(
 	{ store, clock }: Deps,
 	job: Job,
@@ -100,7 +104,7 @@ export async function startJob(
 	});
 }
 
-/** Returns null if the job can be started or continued. */
+/** Returns null if the job can be started or continued. Otherwise returns the answer to the person. */
 function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job === undefined) {
 		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");
@@ -116,7 +120,7 @@ function judgeStart(job: Job | undefined): Result<"already"> | null {
 	);
 }
 
-/** Stops a job. Changes that it has already made stay. */
+/** Stops a job. The changes that it has already made stay. */
 export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson): Promise<Result<"stopped">> {
 	const nowMs = clock.nowMs();
 	return transactOnJob(store, actor, job.programme_id, async (trx) => {
@@ -129,8 +133,8 @@ export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson)
 }
 
 /**
- * Discards a job. Nothing remains of a job that was not started. For a stopped job the lines are removed, and the record of
- * its changes stays. Discarding it twice has no further effect.
+ * Discards a job. Nothing remains of a job that was not started. Of a stopped job the lines are removed, and
+ * the record of its changes stays. Discarding a job twice has no further effect.
  */
 export function discardJob(
 	{ store, clock }: Deps,

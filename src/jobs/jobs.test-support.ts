@@ -46,8 +46,8 @@ export interface Went {
 export type Inviting = ApplyDeps["inviting"];
 
 /**
- * Uploads a whole file as the command line does, then previews or applies it. The first line names the
- * columns.
+ * Uploads lines as the command line does, then previews or applies them. The first line contains the column
+ * names.
  */
 export async function runLines(
 	deps: JobDeps & { inviting?: Inviting },
@@ -55,23 +55,23 @@ export async function runLines(
 	lines: readonly string[],
 	step: "preview" | "apply",
 ): Promise<Went> {
-	const made = await uploadFile(
+	const uploaded = await uploadFile(
 		deps,
 		JOB_KINDS[name],
 		{ actor: COMMAND_LINE },
 		fileOf(lines.join("\n"), `${name}.csv`),
 	);
-	ok(made.ok, JSON.stringify(made));
+	ok(uploaded.ok, JSON.stringify(uploaded));
 	await workOffJobs(deps, never);
 	if (step === "apply") {
 		const { inviting = null } = deps;
-		ok((await startJob(deps, await reload(deps, made.value), COMMAND_LINE, inviting !== null)).ok);
+		ok((await startJob(deps, await reload(deps, uploaded.value), COMMAND_LINE, inviting !== null)).ok);
 		await workOffJobs({ ...deps, ...inviting }, never);
 	}
-	return { summary: await summaryOf(deps, made.value), rows: await rowsOf(deps, made.value) };
+	return { summary: await summaryOf(deps, uploaded.value), rows: await rowsOf(deps, uploaded.value) };
 }
 
-/** Returns a text for each row, such as "2 refused: …". */
+/** Returns one text for each row, such as "2 refused: …". */
 export function wordsOf({ rows }: Pick<Went, "rows">): string[] {
 	return rows.map(({ line, verdict: { kind, detail } }) =>
 		detail === null ? `${line} ${kind}` : `${line} ${kind}: ${detail}`,
@@ -134,9 +134,9 @@ export function createJobSetup(database: SuiteDatabase): JobSetup {
 			const { store } = database;
 			return { deps: openJobs(store), staff: await addPerson(), programme: await addProgramme(store) };
 		},
-		async upload(deps, by, kind, lines, scope = {}) {
+		async upload(deps, person, kind, lines, scope = {}) {
 			const file = fileOf(lines.join("\n"), `${kind}.csv`);
-			const job = await uploadFile(deps, JOB_KINDS[kind], { actor: actorOf(by), ...scope }, file);
+			const job = await uploadFile(deps, JOB_KINDS[kind], { actor: actorOf(person), ...scope }, file);
 			ok(job.ok, JSON.stringify(job));
 			return job.value;
 		},
@@ -157,8 +157,8 @@ export function actorOf({ id: personId, kind, public_id: sessionId }: Person): S
 }
 
 /**
- * Runs an action once, right after a query has returned the given job. The reader then works with an outdated
- * job.
+ * Runs an action once, right after a query has read a job and before its result is used. The code under test
+ * then works with an outdated job.
  */
 export function createInterruption(store: Store) {
 	let next: { publicId: string; act: () => Promise<unknown> } | undefined;
@@ -184,7 +184,7 @@ export function createInterruption(store: Store) {
 	};
 }
 
-/** Returns the lines of a file with approved orders of the programme. */
+/** Returns the lines of an import file with approved orders of the programme. */
 export function history({ public_id }: Programme, rows: number): string[] {
 	return [
 		"programme,order_id,status,sold_at,amount",
@@ -192,7 +192,7 @@ export function history({ public_id }: Programme, rows: number): string[] {
 	];
 }
 
-/** Records, for each transaction that uses the table, the positions of the statements that name it. */
+/** Records which statements of each transaction use a table, by their position in the transaction. */
 export function watchStatements(store: Store, table: string): { store: Store; seen: (readonly number[])[] } {
 	const seen: (readonly number[])[] = [];
 	const transact: Store["transact"] = async (work, options) => {

@@ -1,4 +1,4 @@
-// Tests jobs from the first line to the end, with stops, crashes and several processes, on both databases.
+// Tests jobs from upload to result, with stops, crashes and several processes, on both databases.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -259,8 +259,8 @@ eachDatabase("a file that is uploaded", (database) => {
 			await deps.clock.moveBy(10_000);
 			return (await reload(deps, found)).state === "previewed";
 		});
-		// The clock may have moved during a batch, after which the chore rests. So the clock must move on until
-		// the chore has stopped.
+		// The clock may have moved during a batch, after which the chore pauses. So the clock is moved until the
+		// chore has stopped.
 		let hasStopped = false;
 		const stopping = chore.stop().then(() => {
 			hasStopped = true;
@@ -283,10 +283,10 @@ eachDatabase("work on an uploaded file", (database) => {
 		await workOffJobs(deps, never);
 		ok((await startJob(deps, await reload(deps, job), actorOf(staff), false)).ok);
 		let looks = 0;
-		// The function is called before the claim and before each batch, so the work stops after the first batch.
+		// `isStopping` is called before the claim and before each batch, so the work stops after the first batch.
 		await workOffJobs(deps, () => ++looks > 2);
 		deepEqual([(await reload(deps, job)).state, await countConversions(programme)], ["applying", 500]);
-		// A process that died still holds its claim.
+		// The claim of a process that died stays in the database.
 		const nowMs = deps.clock.nowMs();
 		ok(await claimJob(deps.store.db, "the dead", nowMs, nowMs + CLAIM_MS));
 		await workOffJobs({ ...deps, store: database.rival }, never);
@@ -424,7 +424,7 @@ eachDatabase("work on an uploaded file", (database) => {
 eachDatabase("a file that is being uploaded", (database) => {
 	const { open } = createJobSetup(database);
 
-	/** Uploads a file in six parts. Calls `between` before each part except the first. */
+	/** Uploads a file in six parts, and calls `between` before each part except the first. */
 	function uploadSlowly(deps: JobDeps, staff: Person, programme: Programme, between: () => Promise<void>) {
 		const lines = history(programme, 3_300);
 		async function* read() {
@@ -470,8 +470,8 @@ eachDatabase("a file that is being uploaded", (database) => {
 	test("may take longer than five minutes in all, if lines keep arriving", async () => {
 		const { deps, staff, programme } = await open();
 		const uploaded = await uploadSlowly(deps, staff, programme, async () => {
-			// The five steps are longer in all than the upload's claim. Each one is much shorter, because the
-			// reader may be several parts ahead of the stored lines.
+			// The five steps together are longer than the upload's claim. Each step is much shorter than the claim,
+			// because the reader may be several parts ahead of the stored lines.
 			await deps.clock.moveBy(1.5 * MINUTE_MS);
 			await workOffJobs(deps, never);
 		});
@@ -491,8 +491,8 @@ eachDatabase("somebody whose access ends", (database) => {
 	test("has their running imports stopped, and others can continue them", async () => {
 		const { deps, staff, programme } = await open();
 		const other = await addPerson();
-		const prepare = async (by: Person) => {
-			const job = await upload(deps, by, "conversions", history(programme, 1_200));
+		const prepare = async (person: Person) => {
+			const job = await upload(deps, person, "conversions", history(programme, 1_200));
 			await workOffJobs(deps, never);
 			return reload(deps, job);
 		};

@@ -1,6 +1,7 @@
-// This room works on files with many lines: decisions of one programme, and imports from other software (programmes, people
-// and decided history). This file has what all kinds of jobs share. A line is about one thing. It changes the thing, finds
-// it already as required, or needs fixing by a person.
+// A job works on the lines of a file. The lines are decisions about conversions of one programme, or imports
+// from other software (programmes, people and decided history). This file contains what all kinds of jobs
+// share. Each line is about one thing. The line changes it, finds it already as required, or is refused and
+// must be fixed by a person.
 
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
@@ -17,7 +18,7 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 
-/** Cells by the names of the columns. Columns that the file does not have are empty. */
+/** The cells of a line by column name. A column that the file does not have is empty. */
 export type Cells = Readonly<Record<string, string>>;
 
 export interface JobRow {
@@ -25,97 +26,116 @@ export interface JobRow {
 	cells: Cells;
 }
 
-/** `change` if the line changes something, `already` if nothing has to change, and `refused` if it needs fixing. */
+/**
+ * Verdicts on a line: "change" if it changes something, "already" if nothing has to change, "refused" if it
+ * must be fixed.
+ */
 export const ROW_VERDICTS = ["change", "already", "refused"] as const;
 
 export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
-	/** What to fix in a refused line, or a remark on another line. */
+	/** Text that says what to fix in a refused line, or a remark on another line. */
 	detail: string | null;
-	/** Amount of the line, which is added to the summary and not stored with the line. */
+	/** Amount of money in the line. It is added to the summary and not stored with the line. */
 	money: RowMoney | null;
-	/** Word in the result file, if it is not the kind's own word. */
+	/** Word for the line in the result file, if it differs from the usual word for this verdict. */
 	word?: string | undefined;
 }
 
 export interface RowMoney {
-	/** Status after the line is applied. */
+	/** Status of the conversion after the line is applied. */
 	status: DecidedStatus;
 	currency: string;
 	basket: string;
 	commission: string;
 	fee: string;
-	/** True for a test conversion, which is in no sum. */
+	/** True for a test conversion, which no sum includes. */
 	isTest?: boolean;
 }
 
-/** Context of a job. */
+/** The conditions under which a job runs. */
 export interface JobScope {
-	/** Programme and party of the decisions, or null for imports by staff. */
+	/** The programme and the deciding side of a job of decisions, or null for imports by staff. */
 	deciding: { programmeId: number; side: Side } | null;
 }
 
 export interface ApplyDeps extends JobScope, InTransaction {
 	/** Person who applies the job, or null on the command line. */
 	personId: number | null;
-	/** Null if nobody is mailed and staff send the links later. */
+	/** The means to mail invitations. Null if nobody is mailed, because staff send the links later. */
 	inviting: Pick<InvitationsDeps, "mails" | "publicUrl"> | null;
-	/** Receives the callbacks that the batch owes. They are announced after the commit. */
+	/** Receives the callbacks that the batch causes. They are announced after the commit. */
 	owe(owed: Owed): void;
 }
 
 export interface JobColumn {
 	name: string;
-	/** Short description for the person who writes the file. */
+	/** Short description of the column for the person who writes the file. */
 	means: string;
 	/** Other names of the column, separated by commas. */
 	aliases?: string;
 	isOptional?: true;
-	/** True if white space around the cell is kept. By default it is removed. */
+	/** True if spaces around the cell's text are significant. By default they are removed. */
 	keepsSpace?: true;
 }
 
 export interface JobKind {
 	name: JobKindName;
-	/** Singular and plural of the things that the lines are about. */
+	/** Singular and plural of what the lines are about, for example "person" and "people". */
 	noun: readonly [string, string];
 	columns: readonly JobColumn[];
-	/** Columns that are allowed and not read, separated by commas. */
+	/** Columns that may occur in the file but are not read, separated by commas. */
 	ignored?: string;
-	/** Returns a problem of a header that has all required columns. */
+	/** Returns problems of a header that has all required columns. */
 	checkHeader?(has: (column: string) => boolean): string[];
-	/** Example of a file. */
+	/** Example of a file, for the page. */
 	example: string;
-	/** What cannot be undone, and who is informed. */
+	/** Text that says what cannot be undone, and who is informed. */
 	advice: string;
-	/** Words in the result file for lines that would change, have changed, need no change, and need fixing. */
+	/**
+	 * Words in the result file for each verdict. A line to change has one word before it is applied and another
+	 * word after.
+	 */
 	resultWords: { change: readonly [before: string, after: string]; already: string; refused: string };
 	/** Maximum number of lines of an uploaded file. */
 	maxRows: number;
 	/** Number of lines in one transaction. */
 	batchRows: number;
-	/** True if the kind creates people, which needs the lock on links. */
+	/** True if the kind creates people, which requires the access lock. */
 	makesPeople: boolean;
 	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
-	/** Returns the thing that a line is about. Two lines about it must agree. With null, the line is not compared. */
+	/**
+	 * Returns a key for the thing that a line is about. Lines with the same key must agree. With null, the line
+	 * is not compared.
+	 */
 	keyOf(cells: Cells): string | null;
-	/** Returns the cells that must agree. By default these are all cells. */
+	/**
+	 * Returns the part of a line that must agree with other lines about the same thing. By default this is the
+	 * whole line.
+	 */
 	saysOf?(cells: Cells): string;
-	/** Returns what each line would do by itself. Lines about the same thing were compared before. */
+	/**
+	 * Returns the verdict on each line by itself. Whether lines about the same thing agree was checked before.
+	 */
 	judge(db: Db, scope: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]>;
-	/** Applies the lines as `judge` announced, at most `batchRows` at a time. The caller holds the job's lock. */
+	/**
+	 * Applies at most `batchRows` lines. It changes what `judge` announced. The caller must hold the job's
+	 * lock.
+	 */
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;
 }
 
-/** Words in the result file of imports. Programs read these words, so words may be added but not renamed. */
+/**
+ * Words in the result file of imports. Other programs read these words, so they may be added but not renamed.
+ */
 export const IMPORT_WORDS: JobKind["resultWords"] = {
 	change: ["will_be_imported", "imported"],
 	already: "no_change_needed",
 	refused: "needs_fixing",
 };
 
-/** Maximum number of lines of an upload on a page. The command accepts more. */
+/** Maximum number of lines that can be uploaded on a page. The command line accepts more. */
 export const MAX_IMPORTED_ROWS = 500_000;
 
 export function bring(money: RowMoney | null, detail: string | null = null): RowVerdict {
@@ -130,7 +150,7 @@ export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
 }
 
-/** Judges lines one after the other, for kinds with few lines. */
+/** Judges lines one after the other. It is for kinds with few lines. */
 export async function inOrder(
 	rows: readonly JobRow[],
 	judge: (row: JobRow) => Promise<RowVerdict>,
@@ -140,14 +160,17 @@ export async function inOrder(
 	return verdicts;
 }
 
-/** Describes the stored value and the file's value, or returns nothing if both are the same. */
+/**
+ * Describes the difference between the stored value and the value in the file. Returns an empty list if they
+ * are the same.
+ */
 export function differ(what: string, here: string, inFile: string, isCompared = true): string[] {
 	return isCompared && here !== inFile ? [`${what} ${here} here, ${inFile} in the file`] : [];
 }
 
 /**
- * Compares a line with existing data, which is never overwritten. If the file differs, a person must fix the
- * line.
+ * Compares a line with existing data, which is never overwritten. If they differ, the line is refused and a
+ * person must fix it.
  */
 export function compareWith(
 	what: string,
@@ -162,12 +185,14 @@ export function cellOf(cells: Cells, column: string): string {
 	return cells[column] ?? "";
 }
 
-/** Converts a decimal comma, so 1299,50 becomes 1299.50. Nothing else is changed. */
+/**
+ * Replaces a decimal comma by a point, so "1299,50" becomes "1299.50". Any other text is returned unchanged.
+ */
 export function withDecimalPoint(text: string): string {
 	return /^\d+,\d+$/.test(text) ? text.replace(",", ".") : text;
 }
 
-/** Converts a reason as pages write it, so "Out of stock" becomes OUT_OF_STOCK. */
+/** Converts a reason as pages show it to its code, so "Out of stock" becomes OUT_OF_STOCK. */
 export function reasonWord(text: string): string {
 	return text
 		.trim()
@@ -175,7 +200,7 @@ export function reasonWord(text: string): string {
 		.replace(/[\s_-]+/g, "_");
 }
 
-// Finds the programmes that the lines of a file name by id or by name.
+// A file names its programmes by id or by name.
 
 export type NamedProgrammes = (named: string) => Result<Programme>;
 

@@ -13,6 +13,9 @@ export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
 	conversions: CONVERSIONS_IMPORT,
 };
 
-/** Kinds in the order in which a network imports them, because each one needs the one before. */
+/**
+ * Kinds of imports in the order in which a network must import them, because each kind refers to the one
+ * before.
+ */
 export const IMPORT_KINDS = ["programmes", "people", "conversions"] as const;
 export type ImportKindName = (typeof IMPORT_KINDS)[number];

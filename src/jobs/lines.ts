@@ -1,6 +1,6 @@
-// The lines of a job in the database. A batch of lines is one JSON text, with cells in the order of the kind's columns. The
-// results of the batch are another text. Both together make the result file. Lines about the same thing are found before
-// any line is judged.
+// Stores the lines of a job. A batch of lines is one JSON text, with the cells in the order of the kind's
+// columns. The verdicts on the batch are a second text. The result file is made from both. Lines about the
+// same thing are found before any line is judged.
 
 import { hash } from "node:crypto";
 import * as z from "zod";
@@ -20,7 +20,7 @@ import {
 } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 
-/** A line with the conflicting statement of another line, or null if there is none. */
+/** A line, with its verdict if the comparison with other lines already decides it, otherwise null. */
 export interface SettledRow extends JobRow {
 	settled: RowVerdict | null;
 }
@@ -74,14 +74,14 @@ function verdictOf([kind, detail, word]: z.infer<typeof VERDICT>): RowVerdict {
 }
 
 const FAILURE = z.object({
-	/** `database` if it was unreachable, too busy or full. `unexpected` for any other error. */
+	/** "database" if the database was unreachable, too busy or full. "unexpected" for any other error. */
 	cause: z.enum(["database", "unexpected"]),
 	firstLine: z.number(),
 	lastLine: z.number(),
 	atMs: z.number(),
 });
 
-/** Reason why a batch was not stored, for the job's page. The error itself is in the log. */
+/** Reason why a batch could not be stored, for the job's page. The log has the error itself. */
 export type BatchFailure = z.infer<typeof FAILURE>;
 
 export function writeFailure(error: unknown, rows: readonly JobRow[], atMs: number): string {
@@ -98,13 +98,13 @@ export function readFailure(json: string | null): BatchFailure | null {
 }
 
 interface ResultRow extends JudgedRow {
-	/** True if the line was applied. False if it was only previewed. */
+	/** True if the line was applied, false if it was only previewed. */
 	isApplied: boolean;
 }
 
 /**
- * Writes the result file. With `isOfProblems` it has only the lines that need fixing. Either file can be
- * corrected and uploaded again.
+ * Returns the result file in pieces. With `isOfProblems` it has only the lines that must be fixed. The file
+ * can be corrected and uploaded again.
  */
 export function jobResult(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<string> {
 	const { columns, resultWords } = JOB_KINDS[job.kind];
@@ -126,7 +126,8 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 	const isBegun = job.state === "done" || job.state === "stopped";
 	for (let seq = 1, read = 0; read < job.row_count; seq++) {
 		const batch = await findBatch(db, job.id, seq);
-		// The job was discarded or cleared meanwhile. A part of the file must not look like the whole file.
+		// The job was discarded or cleared meanwhile. An exception breaks off the download, so that nobody takes
+		// a part for the whole file.
 		if (batch === undefined) throw new Error("the lines of a job were removed while they were read");
 		const verdicts = readVerdicts(batch.verdicts);
 		const isApplied = isBegun && seq <= job.done_batches;
@@ -141,19 +142,26 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 }
 
 /**
- * Finds lines of a file that are about the same thing, and whether they agree. It stores hashes of 53 and 30 bits for each
- * line, about a hundred bytes. One in 70,000 files with half a million lines has two keys with the same hash.
+ * Finds lines of a file that are about the same thing, and whether they agree. It stores hashes of 53 and 30
+ * bits for each line, which take about a hundred bytes. In one of 70,000 files with half a million lines, two
+ * different keys have the same hash.
  */
 export interface SeenLines {
 	note(rows: readonly JobRow[]): void;
-	/** True if two lines are about the same thing. */
+	/** True if any two lines are about the same thing. */
 	readonly hasOthers: boolean;
-	/** Called in the order of the file when all lines are noted. If two lines differ, both are refused. */
+	/**
+	 * Marks lines that contradict each other, so that both are refused. It is called in the order of the file,
+	 * after all lines were added.
+	 */
 	settle(rows: readonly SettledRow[]): SettledRow[];
 }
 
 export function createSeenLines(kind: JobKind): SeenLines {
-	/** `other` is the number of the first later line about the same thing with different content. */
+	/**
+	 * Lines by the hash of their key. `other` is the number of the first later line with the same key and
+	 * different content.
+	 */
 	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
 	let hasOthers = false;
 	const keyOf = ({ cells }: JobRow) => {
@@ -162,7 +170,7 @@ export function createSeenLines(kind: JobKind): SeenLines {
 		const digest = hash("sha1", key, "buffer");
 		return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
 	};
-	/** Independent of the order of the columns in the file. */
+	/** Hashes the content of a line independently of the order of the columns in the file. */
 	const saysOf = ({ cells }: JobRow) => {
 		const says = kind.saysOf?.(cells) ?? JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
 		return hash("sha1", says, "buffer").readUInt32BE(0) >>> 2;

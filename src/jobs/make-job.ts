@@ -1,5 +1,5 @@
-// Stores a file, or all conversions that match the filters of a list, as a job. Nothing else is changed yet. The lines are
-// stored in batches, and the last one makes the job visible.
+// Creates a job from a file, or from all conversions that match the filters of a list. Nothing else is
+// changed yet. The lines are stored in batches, and the job becomes visible with the last batch.
 
 import { type DecisionMove, judgeDecision, type Side } from "../conversions/decide.ts";
 import { BATCH_ROWS, type ConversionsDeps } from "../conversions/deps.ts";
@@ -28,30 +28,38 @@ import { noteJob, transactOnJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
-/** Limits on waiting jobs of a programme, and of all imports, because their lines stay in the database for days. */
+/**
+ * Maximum number of waiting jobs of a programme, and of all imports. Their lines stay in the database for
+ * days.
+ */
 export const MAX_WAITING_FILES = 50;
 export const MAX_WAITING_MEGABYTES = 200;
-/** Maximum number of lines for the command. Finding lines about the same thing takes about a gigabyte of memory for them. */
+/**
+ * Maximum number of lines for the command line. Comparing this many lines takes about a gigabyte of memory.
+ */
 const MAX_COMMAND_ROWS = 10_000_000;
 
 /**
- * An upload without a new batch for this long counts as interrupted, because its process died. Storing a
- * batch, or comparing all lines of the largest file, takes much less.
+ * Time without a new batch after which an upload counts as interrupted, because its process died. Storing a
+ * batch, or comparing all lines of the largest file, takes much less time.
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
 interface NewJob extends JobScope {
 	kind: JobKind;
-	/** The limits on waiting files do not apply to the command line. */
+	/** The party that creates the job. The limit on waiting jobs does not apply to the command line. */
 	actor: Actor;
 	file: Pick<JobFile, "name" | "bytes"> | null;
 	listQuery: string | null;
 }
 
-/** Passes all rows on in batches. Refuses if the file as a whole is not valid. */
+/** Passes all rows to `take` in batches. Returns a refusal if the file as a whole is not valid. */
 type Feed = (take: (rows: readonly JobRow[]) => Promise<Result<unknown>>) => Promise<Result<unknown>>;
 
-/** Reads the file once, as a stream. A refused or interrupted upload leaves nothing behind. */
+/**
+ * Creates a job from a file, which is read once, as a stream. A refused or interrupted upload leaves nothing
+ * behind.
+ */
 export function uploadFile(
 	deps: ConversionsDeps,
 	kind: JobKind,
@@ -64,7 +72,7 @@ export function uploadFile(
 	);
 }
 
-/** Stores all conversions that match the filters now. Later ones are not included. */
+/** Creates a job from all conversions that match the filters now. Later conversions are not included. */
 export async function decideMatching(
 	deps: ConversionsDeps,
 	actor: SignedInPerson,
@@ -91,41 +99,42 @@ export async function decideMatching(
 	});
 }
 
-async function makeJob(deps: ConversionsDeps, made: NewJob, feed: Feed): Promise<Result<Job>> {
+async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
-	const opened = await openJob(deps, made);
+	const opened = await openJob(deps, newJob);
 	if (!opened.ok) return opened;
 	const job = opened.value;
 	try {
-		const stored = await storeLines(deps, made, feed, job);
+		const stored = await storeLines(deps, newJob, feed, job);
 		if (!stored.ok) {
 			await removeLines(store, clock, job.id, () => false);
 			await deleteJob(store.db, job.id);
 		}
 		return stored;
 	} catch (error) {
-		// The job no longer counts towards the limits, and its lines are removed. If the database is unavailable, this happens
-		// when the claim has expired.
+		// The failed job no longer counts towards the limits, and its lines are removed. If the database is
+		// unavailable, both happen when the job's claim expires.
 		const change = { state: "discarded", claim_until_ms: 0 } as const;
 		await moveJob(store.db, job.id, ["storing"], change).catch(() => undefined);
 		throw error;
 	}
 }
 
-async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
+async function storeLines(deps: ConversionsDeps, newJob: NewJob, feed: Feed, job: Job): Promise<Result<Job>> {
 	const { store, clock } = deps;
-	const { kind, actor } = made;
+	const { kind, actor } = newJob;
 	const maxRows = actor.kind === "command line" ? MAX_COMMAND_ROWS : kind.maxRows;
 	const seen = createSeenLines(kind);
 	let rowCount = 0;
 	let batches = 0;
 	const fed = await feed(async (read) => {
-		const rows = kind.prepare === undefined ? read : await kind.prepare(store.db, made, read);
+		const rows = kind.prepare === undefined ? read : await kind.prepare(store.db, newJob, read);
 		rowCount += rows.length;
-		if (rowCount > maxRows) return refuseTooMany(made, maxRows);
+		if (rowCount > maxRows) return refuseTooMany(newJob, maxRows);
 		seen.note(rows);
 		await store.transact(async (trx) => {
-			// This comes first, because it locks the job. No line is stored for a job that is being cleared.
+			// The job's row is updated first, because this locks it. No line can then be stored for a job that is
+			// being cleared.
 			await hold(trx, job, { claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS });
 			for (let at = 0; at < rows.length; at += kind.batchRows) {
 				batches += 1;
@@ -141,7 +150,7 @@ async function storeLines(deps: ConversionsDeps, made: NewJob, feed: Feed, job: 
 		return succeed(null);
 	});
 	if (!fed.ok) return fed;
-	if (rowCount === 0) return refuseNothing(made);
+	if (rowCount === 0) return refuseNothing(newJob);
 	if (seen.hasOthers) await settleStored(deps, kind, job, seen);
 	const change = { state: "uploaded", row_count: rowCount, claim_until_ms: 0 } as const;
 	const uploaded = { ...job, ...change };
@@ -172,13 +181,13 @@ function refuseNothing({ file }: NewJob): ReturnType<typeof refuse> {
 			);
 }
 
-/** Throws if the upload counted as interrupted and was cleared. */
+/** Updates the job's row. Throws if the upload counted as interrupted and was cleared. */
 async function hold(trx: Db, job: Job, change: JobChange): Promise<void> {
 	if (await moveJob(trx, job.id, ["storing"], change)) return;
 	throw new Error("an upload was cleared before its last line was stored");
 }
 
-/** Lines about the same thing are known only when all lines are stored. */
+/** Marks the stored lines that contradict each other. This is possible only after all lines are stored. */
 async function settleStored(
 	{ store, clock }: ConversionsDeps,
 	kind: JobKind,
@@ -196,7 +205,10 @@ async function settleStored(
 	}
 }
 
-/** Creates a job that no page shows until its last line is stored. The lock makes jobs created at once respect the limits. */
+/**
+ * Creates a job that no page shows until its last line is stored. A lock ensures that jobs that are created
+ * at the same time respect the limits.
+ */
 function openJob(
 	{ store, clock, random }: ConversionsDeps,
 	{ kind, actor, deciding, file, listQuery }: NewJob,

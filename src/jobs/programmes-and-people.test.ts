@@ -21,8 +21,8 @@ const PEOPLE = "email,name,programme,role";
 
 async function countMails({ db }: Store): Promise<string[]> {
 	const mails = await db.selectFrom("mail_queue").select("to_address").orderBy("id").execute();
-	const told = await db.selectFrom("changes_to_tell").selectAll().execute();
-	return [...mails.map(({ to_address }) => to_address), ...told.map(() => "owners are notified")];
+	const changes = await db.selectFrom("changes_to_tell").selectAll().execute();
+	return [...mails.map(({ to_address }) => to_address), ...changes.map(() => "owners are notified")];
 }
 
 function createMails({ store, clock, random }: JobDeps) {
@@ -176,16 +176,16 @@ eachDatabase("imported programmes and people", (database) => {
 		);
 		await runLines({ ...deps, store }, "people", [PEOPLE, ...lines], "apply");
 		equal(seen.flat().length, 2, "one query for each batch");
-		const told = await db
+		const changes = await db
 			.selectFrom("changes_to_tell")
 			.innerJoin("audit_entries as entry", "entry.id", "changes_to_tell.audit_entry_id")
 			.innerJoin("programmes", "programmes.id", "changes_to_tell.programme_id")
 			.select(["programmes.name", "entry.subject", "entry.detail"])
 			.orderBy("entry.id")
 			.execute();
-		equal(told.length, 30);
-		deepEqual([told[0]?.subject, told[0]?.detail], ["n1@many.example", "viewer"]);
-		deepEqual(new Set(told.map(({ name }) => name)), new Set(["busy"]));
+		equal(changes.length, 30);
+		deepEqual([changes[0]?.subject, changes[0]?.detail], ["n1@many.example", "viewer"]);
+		deepEqual(new Set(changes.map(({ name }) => name)), new Set(["busy"]));
 		await db.deleteFrom("changes_to_tell").execute();
 	});
 
@@ -194,7 +194,7 @@ eachDatabase("imported programmes and people", (database) => {
 		const { store, seen } = watchStatements(database.store, "access_lock");
 		const lines = [PEOPLE, ...Array.from({ length: 51 }, (_, at) => `p${at}@locked.example,,locked,viewer`)];
 		await runLines(openJobs(store), "people", lines, "apply");
-		// One transaction is for the upload, one for the start, and two are for the batches.
+		// There is one transaction for the upload, one for the start, and one for each of the two batches.
 		deepEqual(seen, [[1], [1], [1], [1]]);
 	});
 

@@ -1,6 +1,6 @@
-// Imports programmes and their people from other software. Programmes are opened with the same checks as on
-// the page. Owners and other people get an account and their role. They are mailed only if the import asks
-// for it. Otherwise staff send the link from the People page when the shop is ready.
+// Imports programmes and their people from other software. A programme passes the same checks as on the page.
+// Owners and other people get an account and their role. They are mailed only if the import asks for it.
+// Otherwise staff send the link from the People page when the shop is ready.
 
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -43,8 +43,8 @@ import {
 } from "./kind.ts";
 
 /**
- * Number of lines in one transaction. It is small, because each line takes several statements, and everybody
- * who creates a sign-in link waits for the lock meanwhile.
+ * Number of lines in one transaction. It is small, because each line takes several statements, and meanwhile
+ * everybody who creates a sign-in link waits for the access lock.
  */
 const BATCH_ROWS = 50;
 
@@ -144,7 +144,7 @@ function inputOf(cells: Cells): OpeningInput<string> {
 	};
 }
 
-/** Reads an empty text as yes, as on the page. Returns undefined if the text is neither yes nor no. */
+/** Parses yes or no. An empty text means yes, as on the page. Returns undefined if the text is neither. */
 function readYesNo(text: string): boolean | undefined {
 	const word = text.toLowerCase();
 	if (["", "yes", "true", "1"].includes(word)) return true;
@@ -184,7 +184,7 @@ owner@garden.example,,Book Club,viewer`,
 
 interface MeantPerson {
 	email: string;
-	/** Empty if the line has no name. */
+	/** Name of the person, or empty if the line has none. */
 	name: string;
 	membership: Membership & { programme: Programme };
 }
@@ -200,7 +200,7 @@ async function judgePerson(db: Db, { cells }: JobRow): Promise<JudgedPerson> {
 	return { verdict: known ?? bring(null), meant: read.value };
 }
 
-/** Returns null if the person is not in the programme yet. */
+/** Compares a line with the person's present role. Returns null if the person is not in the programme yet. */
 async function comparePerson(
 	db: Db,
 	person: Person,
@@ -232,7 +232,7 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<MeantPerson>> {
 	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
 }
 
-/** Adds the person to the programme. Appends an audit entry to `added` if the person was not invited. */
+/** Adds the person to the programme. If no invitation is sent, it appends an audit entry to `added`. */
 async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNote[]): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
@@ -240,7 +240,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const found = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!found.ok) return needsFixing(plainWords(found.fault));
 	const person = found.value;
-	// People with an account chose their name themselves, so it is not overwritten.
+	// A person who has a name chose it themselves, so it is not overwritten.
 	if (name !== "" && person.name === "") await updatePerson(trx, person, { name });
 	if (deps.inviting === null) {
 		added.push(await addSilently(trx, deps, person, membership));
@@ -257,8 +257,8 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 }
 
 /**
- * Returns why the person gets no mail, or null if they get one. The number of mails in an hour is limited for
- * imports on a page, and unlimited for the command line.
+ * Returns why the person gets no invitation mail, or null if they get one. The number of mails in an hour is
+ * limited for imports on a page, and not for the command line.
  */
 async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<string | null> {
 	if (await waitsWithLink(trx, deps, person)) {
@@ -272,8 +272,8 @@ async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<s
 }
 
 /**
- * Tells whether the person has an open invitation, for example from an earlier line. A second link would end
- * the first.
+ * Returns whether the person has an open invitation, for example from an earlier line. A second invitation
+ * would invalidate the link of the first.
  */
 async function waitsWithLink(trx: Db, { clock }: ApplyDeps, { id }: Person): Promise<boolean> {
 	return !(await hasPassword(trx, id)) && hasOpenInvitation(trx, id, clock.nowMs());

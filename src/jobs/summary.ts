@@ -1,5 +1,5 @@
-// Summary of a job before or after it is applied: number of lines by result, amounts by status and currency, and the first
-// lines that need fixing. Its size is limited, whatever the size of the file.
+// Summary of a job before or after it is applied: numbers of lines by verdict, amounts by status and
+// currency, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
 
 import * as z from "zod";
 import { DECIDED_STATUSES } from "../domain/conversion.ts";
@@ -7,11 +7,14 @@ import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
 import type { RowMoney } from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
 
-/** Maximum number of lines in the summary. The result file has all of them. */
+/** Maximum number of refused lines in the summary. The result file has all of them. */
 const SHOWN_PROBLEMS = 20;
 
 const COUNT = z.number();
-/** Amounts have the currency's number of decimals. `tests` is the number of test conversions, which are in no sum. */
+/**
+ * Sum of amounts in one currency, with that currency's decimals. `tests` is the number of test conversions,
+ * which no sum includes.
+ */
 const MONEY_TOTAL = z.object({
 	status: z.enum(DECIDED_STATUSES),
 	currency: z.string(),
@@ -24,7 +27,7 @@ const MONEY_TOTAL = z.object({
 const SUMMARY = z.object({
 	rows: COUNT,
 	counts: z.object({ change: COUNT, already: COUNT, refused: COUNT }),
-	/** Number of changes with a remark. */
+	/** Number of changed lines that have a remark. */
 	remarks: COUNT,
 	money: z.array(MONEY_TOTAL),
 	problems: z.array(z.object({ line: COUNT, detail: z.string() })),
@@ -33,14 +36,14 @@ const SUMMARY = z.object({
 export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
 
-/** Returns an empty summary if the job has none yet. */
+/** Parses a stored summary. Returns an empty one if the job has none yet. */
 export function parseSummary(json: string | null): JobSummary {
 	if (json !== null) return SUMMARY.parse(JSON.parse(json));
 	const counts = { change: 0, already: 0, refused: 0 };
 	return { rows: 0, counts, remarks: 0, money: [], problems: [] };
 }
 
-/** Adds the rows to the summary in place. */
+/** Adds rows to the summary, which is changed in place. */
 export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): void {
 	const { counts, problems } = summary;
 	for (const { line, verdict } of rows) {

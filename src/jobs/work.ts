@@ -1,6 +1,7 @@
-// Works on jobs with one transaction for each batch: uploaded → previewed, applying → done. The changes of a batch, the
-// results of its lines and the progress of the job are stored together. After a crash the job continues where it was, and
-// no line counts twice. If a process dies, its claim expires, and another process continues after the last stored batch.
+// Works on jobs, with one transaction for each batch: uploaded → previewed, applying → done. A batch's
+// changes, the verdicts on its lines and the progress of the job are stored together. So a job continues
+// after a crash, and no line counts twice. If a process dies, its claim expires, and another process
+// continues after the last stored batch.
 
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
@@ -36,20 +37,23 @@ import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
 export type JobWorkDeps = InvitationsDeps;
 
-/** Duration of a claim, which is much longer than a batch takes. A job waits this long after its process died. */
+/**
+ * Duration of a process's claim on a job, which is much longer than a batch takes. If the process dies, the
+ * job waits this long.
+ */
 export const CLAIM_MS = 30 * SECOND_MS;
 const CLAIM_BYTES = 16;
 
 /**
- * How long lines are kept while they wait for a person to look at the preview, and after the job ended. It
- * covers a weekend.
+ * Time for which lines are stored while they wait for a person to read the preview, and after the job has
+ * ended. It is longer than a weekend.
  */
 const LINES_KEPT_MS = 3 * DAY_MS;
 
-/** Maximum rest after a batch, in case the machine is busy or its clock was set. */
+/** Maximum pause after a batch, even if the batch took very long or the clock was changed. */
 const LONGEST_REST_MS = 500;
 
-/** Returns when there is no more work for this process, or when the service stops. */
+/** Works on jobs until there is no more work for this process, or until the service stops. */
 export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
 	while (!isStopping()) {
 		const job = await claim(deps);
@@ -59,10 +63,13 @@ export async function workOffJobs(deps: JobWorkDeps, isStopping: () => boolean):
 	await clearOld(deps, isStopping);
 }
 
-/** Interval at which the command checks a job that another process works on. */
+/** Interval at which the command line checks a job that another process works on. */
 const LOOK_MS = SECOND_MS;
 
-/** Waits for the command until a job has finished its work, in any process. Returns undefined if it was discarded. */
+/**
+ * Waits until a job has finished, in whichever process it runs. Returns undefined if it was discarded. The
+ * command line uses it.
+ */
 export async function finishJob(
 	deps: JobWorkDeps,
 	{ id, programme_id: programmeId, public_id: publicId }: Job,
@@ -104,7 +111,7 @@ async function workOff(
 	let job: Job | undefined = claimed;
 	while (job !== undefined && hasWork(job)) {
 		if (isStopping()) {
-			// The next process then need not wait until the claim expires.
+			// The claim is released, so that the next process need not wait until it expires.
 			await advanceJob(store.db, job, { claim_until_ms: 0 });
 			return;
 		}
@@ -115,7 +122,7 @@ async function workOff(
 	}
 }
 
-/** Rests for as long as the batch took, so that requests and callbacks have at least half of the time. */
+/** Pauses for as long as the batch took, so that requests and callbacks get at least half of the time. */
 async function rest({ clock }: JobWorkDeps, sinceMs: number): Promise<void> {
 	const restMs = Math.min(clock.nowMs() - sinceMs, LONGEST_REST_MS);
 	if (restMs > 0) await new Promise<void>((resolve) => clock.after(restMs, resolve));
@@ -125,12 +132,15 @@ interface Batch {
 	seq: number;
 	kind: JobKind;
 	rows: readonly SettledRow[];
-	/** Results of the preview. Empty before it. */
+	/** Verdicts of the preview. Empty before the preview. */
 	promised: readonly RowVerdict[];
 	isLast: boolean;
 }
 
-/** Returns undefined if the claim has expired or was taken away. Nothing was written then. */
+/**
+ * Works on the next batch. Returns undefined, without having written anything, if the claim has expired or
+ * was taken away.
+ */
 async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined> {
 	const { store, clock } = deps;
 	const seq = job.done_batches + 1;
@@ -144,8 +154,8 @@ async function workOnBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined
 	try {
 		return await (job.state === "uploaded" ? previewBatch : applyBatch)(deps, job, batch);
 	} catch (error) {
-		// This is for the job's page, and the chore writes the log. The batch is tried again when the claim has expired. The
-		// same trouble may keep this note from being stored.
+		// The note is for the job's page. The chore logs the error. The batch is tried again when the claim has
+		// expired. The note itself may fail to be stored for the same reason as the batch.
 		const failure = writeFailure(error, rows, clock.nowMs());
 		await advanceJob(store.db, job, { failure }).catch(() => undefined);
 		throw error;
@@ -178,12 +188,13 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 		owed = batchOwes;
 	};
 	const applyDeps = { ...deps, ...scopeOf(job), personId: job.applied_by, inviting, owe };
-	// Lines that the preview refused stay refused even if they are possible now, because nobody has agreed to them.
+	// Lines that the preview refused stay refused even if they are possible now, because nobody has agreed to
+	// apply them.
 	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
 	const done = await store.transact(async (trx) => {
 		if (batch.kind.makesPeople) await lockAccess(trx);
-		// This comes first, because it locks the job. A process whose claim has expired, or was taken away when the person
-		// lost access, changes nothing more.
+		// The job's row is updated first, because this locks it. A process changes nothing more if its claim has
+		// expired, or was taken away because the person lost access.
 		const held = await advanceJob(trx, job, { claim_until_ms: clock.nowMs() + CLAIM_MS });
 		if (held === undefined) return undefined;
 		const judged = await judgeOpen(batch.rows, left, (open) => batch.kind.apply(trx, applyDeps, open));
@@ -212,7 +223,7 @@ async function advanceApplied(
 	return advanceJob(trx, job, { ...change, state: "done", finished_at_ms: nowMs });
 }
 
-/** Lines with a result are not judged again. */
+/** Judges the lines that have no verdict yet. */
 async function judgeOpen(
 	rows: readonly JobRow[],
 	settled: readonly (RowVerdict | null)[],
@@ -243,7 +254,7 @@ function progressOf(job: Job, { seq, rows, isLast }: Batch, summary: JobSummary,
 	};
 }
 
-/** Removes lines that are no longer needed, because they contain names and amounts. */
+/** Removes lines that are no longer needed, because they contain personal names and amounts. */
 async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<void> {
 	const { store, clock } = deps;
 	while (!isStopping()) {
@@ -254,7 +265,8 @@ async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<v
 			await discardJob(deps, job, SERVICE, "not applied within three days");
 			continue;
 		}
-		// A person who continues the job at this moment is either earlier than this, or is refused.
+		// If a person continues the job at the same moment, either that happens first and this update fails, or
+		// the person is refused.
 		if (job.lines === "kept" && !(await moveJob(store.db, job.id, [job.state], { lines: "going" }))) continue;
 		if (!(await removeLines(store, clock, job.id, isStopping))) return;
 		if (job.state === "done" || job.state === "stopped") await noteLinesGone(store.db, job.id);

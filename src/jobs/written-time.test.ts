@@ -25,7 +25,7 @@ const READ: readonly [text: string, iso: string | null][] = [
 	["2026-03-01 24:00", null],
 	["2026-03-01 12:60", null],
 	["2026-03-01T12:30:00+24:00", null],
-	// Each of these may mean two different days.
+	// Each of these texts could mean two different days.
 	["03/01/2026", null],
 	["1/3/26", null],
 	["", null],

@@ -10,10 +10,10 @@ import type { Change } from "../store/queries/audit.ts";
 import type { Addressee } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
-/** The reader's time zone, and whether the mail is about the reader's own account. */
+/** The reader's time zone and email address. The address is null if the mail has several readers. */
 interface Reader {
 	zone: string | null;
-	own: string | null;
+	email: string | null;
 }
 
 /** Advice for readers who can no longer sign in or see the programme. */
@@ -48,7 +48,7 @@ export function composeProgrammeChangeMail(
 		text: [
 			`In the programme ${name} (${programme.public_id}):`,
 			"",
-			...changes.map((change) => sayLine(change, sayDone(change), { zone, own: null })),
+			...changes.map((change) => sayLine(change, sayDone(change), { zone, email: null })),
 			"",
 			...(isToAnswer ? toAnswer : unexpected),
 		].join("\n"),
@@ -120,12 +120,12 @@ function headline(changes: readonly Change[], where: string): string {
 }
 
 function readerOf({ email, zone }: Addressee): Reader {
-	return { zone, own: email };
+	return { zone, email };
 }
 
-function sayLine(change: Change, what: string, { zone, own }: Reader): string {
+function sayLine(change: Change, what: string, { zone, email }: Reader): string {
 	const from = change.address === null ? "" : ` From the IP address ${change.address}.`;
-	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, own)}.${from}`;
+	return `${minuteIn(change.at_ms, zone)}: ${what}. Done by ${sayActor(change, email)}.${from}`;
 }
 
 /**
@@ -135,11 +135,11 @@ function isApplication({ action }: Change): boolean {
 	return action === "application.made";
 }
 
-function sayActor(change: Change, own: string | null): string {
+function sayActor(change: Change, readerEmail: string | null): string {
 	const { actor, action } = change;
 	if (isApplication(change)) return "the applicant, on the programme's public page";
 	if (actor === null) return "the operator, at the service's command line";
-	if (actor.email === own)
+	if (actor.email === readerEmail)
 		return action === "password.reset" ? "the person who used the link" : "a person signed in as you";
 	const staff = actor.kind === "staff" ? ", network staff" : "";
 	return actor.name === "" ? `${actor.email}${staff}` : `${quote(actor.name)} (${actor.email}${staff})`;

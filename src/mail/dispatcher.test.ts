@@ -28,10 +28,10 @@ test("a mail that the server refuses is tried eight times over about a day and t
 
 test("while the server itself fails, a mail is tried every minute until it expires, and no try counts", async (t) => {
 	let isAway = true;
-	const taken: string[] = [];
+	const acceptedTexts: string[] = [];
 	const { store, write, tryFor } = await open(t, async ({ text }) => {
 		if (isAway) throw new Error("ECONNREFUSED");
-		taken.push(text);
+		acceptedTexts.push(text);
 		return null;
 	});
 	await write({ ...LETTER, goodForMs: 5 * MINUTE_MS });
@@ -50,7 +50,7 @@ test("while the server itself fails, a mail is tried every minute until it expir
 	await tryFor(2 * MINUTE_MS);
 	equal((await listUnsentMails(store.db, 5)).length, 1);
 	const late = "This mail was written at 2026-03-01 13:01 UTC and could not be sent earlier.\n\nHello.";
-	deepEqual(taken.toSorted(), ["Hello.", late, late]);
+	deepEqual(acceptedTexts.toSorted(), ["Hello.", late, late]);
 });
 
 test("if the server refuses one of two recipients, the other still gets the mail, and the notice records both", async (t) => {
@@ -70,9 +70,9 @@ test("if the server refuses one of two recipients, the other still gets the mail
 	move(3);
 	await write({ ...news, to: "two@shop.example" });
 	equal((await tryFor(DAY_MS)).length, 9, "one@ eight times, two@ once");
-	const told = await store.db.selectFrom("notices").select("mail_refused_to").orderBy("id").execute();
+	const storedNotices = await store.db.selectFrom("notices").select("mail_refused_to").orderBy("id").execute();
 	deepEqual(
-		told.map(({ mail_refused_to: refusedTo }) => refusedTo),
+		storedNotices.map(({ mail_refused_to: refusedTo }) => refusedTo),
 		[LETTER.to, null, null],
 	);
 });
