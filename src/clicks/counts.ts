@@ -1,5 +1,6 @@
-// Counts clicks in memory and adds them to the hourly counts in the database once a second. If the process is killed, a
-// second of statistics is lost, but never a credit, because the click ID carries the credit.
+// Counts clicks in memory, and adds them to the hourly counts in the database once a second. If the process
+// is killed, a second of statistics is lost. No partner loses a credit, because the click ID itself carries
+// the credit.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import type { ClickKind } from "../domain/click.ts";
@@ -10,12 +11,12 @@ import type { Store } from "../store/store.ts";
 
 export interface ClickCounts {
 	add(link: Pick<KnownLink, "linkId">, kind: ClickKind): void;
-	/** Stores all clicks counted so far. Called when the service stops. */
+	/** Stores all clicks that were counted so far. It is called when the service stops. */
 	flush(): Promise<void>;
 }
 
 const FLUSH_MS = SECOND_MS;
-/** Maximum number of links with unstored counts. Clicks on more links than this are not counted. */
+/** Maximum number of links with counts that are not stored yet. Clicks on further links are not counted. */
 const MAX_LINKS = 50_000;
 const ROWS_AT_ONCE = 1_000;
 
@@ -29,8 +30,8 @@ export function createClickCounts({
 	log: Log;
 }): ClickCounts {
 	/**
-	 * Unstored counts by link, with one entry per kind of click and hour. Several hours build up only while the
-	 * database is unreachable.
+	 * Counts that are not stored yet, by link, with one entry for each kind of click and hour. There are
+	 * entries for several hours only if the database is unreachable.
 	 */
 	let unstored = new Map<number, ClickCount[]>();
 	let isScheduled = false;

@@ -1,13 +1,14 @@
-// Partner links by their codes, cached in memory, so that a click usually needs no query. A link that is in use is read
-// again before it is ten seconds old. Reads are batched, and one runs at a time however many clicks come. While the
-// database is out of reach, cached links stay in use for ten minutes.
+// Caches partner links by their codes, so that a click usually needs no query. A link that is in use is read
+// again before it is ten seconds old. Reads are batched, and only one runs at a time, however many clicks
+// come. While the database is unreachable, cached links are used for up to ten minutes.
 //
 //   age of a link    0 s ──────── 5 s ───────────── 10 s ──────────────────── 10 min
 //   a click on it     cached link  cached link,      waits for a read, but     waits for a read
 //                                  read in the       a second at most, then
 //                                  background        the cached link
 //
-// concurrency/cached-value.ts is simpler. It never answers with an old value, and a click must not fail for that.
+// The simpler concurrency/cached-value.ts is not used, because it never returns an outdated value, and a
+// click must not fail while a new value cannot be read.
 
 import { CODE_PATTERN } from "../domain/click.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
@@ -15,13 +16,16 @@ import type { Clock, Log } from "../ports.ts";
 import { findLinks, type KnownLink } from "../store/queries/clicks.ts";
 import type { Store } from "../store/store.ts";
 
-/** The link is not cached, and the database is out of reach or has too many reads to do. */
+/** Thrown if a link is not cached, and the database is unreachable or already has too many reads to do. */
 export class PartnerLinksUnavailableError extends Error {}
 
 export interface PartnerLinkCache {
-	/** Returns null if no link has this code. Rejects with a PartnerLinksUnavailableError. */
+	/**
+	 * Returns the link with this code, or null if there is none. Rejects with a PartnerLinksUnavailableError if
+	 * it cannot be read.
+	 */
 	find(code: string): Promise<KnownLink | null> | KnownLink | null;
-	/** Returns whether `find` needs no read for a code that was not used lately. */
+	/** Returns whether `find` can answer from the cache for a code that has not been used lately. */
 	isKnown(code: string): boolean;
 }
 
@@ -31,30 +35,30 @@ export interface PartnerLinkCacheDeps {
 	log: Log;
 }
 
-/** Age up to which a link is used without waiting. */
+/** Maximum age at which a link is used without waiting for a new read. */
 const FRESH_MS = 10 * SECOND_MS;
-/** Age from which a link is read again in the background. Other links in use are read with it. */
+/** Age from which a link is read again in the background, together with other links in use. */
 const AGEING_MS = FRESH_MS / 2;
-/** Age up to which a link is used while the database is out of reach. */
+/** Maximum age at which a link is used while the database is unreachable. */
 const MAX_AGE_MS = 10 * MINUTE_MS;
-/** Maximum time that a click waits for a read if its link is cached, and the pause after a read that failed. */
+/** Maximum time that a click on a cached link waits for a read. It is also the pause after a failed read. */
 const PATIENCE_MS = SECOND_MS;
-/** Maximum number of cached links, and of cached codes without a link. */
+/** Maximum number of cached links. The same number of codes without a link can be cached, too. */
 const MAX_ENTRIES = 20_000;
 /** Maximum number of codes in one read. */
 const MAX_CODES_IN_READ = 1_000;
 
 interface Entry {
 	link: KnownLink;
-	/** Monotonic time at which the read started. */
+	/** Monotonic time at which the read of this link started. */
 	readAtMs: number;
-	/** True if somebody clicked on it since it was read. */
+	/** True if somebody has clicked on the link since it was read. */
 	isUsed: boolean;
-	/** True if a background read was requested. */
+	/** True if a background read of the link was requested. */
 	isRequested: boolean;
 }
 
-/** A read that has not started yet. */
+/** The next read, which has not started yet. */
 interface PlannedRead {
 	codes: Set<string>;
 	done: Promise<void>;
@@ -62,14 +66,17 @@ interface PlannedRead {
 
 export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDeps): PartnerLinkCache {
 	const entries = new Map<string, Entry>();
-	/** Codes without a link, with the time of the read. They are separate, so that guessed codes push no link out. */
+	/**
+	 * Codes that belong to no link, with the time of the read. They are cached separately, so that guessed
+	 * codes evict no link.
+	 */
 	const unknownCodes = new Map<string, number>();
 	let reading: Promise<void> = Promise.resolve();
 	/** Monotonic time at which the read in progress started, or null if there is none. */
 	let readingSinceMs: number | null = null;
-	/** Monotonic time of the last failure, or null if the last read succeeded. */
+	/** Monotonic time at which the last read failed, or null if it succeeded. */
 	let failedAtMs: number | null = null;
-	/** The next read, shared by all clicks that come while a read is in progress. */
+	/** The next read, which all clicks share that come while a read is in progress. */
 	let plannedRead: PlannedRead | null = null;
 
 	const ageOf = (readAtMs: number): number => clock.monotonicMs() - readAtMs;
@@ -119,7 +126,7 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 		return { codes, done };
 	}
 
-	/** Resolves when the code has been read. */
+	/** Requests a read of the code. Resolves when the code has been read. */
 	function requestRead(code: string): Promise<void> {
 		if (hasJustFailed()) {
 			return Promise.reject(new PartnerLinksUnavailableError("partner links could not be read a moment ago"));
@@ -137,7 +144,7 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 		return entries.get(code)?.link ?? null;
 	};
 
-	/** Waits for a read, and returns the cached link if it fails or takes too long. */
+	/** Waits for a read of the link. Returns the cached link if the read fails or takes too long. */
 	function findInTime(code: string, { link }: Entry): Promise<KnownLink | null> {
 		return new Promise((resolve) => {
 			const cancel = clock.after(PATIENCE_MS, () => resolve(link));
@@ -149,7 +156,7 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 		});
 	}
 
-	/** Returns whether there is certainly no link with this code. */
+	/** Returns whether the code certainly belongs to no link. */
 	function isUnknown(code: string): boolean {
 		if (!CODE_PATTERN.test(code)) return true;
 		const unknownSinceMs = unknownCodes.get(code);
@@ -171,7 +178,7 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 			if (ageMs >= MAX_AGE_MS) return findAfterRead(code);
 			if (ageMs >= FRESH_MS && !hasJustFailed() && !isReadSlow()) return findInTime(code, entry);
 			entry.isRequested = true;
-			// The read logs its failure, and the cached link can be used meanwhile.
+			// The error is ignored, because the read itself logs it and the cached link can be used meanwhile.
 			requestRead(code).catch(() => undefined);
 			return entry.link;
 		},

@@ -369,7 +369,10 @@ eachDatabase("many decisions", (database) => {
 		await apply(job);
 		deepEqual(await statuses(), ["REJECTED", "RECORDED"]);
 		const deciders = deps.store.db.selectFrom("conversions").select("decided_by");
-		equal((await deciders.where("id", "=", conversions[0]?.id ?? 0).executeTakeFirst())?.decided_by, "review");
+		equal(
+			(await deciders.where("id", "=", conversions[0]?.id ?? 0).executeTakeFirst())?.decided_by,
+			"review",
+		);
 	});
 
 	test("a job stops before the next batch when the person who started it loses access", async () => {

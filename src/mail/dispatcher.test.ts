@@ -70,7 +70,11 @@ test("if the server refuses one of two recipients, the other still gets the mail
 	move(3);
 	await write({ ...news, to: "two@shop.example" });
 	equal((await tryFor(DAY_MS)).length, 9, "one@ eight times, two@ once");
-	const storedNotices = await store.db.selectFrom("notices").select("mail_refused_to").orderBy("id").execute();
+	const storedNotices = await store.db
+		.selectFrom("notices")
+		.select("mail_refused_to")
+		.orderBy("id")
+		.execute();
 	deepEqual(
 		storedNotices.map(({ mail_refused_to: refusedTo }) => refusedTo),
 		[LETTER.to, null, null],

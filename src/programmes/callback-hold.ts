@@ -1,5 +1,6 @@
-// Staff hold all callbacks while the service runs, and release them. Conversions and decisions are accepted as before, and
-// requests that are under way are finished. Deliveries that fall due meanwhile wait, and lose no attempt.
+// Lets staff hold all callbacks while the service runs, and release them later. Conversions and decisions are
+// still accepted, and requests that are in flight finish. Deliveries that become due meanwhile wait, and the
+// wait costs them no attempt.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { type Actor, personIdOf, transactAs } from "../people/actor.ts";

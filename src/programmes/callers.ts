@@ -1,9 +1,11 @@
-// Identifies and verifies callers. The API key names the programme, the signature over the raw bytes proves the secret,
-// and the timestamp must be fresh (contract section 5, inbound). Whether the nonce is new is checked when the call is
-// stored. Pixel calls name a programme by its public id.
+// Identifies and verifies the senders of requests. The API key names the programme, the signature over the
+// raw bytes proves that the sender has the secret, and the timestamp must be fresh (contract section 5,
+// inbound). Whether the nonce is new is checked when the request's effects are stored. Pixel calls name a
+// programme by its public id.
 //
-// Keys, secrets and programmes are cached for a second. A change made in this process takes effect at once; one made in
-// another process takes effect after that second. Cached rows are frozen, because calls share them.
+// Keys, secrets and programmes are cached for a second. A change takes effect at once in the process that
+// made it, and after at most a second in the others. Cached rows are frozen, because several requests share
+// them.
 
 import { createBatcher } from "../concurrency/batching.ts";
 import { createKeyedCache } from "../concurrency/cached-value.ts";
@@ -27,9 +29,14 @@ import type { KnownWire } from "../store/queries/known-network.ts";
 import { findProgrammesById, findProgrammesByPublicId, type Programme } from "../store/queries/programmes.ts";
 import { findUsableSecrets, type SigningSecret, stateOf } from "../store/queries/signing-secrets.ts";
 
-/** Minimum time between two writes of a key's last use. People read it to see whether a key can be revoked. */
+/**
+ * Minimum time between two writes of a key's last use. People look at the last use to decide whether a key
+ * can be revoked.
+ */
 export const KEY_USE_NOTED_EVERY_MS = 5 * MINUTE_MS;
-/** The same time for which an engine uses a Postback URL (callbacks/targets.ts). */
+/**
+ * Time for which keys and programmes are cached. It is the same as for Postback URLs (callbacks/targets.ts).
+ */
 const FRESH_MS = SECOND_MS;
 /** Maximum number of cached keys, and of cached programmes. Each takes about a kilobyte. */
 const MAX_CACHED = 10_000;
@@ -48,8 +55,8 @@ export interface KnownKey {
 	apiKey: ApiKey;
 	programme: Programme;
 	/**
-	 * Secrets that were usable when they were read. A replaced one may have ended since. `key` is null if the secret cannot
-	 * be opened with this installation's sealing key.
+	 * Secrets that were valid when they were read. A replaced one may have ended since. `key` is null if the
+	 * secret cannot be opened with this installation's sealing key.
 	 */
 	secrets: readonly { secret: SigningSecret; key: SigningKey | null }[];
 }
@@ -62,14 +69,19 @@ export interface Caller {
 	mayDecide: boolean;
 	/** Row id of the secret that the request was signed with. */
 	secretId: number;
-	/** Time to store as the key's last use, or null if one was stored a few minutes ago. */
+	/** Time to store as the key's last use, or null if the last use was stored a few minutes ago. */
 	keyUsedAtMs: number | null;
-	/** Nonce to spend in the transaction that does the work, so that a request that failed on our side has not spent it. */
+	/**
+	 * The nonce of the request. It is marked as used in the transaction that does the work, so that a request
+	 * that failed on our side can be repeated.
+	 */
 	nonce: NewNonce;
 }
 
 export interface Callers {
-	/** Finds the key's programme and secrets. Called before the body of the request is read. */
+	/**
+	 * Finds the programme and the secrets of an API key. It is called before the body of the request is read.
+	 */
 	findKey(authorization: string | undefined): Promise<Result<KnownKey>>;
 	verify(key: KnownKey, request: SignedRequest): Promise<Result<Caller>>;
 	/** Finds a programme by its public id. */
@@ -95,8 +107,8 @@ export function createCallers(
 			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
 		},
 		async verify({ apiKey, programme, secrets }, request) {
-			// The first signing secret fixes the brand and so the header names. A programme with a key has a
-			// secret, so the names that are read now are final.
+			// The brand, and with it the header names, is fixed when the first signing secret is made. A programme
+			// that has a key also has a secret, so the names that are read here are final.
 			const { headers } = wire.names ?? (await wire.read());
 			if (!clock.isSure()) return UNSURE_OF_TIME;
 			const nowMs = clock.nowMs();
@@ -116,7 +128,7 @@ export function createCallers(
 				nonce: {
 					programme_id: programme.id,
 					nonce,
-					// A timestamp in the future stays fresh the longest. One more second covers rounding.
+					// The nonce is stored until its timestamp is no longer fresh, plus one second for rounding.
 					expires_at_ms: (Number(timestamp) + TIMESTAMP_TOLERANCE_SECONDS + 1) * 1000,
 				},
 			});
@@ -125,13 +137,16 @@ export function createCallers(
 	};
 }
 
-/** With an uncertain clock no timestamp can be judged, and a nonce that is spent by a wrong clock could be used again. */
+/**
+ * Refusal while the clock is uncertain. Timestamps cannot be judged then, and a nonce that is stored with a
+ * wrong expiry could be accepted again.
+ */
 const UNSURE_OF_TIME = refuse(
 	"unavailable",
 	"Our clock is being checked, so we cannot tell whether this request is fresh. Nothing was recorded. Send it again later, signed anew.",
 );
 
-/** Values of the three signature headers. */
+/** Values of the three headers that a signed request has. */
 interface SignatureHeaders {
 	timestamp: string;
 	nonce: string;
@@ -161,7 +176,7 @@ function parseSignatureHeaders(
 		case "fresh":
 			break;
 	}
-	// The contract's nonces are hexadecimal. Shops also use UUIDs and base64url.
+	// The contract's nonces are hexadecimal, but some shops use UUIDs or base64url.
 	if (/^[0-9A-Za-z_-]{8,128}$/.test(nonce)) return succeed({ timestamp, nonce, signature });
 	return refusalOf("malformed_nonce", { header: headers.nonce });
 }
@@ -183,7 +198,10 @@ function verifySignature(
 	return refusalOf("bad_signature", { header: headers.signature, method, target, digest });
 }
 
-/** Caches what `loadMany` finds. Keys that are asked for at the same time are loaded in one statement. */
+/**
+ * Creates a cache of the rows that `loadMany` finds. Rows that are requested at the same time are loaded with
+ * one statement.
+ */
 function createCache<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
 	loadMany: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
@@ -217,7 +235,8 @@ async function readKeys(
 	const usable = await findUsableSecrets(store.db, receiverIds, clock.nowMs());
 	const secrets = Map.groupBy(
 		usable.map((secret) => {
-			// Opened once for the cache, because opening a secret for every request would cost more than checking a signature.
+			// The secret is opened once and then cached, because opening it for every request would cost more than
+			// verifying the signature.
 			const opened = openSecret(sealingKey, secret.receiver_id, secret.sealed);
 			return { secret, key: opened === null ? null : signingKey(opened) };
 		}),

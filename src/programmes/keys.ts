@@ -1,5 +1,6 @@
-// API keys. The first key of a programme comes with its signing secret (contract section 5). Both are shown once, and only
-// the hash of a key is stored. People name their keys to know which of their systems uses which.
+// API keys. The first key of a programme is issued together with its signing secret (contract section 5).
+// Both are shown only once, and only the hash of a key is stored. People name their keys, so that they know
+// which of their systems uses which key.
 
 import { writeKeyLabel } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
@@ -15,10 +16,13 @@ import { findActiveSecret } from "../store/queries/signing-secrets.ts";
 import { changeLocked, type ProgrammeChange } from "./programmes.ts";
 import { makeSecret } from "./signing-secret.ts";
 
-/** 256 bits cannot be guessed, so a plain hash is enough. */
+/** Length of a key. 256 random bits cannot be guessed, so a plain hash is enough for the stored form. */
 const KEY_BYTES = 32;
 const HINT_LENGTH = 4;
-/** Maximum number of usable keys of a programme. The page lists them all, and a shop needs one for each of its systems. */
+/**
+ * Maximum number of valid keys of a programme. The page lists all of them, and a shop needs one for each of
+ * its systems.
+ */
 export const MAX_USABLE_KEYS = 50;
 
 export interface IssuedKey {
@@ -30,7 +34,10 @@ export interface IssuedKey {
 	secret: string | null;
 }
 
-/** A key without a name gets a number. A key without a right gets the default right of the party that issues it. */
+/**
+ * Issues a key. Without a name, the key gets a number. Without a right, it gets the default right of the
+ * issuer.
+ */
 export async function issueKey(
 	deps: AccountsDeps,
 	programmePublicId: string,
@@ -81,7 +88,10 @@ export async function insertKey(
 	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
 }
 
-/** Revokes a key of this programme. Another shop's key is as unknown here as one that never existed. */
+/**
+ * Revokes a key of this programme. A key of another programme is refused in the same way as a key that does
+ * not exist.
+ */
 export async function revokeKey(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,

@@ -11,7 +11,7 @@ describe("a colour", () => {
 		["", null],
 	];
 	for (const [text, value] of GOOD) {
-		test(`${JSON.stringify(text)} is ${value ?? "none, and Ringback's own is taken"}`, () => {
+		test(`${JSON.stringify(text)} is read as ${value ?? "no colour, so the default is used"}`, () => {
 			deepEqual(parseColour(text), { ok: true, value });
 		});
 	}
@@ -25,7 +25,7 @@ describe("a colour", () => {
 		"#fff;}body{display:none",
 		"var(--bad)",
 	]) {
-		test(`${JSON.stringify(text)} is refused: it would stand in a style sheet`, () => {
+		test(`${JSON.stringify(text)} is refused, because the colour becomes part of a style sheet`, () => {
 			equal(parseColour(text).ok, false);
 		});
 	}
@@ -46,7 +46,7 @@ test("a file that is not a PNG by its bytes is refused, and so is a truncated on
 	}
 });
 
-test("a logo has from 16 to 1,024 pixels each way, and at most 256 KB", () => {
+test("a logo has from 16 to 1,024 pixels in each direction, and at most 256 KB", () => {
 	for (const [width, height, isTaken] of [
 		[16, 16, true],
 		[1_024, 1_024, true],

@@ -36,7 +36,7 @@ export interface NetworkDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	network: KnownNetwork;
 }
 
-/** The settings as typed. Fields that are missing stay as they are. */
+/** The settings as they were typed. A field that is missing is not changed. */
 export type NetworkInput = Partial<Record<NetworkField, string>>;
 export type NetworkField = keyof typeof FIELDS;
 
@@ -54,10 +54,10 @@ const FIELDS = {
 
 const FIELD_NAMES = Object.keys(FIELDS).filter((name): name is NetworkField => name in FIELDS);
 
-/** Number of hex digits. Eight bytes are enough to tell one logo from the next. */
+/** Number of hex digits of a logo's hash. Eight bytes are enough to tell two logos apart. */
 const HASH_LENGTH = 16;
 
-/** Resolves to the fields that were changed. */
+/** Changes the network's settings. Resolves to the names of the fields that were changed. */
 export async function changeNetwork(
 	deps: NetworkDeps,
 	actor: Actor,
@@ -97,7 +97,7 @@ function noteChange(trx: Db, { clock }: NetworkDeps, actor: Actor, detail: strin
 	return noteAudit(trx, entry, clock.nowMs());
 }
 
-/** If the brand is left empty, it is made from the name. */
+/** Parses one field. If the brand is empty, a brand is made from the network's name. */
 function parse(field: NetworkField, text: string, { name = "" }: NetworkInput): Result<string | null> {
 	if (field !== "brand" || text.trim() !== "") return FIELDS[field].parse(text);
 	const brand = suggestBrand(name);
@@ -153,7 +153,7 @@ export function removeLogo(deps: NetworkDeps, actor: SignedInPerson): Promise<Re
 	});
 }
 
-/** Ends the guided set-up, which is then not offered again. */
+/** Ends the guided set-up, so that pages no longer offer it. */
 export function endSetUp(deps: NetworkDeps, actor: Actor): Promise<Result<true>> {
 	return changeRow(deps, actor, { set_up_ended_at_ms: deps.clock.nowMs() });
 }
@@ -179,7 +179,10 @@ function sayLogo({ logo_width: width, logo_height: height }: NetworkSettings): s
 	return width === null || height === null ? "none" : `${width} × ${height}`;
 }
 
-/** Sends a mail to the person at once. If the server does not accept it, the refusal quotes what the server said. */
+/**
+ * Sends a test mail to the person at once. If the mail server refuses it, the refusal contains the server's
+ * reply.
+ */
 export async function sendTestMail(
 	{ store, clock, network, mailer }: NetworkDeps & { mailer: Mailer | null },
 	person: { personId: number; email: string },
@@ -202,10 +205,13 @@ export async function sendTestMail(
 	return succeed(true);
 }
 
-/** Six lower-case hex digits after a number sign. `writeTheme` in web/assets makes text on it readable. */
+/**
+ * A colour: a number sign and six lower-case hex digits. `writeTheme` in web/assets makes sure that text on
+ * it is readable.
+ */
 type Colour = string;
 
-/** Returns null for an empty field, which means the default colour. */
+/** Parses a colour. Returns null for an empty field, which means the default colour. */
 export function parseColour(text: string): Result<Colour | null> {
 	const typed = text.trim().toLowerCase();
 	if (typed === "") return succeed(null);
@@ -220,16 +226,19 @@ export function parseColour(text: string): Result<Colour | null> {
 	return succeed(`#${digits.length === 3 ? digits.replace(/./g, "$&$&") : digits}`);
 }
 
-// A logo is judged by its bytes alone, not by its file name or content type. Only PNG is accepted, because every drawing
-// program writes it and it cannot contain a script.
+// A logo is checked by its bytes alone, and not by its file name or content type. Only PNG is accepted,
+// because every drawing program can write it and it cannot contain a script.
 
 export const LOGO_TYPE = "image/png";
 
-/** Every page loads the logo and draws it 28 pixels high, so even four times that height fits easily. */
+/**
+ * Maximum size of a logo. Every page loads the logo and shows it 28 pixels high. A picture of four times that
+ * height is much smaller than this.
+ */
 export const MAX_LOGO_BYTES = 256 * 1_024;
 const MAX_LOGO_PIXELS = 1_024;
 const MIN_LOGO_PIXELS = 16;
-/** The IHDR chunk with width and height always follows it. */
+/** The first bytes of every PNG file. The IHDR chunk with width and height always follows. */
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 
 export function judgeLogo(bytes: Uint8Array): Result<{ width: number; height: number }> {

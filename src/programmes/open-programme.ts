@@ -1,5 +1,6 @@
-// Opens a programme with its terms and its owner in one step. A page invites the owner, now or later. The command line needs
-// an owner who already has an account. An import makes the owner's account and sends no mail.
+// Opens a programme with its terms and its owner in one step. On a page the owner is invited now or later.
+// The command line needs an owner who already has an account. An import creates the owner's account and sends
+// no mail.
 
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -37,27 +38,36 @@ import {
 type ProgrammesDeps = Pick<AccountsDeps, "store" | "clock" | "random">;
 
 export interface OpeningInput<Email extends string | null = string | null> extends TermsInput {
-	/** Null if the owner is invited later. Until then the network's staff look after the programme. */
+	/**
+	 * The owner's email address, or null if the owner is invited later. Until then the network's staff look
+	 * after the programme.
+	 */
 	ownerEmail: Email;
 	currency: string;
-	/** The public id, chosen when the form was opened, so that a form that is sent twice makes one programme. */
+	/**
+	 * The public id, which is chosen when the form is opened, so that a form that is sent twice creates one
+	 * programme.
+	 */
 	publicId?: string | undefined;
 }
 
 export interface OpenedProgramme {
 	programme: Programme;
-	/** The owner's invitation, or null if nobody is mailed or there is no owner yet. */
+	/** The invitation that the owner got, or null if nobody was mailed or there is no owner yet. */
 	owner: SentLink | null;
 }
 
 export type OwnerWay =
 	| Inviter
-	/** Used by the command line. The owner must already have an account. */
+	/** The owner must already have an account. The command line uses this. */
 	| { kind: "known" }
-	/** Makes an account if there is none. `personId` is the person who imports, or null on the command line. */
+	/**
+	 * An account is created if the owner has none. `personId` is the person who imports, or null for the
+	 * command line.
+	 */
 	| { kind: "imported"; personId: number | null };
 
-/** The person who invites the owner, and how the mail is sent. */
+/** The actor who invites the owner, and the means to send the mail. */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
 	actor: SignedInPerson;
@@ -72,13 +82,13 @@ export async function openProgramme(
 	if (!parsed.ok) return parsed;
 	const actor = way.kind === "invited" ? way.actor : COMMAND_LINE;
 	const nowMs = deps.clock.nowMs();
-	// The limit is not per address, because the owner of ten programmes gets ten mails.
+	// The owner's address is not limited here, because the owner of ten programmes gets ten mails.
 	if (actor.kind !== "command line" && parsed.value.email !== null) {
 		const use = { limit: LIMITS.mailsBy, subject: String(actor.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
 		if (tooMany !== null) return refuseAll([{ ...tooMany.fault, field: "email" }]);
 	}
-	// One transaction, so that no programme is stored whose owner could not be invited.
+	// Everything is one transaction, so that no programme is stored if its owner cannot be invited.
 	const opened = await transactAs(deps.store, actor, (trx) =>
 		insertOpened(trx, deps, way, { ...parsed.value, publicId: input.publicId }),
 	);
@@ -86,7 +96,10 @@ export async function openProgramme(
 	return opened.ok ? opened : refuseAll([opened.fault]);
 }
 
-/** Must run in `transactAs`, or in a transaction that holds the access lock. */
+/**
+ * Stores a programme and its owner. It must run in `transactAs`, or in a transaction that holds the access
+ * lock.
+ */
 export async function insertOpened(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
@@ -128,7 +141,7 @@ export interface ParsedOpening<Email extends string | null = string | null> {
 	email: Email;
 }
 
-/** Checks everything that needs no database. */
+/** Checks everything that can be checked without the database. */
 export function parseOpening<Email extends string | null>(
 	input: OpeningInput<Email>,
 ): Checked<ParsedOpening<Email>> {
@@ -147,7 +160,10 @@ export function staffCannotOwn(email: string): string {
 	return `${email} is one of the network's staff, and staff cannot own a programme. Use another address.`;
 }
 
-/** The command line makes no account, because the address may be mistyped. */
+/**
+ * Returns the owner's account. A missing account is created, except for the command line, where the address
+ * may be mistyped.
+ */
 async function findOrMakeOwner(
 	trx: Db,
 	deps: Omit<ProgrammesDeps, "store">,
@@ -163,8 +179,8 @@ async function findOrMakeOwner(
 }
 
 /**
- * On the command line no link is created, because it would invalidate the one that `user create` gave the
- * owner.
+ * Makes the person the owner of the programme. For the command line no link is created, because it would
+ * invalidate the link that `user create` gave to the owner.
  */
 async function giveOwner(
 	trx: Db,
@@ -208,8 +224,9 @@ export interface SampleProgramme {
 }
 
 /**
- * Opens a programme with default terms, without an owner and with an API key, to try everything before the first shop is
- * agreed. It is an ordinary programme that can be renamed and kept. Resolves to null if there is a programme already.
+ * Opens a programme with default terms and an API key but without an owner, so that everything can be tried
+ * before the first shop signs up. It is an ordinary programme that can be renamed and used further. Resolves
+ * to null if there already is a programme.
  */
 export async function openSampleProgramme(
 	deps: AccountsDeps,
@@ -217,7 +234,8 @@ export async function openSampleProgramme(
 ): Promise<Result<SampleProgramme | null>> {
 	const terms = parseTerms(SAMPLE_TERMS);
 	if (!terms.ok) return terms;
-	// The transaction holds a lock, so if two people do this at once, the second finds the programme of the first.
+	// The transaction holds a lock. If two people do this at once, the second one finds the programme of the
+	// first.
 	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
 		const opening = { terms: terms.value, currency: "EUR", email: null } as const;

@@ -1,4 +1,5 @@
-// Saves and removes a programme's Postback URL. The URL is judged by the same rules as before every delivery.
+// Saves and removes a programme's Postback URL. Saving applies the same rules that are checked before every
+// delivery.
 
 import { type Result, succeed } from "../domain/fault.ts";
 import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
@@ -10,18 +11,21 @@ import { bringRemovedForward } from "../store/queries/bring-forward.ts";
 import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/receivers.ts";
 import { changeLocked } from "./programmes.ts";
-import { formGoesOn, type Worked } from "./resend.ts";
+import { formMayContinue, type Worked } from "./resend.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
 	addressPolicy: AddressPolicy;
-	/** The addresses of a refused host are written only here, so that owners cannot explore the server's network from the page. */
+	/**
+	 * The addresses of a refused host are only logged. If the page showed them, owners could explore the
+	 * server's network.
+	 */
 	log: Log;
 }
 
 export interface SavedPostbackUrl {
 	url: string;
-	/** The URL that was saved before, or null. Its pending retries now go to the new one. */
+	/** The previous URL, or null if there was none. Its pending retries now go to the new URL. */
 	replaced: string | null;
 }
 
@@ -46,7 +50,7 @@ export async function savePostbackUrl(
 		const replaced = (await presentUrl(trx, receiverId)) ?? null;
 		await setEndpoint(trx, programme, url.href, nowMs);
 		if (replaced !== url.href) {
-			// The query is left out, because shops put tokens there.
+			// The audit log gets the URL without its query, because shops put tokens there.
 			const subject = url.href.replace(/\?.*$/s, "?…");
 			await noteAudit(trx, { personId, programmeId, action: "postback_url.saved", subject }, nowMs);
 		}
@@ -54,7 +58,10 @@ export async function savePostbackUrl(
 	});
 }
 
-/** After the commit nothing more is sent. Resolves to the number of pending callbacks that the engine cancels, counted up to a limit. */
+/**
+ * Removes the URL. Nothing more is sent after the commit. Resolves to the number of pending callbacks that
+ * the engine cancels, counted up to a limit.
+ */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
@@ -77,8 +84,8 @@ export async function removePostbackUrl(
 	);
 	if (!removed.ok) return removed;
 	const { receiverId, count } = removed.value;
-	const goesOn = formGoesOn(deps.clock, actor);
-	const isAll = await bringRemovedForward(deps.store, deps.clock, receiverId, goesOn);
+	const mayContinue = formMayContinue(deps.clock, actor);
+	const isAll = await bringRemovedForward(deps.store, deps.clock, receiverId, mayContinue);
 	return succeed({ count, isAll });
 }
 

@@ -1,7 +1,8 @@
-// The terms of a programme. Each is checked by itself, so that a form can show every mistake at its field at once. Changes
-// apply to new conversions; recorded ones keep their amounts and their approval window. Owners may change the name and,
-// within limits that the network's staff set, the approval window. Only staff may change the rates and the handling of
-// pixels, because these are agreed with the network.
+// The terms of a programme. Each term is checked separately, so that a form can show all mistakes at once,
+// each at its field. Changes apply to new conversions, and recorded conversions keep their amounts and their
+// approval window. Owners may change the name and, within limits that the network's staff set, the approval
+// window. Only staff may change the rates and the handling of pixels, because these are agreed with the
+// network.
 
 import { groupDigits } from "../domain/bytes.ts";
 import { readName } from "../domain/display-name.ts";
@@ -23,21 +24,24 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
-/** Ten years. A longer time is a typing error. */
+/** Maximum number of days: ten years. A larger number is a typing error. */
 const MAX_DAYS = 3_650;
 export const DEFAULT_APPROVAL_DAYS = 30;
-/** Range to which owners may change the approval window, unless the network's staff set another. */
+/**
+ * Default limits between which owners may choose the length of the approval window. Staff can set other
+ * limits.
+ */
 export const DEFAULT_APPROVAL_LIMITS = { min: 0, max: 90 } as const;
 /** Number of days for which a parked conversion waits for the shop's own sale report. */
 export const DEFAULT_PARKED_DAYS = 30;
 
 export interface TermsInput {
 	name: string;
-	/** Percentages with up to four decimals. */
+	/** Commission rate as a percentage with up to four decimals. */
 	commissionRate: string;
 	feeRate: string;
 	approvalDays: number;
-	/** Range to which owners may change the approval window. */
+	/** Shortest approval window, in days, that owners may choose. */
 	approvalDaysMin?: number;
 	approvalDaysMax?: number;
 	parksPixels: boolean;
@@ -49,7 +53,8 @@ export type Terms = Required<TermsInput>;
 export function parseTerms(input: TermsInput): Checked<Terms> {
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
 	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
-	// If a longer window than the default limit is agreed, owners may keep it.
+	// If the agreed window is longer than the default limit, the limit is raised so that owners may keep that
+	// window.
 	const most = input.approvalDaysMax ?? Math.max(input.approvalDays || 0, max);
 	return checkAll({
 		name: readName(input.name, "the programme's"),
@@ -109,7 +114,7 @@ function parseMost(days: number, least: Result<number>): Result<number> {
 	return refuse("invalid_days", text, "approvalDaysMax");
 }
 
-/** Returns null if the days are within the range that the network's staff set for owners. */
+/** Returns a refusal if the number of days is outside the limits for owners, otherwise null. */
 function judgeOwnersDays(
 	days: number,
 	{ approvalDaysMin: least, approvalDaysMax: most }: Pick<Terms, "approvalDaysMin" | "approvalDaysMax">,
@@ -143,7 +148,7 @@ const LABELS: Readonly<Record<keyof Terms, string>> = {
 	parkedDays: "parked days",
 };
 
-/** A changed term in words for people. */
+/** A changed term with its old and new value in words for people. */
 export interface TermChange {
 	term: keyof Terms;
 	before: string;
@@ -151,8 +156,9 @@ export interface TermChange {
 }
 
 /**
- * Changes a programme's terms and resolves to what was changed. `shown` is what the form contained when it was opened, and
- * only differences from it are wanted. The other terms stay as they are, even if another person changed them since.
+ * Changes a programme's terms and resolves to the changes. `shown` is what the form contained when it was
+ * opened, and only differences from it are saved. The other terms stay as they are, even if another person
+ * has changed them since.
  */
 export async function changeProgramme(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
@@ -195,7 +201,7 @@ export async function changeProgramme(
 	return done;
 }
 
-/** Returns the terms to change with their new values. */
+/** Returns the terms that change, with their new values. */
 function judgeChange(
 	{ kind }: Actor,
 	stored: Terms,

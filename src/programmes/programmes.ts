@@ -1,5 +1,5 @@
-// Changes of a programme's keys, secrets and Postback URL. They run one after the other under the programme's lock, so that
-// two people who press the same button at once cause one change.
+// Changes a programme's keys, secrets and Postback URL. Each change holds the programme's lock, so if two
+// people press the same button at once, only one change is made.
 
 import { type Result, refuse } from "../domain/fault.ts";
 import type { Authority } from "../domain/roles.ts";
@@ -12,15 +12,15 @@ import type { Db } from "../store/store.ts";
 export interface ProgrammeChange {
 	trx: Db;
 	programme: Locked<Programme>;
-	/** The person who changes it, for the audit log. Null if no person does. */
+	/** The person who makes the change, for the audit log, or null if no person does. */
 	personId: number | null;
 	authority: Authority;
 	nowMs: number;
 }
 
 /**
- * Runs one transaction that holds the programme's lock and in which the actor still has the right to integrate. Afterwards
- * the caches of this process and all engines read again what may have changed.
+ * Runs a transaction that holds the programme's lock and checks that the actor still has the right "integrate".
+ * Afterwards the caches of this process and all engines read again what may have changed.
  */
 export async function changeLocked<Value>(
 	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,

@@ -1,7 +1,8 @@
-// Callbacks that people send again, or before they are due. A finished delivery is sent again as a new run of up to seven
-// attempts, to the URL that is saved now. The event is the same, so receivers that deduplicate process it once. A delivery
-// that waits for its next attempt is sent now. That attempt counts as one of the seven, and the later delays start from it.
-// If the button is pressed twice, or by two people who saw the same attempt, the callback is sent once.
+// Lets people send callbacks again, or before they are due. A finished delivery is sent again as a new run of
+// up to seven attempts, to the URL that is saved now. The event is the same, so a receiver that deduplicates
+// processes it only once. A delivery that waits for its next attempt is sent now. That attempt counts as one
+// of the seven, and the later delays start from it. If the button is pressed twice, or by two people who saw
+// the same attempt, the callback is sent only once.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
@@ -36,26 +37,29 @@ type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
 /** The deliveries that were started, or null if there is no URL or no secret now. */
 type Started = readonly unknown[] | null;
 
-/** Maximum time for which a person waits for the answer to a form. */
+/** Maximum time that a person waits for the response to a form. */
 const MAX_FORM_MS = 5 * SECOND_MS;
 
-/** Progress of work in batches. If it is not all done, the person presses the button again. */
+/** Progress of work that is done in batches. If some is left, the person presses the button again. */
 export interface Worked {
 	count: number;
 	isAll: boolean;
 }
 
-/** Returns whether work in batches may continue. A form has limited time, and a command runs to the end. */
-export function formGoesOn(clock: Clock, actor: Actor): () => boolean {
+/**
+ * Returns a function that says whether to start another batch. A form has limited time, and a command runs to
+ * the end.
+ */
+export function formMayContinue(clock: Clock, actor: Actor): () => boolean {
 	const endsAtMs =
 		actor.kind === "command line" ? Number.POSITIVE_INFINITY : clock.monotonicMs() + MAX_FORM_MS;
 	return () => clock.monotonicMs() < endsAtMs;
 }
 
 /**
- * Runs one transaction that checks whether the actor still has the right "integrate". Resolves to the number
- * of changed deliveries. If there are any, it writes the entry that `note` returns into the audit log and
- * notifies the engine.
+ * Runs a transaction that checks that the actor still has the right "integrate". Resolves to the number of
+ * deliveries that it changed. If there are any, it writes the audit entry that `note` returns and notifies
+ * the engine.
  */
 async function change(
 	{ store, clock }: ResendDeps,
@@ -82,18 +86,21 @@ async function change(
 	return sent;
 }
 
-/** Works through the batches until `goesOn` returns false. It is called before each batch with the number of deliveries done. */
+/**
+ * Works through all batches, or until `mayContinue` returns false. `mayContinue` is called before each batch
+ * with the number of deliveries that are done.
+ */
 async function workThrough<Row>(
 	deps: ResendDeps,
-	asked: Asked & { goesOn?: (count: number) => boolean },
+	asked: Asked & { mayContinue?: (count: number) => boolean },
 	note: Note,
 	batches: AsyncIterable<readonly Row[]>,
 	start: (trx: Db, receiverId: ReceiverId, rows: readonly Row[], nowMs: number) => Promise<Started>,
 ): Promise<Result<Worked>> {
-	const { goesOn = formGoesOn(deps.clock, asked.actor), programme } = asked;
+	const { mayContinue = formMayContinue(deps.clock, asked.actor), programme } = asked;
 	let count = 0;
 	for await (const rows of batches) {
-		if (!goesOn(count)) return succeed({ count, isAll: false });
+		if (!mayContinue(count)) return succeed({ count, isAll: false });
 		const started = await change(deps, asked, note, (trx, nowMs) =>
 			start(trx, programme.receiver_id, rows, nowMs),
 		);
@@ -104,15 +111,15 @@ async function workThrough<Row>(
 }
 
 /**
- * Resends all failed deliveries that were not set aside, or those of them that failed in a span of time. The span ends now at
- * the latest, so that a callback that fails again is not resent for ever. If several programmes are given, those without a
- * URL or a secret are skipped.
+ * Resends all failed deliveries that were not set aside, or only those that failed in a given period. The
+ * period ends now at the latest, so that a callback that fails again is not resent without end. If several
+ * programmes are given, those without a URL or a secret are skipped.
  */
 export async function resendFailed(
 	deps: ResendDeps,
 	{ programmes, actor }: Pick<Asked, "actor"> & { programmes: readonly CalledProgramme[] },
 	{ fromMs, untilMs }: Partial<FailedSpan> = {},
-	goesOn: (count: number) => boolean = formGoesOn(deps.clock, actor),
+	mayContinue: (count: number) => boolean = formMayContinue(deps.clock, actor),
 ): Promise<Result<Worked>> {
 	const nowMs = deps.clock.nowMs();
 	const span = { fromMs, untilMs: Math.min(untilMs ?? nowMs, nowMs) };
@@ -122,7 +129,7 @@ export async function resendFailed(
 	let resent = 0;
 	for (const programme of programmes) {
 		const failed = walkFailed(deps.store.db, deps.clock, programme.receiver_id, span);
-		const asked = { programme, actor, goesOn: (count: number) => goesOn(resent + count) };
+		const asked = { programme, actor, mayContinue: (count: number) => mayContinue(resent + count) };
 		const worked = await workThrough(deps, asked, note, failed, requeue);
 		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmes.length === 1)) return worked;
 		if (!worked.ok) continue;
@@ -133,8 +140,8 @@ export async function resendFailed(
 }
 
 /**
- * Sets aside the deliveries that had failed when the person looked. The badge, the Overview and mails then count them no
- * longer, but they stay in the list of failed callbacks.
+ * Sets aside the deliveries that had failed when the person looked. They stay in the list of failed
+ * callbacks, but the badge, the Overview and mails no longer count them.
  */
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
@@ -142,7 +149,7 @@ export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number):
 	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
-/** Immediately sends all deliveries that are waiting for their next attempt. */
+/** Sends all deliveries that wait for their next attempt, without further delay. */
 export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
 	const waiting = walkWaiting(deps.store, deps.clock, asked.programme.receiver_id);
@@ -157,17 +164,20 @@ export interface SeenDelivery {
 }
 
 export interface SeenSent {
-	/** Number of finished deliveries that were sent again in a new run. */
+	/** Number of finished deliveries that are sent again in a new run. */
 	resent: number;
-	/** Number of deliveries that waited and were sent now. */
+	/** Number of waiting deliveries that are sent now. */
 	sentNow: number;
-	/** Number of deliveries that were cancelled, are being sent at this moment, or were tried since. */
+	/**
+	 * Number of deliveries that were not sent, because they were cancelled, are in flight, or have been tried
+	 * since the person looked.
+	 */
 	leftAlone: number;
 }
 
 /**
- * Sends the deliveries that a person chose on a page. Finished ones are sent again, and waiting ones are sent now. A delivery
- * that was tried since the person saw it is left alone.
+ * Sends the deliveries that a person chose on a page. Finished ones are sent again, and waiting ones are sent
+ * now. A delivery that has been tried since the person looked is not sent.
  */
 export async function sendSeen(
 	deps: ResendDeps,

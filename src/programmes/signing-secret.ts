@@ -1,5 +1,6 @@
-// Replaces a programme's signing secret without losing a callback: prepare the new one, add it to the shop's receiver beside
-// the old one, activate it, and end the old one. domain/secret-life.ts draws the states.
+// Replaces a programme's signing secret without losing a callback. The steps are to prepare the new secret,
+// to add it to the shop's receiver beside the old one, to activate it, and to end the old one.
+// domain/secret-life.ts shows the states.
 
 import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -24,7 +25,7 @@ import {
 import type { Db } from "../store/store.ts";
 import { changeLocked, type ProgrammeChange } from "./programmes.ts";
 
-/** 256 bits cannot be guessed. */
+/** Length of a secret. 256 random bits cannot be guessed. */
 const SECRET_BYTES = 32;
 const HINT_LENGTH = 4;
 
@@ -34,7 +35,10 @@ export interface MadeSecret {
 	secret: string;
 }
 
-/** The new secret is accepted for requests to us at once. Callbacks are signed with the old one until this one is activated. */
+/**
+ * Prepares a new secret. Requests to us may be signed with it at once. Callbacks are signed with the old
+ * secret until the new one is activated.
+ */
 export async function prepareSecret(
 	deps: AccountsDeps,
 	programmePublicId: string,
@@ -53,18 +57,21 @@ export async function prepareSecret(
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const made = await makeSecret(trx, deps, programme.receiver_id, nowMs, null, personId);
-		const secret = { hint: hintOf(made.secret) };
+		const prepared = await makeSecret(trx, deps, programme.receiver_id, nowMs, null, personId);
+		const secret = { hint: hintOf(prepared.secret) };
 		await noteStep(trx, "secret.prepared", { programme, personId, secret, nowMs });
-		return succeed(made);
+		return succeed(prepared);
 	});
 }
 
-/** From the next attempt on, callbacks are signed with this secret. Activating it twice changes nothing. */
+/**
+ * Activates a prepared secret. From the next attempt on, callbacks are signed with it. Activating it twice
+ * changes nothing.
+ */
 export async function activateSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
-	/** The secret that the person saw. Another may have been prepared since. */
+	/** Public id of the secret that the person saw. Another secret may have been prepared since. */
 	secretId: string,
 	actor: Actor,
 ): Promise<Result<true>> {
@@ -96,7 +103,7 @@ export async function discardSecret(
 	});
 }
 
-/** Ends all replaced secrets that are still in their grace period, and resolves to their number. */
+/** Ends all replaced secrets that are still in their grace period. Resolves to their number. */
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
 	programmePublicId: string,
@@ -112,7 +119,10 @@ export async function endReplacedSecrets(
 	});
 }
 
-/** Runs in the caller's transaction. `activatedAtMs` is null for a secret that is only prepared. */
+/**
+ * Creates and stores a secret in the caller's transaction. `activatedAtMs` is null for a secret that is only
+ * prepared.
+ */
 export async function makeSecret(
 	trx: Db,
 	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
@@ -121,8 +131,8 @@ export async function makeSecret(
 	activatedAtMs: number | null,
 	preparedBy: number | null = null,
 ): Promise<MadeSecret> {
-	// This takes the lock of the network's row before the secret is stored. A person who chooses a brand at the same moment
-	// is finished before, or finds the brand fixed.
+	// Fixing the brand locks the network's row before the secret is stored. If a person changes the brand at
+	// the same moment, their change either finishes first, or is refused because the brand is fixed.
 	await fixBrand(trx);
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
