@@ -1,4 +1,5 @@
-// Measures the machine's limit: what the service's own client achieves without a service.
+// Measures the machine's limit, which is the rate that the service's own HTTP client reaches without a
+// service.
 
 import { runChild } from "./child-process.ts";
 import { CONNECTIONS } from "./connection.ts";

@@ -1,5 +1,6 @@
-// C1: clicks on partner links, counted and stored, compared with the same server and a constant redirect; and
-// signed sales with a click ID and a coupon code, compared with the sales of W6.
+// C1 measures two things. First, clicks on partner links, which are counted and stored, compared with the
+// same server that answers with a constant redirect. Second, signed sales with a click ID and a coupon code,
+// compared with the sales of W6.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -23,8 +24,8 @@ const REACH = { rate: 0.6, p99: 2, statements: 0.01, sales: 0.9 } as const;
 
 interface ClickScale {
 	/**
-	 * Number of clicks in one burst. The two sides take turns, so that a busy moment of the machine affects
-	 * both.
+	 * Number of clicks in one burst. Bursts of the two sides alternate, so that a busy moment of the machine
+	 * affects both.
 	 */
 	clicks: number;
 	paced: number;
@@ -34,7 +35,7 @@ interface ClickScale {
 	rounds: number;
 }
 
-/** Figures of each burst, in order. */
+/** Figures of all bursts, in order. */
 interface Clicked {
 	rates: number[];
 	p99Ms: number[];
@@ -95,7 +96,7 @@ function statementsFigure(value: number): Figure {
 	};
 }
 
-/** Runs the clicks, and fails unless every click was counted in the end. */
+/** Sends the clicks, and fails unless every click has been counted at the end. */
 function clickLinks(kind: Database, scale: ClickScale, tools: Tools): Promise<Measured> {
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const { caFile, url: urlOf } = await tools.receiver();
@@ -166,8 +167,8 @@ async function click(
 }
 
 /**
- * Counts statements. This includes the few per second that the service runs besides the clicks, and the
- * statements of the count itself.
+ * Returns the number of statements that the database has run. The number includes the few statements per
+ * second that the service runs without clicks, and the statement of this function.
  */
 async function countStatements(kind: Database, databaseUrl: string): Promise<number> {
 	if (kind === "SQLite") return Number.NaN;
@@ -207,7 +208,9 @@ async function sellBoth(kind: Database, scale: ClickScale, tools: Tools): Promis
 	];
 }
 
-/** Reports sales as W6 does: stored before the answer, with no deliveries meanwhile. */
+/**
+ * Reports sales as W6 does. Each sale is stored before the answer, and nothing is delivered at the same time.
+ */
 function sell(kind: Database, withBoth: boolean, { sales }: ClickScale, tools: Tools): Promise<Sold> {
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const { caFile, url: urlOf } = await tools.receiver();

@@ -4,10 +4,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** Time limit for a round that hangs. No round takes this long. */
+/** Time limit for a child process. A child that takes longer hangs. */
 const CHILD_TIMEOUT_MS = 900_000;
 
-/** Runs a script of this folder and reads the JSON line that it prints. */
+/** Runs a script of this folder and returns the JSON line that it prints. */
 export async function runChild<Answer>(script: string, args: readonly string[]): Promise<Answer> {
 	const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
 		stdio: ["ignore", "pipe", "inherit"],

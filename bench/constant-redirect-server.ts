@@ -1,5 +1,5 @@
-// The baseline for clicks: the same server with the same limits, records and counts, but one answer for
-// everything. It takes no arguments, sends its URL to its parent and ends with it.
+// The baseline for clicks. It is the same server with the same limits, records and counts, but it gives the
+// same answer to every request. It takes no arguments, sends its URL to its parent and ends with it.
 
 import { Hono } from "hono";
 import { listen, PUBLIC_LIMITS } from "../src/outside/http-server.ts";
@@ -9,7 +9,7 @@ import { createMetrics } from "../src/watch/metrics.ts";
 import { BENCH_IDENTITY } from "./database.ts";
 
 const { log } = createLog("error", BENCH_IDENTITY);
-/** As long as the answer to a click, whose click id has 67 characters. */
+/** The redirect is as long as that of a real click, whose click ID has 67 characters. */
 const location = `https://shop.example/shoes?rbclick=${"x".repeat(67)}`;
 const HEADERS = {
 	"cache-control": "no-store",

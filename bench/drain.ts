@@ -1,5 +1,4 @@
-// Runs one or more real service processes until all due deliveries are sent and every result is durably
-// stored.
+// Runs one or more real service processes until all due deliveries are sent and every result is committed.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { SLOTS } from "../src/domain/slot.ts";
@@ -14,8 +13,8 @@ export interface DrainOptions {
 	deliveries: number;
 	processes?: number;
 	/**
-	 * Makes the deliveries due once every process has its share of the slots. Without it they are due from the
-	 * start.
+	 * Makes the deliveries due when every process has its share of the slots. Without this function, they are
+	 * due from the start.
 	 */
 	release?: () => Promise<void>;
 	/** Additional settings of the service. */
@@ -28,11 +27,11 @@ export interface DrainAnswer {
 	requests: number;
 	/** Rate from the first request at the receiver until the last result is stored. */
 	perSecond: number;
-	/** Processor time of all service processes per delivery, without their start. */
+	/** Processor time of all service processes per delivery, not counting their start. */
 	cpuMicros: number;
 	/** Resident size of the largest process at the end. */
 	residentMb: number;
-	/** Attempts that timed out because we were too busy, as the service counts them. */
+	/** Number of attempts that the service repeated because they timed out while the machine was busy. */
 	retried: number;
 }
 
@@ -79,7 +78,7 @@ async function untilShared(services: readonly ServiceProcess[]): Promise<void> {
 	}
 }
 
-/** Waits until nothing is left to be sent or stored. */
+/** Waits until all deliveries are sent and their results are stored. */
 export async function untilStored(databaseUrl: string): Promise<void> {
 	await withStore(databaseUrl, async ({ db }) => {
 		const waiting = db.selectFrom("queue").select("id").limit(1);
@@ -87,7 +86,7 @@ export async function untilStored(databaseUrl: string): Promise<void> {
 	});
 }
 
-/** Counts retries. The receiver answers at once, so every retry is our own fault. */
+/** Returns the number of retries. The receiver answers at once, so the service itself caused every retry. */
 async function countRetried(service: ServiceProcess): Promise<number> {
 	return (await service.metrics()).get('ringback_attempts_total{verdict="retry"}') ?? 0;
 }

@@ -2,12 +2,12 @@
 
 import type { Figure, Goal } from "./workload.ts";
 
-/** Returns the best rate, because the machine disturbed that round least. */
+/** Returns the highest rate, because in that round the machine was disturbed least. */
 export function best(rounds: readonly number[]): number {
 	return Math.max(...rounds);
 }
 
-/** Returns the least wait or cost, for the same reason. */
+/** Returns the lowest time or cost, because in that round the machine was disturbed least. */
 export function least(rounds: readonly number[]): number {
 	return Math.min(...rounds);
 }
@@ -16,7 +16,7 @@ export function median(values: readonly number[]): number {
 	return percentile(values, 0.5);
 }
 
-/** Returns the smallest value that this share of all values does not exceed. */
+/** Returns the smallest value that is at least as large as the given share of all values. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = [...values].sort((a, b) => a - b);
 	return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

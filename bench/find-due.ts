@@ -1,5 +1,6 @@
-// How long an engine takes to find due deliveries, in three steps. It reads the first due row of each receiver when it
-// gets a slot, and once a minute as a check. Each pass finds in memory whose turn it is, and reads the first rows of those.
+// Measures how long an engine takes to find due deliveries, in three steps. When the engine gets a slot, and
+// once a minute as a check, it reads the first due row of each receiver. In each pass it finds in memory
+// which receivers are due. Then it reads the first rows of those receivers.
 
 import { DueTimes } from "../src/callbacks/due-times.ts";
 import { SendBuffer } from "../src/callbacks/send-buffer.ts";
@@ -7,22 +8,22 @@ import { Slots } from "../src/callbacks/slots.ts";
 import { SLOTS } from "../src/domain/slot.ts";
 import type { Store } from "../src/store/store.ts";
 
-/** The service's defaults: see config.ts. */
+/** Limits of requests in flight, with the service's defaults (config.ts). */
 const CAPS = { perReceiver: 8, overall: 512 };
 const ALL_SLOTS = Array.from({ length: SLOTS }, (_, slot) => slot);
 
 export interface Look {
-	/** Until the first row of each receiver of all slots is read. */
+	/** Time to read the first due row of each receiver in all slots. */
 	firstDueMs: number;
-	/** Until it is known in memory which receivers are due, and how much is to be read of each. */
+	/** Time to find in memory which receivers are due, and how many rows to read of each. */
 	planMs: number;
-	/** Until that is read, with the bodies. */
+	/** Time to read these rows, including the bodies. */
 	readMs: number;
-	/** How many deliveries that were. */
+	/** Number of deliveries that were read. */
 	read: number;
 }
 
-/** Writes nothing, so that every look finds the same. */
+/** Measures one search for due deliveries. It writes nothing, so that every call finds the same rows. */
 export function findDue(store: Store): Promise<Look> {
 	return store.transact(async (trx) => {
 		const startedAt = performance.now();
@@ -47,7 +48,7 @@ export function findDue(store: Store): Promise<Look> {
 	});
 }
 
-/** Returns the memory of an engine that owns all slots and has nothing in progress. */
+/** Returns the memory of an engine that owns all slots and has nothing in flight. */
 function newEngine(): { dueTimes: DueTimes; buffer: SendBuffer; slots: Slots } {
 	const slots = new Slots();
 	slots.update(ALL_SLOTS, SLOTS);

@@ -1,7 +1,7 @@
-// Sends requests over kept connections, one at a time on each, either as fast as they are answered or at a
-// fixed rate. At a fixed rate a wait counts from the time at which the request was due, so that a server that
-// stalls is charged for the requests of that time. It uses plain sockets, to leave the machine to the
-// service. Prints a LoadAnswer.
+// Sends requests over reused connections, one at a time on each, either as fast as they are answered or at a
+// fixed rate. At a fixed rate, the wait of a request counts from the time at which it was due. A server that
+// stalls is therefore charged for all requests that were due during the stall. The generator uses plain
+// sockets, so that the service gets most of the machine. Prints a LoadAnswer.
 
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";
@@ -15,7 +15,7 @@ export interface Load {
 	url: string;
 	requests: number;
 	connections: number;
-	/** Requests a second, or 0 for as fast as possible. */
+	/** Number of requests a second, or 0 to send as fast as possible. */
 	perSecond: number;
 	/** Returns the bytes of the n-th request. */
 	requestAt(number: number): Buffer;
@@ -47,7 +47,7 @@ export async function generateLoad(load: Load): Promise<void> {
 		});
 	}
 
-	/** Returns when the n-th request is due, counted from the start. */
+	/** Returns the time at which the n-th request is due, counted from the start. */
 	function dueMs(number: number): number {
 		return (number / pace) * 1_000;
 	}

@@ -1,4 +1,5 @@
-// Finds where a message ends on a socket, by its Content-Length alone, so that parsing costs next to nothing.
+// Finds the end of an HTTP message in the bytes of a socket by its Content-Length alone, so that parsing
+// costs next to nothing.
 
 const HEADER_END = Buffer.from("\r\n\r\n");
 const LENGTH_NAME = Buffer.from("ontent-");
@@ -22,10 +23,10 @@ export function findFrame(bytes: Buffer): Frame | undefined {
 	return end <= bytes.length ? { bodyStart, end } : undefined;
 }
 
-/** Returns zero if there is no such header, as in a 204. Content-Type may come first. */
+/** Returns the value of the Content-Length header, or zero if there is none, as in a 204. */
 function contentLength(bytes: Buffer, headerEnd: number): number {
 	let at = bytes.indexOf(LENGTH_NAME);
-	// The next letter distinguishes "length" from "type".
+	// The search also finds Content-Type, so the letter after "Content-" is compared with "l".
 	while (at !== -1 && at < headerEnd && ((bytes[at + 7] ?? 0) | 32) !== 108) {
 		at = bytes.indexOf(LENGTH_NAME, at + 7);
 	}

@@ -1,6 +1,7 @@
-// L1: every page over a network with a million conversions, as many credits and two million deliveries, on SQLite and on two
-// versions of PostgreSQL. It measures the time until the page is there. The lists of conversions are measured for every
-// status, event type and sort, also for those without rows, and on PostgreSQL again without statistics.
+// L1 measures how long every page takes in a network with a million conversions, as many credits and two
+// million deliveries, on SQLite and on two versions of PostgreSQL. The lists of conversions are measured for
+// every status, event type and sort order, including those without rows. On PostgreSQL they are measured
+// again without statistics.
 
 import { sql } from "kysely";
 import { EVENT_TYPES, STATUSES } from "../src/domain/conversion.ts";
@@ -24,10 +25,13 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const SMALL_PROGRAMMES = 99;
 const REACH_MS = 100;
-/** Number of measured requests for each page. One more comes first and warms the caches. */
+/** Number of measured requests for each page. An additional first request warms the caches. */
 const LOOKS = 8;
 
-/** "Older PostgreSQL" is Debian's, if it is installed. The other one comes with the tests. */
+/**
+ * Databases to measure. "older PostgreSQL" is Debian's version, if it is installed. The other version comes
+ * from npm and is used by the tests.
+ */
 type Side = "SQLite" | "PostgreSQL" | "older PostgreSQL";
 
 type Say = (line: string) => void;
@@ -77,7 +81,7 @@ function measureOn(name: string, url: string, conversions: number, say: Say): Pr
 	return withStore(url, async (store) => {
 		const site = createTestSite(store, { change: { clock: realClock } });
 		const programme = await fill(store, site, conversions, (what) => say(`${name}: writing ${what}`));
-		// Autovacuum does this by itself within minutes. SQLite's file is never analysed.
+		// In service, autovacuum does this within minutes. A SQLite file is never analysed.
 		if (store.kind === "postgres") await sql`vacuum analyze`.execute(store.db);
 		const figures: Figure[] = [];
 		const measure = async (visitor: Visitor, suffix = "") => {
@@ -106,7 +110,7 @@ function measureOn(name: string, url: string, conversions: number, say: Say): Pr
 	});
 }
 
-/** Removes what the planner knows about the tables of the lists, as after a restore. */
+/** Removes the planner's statistics of the tables that the lists read, as after a restore. */
 async function removeStatistics({ db }: Store): Promise<void> {
 	for (const table of ["conversions", "credits"]) {
 		await sql`alter table ${sql.table(table)} set (autovacuum_enabled = false)`.execute(db);
@@ -209,7 +213,10 @@ async function visitors(
 	];
 }
 
-/** Returns the list for each status, event type and test. The history has no EXPIRED conversion, and only two event types. */
+/**
+ * Returns the addresses of a list with each status, event type and test filter. The history has no EXPIRED
+ * conversion and only two event types, so some lists are empty.
+ */
 function kindsOf(list: string): string[] {
 	return [
 		...STATUSES.map((status) => `${list}?status=${status}`),
@@ -221,7 +228,7 @@ function kindsOf(list: string): string[] {
 	];
 }
 
-/** Today, 30 days, a year, all that there is. */
+/** Returns the addresses of a page for today, 30 days, a year and all time. */
 function spans(path: string): string[] {
 	const days = [0, 29, 364, 600].map((back) => utcDay(Date.now() - back * DAY_MS));
 	return days.map((from) => `${path}?from=${from}&to=${utcDay(Date.now())}`);

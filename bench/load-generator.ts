@@ -1,5 +1,5 @@
-// Shops that report sales as fast as they are answered. The requests are signed before the clock starts.
-// Arguments: URL, file with the shops, requests, connections, prefix of the order ids.
+// Reports the sales of several shops as fast as they are answered. The requests are signed before the
+// measurement starts. Arguments: URL, file with the shops, requests, connections, prefix of the order ids.
 
 import { readFileSync } from "node:fs";
 import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";

@@ -7,16 +7,16 @@ import type { SeededShop } from "./seed-shops.ts";
 
 export interface LoadAnswer {
 	perSecond: number;
-	/** Time from the first byte of the request until the whole answer has arrived. */
+	/** Median time from the first byte of the request until the whole answer has arrived. */
 	p50Ms: number;
 	p99Ms: number;
 	statuses: Readonly<Record<string, number>>;
 }
 
-/** A shop, with the fields that it adds to each report. */
+/** A shop, and the additional fields that it sends with each report. */
 export type LoadShop = SeededShop & { fields?: Readonly<Record<string, string>> };
 
-/** Number of connections, as at a busy moment. A caller's network may have 256. */
+/** Number of connections at a busy moment. The address block of one caller may have up to 256. */
 export const CONNECTIONS = 64;
 let runs = 0;
 
@@ -26,7 +26,7 @@ export function writeShops(folder: string, shops: readonly LoadShop[]): string {
 	return file;
 }
 
-/** Reports sales, and fails unless every report is a new sale. */
+/** Reports sales, and fails unless every report is accepted as a new sale. */
 export async function reportSales(
 	url: string,
 	shopsFile: string,

@@ -8,7 +8,7 @@ export interface Machine {
 	arch: string;
 	memoryGb: number;
 	node: string;
-	/** Version of PostgreSQL, or null if no workload needed it. */
+	/** Version of PostgreSQL, or null if no workload used it. */
 	postgres: string | null;
 }
 

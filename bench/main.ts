@@ -1,6 +1,6 @@
-// `npm run bench [-- W1 W4] [-- --short]` measures all figures in one run, with the two sides of a ratio
-// taking turns and the best of several rounds. It prints the table and writes bench/results/latest.json. It
-// uses loopback only and is bounded in count.
+// `npm run bench [-- W1 W4] [-- --short]` measures all figures in one run. The two sides of a ratio
+// alternate, and the best of several rounds counts. It prints the table and writes bench/results/latest.json.
+// It uses loopback only, and the number of requests is limited.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { endInOrder } from "../test/support/end-in-order.ts";
@@ -37,7 +37,7 @@ async function main(words: readonly string[]): Promise<number> {
 	return runAll(wanted, words.includes("--short") ? "short" : "full");
 }
 
-/** Runs all workloads. A failed one does not discard the figures of the others. */
+/** Runs all workloads. If one fails, the figures of the others are still reported. */
 async function runAll(workloads: readonly Workload[], size: Size): Promise<number> {
 	const tools = openTools(say);
 	const figures: NamedFigure[] = [];

@@ -1,5 +1,5 @@
-// Stores a peer's attempts in our own table `attempts` in PostgreSQL, many in one statement. Each job waits
-// for the commit of its attempt, because only then is it done.
+// Stores the attempts of another job queue (a peer) in our own table `attempts` in PostgreSQL, many in one
+// statement. A job is done only when its attempt is committed, so each job waits for that.
 
 import pg from "pg";
 import type { SignedRequest } from "./signed-request.ts";
@@ -17,7 +17,7 @@ interface Waiting {
 	reject(error: unknown): void;
 }
 
-/** The statement with which the service stores a success. */
+/** The statement with which the service itself stores a successful attempt. */
 const INSERT = `
 	insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms,
 		answer_ms, endpoint_id, nonce, signature)
@@ -27,7 +27,7 @@ const INSERT = `
 
 /** Number of waiting rows at which a statement is sent. */
 const BATCH_ROWS = 128;
-/** Longest time that the first row waits for others. */
+/** Maximum time that a row waits for others before the statement is sent. */
 const BATCH_WAIT_MS = 5;
 
 export class PeerAttempts {
@@ -39,7 +39,7 @@ export class PeerAttempts {
 		this.#pool = new pg.Pool({ connectionString: postgresUrl, max: 2 });
 	}
 
-	/** Resolves when the attempt is committed, together with others. */
+	/** Stores the attempt together with others. Resolves when it is committed. */
 	store(attempt: PeerAttempt): Promise<void> {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ attempt, resolve, reject });
@@ -63,7 +63,10 @@ export class PeerAttempts {
 		});
 	}
 
-	/** Updates the planner's statistics after the seeding, so that no peer is slowed down by old ones. */
+	/**
+	 * Updates the planner's statistics after the jobs were inserted, so that old statistics do not slow down a
+	 * peer.
+	 */
 	async analyze(): Promise<void> {
 		await this.#pool.query("analyze");
 	}

@@ -1,6 +1,6 @@
-// Runs one round of a peer. The jobs are put into its queue, which is not measured, and then sent until each
-// is stored and completed. Any failure ends the program, because a peer that retried would be counted as a
-// slow one.
+// Runs one round of another job queue (a peer). Jobs are put into its queue, which is not measured. Then they
+// are sent until each is stored and completed. Any failure ends the program, because a peer that retries
+// would only seem slow.
 
 import { composeEvent } from "../src/domain/event.ts";
 import { type SigningKey, signingKey } from "../src/domain/signature.ts";
@@ -41,16 +41,19 @@ export interface PeerJob {
 export interface PeerQueue {
 	/** Puts the jobs into the queue. */
 	add(jobs: readonly PeerJob[]): Promise<void>;
-	/** Works until all jobs are done and their completions are stored. */
+	/** Runs the workers until all jobs are done and their completion is stored. */
 	work(tools: PeerTools): Promise<void>;
 	close(): Promise<void>;
 }
 
 export interface PeerTools {
 	deliveries: number;
-	/** Signs and posts a delivery. */
+	/** Signs and posts a callback. */
 	send(job: PeerJob): Promise<PeerAttempt>;
-	/** Signs, posts, and waits until the attempt is committed. Concurrent attempts share a statement. */
+	/**
+	 * Signs and posts a callback, and waits until the attempt is committed. Concurrent attempts share a
+	 * statement.
+	 */
 	deliver(job: PeerJob): Promise<void>;
 	storeAll(attempts: readonly PeerAttempt[]): Promise<void>;
 }
@@ -61,7 +64,7 @@ export function peerArguments(options: PeerOptions): string[] {
 	return [JSON.stringify(options)];
 }
 
-/** Runs the whole program of a peer. Prints {"perSecond":…}. */
+/** Runs the program of a peer from start to end. Prints {"perSecond":…}. */
 export async function runPeer(open: (options: PeerOptions) => Promise<PeerQueue>): Promise<void> {
 	const options: PeerOptions = JSON.parse(process.argv[2] ?? "");
 	const { postgresUrl, origin, caFile, deliveries, programmes } = options;

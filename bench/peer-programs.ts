@@ -1,4 +1,5 @@
-// The peers of W8: their names, what they need on this machine, and how to run a round of one.
+// The peers of W8, which are other job queues. For each it lists the name, the programs that it needs on this
+// machine, and how to run a round.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import type { Tools } from "./tools.ts";
 export interface Peer {
 	/** Name in the table. */
 	name: string;
-	/** Name of the package, and of the program in bench/peers. */
+	/** Name of the npm package, and of the program in bench/peers. */
 	package: string;
 	isOnPostgres: boolean;
 	hasCap: boolean;
@@ -23,7 +24,7 @@ const PEERS: readonly Peer[] = [
 	{ name: "BullMQ on Redis", package: "bullmq", isOnPostgres: false, hasCap: false },
 ];
 
-/** Returns the peers that can run here, and says what to install for the others. */
+/** Returns the peers that can run on this machine, and prints what to install for the others. */
 export function findPeers(say: (line: string) => void): Peer[] {
 	const redis = findRedis();
 	return PEERS.filter(({ name, package: id, isOnPostgres }) => {

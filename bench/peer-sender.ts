@@ -1,4 +1,4 @@
-// Sends a peer's delivery: signs and posts it as the bare loop does, over the same number of connections.
+// Signs and posts the callbacks of a peer like the bare loop does, over the same number of connections.
 
 import { readFileSync } from "node:fs";
 import type { Client, Dispatcher } from "undici";
@@ -24,7 +24,7 @@ export class PeerSender {
 		this.#idle = Array.from({ length: CONNECTIONS }, () => new Connection(openConnection(origin, ca), free));
 	}
 
-	/** Resolves when the shop has accepted the request, and fails for any other answer. */
+	/** Sends the request. Resolves when the shop has accepted it, and rejects for any other answer. */
 	post(request: SignedRequest): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const connection = this.#idle.pop();
@@ -38,7 +38,7 @@ export class PeerSender {
 		await Promise.all(this.#idle.map((connection) => connection.close()));
 	}
 
-	/** Gives the connection to the first waiting request. */
+	/** Sends the first waiting request on a connection that has become free. */
 	#take(connection: Connection): void {
 		const posted = this.#waiting[this.#next];
 		if (posted === undefined) {
@@ -73,7 +73,7 @@ class Connection implements Dispatcher.DispatchHandler {
 	}
 
 	onRequestStart(): void {
-		// undici requires this method.
+		// undici requires this method, but the benchmark does not need it.
 	}
 	onResponseStart(_controller: unknown, status: number): void {
 		this.#status = status;

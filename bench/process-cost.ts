@@ -1,10 +1,14 @@
-// Reads the processor time and the size of a process from the kernel. Linux only, like the other figures.
+// Reads the processor time and the memory of a process from the kernel. This works only on Linux, like the
+// other figures.
 
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Length of a clock tick. USER_HZ is a hundredth of a second on every Linux. */
 const TICK_MICROS = 10_000;
-/** Positions of the fields after the name, which may contain spaces: see proc(5). */
+/**
+ * Positions of the fields in /proc/PID/stat, counted after the process name, which may contain spaces. See
+ * proc(5).
+ */
 const FIELDS = { parent: 1, user: 11, system: 12, childrenUser: 13, childrenSystem: 14 } as const;
 
 export function cpuMicros(pid: number): number {
@@ -13,8 +17,8 @@ export function cpuMicros(pid: number): number {
 }
 
 /**
- * Returns the processor time including all children, even finished ones, because PostgreSQL has a process for
- * each connection.
+ * Returns the processor time including all children, even finished ones. PostgreSQL has a process for each
+ * connection.
  */
 export function familyCpuMicros(pid: number): number {
 	const fields = readStat(pid);
@@ -40,7 +44,7 @@ function childrenOf(pid: number): number[] {
 		try {
 			return parentOf(child) === pid;
 		} catch {
-			// The process ended meanwhile.
+			// The process has ended in the meantime.
 			return false;
 		}
 	});

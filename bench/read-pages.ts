@@ -1,6 +1,6 @@
-// People who read pages one after the other, each over a connection of their own, until they are told to stop. Plain
-// sockets, so that the service has as much of the machine as possible. Runs as a forked process: receives a ReadOrder,
-// answers "reading", receives "stop" and answers a PagesRead.
+// Readers of pages for a benchmark. Each reader requests one page after the other over its own connection
+// until it must stop. Plain sockets are used, so that the service gets most of the machine. The file runs as
+// a forked process. It receives a ReadOrder, answers "reading", receives "stop" and answers with a PagesRead.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -9,7 +9,7 @@ import { findFrame } from "./http-frames.ts";
 
 export interface ReadOrder {
 	url: string;
-	/** Cookie of each reader. */
+	/** Session cookie of each reader. */
 	cookies: readonly string[];
 	paths: readonly string[];
 }
@@ -43,7 +43,10 @@ const pages: PagesRead = {
 };
 process.send?.(pages, () => process.exit());
 
-/** Asks for the next page as soon as the last one is complete, until all are to stop. Each reader begins at another page. */
+/**
+ * Requests the next page as soon as the last one is complete, until the readers must stop. Each reader begins
+ * at another page.
+ */
 function readOn(socket: Socket, reader: number, cookie: string): Promise<void> {
 	const requests = paths.map((path) =>
 		Buffer.from(

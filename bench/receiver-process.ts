@@ -9,7 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Arrival {
 	shop: string;
 	conversion: string;
-	/** Time since 1970 with fractions. The clocks of processes on one machine agree. */
+	/**
+	 * Time of arrival in milliseconds since 1970, with fractions. The clocks of all processes on a machine
+	 * agree.
+	 */
 	atMs: number;
 }
 
@@ -17,11 +20,11 @@ export interface ReceiverReport {
 	count: number;
 	firstAtMs: number;
 	lastAtMs: number;
-	/** Number of requests about a conversion that had arrived before. */
+	/** Number of requests that repeated an event of the same conversion. */
 	twice: number;
 	/** Highest number of unanswered requests of one shop. */
 	mostAtOnce: number;
-	/** Every request, if the receiver watches. */
+	/** All requests in order, if the receiver was started with "watch". */
 	arrivals: readonly Arrival[];
 }
 
@@ -29,9 +32,11 @@ export interface Receiver {
 	port: number;
 	caFile: string;
 	pid: number;
-	/** Returns the shop's Postback URL. receiver.ts lists the suffixes that may follow the shop's number. */
+	/**
+	 * Returns the shop's Postback URL. receiver.ts lists the suffixes that may follow the number of the shop.
+	 */
 	url(shop: number | string): string;
-	/** Returns the counts without the single requests. */
+	/** Returns the counts without the list of requests. */
 	count(): Promise<ReceiverReport>;
 	report(): Promise<ReceiverReport>;
 	forget(): Promise<void>;
@@ -42,7 +47,10 @@ export interface Receiver {
 
 const LOOK_MS = 20;
 const PROGRESS_MS = 5_000;
-/** Longest pause of a run that works. */
+/**
+ * Time without a request after which a run counts as stalled. It is longer than any pause of a run that
+ * works.
+ */
 const STALLED_MS = 90_000;
 
 export async function startReceiver(folder: string, mode: "count" | "watch" = "count"): Promise<Receiver> {

@@ -1,9 +1,10 @@
-// The shop of the benchmark: a process of its own that answers 204 as fast as a TLS socket can, and counts.
-// With the argument "watch" it also reads the path and the conversion of each request, and obeys the path:
+// The shop of the benchmark. It is a separate process that answers 204 as fast as a TLS socket can, and
+// counts requests. With the argument "watch" it also reads the path and the conversion of each request, and
+// the path controls its answer:
 //
-//   /shop/7            answers at once
-//   /shop/7/after-5    answers after five milliseconds
-//   /shop/7/swallow    reads and never answers
+//   /shop/7          answers at once
+//   /shop/7/after-5  answers after five milliseconds
+//   /shop/7/swallow  reads and never answers
 
 import { createServer, type TLSSocket } from "node:tls";
 import { makeCertificates } from "../demo/certificate.ts";

@@ -1,6 +1,6 @@
-// Starts a Redis for one round with its own folder and port on 127.0.0.1, and removes it at the end. Every
-// write goes to the append-only file, which is synced once a second. BullMQ's documentation asks for that,
-// and it is less than our databases promise.
+// Starts a Redis server for one round with its own folder and port on 127.0.0.1, and removes it at the end.
+// Every write is appended to a file, which is synced once a second, as BullMQ's documentation recommends. Our
+// own databases promise more, because they sync every commit.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -12,7 +12,7 @@ import { endChild, endWithUs } from "./child-process.ts";
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Returns undefined if Redis is not installed. */
+/** Returns the path of the Redis server, or undefined if it is not installed. */
 export function findRedis(): string | undefined {
 	const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/bin"];
 	return folders.map((folder) => join(folder, "redis-server")).find((file) => existsSync(file));
@@ -23,8 +23,8 @@ export async function withRedis<Answer>(
 	folder: string,
 	work: (url: string) => Promise<Answer>,
 ): Promise<Answer> {
-	// There is a password, because any user of the machine can reach the port. It is passed on standard input,
-	// where nobody sees it.
+	// Redis gets a password, because any user of the machine can reach the port. The password is passed on
+	// standard input, where other users cannot see it.
 	const password = randomBytes(16).toString("hex");
 	const port = await freePort();
 	const settings = [

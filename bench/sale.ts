@@ -1,15 +1,18 @@
-// Reports one sale as a shop's server does: signed over its bytes, in one call, and the answer read.
+// Reports one sale as a shop's server does. It signs the bytes, makes one call and reads the answer.
 
 import type { Client, Pool } from "undici";
 import { canonicalString, sha256Hex, sign, signingKey } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
-/** Times in milliseconds since 1970, with fractions. The clocks of processes on one machine agree. */
+/**
+ * A sale that was reported, with its times in milliseconds since 1970, with fractions. The clocks of all
+ * processes on a machine agree.
+ */
 export interface ReportedSale {
 	conversion: string;
 	postedAtMs: number;
-	/** Time at which the answer had been read. */
+	/** Time at which the whole answer had been read. */
 	answeredAtMs: number;
 }
 

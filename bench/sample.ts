@@ -1,4 +1,4 @@
-// One event of ordinary size, the same for all comparisons.
+// A callback of ordinary size, which all comparisons use.
 
 import type { EventSubject } from "../src/domain/event.ts";
 

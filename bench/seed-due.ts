@@ -1,4 +1,4 @@
-// Due deliveries, as if their status changes had just been committed.
+// Writes due deliveries, as if their status changes had just been committed.
 
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
@@ -8,7 +8,7 @@ import type { OwedEvent } from "../src/store/hot-writes.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
-/** The service itself writes at most this many at once. */
+/** Maximum number of rows in a transaction, the same as in the service. */
 const ROWS_PER_TRANSACTION = 500;
 const PROGRESS_ROWS = 100_000;
 const random = createRandom();
@@ -19,7 +19,8 @@ export interface DueDelivery {
 }
 
 /**
- * Creates deliveries, each of another conversion, which its body names. Numbers continue from `firstNumber`.
+ * Creates deliveries. Each has its own conversion, whose name is in the body. The numbers of the conversions
+ * start at `firstNumber`.
  */
 export async function seedDue(
 	store: Store,
@@ -44,7 +45,7 @@ export async function seedDue(
 	}
 }
 
-/** Returns the name by which the receiver finds the conversion in the body. */
+/** Returns the name of a conversion. The receiver finds this name in the body. */
 export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }

@@ -1,5 +1,5 @@
-// A network after eighteen months: a million conversions and two million finished deliveries. The database
-// itself writes the rows, because a million sales through the API take an hour.
+// Writes the data of a network after eighteen months, with a million conversions and two million finished
+// deliveries. SQL statements write the rows, because reporting a million sales through the API takes an hour.
 
 import { type RawBuilder, sql } from "kysely";
 import { composeEvent } from "../src/domain/event.ts";
@@ -10,21 +10,24 @@ import type { Db } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
 
 const DAYS = 540;
-/** Approval window, longer than the whole history, so that none ends during a measurement. */
+/** Approval window. It is longer than the whole history, so that none ends during a measurement. */
 const OPEN_DAYS = 600;
 
 type SeededProgramme = Pick<Programme, "id" | "receiver_id">;
 
 export interface History {
 	conversions: number;
-	/** The programme that has every second conversion. */
+	/** The programme that has half of all conversions. */
 	large: SeededProgramme;
-	/** Programmes that share the other conversions. */
+	/** Programmes that share the other half of the conversions. */
 	small: readonly SeededProgramme[];
 	endsAtMs: number;
 }
 
-/** Rows per statement. The service ends statements that run longer than a request may wait. */
+/**
+ * Number of rows per statement. It is limited, because the service ends a statement that runs longer than a
+ * request may wait.
+ */
 export const ROWS_PER_STATEMENT = 50_000;
 
 export async function seedHistory(db: Db, history: History, say: (line: string) => void): Promise<void> {

@@ -1,16 +1,20 @@
-// Recorded conversions whose window ends at a given time. The database itself writes the rows.
+// Writes recorded conversions whose approval window ends at a given time. The rows are written by SQL
+// statements.
 
 import { sql } from "kysely";
 import { DAY_MS } from "../src/domain/time.ts";
 import type { Store } from "../src/store/store.ts";
 import type { SeededShop } from "./seed-shops.ts";
 
-/** Rows per statement. The service ends statements that run longer than a request may wait. */
+/**
+ * Number of rows per statement. It is limited, because the service ends a statement that runs longer than a
+ * request may wait.
+ */
 const ROWS_PER_STATEMENT = 50_000;
 
 /**
- * Distributes the conversions evenly over shops with consecutive numbers. Both databases understand the
- * statement.
+ * Distributes the conversions evenly over shops with consecutive numbers. The statement works on both
+ * databases.
  */
 export async function seedOpenConversions(
 	store: Store,

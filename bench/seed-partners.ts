@@ -1,4 +1,4 @@
-// Programmes that credit partners, each with a partner that has a link and a coupon code.
+// Creates programmes that credit partners. Each has a partner with a link and a coupon code.
 
 import { createClickSealer } from "../src/domain/click-token.ts";
 import { foldCode } from "../src/domain/credit.ts";
@@ -18,7 +18,7 @@ import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
 export interface SeededPartner {
 	/** Code of the partner's link. */
 	code: string;
-	/** Fields that the shop's server sends with a sale of this partner. */
+	/** Fields that the shop's server sends with a sale that this partner brought. */
 	fields: { clickId: string; couponCode: string };
 }
 

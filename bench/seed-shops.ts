@@ -1,4 +1,4 @@
-// Programmes with a Postback URL, an active secret and a key.
+// Creates programmes with a Postback URL, an active secret and an API key.
 
 import { createHash } from "node:crypto";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
@@ -11,7 +11,7 @@ import { insertProgramme } from "../src/store/queries/programmes.ts";
 import type { Db, Store } from "../src/store/store.ts";
 import { setUrl } from "../test/support/change-rows.ts";
 
-/** Sealing key of all processes of a run. */
+/** Sealing key that all processes of a run share. */
 export const BENCH_SEALING_KEY: Uint8Array = createHash("sha256").update("ringback bench").digest();
 
 export interface SeededShop {

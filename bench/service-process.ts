@@ -14,7 +14,7 @@ export interface ServiceProcess {
 	/** Returns the samples of /metrics by name, including labels. */
 	metrics(): Promise<ReadonlyMap<string, number>>;
 	stop(): Promise<void>;
-	/** Kills the process as a failing machine would, so that nothing is stored or released. */
+	/** Kills the process as a failing machine would, so that it cannot store or release anything. */
 	kill(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ServiceSettings {
 	databaseUrl: string;
 	caFile: string;
 	role: "all" | "web" | "worker";
-	/** Additional settings. */
+	/** Additional settings of the service. */
 	more?: Readonly<Record<string, string>>;
 }
 
@@ -84,7 +84,7 @@ async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
 	);
 }
 
-/** Returns NaN if the service does not count it, so that nothing is claimed. */
+/** Returns the sum of a metric over all labels, or NaN if the service does not have the metric. */
 export function sumOf(metrics: ReadonlyMap<string, number>, name: string): number {
 	const own = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
 	return own.length === 0 ? Number.NaN : own.reduce((sum, [, value]) => sum + value, 0);

@@ -1,6 +1,6 @@
-// The baseline for intake: the same server, the same parsing, and the same check of caller and signature, but
-// nothing is stored before an answer of the usual size. Argument: database URL with the shops. It sends its
-// URL to its parent and ends with it.
+// The baseline for accepting sales. It is the same server, with the same parsing and the same check of caller
+// and signature, but it stores nothing before it sends an answer of the usual size. The argument is the URL
+// of the database with the shops. The process sends its URL to its parent and ends with it.
 
 import { Hono } from "hono";
 import { readBody } from "../src/api/read-request.ts";

@@ -29,7 +29,7 @@ function formatFigure(figure: NamedFigure): string[] {
 	];
 }
 
-/** Formats three significant digits, and whole numbers from a hundred on. */
+/** Formats a number with three significant digits, or as a whole number from a hundred on. */
 function formatNumber(value: number): string {
 	if (!Number.isFinite(value)) return "–";
 	if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");

@@ -1,4 +1,5 @@
-// What workloads share: a folder, a receiver, databases. They are opened on demand and removed at the end.
+// Resources that workloads share: a folder, a receiver and databases. They are opened when they are needed
+// and removed at the end.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,17 +12,17 @@ export interface Tools {
 	/** Prints a line of progress. */
 	say(line: string): void;
 	folder: string;
-	/** Returns a receiver that answers at once and counts. */
+	/** Returns a receiver that answers at once and counts requests. */
 	receiver(): Promise<Receiver>;
 	/** Runs the work on an empty, migrated database, which is removed afterwards. */
 	withDatabase<Answer>(kind: Database, work: (url: string) => Promise<Answer>): Promise<Answer>;
-	/** Returns the server that holds all PostgreSQL databases of a run. */
+	/** Returns the PostgreSQL server, which holds all databases of a run. */
 	postgres(): Promise<PostgresServer>;
 	postgresVersion(): string | null;
 	close(): Promise<void>;
 }
 
-/** Settings that count statements, which costs about a microsecond for each. */
+/** Settings that make PostgreSQL count statements, which costs about a microsecond for each statement. */
 const POSTGRES_SETTINGS = {
 	shared_preload_libraries: "pg_stat_statements",
 	"pg_stat_statements.track_utility": "on",

@@ -1,5 +1,6 @@
-// W1: due deliveries of 100 programmes drain to one fast receiver, with results durably stored, compared with
-// the bare loop, which is the limit. The sides take turns: bare loop, SQLite, PostgreSQL, bare loop, …
+// W1 sends the due deliveries of 100 programmes to one fast receiver and stores their results durably. It is
+// compared with the bare loop, which is the limit of the machine. The sides alternate: bare loop, SQLite,
+// PostgreSQL, bare loop, and so on.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";
@@ -83,7 +84,7 @@ export async function seedDrain(
 	});
 }
 
-/** First number, above those of any history. */
+/** Number of the first conversion. It is higher than the numbers in any history. */
 const FIRST_NUMBER = 100_000_000;
 
 function drainFigures(kind: Database, answers: readonly DrainAnswer[], limit: number): Figure[] {

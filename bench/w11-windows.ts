@@ -1,6 +1,6 @@
-// W11: a page of approvals among a million open conversions. On PostgreSQL it is measured with statistics
-// that are fresh, missing, and wrong because the status was rare when they were collected. The slowest of a
-// few pages counts.
+// W11 approves a batch of conversions among a million open ones. On PostgreSQL it is measured with statistics
+// that are fresh, missing, or wrong because the status was rare when they were collected. The slowest of a
+// few batches counts.
 
 import { sql } from "kysely";
 import { approveDue } from "../src/conversions/end-windows.ts";
@@ -54,7 +54,7 @@ async function fill(
 	conversions: number,
 ): Promise<void> {
 	const shops = await seedShops(store, PROGRAMMES, (shop) => `https://shop-${shop}.example/postback`);
-	// Only this workload analyses the tables.
+	// No other workload analyses these tables.
 	if (kind === "PostgreSQL") {
 		await sql`alter table conversions set (autovacuum_enabled = false)`.execute(store.db);
 	}
@@ -63,7 +63,7 @@ async function fill(
 	if (statistics === "fresh") await sql`analyze`.execute(store.db);
 }
 
-/** Makes the statistics say that nearly all conversions are approved, as after a quiet month. */
+/** Makes the planner believe that nearly all conversions are approved, as after a quiet month. */
 async function makeStatusRare(store: Store, shops: readonly SeededShop[], count: number): Promise<void> {
 	await seedOpenConversions(store, count, shops, Date.now());
 	await sql`update conversions set status = 'APPROVED', window_ends_at_ms = null, public_id = 'old_' || public_id,

@@ -96,7 +96,7 @@ interface Costs {
 	diskBytes: number;
 }
 
-/** Reads the costs. Its own statements are included, a few in thousands. */
+/** Reads the costs. They include the statements of this function, a few among thousands. */
 async function readCosts(kind: Database, databaseUrl: string, servicePid: number): Promise<Costs> {
 	const serviceMicros = cpuMicros(servicePid);
 	if (kind === "SQLite") {
@@ -105,7 +105,7 @@ async function readCosts(kind: Database, databaseUrl: string, servicePid: number
 	}
 	return withStore(databaseUrl, async ({ db }) => {
 		await sql`create extension if not exists pg_stat_statements`.execute(db);
-		// Beginning and ending a transaction are round trips too, and are counted.
+		// The statements that begin and end a transaction are counted as well, because they are round trips, too.
 		const { rows } = await sql<{ pid: number; calls: number }>`
 			select pg_backend_pid() as pid, coalesce(sum(calls), 0)::float8 as calls from pg_stat_statements
 			where dbid = (select oid from pg_database where datname = current_database())

@@ -1,9 +1,9 @@
-// W13: a few sales over many shops on PostgreSQL, with one delivering process and with two, which get the
-// sales in turn. With two, half of the sales reach the process that does not send to their shop. It measures
-// the first callback, from posting the sale until its request reaches the shop. It does not start at the
-// answer, because a process that sends right after the commit is often faster than the answer. Before that,
-// every shop has reported a sale, so that the processes know all of them. Then one of the two is killed under
-// the same load.
+// W13 reports a few sales of many shops on PostgreSQL, with one delivering process and with two. Two
+// processes get the sales in turn, so half of the sales reach the process that does not send to their shop.
+// It measures the first callback, from posting the sale until the request reaches the shop. The measurement
+// does not start at the answer, because a process that sends right after the commit is often faster than the
+// answer. Every shop reports a sale before the measurement, so that the processes know all shops. At the end,
+// one of the two processes is killed under the same load.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
@@ -19,23 +19,25 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const REACH = { ratio: 1.5, killedMs: 20_000 } as const;
 const PERCENTILES = { p50: 0.5, p95: 0.95 } as const;
-/** More connections than calls are ever in flight, so that no call waits for another. */
+/**
+ * Number of connections. It is higher than the number of calls in flight, so that no call waits for another.
+ */
 const CONNECTIONS = 16;
 const SALES_A_SECOND = 30;
 const LOOK_MS = 200;
-/** Longer than any callback may wait. */
+/** Time after which a callback counts as lost. No callback may wait this long. */
 const STUCK_MS = 90_000;
 
 interface LowLoadScale {
 	shops: number;
 	/**
-	 * Warm-up time, in addition to a sale of every shop. It is longer than processes need to share the slots,
-	 * so that this is not measured.
+	 * Warm-up time, in addition to one sale of every shop. Processes need less time than this to share the
+	 * slots, so that the sharing is not measured.
 	 */
 	warmUpSeconds: number;
 	seconds: number;
 	rounds: number;
-	/** Time for which sales continue after the kill, or 0 for none. */
+	/** Time for which sales continue after a process was killed, or 0 to kill none. */
 	killedSeconds: number;
 }
 
@@ -128,8 +130,8 @@ async function timeFirstCallbacks(
 }
 
 /**
- * Returns the longest wait of any callback after the kill. Callbacks that were pending before are timed from
- * the kill.
+ * Kills a process and returns the longest wait of any callback after that. The wait of a callback that was
+ * already pending counts from the kill.
  */
 async function killOne(
 	stage: Stage,
@@ -158,7 +160,7 @@ async function killOne(
 	return [{ what: "one of two killed: longest wait", value: Math.max(...waitsMs), unit: "ms", goal }];
 }
 
-/** Reports a sale of every shop as fast as possible, and then as many as are measured. */
+/** Reports one sale of every shop as fast as possible, and then as many sales as a measurement has. */
 async function warmUp(stage: Stage, urls: readonly string[]): Promise<void> {
 	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
 	const left = [...stage.shops];
@@ -175,7 +177,7 @@ async function warmUp(stage: Stage, urls: readonly string[]): Promise<void> {
 	await untilArrived(stage, sales);
 }
 
-/** Reports sales at a steady rate, of random shops, to each service in turn, without waiting for answers. */
+/** Reports sales of random shops at a steady rate, to each service in turn, without waiting for answers. */
 async function reportSales(stage: Stage, urls: readonly string[], seconds: number): Promise<ReportedSale[]> {
 	const pools = urls.map((url) => new Pool(url, { connections: CONNECTIONS }));
 	const random = createSeededRandom(stage.sales);
@@ -192,7 +194,7 @@ async function reportSales(stage: Stage, urls: readonly string[], seconds: numbe
 	return sales;
 }
 
-/** Returns, by conversion, when its first request reached the shop. */
+/** Returns for each conversion the time at which its first request reached the shop. */
 async function untilArrived(
 	{ receiver }: Stage,
 	sales: readonly ReportedSale[],

@@ -1,5 +1,5 @@
-// W14: signed sales of a large shop while six people of that shop read its pages, beside the same sales alone, on SQLite.
-// Everything runs in one service process, as a small installation does.
+// W14 measures signed sales of a large shop while six people of that shop read its pages, compared with the
+// same sales alone, on SQLite. Everything runs in one service process, as in a small installation.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -23,13 +23,16 @@ import type { Tools } from "./tools.ts";
 import { defineWorkload } from "./workload.ts";
 
 const READERS = 6;
-/** A shop reports few sales at the same time. More connections would measure how sales are batched. */
+/**
+ * Number of connections for sales. A shop reports few sales at the same time, and more connections would
+ * measure how sales are batched.
+ */
 const SALE_CONNECTIONS = 2;
-/** Maximum of the sales' median time beside the readers, as a multiple of their median time alone. */
+/** Maximum median time of the sales while pages are read, as a multiple of their median time alone. */
 const MAX_SLOWDOWN = 4;
 
 interface ReadersScale {
-	/** Conversions of the shop whose pages are read. */
+	/** Number of conversions of the shop whose pages are read. */
 	conversions: number;
 	salesAlone: number;
 	salesBesideReaders: number;
@@ -78,7 +81,7 @@ async function measureRounds(
 	const alone: LoadAnswer[] = [];
 	const beside: LoadAnswer[] = [];
 	const pagesPerSecond: number[] = [];
-	// The first round of both sides compiles the code and fills the caches.
+	// The first round is not measured, because it compiles the code and fills the caches.
 	await report(salesBesideReaders);
 	await readPagesDuring(order, () => report(salesBesideReaders));
 	for (let round = 1; round <= rounds; round++) {
@@ -111,7 +114,7 @@ function describe({ perSecond, p50Ms, p99Ms }: LoadAnswer): string {
 	return `${Math.round(perSecond)} sales a second (p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms)`;
 }
 
-/** Runs the work while the readers read, in a process of their own. */
+/** Runs `work` while the readers read pages in a separate process. */
 async function readPagesDuring<Answer>(
 	order: ReadOrder,
 	work: () => Promise<Answer>,
@@ -131,7 +134,7 @@ async function readPagesDuring<Answer>(
 	}
 }
 
-/** The pages that people open most, and the ones that read most. */
+/** Returns the pages that people open most often, and those that read the most rows. */
 function pagesOf({ publicId }: SeededShop, conversions: number): readonly string[] {
 	const shop = `/programmes/${publicId}`;
 	const list = `${shop}/conversions`;
@@ -167,7 +170,7 @@ async function seedLargeShop(
 ): Promise<{ shop: SeededShop; cookies: readonly string[] }> {
 	const [shop, other] = await seedShops(store, 2, urlOf);
 	if (shop === undefined || other === undefined) throw new Error("two shops were seeded");
-	// Every second conversion belongs to the large shop.
+	// Every second conversion of the history belongs to the large shop, so it is twice as long.
 	const history = { conversions: 2 * conversions, large: shop, small: [other], endsAtMs: Date.now() };
 	await seedHistory(store.db, history, (line) => say(`writing ${line}`));
 	const cookies: string[] = [];
@@ -175,7 +178,7 @@ async function seedLargeShop(
 	return { shop, cookies };
 }
 
-/** Adds a person to the shop and returns the cookie of a session of theirs. */
+/** Adds a person to the shop and returns the cookie of a session of that person. */
 function signInReader(store: Store, shop: SeededShop, reader: number): Promise<string> {
 	return store.transact(async (trx) => {
 		const nowMs = Date.now();

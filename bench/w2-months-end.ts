@@ -1,6 +1,6 @@
-// W2: recorded conversions whose approval window ends at the same time are approved and their events
-// delivered, compared with the bare loop. It measures the time from the first request at the receiver until
-// the last result is stored.
+// W2 approves recorded conversions whose approval window ends at the same time, and delivers their callbacks,
+// compared with the bare loop. It measures the time from the first request at the receiver until the last
+// result is stored.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";

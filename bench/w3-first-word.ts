@@ -1,6 +1,6 @@
-// W3: one sale at a time in an idle service, from the answer to the report until the callback has reached the
-// shop, compared with a bare POST from signing until it has reached the shop. A negative time counts as zero,
-// because the callback may arrive before the answer has been read.
+// W3 reports one sale at a time in an idle service. It measures the time from the answer to the report until
+// the callback has reached the shop, compared with a bare POST, from signing until it has reached the shop. A
+// negative time counts as zero, because the callback may arrive before the answer was read.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,10 @@ import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-/** Pause between two sales: shorter than connections are kept, and long enough that nothing is in flight. */
+/**
+ * Pause between two sales. It is shorter than the time that connections stay open, and long enough that
+ * nothing is in flight.
+ */
 const PAUSE_MS = 20;
 const REACH = { p50: 3, p99: 5 } as const;
 const random = createRandom();
@@ -75,7 +78,7 @@ function measureOn(kind: Database, count: number, receiver: Receiver, tools: Too
 		const service = await startService({ databaseUrl, caFile: receiver.caFile, role: "all" });
 		const client = new Client(service.url);
 		try {
-			// A warm-up, so that everything is compiled and connected before the measurement.
+			// The warm-up compiles the code and opens connections before the measurement.
 			await reportSales(client, shop, "warm-", Math.ceil(count / 5));
 			await receiver.until(Math.ceil(count / 5));
 			await receiver.forget();
@@ -90,7 +93,7 @@ function measureOn(kind: Database, count: number, receiver: Receiver, tools: Too
 	});
 }
 
-/** Returns, by conversion, when its answer was read. */
+/** Reports sales. Returns for each conversion the time at which its answer was read. */
 async function reportSales(
 	client: Client,
 	shop: SeededShop,

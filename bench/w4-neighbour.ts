@@ -1,6 +1,6 @@
-// W4: one shop never answers and has tens of thousands of due deliveries, while 99 healthy shops get theirs
-// at a steady rate. It measures the wait of the healthy shops, from the due time until the delivery reaches
-// the shop, compared with the same without the hanging shop.
+// W4 has one shop that never answers, with tens of thousands of due deliveries, and 99 healthy shops that get
+// callbacks at a steady rate. It measures the wait of the healthy shops, from the due time until the callback
+// reaches the shop, compared with the same load without the hanging shop.
 
 import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
@@ -13,18 +13,20 @@ import { defineWorkload, type Figure } from "./workload.ts";
 
 const HEALTHY = 99;
 const REACH = 1.3;
-/** Deliveries that are due within this time are written as one set. */
+/** Length of a time step. Deliveries that are due within one step are written together. */
 const STEP_MS = 20;
 const FIRST_STUCK_NUMBER = 10_000_000;
 
 interface NeighbourScale {
 	/** Number of due deliveries of the shop that never answers. */
 	stuck: number;
-	/** Number of deliveries of each healthy shop, and the time between them. */
+	/** Number of deliveries of each healthy shop. */
 	each: number;
+	/** Time between two deliveries of a healthy shop. */
 	gapMs: number;
 	/**
-	 * Time until the first healthy delivery is due, in addition to the start of the service, for writing them.
+	 * Time that is added before the first healthy delivery is due, because writing the deliveries takes a
+	 * while.
 	 */
 	leadMs: number;
 }
@@ -115,7 +117,9 @@ async function timeStart(databaseUrl: string, { caFile }: Receiver): Promise<num
 	return performance.now() - startedAt;
 }
 
-/** Returns the due time of a delivery. All shops get one within each gap, a few at a time. */
+/**
+ * Returns the due time of a delivery. Within each gap every shop gets one delivery, a few shops at a time.
+ */
 function dueAt(firstAtMs: number, number: number, gapMs: number): number {
 	return firstAtMs + Math.floor((number * gapMs) / HEALTHY / STEP_MS) * STEP_MS;
 }

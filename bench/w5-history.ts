@@ -1,4 +1,4 @@
-// W5: W1 with millions of finished deliveries in the tables, compared with W1 on empty tables.
+// W5 repeats W1 with millions of finished deliveries in the tables, compared with W1 on empty tables.
 
 import { sql } from "kysely";
 import { type Database, withStore } from "./database.ts";
@@ -12,7 +12,7 @@ const SHOPS = 100;
 const REACH = 0.9;
 
 interface HistoryScale {
-	/** Number of conversions with two finished deliveries each. */
+	/** Number of conversions in the history. Each has two finished deliveries. */
 	conversions: number;
 	deliveries: number;
 	rounds: number;
@@ -65,7 +65,7 @@ async function fillHistory(
 		if (large === undefined) throw new Error("there is no shop");
 		await seedHistory(store.db, { conversions, large, small, endsAtMs: Date.now() }, say);
 		if (kind === "SQLite") return;
-		// The history has explicit ids, which later rows must not repeat.
+		// The history was inserted with explicit ids, so the sequences are set to the next free id.
 		for (const table of ["conversions", "events", "moves"] as const) {
 			await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select coalesce(max(id), 1) from ${sql.table(table)}))`.execute(
 				store.db,

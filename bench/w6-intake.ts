@@ -1,6 +1,6 @@
-// W6: signed POST /v1/conversions, stored before the answer, each a new sale with a callback, compared with
-// the same server that only checks the signature. Nothing is delivered meanwhile, because a process with the
-// role web receives them.
+// W6 sends signed POST /v1/conversions requests, each of which is a new sale with a callback and is stored
+// before the answer. It is compared with a server that only checks the signature. Nothing is delivered at the
+// same time, because the process has the role web.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,9 @@ const REACH = { SQLite: 0.6, PostgreSQL: 0.4 } as const;
 
 interface IntakeScale {
 	reports: number;
-	/** Number of requests before the measurement, so that all sides are compiled and connected. */
+	/**
+	 * Number of requests before the measurement, which compile the code and open the connections of all sides.
+	 */
 	warmUp: number;
 	rounds: number;
 }

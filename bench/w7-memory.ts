@@ -1,4 +1,4 @@
-// W7: the resident size of the service while millions of deliveries are due, and whether it still grows.
+// W7 measures the memory of the service while millions of deliveries are due, and whether it still grows.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.ts";
@@ -9,13 +9,13 @@ import { seedDrain } from "./w1-drain.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const REACH_MB = 250;
-/** Growth between the first and the second half that garbage collection alone may cause. */
+/** Maximum growth between the first and the second half that garbage collection alone may cause. */
 const FLAT = 1.05;
 const SAMPLE_MS = 100;
 
 interface MemoryScale {
 	due: number;
-	/** Watched this long, or until everything is sent. */
+	/** Duration of the measurement, unless everything is sent earlier. */
 	forMs: number;
 }
 

@@ -1,6 +1,6 @@
-// W8: W1's work on well-known job queues, each tuned as its documentation says. They use the same signing,
-// client, receiver and PostgreSQL, and store attempts in the same table in batches. The sides take turns:
-// SQLite, PostgreSQL, each peer, each peer with a cap per shop, SQLite, …
+// W8 does the work of W1 with well-known job queues, each tuned as its documentation recommends. They use the
+// same signing, client, receiver and PostgreSQL, and store attempts in the same table in batches. The sides
+// alternate: SQLite, PostgreSQL, each peer, each peer with a limit per shop, SQLite, and so on.
 
 import type { Database } from "./database.ts";
 import { best, rate, ratio } from "./figures.ts";
@@ -8,7 +8,10 @@ import { findPeers, runPeerRound } from "./peer-programs.ts";
 import { type DrainScale, drainOn, PROGRAMMES } from "./w1-drain.ts";
 import { defineWorkload, type Figure, type Goal } from "./workload.ts";
 
-/** The service's default cap, which ours always has: see config.ts. */
+/**
+ * Limit of requests in flight per shop. It is the default of the service (config.ts), which always applies
+ * it.
+ */
 const CAP = 8;
 
 interface Side {

@@ -1,7 +1,7 @@
-// W9: W1 on PostgreSQL with two service processes, compared with one. Nothing may be sent twice, and no shop
-// may see more requests at once than its cap. The receiver takes five milliseconds to answer, so that
-// requests of one shop can overlap. Everything becomes due when the processes have shared the slots, because
-// the time for that is not measured.
+// W9 runs W1 on PostgreSQL with two service processes, compared with one. Nothing may be sent twice, and no
+// shop may see more requests at once than its limit. The receiver takes five milliseconds to answer, so that
+// requests of one shop can overlap. All deliveries become due after the processes have shared the slots,
+// because the time for the sharing is not measured.
 
 import { HOUR_MS } from "../src/domain/time.ts";
 import { withStore } from "./database.ts";
@@ -12,9 +12,12 @@ import type { Tools } from "./tools.ts";
 import { type DrainScale, seedDrain } from "./w1-drain.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
-/** The service's default cap: see config.ts. */
+/** Limit of requests in flight per shop, the default of the service (config.ts). */
 const CAP = 8;
-/** Goal on two cores, which one process with its database, its receiver and the benchmark keeps busy. */
+/**
+ * Goal for the ratio on two cores, which a single process with its database, its receiver and the benchmark
+ * already keeps busy.
+ */
 const REACH = 0.95;
 
 interface ProcessesAnswer {

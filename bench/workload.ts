@@ -1,4 +1,4 @@
-// What a workload is, and what it returns.
+// Definition of a workload and its result.
 
 import type { Tools } from "./tools.ts";
 
@@ -32,7 +32,7 @@ export interface Figure {
 		| "attempts";
 	/** Goal of docs/performance.md, or null if there is none. */
 	goal: Goal | null;
-	/** Figure of every round in order, which shows how noisy the machine was. */
+	/** Figures of all rounds in order. They show how noisy the machine was. */
 	rounds?: readonly number[];
 }
 
@@ -42,18 +42,21 @@ export interface WorkloadDefinition<Scale> {
 	name: string;
 	title: string;
 	measures: string;
-	/** Scale for each size: as in docs/performance.md, a few seconds, or less than a second for the tests. */
+	/**
+	 * Scale for each size: the full size of docs/performance.md, a few seconds, or less than a second for the
+	 * tests.
+	 */
 	scales: Readonly<Record<Size, Scale>>;
 	run(scale: Scale, tools: Tools): Promise<Figure[]>;
 }
 
-/** Defines a workload and hides the type of its scale. */
+/** Returns a workload, without the type of its scale. */
 export function defineWorkload<Scale>(definition: WorkloadDefinition<Scale>): Workload {
 	const { name, title, measures, scales, run } = definition;
 	return { name, title, measures, run: (size, tools) => run(scales[size], tools) };
 }
 
-/** Returns null if there is no goal or nothing was counted. */
+/** Returns whether the goal is reached. Returns null if there is no goal or nothing was counted. */
 export function isReached({ value, goal }: Figure): boolean | null {
 	if (goal === null || !Number.isFinite(value)) return null;
 	return "atLeast" in goal ? value >= goal.atLeast : value <= goal.atMost;

@@ -1,18 +1,21 @@
-// Creates throw-away certificates for the demo and the tests: a CA that nobody trusts, and a leaf signed by
-// it. They are written as plain DER, because the libraries for it bring a whole dependency tree for these few
-// fields.
+// Creates throw-away certificates for the demo and the tests: a CA that nobody trusts, and a leaf certificate
+// signed by it. The DER encoding is written by hand, because a library for these few fields would bring a
+// whole tree of dependencies.
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 
 export interface CertificateOptions {
-	/** DNS names and IP addresses as they appear in a URL, without brackets. */
+	/** DNS names and IP addresses in the form in which a URL contains them, without brackets. */
 	names: readonly string[];
 	notBefore?: Date;
 	notAfter?: Date;
-	/** True if the leaf signs itself, as on a machine that nobody set up. No CA is involved. */
+	/**
+	 * True if the leaf certificate signs itself, as on a machine that nobody has configured. No CA is involved
+	 * then.
+	 */
 	isSelfSigned?: boolean;
-	/** Number of intermediate CAs, which are all sent with the leaf. */
+	/** Number of intermediate CAs. All of them are sent with the leaf certificate. */
 	intermediates?: number;
 }
 
@@ -22,7 +25,8 @@ export interface Certificates {
 	keyPem: string;
 }
 
-// Valid from a day ago, for receivers with a slow clock, and for a month, longer than any demo runs.
+// Certificates are valid from a day ago, for receivers with a slow clock, and for a month, which is longer
+// than any demo runs.
 const DAY_MS = 86_400_000;
 const DEFAULT_LIFE_MS = 30 * DAY_MS;
 
@@ -32,7 +36,7 @@ export async function makeCertificates(options: CertificateOptions): Promise<Cer
 	const notAfter = new Date(nowMs + DEFAULT_LIFE_MS);
 	const caKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const leafKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-	// The random part distinguishes two CAs that are both trusted.
+	// The random part of the name distinguishes two CAs if both are trusted.
 	const ca = { name: `Ringback throw-away CA ${randomBytes(4).toString("hex")}`, keys: caKeys };
 	const leaf = { name: options.names[0] ?? "localhost", keys: leafKeys };
 	const authority = (subject: Party, issuer: Party) =>
@@ -79,11 +83,12 @@ interface CertificateFields {
 	extensions: readonly Buffer[];
 }
 
-// The fields in the order of RFC 5280 section 4.1.
+// The fields are in the order of RFC 5280 section 4.1.
 function certificate(fields: CertificateFields): Buffer {
 	const signed = sequence(
 		der(0xa0, der(INTEGER, Buffer.from([2]))),
-		// A positive serial number needs its top bit clear. 0x40 also avoids a leading zero byte.
+		// The top bit of the serial number is clear, because the number must be positive. The first byte 0x40
+		// also avoids a leading zero byte.
 		der(INTEGER, Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
 		ECDSA_WITH_SHA256,
 		commonName(fields.issuer.name),
@@ -123,7 +128,8 @@ function oid(hex: string): Buffer {
 	return der(0x06, Buffer.from(hex, "hex"));
 }
 
-// UTCTime with two digits for the year, which RFC 5280 requires for every date before 2050.
+// The time is written as UTCTime with two digits for the year, which RFC 5280 requires for every date before
+// 2050.
 function time(date: Date): Buffer {
 	return der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, "")}Z`, "latin1"));
 }

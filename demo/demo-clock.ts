@@ -1,9 +1,9 @@
-// The machine's clock, with a way to skip time, because nobody wants to wait for a retry in a demo.
+// The machine's clock with a function that skips time, because nobody wants to wait for a retry in a demo.
 
 import type { Clock } from "../src/ports.ts";
 
 export interface DemoClock extends Clock {
-	/** Moves all timers closer by this time and runs those that are due. */
+	/** Moves the clock forward by this time, and runs the timers that are due. */
 	skip(ms: number): void;
 }
 

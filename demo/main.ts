@@ -47,9 +47,9 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 	const say = asJson ? () => undefined : print;
 	const folder = mkdtempSync(join(tmpdir(), "ringback-demo-"));
 	const remove = () => rmSync(folder, { recursive: true, force: true });
-	// Runs however the process ends, even after a second Ctrl-C.
+	// The folder is removed however the process ends, even after a second Ctrl-C.
 	process.once("exit", remove);
-	// Signals are handled from the start, because Ctrl-C in the middle of the story must clean up as well.
+	// Signals are handled from the start, because Ctrl-C during the demo must also clean up.
 	const interrupted = untilInterrupted();
 	const clock = createDemoClock();
 	const shop = await startSampleShop(clock.nowMs, (callback) =>
@@ -67,7 +67,8 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 		say(`Ringback listens on ${service.url}, the sample shop on ${shop.url}`);
 		say(`Buyers open ${page.url}; in this demo partners' links to ${SHOP_NAME} lead there`);
 		say(`The programme's signing secret (shown once): ${secret}\n`);
-		// There are no retries, because the service runs in this process. If it does not answer, it was stopped.
+		// The client does not retry, because the service runs in this process. If it does not answer, it was
+		// stopped.
 		const retry = { maxAttempts: 1 };
 		const client = createClient({ url: service.url, apiKey, secret, now: clock.nowMs, retry });
 		page.shop = { serviceUrl: service.url, client };
@@ -93,8 +94,8 @@ async function demonstrate(once: boolean, asJson: boolean): Promise<void> {
 }
 
 /**
- * Resolves at the first signal. A second signal soon after it is npm's copy; a later one comes from a person
- * who does not want to wait.
+ * Resolves at the first signal. A second signal shortly after it is npm's copy. A later one comes from a
+ * person who does not want to wait, and ends the process.
  */
 function untilInterrupted(): Promise<void> {
 	return new Promise<void>((resolve) => {
@@ -116,7 +117,7 @@ async function startDemoService(
 ): Promise<Service> {
 	const read = readConfig({
 		DATABASE_URL: `sqlite:${join(folder, "demo.db")}`,
-		// A free port, because a real service may use the default one.
+		// Any free port is used, because a real service may use the default one.
 		RINGBACK_METRICS_ADDRESS: "127.0.0.1:0",
 		LOG_LEVEL: "silent",
 	});
@@ -164,7 +165,7 @@ async function openSampleProgramme(
 	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
 }
 
-/** Follows the link as a browser does and returns the click ID with which it reached the shop's page. */
+/** Follows the link as a browser does. Returns the click ID that the shop's page received. */
 async function clickOn(link: string): Promise<string> {
 	const headers = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0" };
 	const { url, status } = await fetch(link, { headers });
@@ -174,8 +175,8 @@ async function clickOn(link: string): Promise<string> {
 }
 
 /**
- * Waits until the failed attempt is stored. The delay counts from then, so skipping time earlier would skip
- * nothing.
+ * Waits until the failed attempt is stored. The delay of the retry counts from that time, so skipping time
+ * earlier would have no effect.
  */
 async function retryIsPlanned({ db }: Store): Promise<void> {
 	const planned = db.selectFrom("queue").select("id").where("counted", ">", 0);

@@ -1,5 +1,5 @@
-// The demo's shop as callbacks see it: an HTTPS server with its own certificate. It verifies every callback
-// with the receiver library, as a real shop would, and answers 503 if it was told to fail.
+// The demo's shop as the sender of callbacks sees it. It is an HTTPS server with its own certificate. It
+// verifies every callback with the receiver library, as a real shop would, and can be made to answer 503.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -20,7 +20,7 @@ export interface ReceivedCallback {
 export interface SampleShop {
 	url: string;
 	caPem: string;
-	/** Signing secret, which is known only when the programme has its first key. */
+	/** Signing secret. It is known only after the first key of the programme was issued. */
 	secret: string;
 	/** Makes the shop answer the next callback for this order with 503, once. */
 	failNext(orderId: string): void;
@@ -30,7 +30,7 @@ export interface SampleShop {
 }
 
 const PATH = "/ringback/postback?shop=demo";
-/** Generous timeout for the slowest laptop. A demo that works never waits for it. */
+/** Generous time limit for the slowest laptop. A working demo never waits that long. */
 const ARRIVAL_TIMEOUT_MS = 20_000;
 
 export async function startSampleShop(
@@ -89,7 +89,7 @@ export async function startSampleShop(
 					() => reject(new Error(`only ${arrived} of ${count} callbacks arrived`)),
 					ARRIVAL_TIMEOUT_MS,
 				);
-				// The shop's server keeps the process alive, so the timer need not.
+				// The timer does not keep the process alive, because the shop's server already does.
 				timer.unref();
 				onArrival = () => {
 					if (arrived < count) return;

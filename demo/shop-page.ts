@@ -1,9 +1,9 @@
-// The demo's shop as a buyer sees it: one page with one product. It stores the click ID as
-// examples/node/click.mjs does, and its server reports the sale.
+// The demo's shop as a buyer sees it, one page with one product. It stores the click ID like
+// examples/node/click.mjs, and its server reports the sale.
 //
-// Partner links lead only to https addresses without a port, and a laptop has no certificate for a name. So
-// the demo's links begin at this server. It forwards the click to the service, and replaces the shop's name
-// in the redirect with the address of this page.
+// Partner links can lead only to https addresses without a port, and a laptop has no certificate for a host
+// name. So the demo's links begin at this server. It forwards the click to the service, and replaces the
+// shop's name in the redirect with the address of this page.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ import { SAMPLE_LINK } from "../src/partners/sample.ts";
 
 export interface ShopPage {
 	url: string;
-	/** Service and client, which are known only when the service runs and the programme has its key. */
+	/** Service and client. They are null until the service runs and the programme has its key. */
 	shop: { serviceUrl: string; client: Client } | null;
 	close(): void;
 }
@@ -21,10 +21,11 @@ export interface ShopPage {
 const CLICKED = new RegExp(`[?&]${CLICK_PARAMETER}=([\\w.-]{1,400})(?:&|$)`);
 const KEPT = new RegExp(`(?:^|; *)${CLICK_PARAMETER}=([\\w.-]+)`);
 /**
- * Attributes of the cookie. It has no `Secure`, because not every browser accepts that from http://localhost.
+ * Attributes of the cookie. `Secure` is missing, because some browsers do not accept it from
+ * http://localhost.
  */
 const COOKIE = "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax";
-/** Origin to which the sample partner's links lead. */
+/** Origin of the shop's page to which the sample partner's links lead. */
 export const SHOP_NAME = new URL(SAMPLE_LINK.target).origin;
 const PRICE = "89.00";
 
@@ -36,7 +37,7 @@ export async function startShopPage(): Promise<ShopPage> {
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const { port } = server.address() as AddressInfo;
 	const page: ShopPage = {
-		// The page uses a name, because the service is at 127.0.0.1 and would share its cookies.
+		// The page uses the name localhost. With 127.0.0.1 it would share cookies with the service.
 		url: `http://localhost:${port}`,
 		shop: null,
 		close() {

@@ -1,11 +1,12 @@
-// What the demo shows: every status change and its callback, a test conversion, and a delivery that fails
-// first and is retried. Everything takes the real route, with signed requests in and signed callbacks out.
+// The steps of the demo: every status change and its callback, a test conversion, and a delivery that fails
+// first and is retried. Every step uses the real interfaces, with signed requests to the service and signed
+// callbacks to the shop.
 
 import type { Client } from "@ringback/receiver";
 import type { DemoClock } from "./demo-clock.ts";
 import type { SampleShop } from "./sample-shop.ts";
 
-/** The first delay of contract section 8, plus a second. */
+/** Time to skip, which is the first retry delay of contract section 8 plus a second. */
 const FIRST_RETRY_MS = 61_000;
 
 export async function tellStory(

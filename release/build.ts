@@ -17,7 +17,7 @@ import { listShippedFiles, readShippedFiles, type ShippedFile } from "./shipped-
 
 export interface ReleaseOptions {
 	root: string;
-	/** Folder for the files. It is created if needed, and files of the same names are replaced. */
+	/** Folder for the files. It is created if needed, and files with the same names are replaced. */
 	folder: string;
 	architectures: readonly Architecture[];
 	/** Whether to build Debian packages, which needs dpkg-deb. */
@@ -44,7 +44,7 @@ export function executableName(arch: Architecture): string {
 	return `ringback-${packageJson.version}-linux-${arch}`;
 }
 
-/** Resolves to the files that were written, with SHA256SUMS last. */
+/** Builds a release. Resolves to the files that were written, with SHA256SUMS last. */
 export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile[]> {
 	const { root, folder, architectures, withDebianPackages, progress } = options;
 	const workFolder = mkdtempSync(join(tmpdir(), "ringback-release-"));
@@ -98,7 +98,8 @@ export async function buildRelease(options: ReleaseOptions): Promise<ReleaseFile
 }
 
 async function prepare(root: string, lock: LockFile, [node]: readonly NodePackage[]): Promise<Prepared> {
-	// This Node builds the executables, and its parts are those in the SBOM, so the versions must agree.
+	// The Node that runs this program builds the executables, and the SBOM lists its parts. Its version must
+	// therefore be the one in the lock file.
 	if (process.versions.node !== node?.version)
 		throw new Error(
 			`This is Node ${process.versions.node}, and package-lock.json has ${node?.version}: run it as "npm run release", after "npm ci".`,

@@ -5,20 +5,20 @@ import { packagePathOf } from "./lock-file.ts";
 
 export interface Bundle {
 	code: Uint8Array;
-	/** Packages that the bundle really contains, as sorted paths of the lock file. */
+	/** Packages that the bundle really contains, as sorted paths from the lock file. */
 	packages: readonly string[];
 }
 
 /**
- * Packages written for `require` load Node's modules with it, and a module has no `require` unless it creates
- * one.
+ * First lines of the bundle, which create a `require` function. Packages written for `require` load Node's
+ * modules with it, and an ES module has no such function.
  */
 const BANNER =
 	'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);';
 
 export async function bundleProgram(root: string): Promise<Bundle> {
 	const { outputFiles, metafile, warnings } = await build({
-		// Relative paths, so that the file does not reveal where it was built.
+		// The paths in the bundle are relative, so that the file does not reveal where it was built.
 		absWorkingDir: root,
 		entryPoints: ["release/program.ts"],
 		outfile: "ringback.mjs",
@@ -31,12 +31,13 @@ export async function bundleProgram(root: string): Promise<Bundle> {
 		// The type check's configuration is not used, because it maps some packages to declarations.
 		tsconfigRaw: {},
 		banner: { js: BANNER },
-		// Every byte of the program stays in memory. Names are kept for the stack traces in the log.
+		// The code is shortened, because every byte of the program stays in memory. Names are kept for the stack
+		// traces in the log.
 		minifySyntax: true,
 		minifyWhitespace: true,
-		// The licences are in LICENSES.txt.
+		// Licence comments are removed, because LICENSES.txt contains the licences.
 		legalComments: "none",
-		// pg tries to load it and works without it.
+		// pg tries to load this package and works without it.
 		external: ["pg-native"],
 		logLevel: "silent",
 	});

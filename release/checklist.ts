@@ -1,5 +1,5 @@
-// Checks what must hold before a release is published, with one line for each check: the state, or what to
-// do.
+// Checks whether a release may be published. It prints one line for each check, with its state or with what
+// to do.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,14 +20,14 @@ export interface CheckOptions {
 
 export interface Check {
 	name: string;
-	/** Resolves to the problems and what to do about them, or to an empty list. */
+	/** Runs the check. Resolves to the problems and what to do about them, or to an empty list. */
 	run(): Promise<readonly string[]>;
 }
 
 const run = promisify(execFile);
 const LONGEST_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Resolves to true if everything holds. */
+/** Runs the checks of a release. Resolves to true if all of them pass. */
 export async function checkRelease(root: string, { isTested, say }: CheckOptions): Promise<boolean> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-check-"));
 	try {
@@ -127,7 +127,7 @@ async function findUncommitted(root: string): Promise<string[]> {
 	return files.length === 0 ? [] : [`Commit or remove: ${files.map((line) => line.slice(3)).join(", ")}`];
 }
 
-/** Maximum number of failed tests that are named. */
+/** Maximum number of failed tests whose names are printed. */
 const MOST_NAMED = 10;
 
 /** Returns the names of the failed tests. */

@@ -1,5 +1,5 @@
-// Writes what Debian expects beside a program: a manual page and a changelog in its own form. Both are
-// derived from the command's help and CHANGELOG.md, so that nothing is written twice.
+// Writes the documents that Debian expects in a package: a manual page, and a changelog in Debian's own
+// format. Both are generated from the command's help and CHANGELOG.md, so that nothing is written twice.
 
 import { main } from "../src/main.ts";
 
@@ -8,7 +8,8 @@ export const MAINTAINER = "The Ringback maintainers <maintainers@ringback.exampl
 const LINE_CHARACTERS = 78;
 
 /**
- * Writes the manual page from `ringback --help`, with one line for each command and its full help after that.
+ * Writes the manual page from `ringback --help`, with one line for each command, followed by the full help of
+ * each.
  */
 export async function writeManualPage(version: string): Promise<string> {
 	const overview = await helpOf([]);
@@ -55,8 +56,8 @@ Runs \\fBringback\\fR(1) as the account ringback, in /var/lib/ringback, with the
 }
 
 /**
- * Writes the section of this version in the form of deb-changelog(5). `madeAt` is used if the section has no
- * date.
+ * Writes the section of this version in the format of deb-changelog(5). `madeAt` is used if the section has
+ * no date.
  */
 export function writeDebianChangelog(changelog: string, version: string, madeAt: Date): string {
 	const sections = changelog.split(/^## /m).map((section) => section.split("\n"));
@@ -86,7 +87,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
 	return said.join("\n");
 }
 
-/** Wraps at white space. Continuation lines are indented like the first. */
+/** Wraps a line at white space. Continuation lines are indented like the first. */
 function wrap(line: string): string[] {
 	const [indent = ""] = /^ */.exec(line) ?? [];
 	const room = LINE_CHARACTERS - 4;

@@ -1,5 +1,5 @@
-// Builds the Debian package around an executable: systemd unit, settings and account. dpkg-deb builds it with
-// the same bytes every time.
+// Builds the Debian package, which contains an executable, a systemd unit, settings and an account. dpkg-deb
+// produces the same bytes every time.
 
 import { execFile, spawnSync } from "node:child_process";
 import {
@@ -22,10 +22,10 @@ import type { Architecture } from "./node-package.ts";
 
 const OURS = fileURLToPath(new URL("debian/", import.meta.url));
 const DEBIAN_NAMES: Readonly<Record<Architecture, string>> = { x64: "amd64", arm64: "arm64" };
-/** Time of all files: the first day of 1980, because their real time says nothing about their content. */
+/** Modification time of all files, the first day of 1980. The real time would make every build different. */
 const MADE_AT_SECONDS = 315_532_800;
 const UNITS = ["ringback.service", "ringback-backup.service", "ringback-backup.timer"];
-/** Files of ops/ that an operator can copy without a clone. */
+/** Sample files of ops/, which an operator can then copy without cloning the repository. */
 const SAMPLES = "{container,grafana,prometheus,proxy}/*";
 const MAINTAINER_SCRIPTS = ["postinst", "prerm", "postrm"];
 const PROGRAM = 0o755;
@@ -91,14 +91,18 @@ export async function makeDebianPackage(parts: DebianParts): Promise<string> {
 	put("DEBIAN/control", describeToDebian(version, arch, installedKilobytes(workFolder)), FILE);
 	settle(workFolder);
 	const name = debianName(version, arch);
-	// gzip is read by every dpkg and takes seconds. xz would save a quarter and take a minute.
+	// gzip is used, because every dpkg can read it and it takes seconds. xz would save a quarter of the size
+	// but take a minute.
 	const args = ["--root-owner-group", "-Zgzip", "-z6", "--build", workFolder, join(folder, name)];
 	const env = { ...process.env, SOURCE_DATE_EPOCH: String(MADE_AT_SECONDS) };
 	await promisify(execFile)("dpkg-deb", args, { env });
 	return name;
 }
 
-/** Returns the control file. Node needs libatomic and libstdc++; the scripts need adduser and the helpers. */
+/**
+ * Returns the control file of the package. Node needs libatomic and libstdc++, and the install scripts need
+ * adduser and the systemd helpers.
+ */
 function describeToDebian(version: string, arch: Architecture, kilobytes: number): string {
 	return `Package: ringback
 Version: ${version}
@@ -121,7 +125,10 @@ function installedKilobytes(folder: string): number {
 	return files.reduce((sum, stats) => sum + (stats.isFile() ? Math.ceil(stats.size / 1024) : 1), 0);
 }
 
-/** Removes all traces of the time and the umask of the build. */
+/**
+ * Sets all times and permissions to fixed values, so that the package does not depend on the time and the
+ * umask of the build.
+ */
 function settle(folder: string): void {
 	for (const path of ["", ...globSync("**/*", { cwd: folder })]) {
 		const file = join(folder, path);

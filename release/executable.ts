@@ -1,4 +1,5 @@
-// Builds one file from Node, our program and its shipped files, in Node's own single-executable format.
+// Builds the executable, a single file with Node, our program and its shipped files, in Node's own
+// single-executable format.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -6,13 +7,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ShippedFile } from "./shipped-files.ts";
 
-/** The options that `npm start` also gives to Node (src/cli/heap-bounds.ts says why). */
+/** Options for Node, the same that `npm start` uses. src/cli/heap-bounds.ts explains them. */
 export const NODE_OPTIONS = ["--max-semi-space-size=8"];
 
 export interface ExecutableParts {
 	/**
-	 * The Node binary to use. It may be for another kind of machine, but must have the version of the running
-	 * Node.
+	 * Path of the Node binary to use. It may be for another processor architecture, but must have the same
+	 * version as the running Node.
 	 */
 	node: string;
 	code: Uint8Array;
@@ -32,14 +33,14 @@ export async function makeExecutable(parts: ExecutableParts): Promise<void> {
 	});
 	writeFileSync(join(workFolder, "ringback.mjs"), code);
 	const config = {
-		// A name without a path, because it is stored in the executable, which must not reveal where it was
-		// built.
+		// The name has no path, because it is stored in the executable, which must not reveal where it was built.
 		main: "ringback.mjs",
 		mainFormat: "module",
 		executable: node,
 		output,
 		disableExperimentalSEAWarning: true,
-		// V8's code cache would differ each time and only work on this kind of machine.
+		// V8's code cache is not used. It would differ in each build, and works only on one processor
+		// architecture.
 		useCodeCache: false,
 		useSnapshot: false,
 		execArgv: NODE_OPTIONS,

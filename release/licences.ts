@@ -7,7 +7,7 @@ import type { ReleasedPackage } from "./released-packages.ts";
 const TEXT_FILE = /^(?:licen[cs]e|copying|notice)(?:\.(?:md|txt))?$/i;
 const RULE = "=".repeat(78);
 
-/** Text for packages that name the licence without including it. */
+/** Licence text for packages that name the MIT licence without including it. */
 const MIT_TEXT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
 rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit

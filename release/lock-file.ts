@@ -28,7 +28,7 @@ const lockSchema = z.object({
 
 export type LockFile = ReadonlyMap<string, LockedPackage>;
 
-/** Returns the packages by path, without the repository's own packages, which have no tarball. */
+/** Returns the packages by path. The repository's own packages are left out, because they have no tarball. */
 export function readLockFile(root: string): LockFile {
 	const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
 	return new Map(
@@ -46,7 +46,7 @@ export function lockedAt(lock: LockFile, path: string): LockedPackage {
 	return found;
 }
 
-/** Returns the lock file's path of the package that contains a file, or null for our own files. */
+/** Returns the path in the lock file of the package that contains a file, or null for our own files. */
 export function packagePathOf(file: string): string | null {
 	const inside = file.indexOf("node_modules/");
 	if (inside === -1) return null;
@@ -54,7 +54,7 @@ export function packagePathOf(file: string): string | null {
 	return found ?? null;
 }
 
-/** Finds a required package as Node does, in the nearest folder upwards. */
+/** Finds a required package as Node does, in the nearest node_modules folder upwards. */
 export function resolveNeed(lock: LockFile, from: string, name: string): string | null {
 	for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
 		const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;

@@ -1,5 +1,5 @@
-// `npm run release` writes what people download into dist/. With --check it says whether that may be
-// published.
+// `npm run release` writes the files that people download into dist/. With --check it says whether they may
+// be published.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Finds Node for the machine that the executable is for: the package in node_modules if npm installed it,
-// otherwise downloaded with npm and checked against the lock file's hash.
+// Finds the Node binary for the architecture of the executable. It uses the package in node_modules if npm
+// installed it. Otherwise it downloads the package with npm and checks it against the hash in the lock file.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -24,7 +24,7 @@ const DOWNLOAD_LIMIT_MS = 600_000;
 interface Sources {
 	root: string;
 	lock: LockFile;
-	/** Folder for a downloaded package, which is removed with the other leftovers of the release. */
+	/** Folder for a downloaded package. It is removed with the other temporary files of the release. */
 	unpackFolder: string;
 }
 

@@ -1,4 +1,4 @@
-// Entry point of the executable. It does what src/ringback.js does for the sources, without what only those
+// Entry point of the executable. It does the same as src/ringback.js, without the steps that only the sources
 // need.
 
 import { main } from "../src/main.ts";

@@ -15,7 +15,7 @@ export interface ReleasedPackage extends LockedPackage {
 const ALLOWED = ["0BSD", "Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unlicense"] as const;
 export type Licence = (typeof ALLOWED)[number];
 
-/** Spellings in packages that differ from SPDX. */
+/** Licence names in packages that differ from SPDX. */
 const OTHER_SPELLINGS: Readonly<Record<string, Licence>> = { "BSD-0-Clause": "0BSD" };
 
 const describedSchema = z.object({

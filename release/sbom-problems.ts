@@ -1,4 +1,4 @@
-// Checks an SBOM: what CycloneDX 1.6 requires, and that every part is described.
+// Checks that an SBOM has everything that CycloneDX 1.6 requires, and that every part is described.
 
 import { z } from "zod";
 

@@ -1,5 +1,5 @@
-// Writes the SBOM of the executable in CycloneDX 1.6, for people who check whether a part has become unsafe.
-// Nothing in it depends on the time or place of the build.
+// Writes the SBOM of the executable in CycloneDX 1.6, for people who check whether a part has a known
+// vulnerability. Nothing in it depends on the time or place of the build.
 
 import type { LockedPackage } from "./lock-file.ts";
 import type { ReleasedPackage } from "./released-packages.ts";
@@ -34,7 +34,7 @@ export interface Released {
 	/** Finds a required package in the lock file, or returns undefined if it is optional and not installed. */
 	resolve: (from: ReleasedPackage, name: string) => ReleasedPackage | undefined;
 	node: LockedPackage;
-	/** Node's own parts and their versions: `process.versions`. */
+	/** Versions of the parts of Node, from `process.versions`. */
 	nodeParts: Readonly<Record<string, string | undefined>>;
 }
 
@@ -80,7 +80,7 @@ function describeLibrary(locked: ReleasedPackage): Component {
 	};
 }
 
-/** Entries of `process.versions` that are not parts: numbers of interfaces, and Node itself. */
+/** Entries of `process.versions` that are not parts, but versions of interfaces and of Node itself. */
 const NO_PARTS: readonly string[] = ["node", "modules", "napi"];
 
 function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Component {
@@ -105,7 +105,7 @@ function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Comp
 	};
 }
 
-/** The reference contains the path, because a package can be there in two versions. */
+/** Returns the reference of a package. It contains the path, because a package may occur in two versions. */
 function refOf({ path, version }: LockedPackage): string {
 	return `${path}@${version}`;
 }

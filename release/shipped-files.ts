@@ -1,5 +1,5 @@
-// Lists the files inside the executable, which src/shipped-files.ts reads by the same paths. If one is
-// missing, the executable does not start, and its test fails.
+// Lists the files inside the executable, which src/shipped-files.ts reads by the same paths. If one of them
+// is missing, the executable does not start, and its test fails.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export interface ShippedFrom {
 	licences: string;
 }
 
-/** Returns sorted paths in the repository. */
+/** Returns the sorted paths of the files in the repository. */
 export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
@@ -31,7 +31,7 @@ export function listShippedFiles(root: string): string[] {
 	return [...assets, ...rendered, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 
-/** Reads the files, including those that are generated. The bytes are the same every time. */
+/** Reads the files, including generated ones. The bytes are the same in every build. */
 export function readShippedFiles({ root, licences }: ShippedFrom): ShippedFile[] {
 	return [
 		...listShippedFiles(root).map((path) => ({ path, bytes: readFileSync(join(root, path)) })),

@@ -1,5 +1,5 @@
 // Signs SHA256SUMS with the releaser's SSH key. No service is involved, and every machine with OpenSSH can
-// verify it. docs/operations/install.md says how.
+// verify the signature. docs/operations/install.md explains how.
 
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -10,20 +10,20 @@ const NAMESPACE = "ringback-release";
 const SIGNER = "maintainers@ringback.example";
 
 /**
- * Signs the checksums. `keyFile` is a private key, or a public one whose private key is in an agent. Returns
- * the name of the written file.
+ * Signs the checksums. `keyFile` is a private key, or a public key whose private key is in an agent. Returns
+ * the name of the signature file.
  */
 export function signChecksums(folder: string, keyFile: string): string {
 	// The old signature is deleted first, because ssh-keygen asks before it overwrites one.
 	rmSync(join(folder, "SHA256SUMS.sig"), { force: true });
 	execFileSync("ssh-keygen", ["-Y", "sign", "-f", keyFile, "-n", NAMESPACE, join(folder, "SHA256SUMS")], {
-		// ssh-keygen may ask for the key's passphrase.
+		// The terminal is passed on, because ssh-keygen may ask for the passphrase of the key.
 		stdio: ["inherit", "ignore", "inherit"],
 	});
 	return "SHA256SUMS.sig";
 }
 
-/** Returns the line for people's file of allowed signers. */
+/** Returns the line that people add to their file of allowed signers. */
 export function describeSigner(publicKey: string): string {
 	const [kind, key] = publicKey.trim().split(" ");
 	return `${SIGNER} namespaces="${NAMESPACE}" ${kind} ${key}`;

@@ -1,4 +1,4 @@
-// Starts an executable as a newcomer does, in an empty folder, and checks that it answers and stops.
+// Starts an executable in an empty folder, as a new user does, and checks that it answers and stops.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -9,10 +9,10 @@ import { createInterface } from "node:readline";
 import type { Architecture } from "./node-package.ts";
 
 const PAGES = ["/readyz", "/sign-in", "/docs"];
-/** Time limit. An emulator is about ten times as slow as the machine. */
+/** Time limit for a trial. An emulator is about ten times as slow as the machine. */
 const LIMIT_MS = 180_000;
 
-/** Debian's names of the emulator and the libraries for each kind of machine. */
+/** Debian's names of the emulator and the libraries for each architecture. */
 const EMULATED: Readonly<Record<Architecture, { machine: string; debianName: string }>> = {
 	x64: { machine: "x86_64", debianName: "amd64" },
 	arm64: { machine: "aarch64", debianName: "arm64" },
@@ -20,7 +20,7 @@ const EMULATED: Readonly<Record<Architecture, { machine: string; debianName: str
 
 export type Emulation = { isThere: true; words: readonly string[] } | { isThere: false; toInstall: string };
 
-/** Returns how to start a program of another kind of machine: with qemu-user and Debian's cross libraries. */
+/** Returns how to run a program of another architecture with qemu-user and Debian's cross libraries. */
 export function findEmulation(arch: Architecture): Emulation {
 	const { machine, debianName } = EMULATED[arch];
 	const [emulator, libraries] = [`qemu-${machine}`, `/usr/${machine}-linux-gnu`];
@@ -32,7 +32,7 @@ export function findEmulation(arch: Architecture): Emulation {
 	return { isThere, toInstall: `apt-get install qemu-user ${packages.join(" ")}` };
 }
 
-/** Resolves to the problems, or to an empty list. */
+/** Tries the executable. Resolves to the problems, or to an empty list. */
 export async function tryExecutable(file: string, emulator: readonly string[] = []): Promise<string[]> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-try-"));
 	const [program = file, ...args] = [...emulator, file, "serve", "--json"];

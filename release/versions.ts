@@ -1,11 +1,11 @@
-// Checks that the version is the same everywhere it is written.
+// Checks that the same version is written in all files that contain it.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 
 export interface Versions {
-	/** Versions by the file that contains them. */
+	/** Version that each file contains, by file name. */
 	written: Readonly<Record<string, string>>;
 	changelog: string;
 }

@@ -1,13 +1,13 @@
-// BullMQ on Redis or PostgreSQL, as the URL says. Completing a job fetches the next one. The open-source
-// edition has neither batches nor a cap per shop; groups belong to its Pro edition.
+// BullMQ on Redis or PostgreSQL, depending on the URL. Completing a job fetches the next one. The open-source
+// edition has neither batches nor a limit for each shop. Groups with such limits belong to its Pro edition.
 
 import { createPostgresBackend, Queue, setDefaultBackendFactory, Worker } from "bullmq";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
 
 const QUEUE = "callbacks";
 /**
- * Concurrency, the same as for graphile-worker. BullMQ's documentation only says that it may be high for jobs
- * that wait for the network.
+ * Concurrency, the same as for graphile-worker. BullMQ's documentation only says that it may be high if jobs
+ * wait for the network.
  */
 const JOBS_AT_ONCE = 256;
 

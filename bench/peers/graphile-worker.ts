@@ -1,5 +1,6 @@
-// graphile-worker with its local queue and batched completion. With a cap, each shop has as many named queues
-// as it may have requests in flight, because a named queue runs one job at a time.
+// graphile-worker with its local queue and batched completion. A named queue runs one job at a time. If
+// requests in flight are limited, each shop therefore gets as many named queues as it may have requests in
+// flight.
 
 import { Logger, makeWorkerUtils, run, WorkerPreset } from "graphile-worker";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
@@ -8,11 +9,14 @@ const TASK = "callback";
 const JOBS_AT_ONCE = 256;
 const LOCAL_QUEUE_JOBS = 1_000;
 /**
- * Delay before completions are written: its documentation's default without a cap. With a cap it is zero,
- * because a named queue waits for it.
+ * Delay before completions are written. Without a limit per shop it is the default of the documentation. With
+ * a limit it is zero, because a named queue waits for the completion.
  */
 const COMPLETION_DELAY_MS = { withoutCap: 250, withCap: 0 };
-/** Interval at which it looks for named queues that have become free, because it is not notified. */
+/**
+ * Interval at which graphile-worker looks for named queues that have become free. It polls, because it is not
+ * notified.
+ */
 const POLL_MS = 10;
 
 declare global {

@@ -1,5 +1,6 @@
-// pg-boss: whole batches are fetched, stored and completed, two at a time. With a cap each shop is a group,
-// and a fetch takes at most as many jobs of a group as its cap still allows (groupConcurrency).
+// pg-boss, with whole batches that are fetched, stored and completed, two at a time. If requests in flight
+// are limited, each shop is a group, and a fetch takes at most as many jobs of a group as its limit still
+// allows (groupConcurrency).
 
 import { PgBoss } from "pg-boss";
 import { type PeerJob, runPeer } from "../peer-drain.ts";
@@ -30,7 +31,8 @@ await runPeer(async ({ queueUrl, cap }) => {
 			};
 			let left = deliveries;
 			const workBatches = async (): Promise<void> => {
-				// This loop is used instead of work(), whose shortest pause after a partial batch is half a second.
+				// pg-boss's own work() is not used, because it pauses for at least half a second after a partial
+				// batch.
 				while (left > 0) {
 					const jobs = await boss.fetch<PeerJob>(QUEUE, options);
 					if (jobs.length === 0) continue;
