@@ -1,5 +1,5 @@
-// W12: the cost of a conversion with one delivered callback at full load: processor time of the service and
-// of PostgreSQL, statements, and bytes in the SQLite file with all indexes.
+// W12 measures the cost of a conversion with one delivered callback at full load: processor time of the
+// service and of PostgreSQL, statements, and bytes in the SQLite file with all indexes.
 
 import { sql } from "kysely";
 import { readUsedBytes } from "../src/store/sqlite/file.ts";

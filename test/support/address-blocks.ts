@@ -1,7 +1,7 @@
-// Reserved address blocks with the addresses at both edges and their neighbours. Every address is written out and
-// none is computed, so a block that the product makes one bit too wide or too narrow shows at one of the four. The
-// list follows IANA's registries (RFC 6890 and its updates, multicast, and the IPv6 space outside global unicast),
-// not the product's table.
+// Reserved address blocks, with the addresses at both edges and their neighbours outside. Every address is
+// written out and none is computed. If the product makes a block one bit too wide or too narrow, one of these
+// four addresses shows it. The list follows IANA's registries (RFC 6890 and its updates, multicast, and the
+// IPv6 space outside global unicast) and not the product's table.
 
 export interface ReservedBlock {
 	cidr: string;
@@ -12,8 +12,8 @@ export interface ReservedBlock {
 }
 
 /**
- * The edges and other notable addresses of each block, public neighbours outside it, and neighbours that belong to
- * another refused block.
+ * IPv4 blocks. For each block the table lists its edges and other notable addresses, public neighbours
+ * outside it, and neighbours that belong to another refused block.
  */
 export const IPV4_BLOCKS = readTable(`
 	0.0.0.0/8 | this network, RFC 791 | in 0.0.0.0 0.0.0.1 0.255.255.255 | out 1.0.0.0
@@ -76,8 +76,8 @@ export const IPV6_BLOCKS = readTable(`
 `);
 
 /**
- * The prefixes of the forms that carry an IPv4 address: neighbours beyond both edges, and the edges that no carrier
- * below covers.
+ * Prefixes of the IPv6 forms that contain an IPv4 address. The table lists neighbours beyond both edges, and
+ * the edges that no entry of the carriers covers.
  */
 export const CARRIER_PREFIXES = readTable(`
 	::ffff:0:0/96 | IPv4-mapped, RFC 4291 | as (::/0): ::fffe:ffff:ffff ::1:0:0:0
@@ -86,13 +86,13 @@ export const CARRIER_PREFIXES = readTable(`
 	2002::/16 | 6to4, RFC 3056 | out 2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff 2003:: | as carries 0.0.0.0,: 2002:: | as carries 255.255.255.255,: 2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff
 `);
 
-/** IPv6 forms that carry an IPv4 address. Their verdict is that of the address inside. */
+/** An IPv6 form that contains an IPv4 address. Its verdict is that of the address inside. */
 export interface Carrier {
 	form: string;
 	spell(ipv4: string): string;
 }
 
-/** Address for the second place of the forms that carry two. */
+/** Public address for the second place of the forms that contain two addresses. */
 const OUTSIDER = "8.8.4.4";
 
 export const CARRIERS: readonly Carrier[] = [
@@ -111,7 +111,7 @@ export const CARRIERS: readonly Carrier[] = [
 	{ form: "ISATAP in 6to4", spell: (ipv4) => `2002:${hex(OUTSIDER)}:1:0:5efe:${ipv4}` },
 ];
 
-/** Format: CIDR | name | in, out or as WORDS: addresses | … */
+/** Parses a table whose lines have the format `CIDR | name | in, out or as WORDS: addresses | …`. */
 function readTable(table: string): ReservedBlock[] {
 	return table
 		.trim()
@@ -134,7 +134,7 @@ export function hex(ipv4: string): string {
 	return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
-/** Returns the address as Teredo encodes a client. */
+/** Returns the address in the inverted form in which Teredo encodes a client. */
 export function invert(ipv4: string): string {
 	const bytes = ipv4.split(".").map((byte) => 255 - Number(byte));
 	return bytes.join(".");

@@ -1,4 +1,5 @@
-// Converts addresses to numbers without the code under test, so that proofs of the address policy can compare them.
+// Converts addresses to numbers without the code under test, so that proofs of the address policy can compare
+// addresses independently.
 
 export interface AddressNumber {
 	family: 4 | 6;
@@ -9,12 +10,12 @@ const IPV4_BITS = 32n;
 const IPV6_BITS = 128n;
 const GROUPS = 8;
 
-/** Accepts dotted IPv4, or IPv6 in any form without a zone. Throws if the text is not an address. */
+/** Parses dotted IPv4, or IPv6 in any form without a zone. Throws if the text is not an address. */
 export function readAddress(text: string): AddressNumber {
 	return text.includes(":") ? { family: 6, value: readIpv6(text) } : { family: 4, value: readIpv4(text) };
 }
 
-/** Returns a text that is equal for two texts exactly if they name the same address. */
+/** Returns a key that is equal for two texts exactly if they are the same address. */
 export function addressKey(text: string): string {
 	const { family, value } = readAddress(text);
 	return `IPv${family} ${value.toString(16)}`;

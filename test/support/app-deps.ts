@@ -1,5 +1,5 @@
-// Default dependencies of an app under test, besides its store, clock, random and log: a healthy installation, mail
-// turned off, and a name server that knows no names.
+// Default dependencies of an app under test, except its store, clock, random and log. They describe a healthy
+// installation with mail turned off and a name server that knows no names.
 
 import { createLimitedCalls } from "../../src/api/limited-pixel-calls.ts";
 import type { AllDeps } from "../../src/app.ts";
@@ -30,7 +30,7 @@ export function makeInstallation(
 	});
 }
 
-/** A mail dispatcher as it is without SMTP_URL, for tests in which nobody gets mail. */
+/** A mail dispatcher without a mail server, for tests in which nobody gets mail. */
 export const MAIL_OFF: MailDispatcher = {
 	isOn: false,
 	enqueue: async () => undefined,

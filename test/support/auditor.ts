@@ -1,6 +1,6 @@
-// The auditor of stored rows, shared by all suites that run the service. It applies the rules of `ringback verify`
-// (src/store/queries/ledger.ts) and further rules for a database that still has all its attempts. It is written from
-// the contract, and throws at the first row that breaks a promise.
+// The auditor of stored rows, which all suites that run the service share. It applies the rules of `ringback
+// verify` (src/store/queries/ledger.ts) and further rules for a database that still has all its attempts. It
+// is written from the contract, and throws at the first row that breaks a promise.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
@@ -33,7 +33,7 @@ export interface StoredAttempt {
 	answer: string | null;
 }
 
-/** State of a run as its attempts alone determine it. */
+/** State of a run of attempts, derived only from its attempts. */
 export type RunEnd = "pending" | "delivered" | "failed";
 
 const ONE_END = "3 a delivery has one end or a due time";
@@ -42,7 +42,7 @@ const OWN_RESULTS = "5 one engine owns a slot and stores its own results";
 const VERDICT = "the verdict follows from the answer";
 
 /**
- * Audits one delivery. Expects all its attempts in the order of their numbers, and returns how each run
+ * Audits one delivery. It expects all its attempts in the order of their numbers, and returns how each run
  * ended.
  */
 export function auditDelivery(
@@ -67,8 +67,8 @@ export function tellDelivery(
 }
 
 /**
- * Demands that attempts are numbered without a gap and all counted, and that exactly the pending deliveries are in
- * the queue, with the same numbers.
+ * Throws unless attempts are numbered without a gap and all counted, and the queue contains exactly the
+ * pending deliveries, with the same numbers.
  */
 export function auditNumbers(
 	what: string,
@@ -95,8 +95,8 @@ export function auditNumbers(
 }
 
 /**
- * Demands that the columns that pages show agree with the attempts: the last attempt, the last status received, and
- * the end.
+ * Throws unless the columns that pages show agree with the attempts: the last attempt, the last status
+ * received, and the end.
  */
 export function auditShown(what: string, delivery: StoredDelivery, log: readonly StoredAttempt[]): void {
 	const last = log.at(-1);
@@ -108,7 +108,7 @@ export function auditShown(what: string, delivery: StoredDelivery, log: readonly
 	const wanted = [
 		log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null,
 		last?.started_at_ms ?? null,
-		// The beginning of every answer outside 2xx is stored.
+		// The beginning of every answer outside 2xx must be stored.
 		log.filter((row) => row.result === "answered" && !isWell(row)).map(({ seq }) => seq),
 	];
 	demand(shown.join() === wanted.join(), VERDICT, () => `${what}: it shows ${shown}, not ${wanted}`);
@@ -118,7 +118,10 @@ export function auditShown(what: string, delivery: StoredDelivery, log: readonly
 	demand(isDated, ONE_END, () => `${what}: it ended at ${delivery.finished_at_ms}`);
 }
 
-/** Demands at most seven attempts in each run, none after its end, and an end for every run but the last. */
+/**
+ * Throws unless each run has at most seven attempts, none after its end, and every run except the last has
+ * ended.
+ */
 export function auditRuns(
 	what: string,
 	{ state, run: runs }: StoredDelivery,

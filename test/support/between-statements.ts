@@ -18,8 +18,9 @@ export function interruptAfter(trx: Db, after: number, interrupt: () => Promise<
 }
 
 /**
- * Returns whether another connection waits for a lock of this transaction (PostgreSQL only). pg_stat_activity cannot
- * answer that, because a transaction sees it as it was at the first look, without clients that connected later.
+ * Returns whether another connection waits for a lock of this transaction (PostgreSQL only). pg_stat_activity
+ * cannot answer that. Within a transaction it does not change after its first use, so clients that connect
+ * later are missing.
  */
 export async function holdsSomebodyUp(trx: Db): Promise<boolean> {
 	const { rows } = await sql`select 1 from pg_locks

@@ -1,15 +1,15 @@
-// Every process of `npm test` loads this file first. Node's own timeout covers tests, suites and hooks. The runner
-// would still wait forever for a file that leaves something open after its tests, and would count `process.exit(0)`
-// within a test as a success.
+// Every process of `npm test` loads this file first. Node's own timeout covers tests, suites and hooks. But
+// the test runner would wait forever for a file that leaves something open after its tests, and would count
+// `process.exit(0)` within a test as a success. This file prevents both.
 
 const { searchParams } = new URL(import.meta.url);
 const boundMs = Number(searchParams.get("ms"));
 const [, file = ""] = process.argv;
 
-// Processes that a test file starts inherit this import but may end as they like.
+// Other processes that a test file starts also import this file, but they may end in any way.
 if (/\.test\.ts$|\/test-groups\//.test(file)) {
 	let hasEnded = false;
-	// Node emits this event when nothing is left to do, but not on process.exit().
+	// Node emits this event when nothing is left to do, but not after process.exit().
 	process.once("beforeExit", () => {
 		hasEnded = true;
 	});

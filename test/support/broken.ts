@@ -1,7 +1,7 @@
-// The promises that auditors check, and the error that they throw when one of them does not hold.
+// The promises that auditors check, and the error that an auditor throws when a promise does not hold.
 
 export const PROMISES = [
-	// The numbered invariants of ARCHITECTURE.md.
+	// These are the numbered invariants of ARCHITECTURE.md.
 	"1 an answered change is stored",
 	"2 each move creates one event",
 	"3 a delivery has one end or a due time",
@@ -10,7 +10,7 @@ export const PROMISES = [
 	"6 every request verifies and is fresh",
 	"7 no request goes to a forbidden address",
 	"8 owners learn of failures",
-	// Rules of the contract, and decisions about what it leaves open.
+	// These are rules of the contract, and decisions where the contract leaves a choice.
 	"an answer follows from the state of the conversion",
 	"the body describes the event as it happened",
 	"a credit follows from what the shop's server signed",
@@ -32,7 +32,10 @@ export class Broken extends Error {
 	}
 }
 
-/** Throws a Broken error if `holds` is false. `observe` describes what was seen instead. */
+/**
+ * Throws a Broken error if `holds` is false. `observe` describes the observation that contradicts the
+ * promise.
+ */
 export function demand(holds: boolean, promise: PromiseName, observe: () => string): asserts holds {
 	if (!holds) throw new Broken(promise, observe());
 }

@@ -1,5 +1,5 @@
-// Starts a real browser for tests: the one named by the environment, npm's Chromium, or the machine's own, whichever
-// starts first.
+// Starts a real browser for tests. It uses the browser that the environment names, npm's Chromium, or the
+// machine's own browser, whichever starts first.
 
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -21,8 +21,8 @@ interface Candidate {
 }
 
 /**
- * The program's names on Debian, Ubuntu and Google's packages, and its path on macOS. The headless shell takes half
- * the time.
+ * Names of the browser's program on Debian, Ubuntu and in Google's packages, and its path on macOS. The
+ * headless shell comes first, because it takes half the time.
  */
 const SYSTEM_COMMANDS = [
 	"chromium-headless-shell",
@@ -39,7 +39,7 @@ const MACOS_PATHS = [
 const ARGS = [
 	// Chromium refuses to start its sandbox as root, and the tests open only our own pages.
 	"--no-sandbox",
-	// Containers have only 64 MB of shared memory.
+	// This option is needed in containers, which have only 64 MB of shared memory.
 	"--disable-dev-shm-usage",
 	"--disable-gpu",
 	"--font-render-hinting=none",
@@ -87,7 +87,10 @@ async function* candidates(failures: string[]): AsyncGenerator<Candidate> {
 	}
 }
 
-/** Also loads a page, because a binary for another machine or without its libraries starts but shows nothing. */
+/**
+ * Starts the browser and loads a page. A binary for another architecture, or without its libraries, may start
+ * but shows no page.
+ */
 async function launch({ executablePath, env = {} }: Candidate): Promise<Browser> {
 	const browser = await chromium.launch({ executablePath, args: ARGS, env: { ...process.env, ...env } });
 	try {
@@ -107,13 +110,14 @@ function firstLine(error: unknown): string {
 }
 
 /**
- * Unpacks npm's Chromium for Linux on x64 with the libraries and the font that it brings, so that a bare machine is
- * enough. This happens once per version. The folder lies beside the npm package, so that `npm ci` removes it too.
+ * Unpacks npm's Chromium for Linux on x64 with the libraries and the font that it contains, so that nothing
+ * has to be installed on the machine. This is done once per version. The folder is inside node_modules, so
+ * that `npm ci` removes it.
  */
 async function unpackNpmChromium(): Promise<Omit<Candidate, "name">> {
 	const version = packageJson.devDependencies["@sparticuz/chromium"];
-	// The real path matters, because a checkout that links to another one's modules must not write its own path into
-	// the font settings.
+	// The real path is used, because node_modules may be a link to another checkout, and the font settings must
+	// not contain the path of this one.
 	const modules = realpathSync(fileURLToPath(new URL("../../node_modules", import.meta.url)));
 	const folder = join(modules, ".cache", `chromium-${version}`);
 	if (!existsSync(folder)) await unpackInto(folder);
@@ -127,20 +131,24 @@ async function unpackInto(folder: string): Promise<void> {
 	mkdirSync(dirname(folder), { recursive: true });
 	const fresh = mkdtempSync(`${folder}-`);
 	const script = fileURLToPath(new URL("unpack-chromium.ts", import.meta.url));
-	// If the environment names a Lambda, the package also unpacks libraries that many machines lack (NSS, expat).
+	// If the environment looks like AWS Lambda, the package also unpacks libraries that many machines lack
+	// (NSS, expat).
 	const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
 	await promisify(execFile)(process.execPath, [script], { env });
 	writeFileSync(join(fresh, "fonts.conf"), fontsConf(folder));
 	try {
 		renameSync(fresh, folder);
 	} catch (error) {
-		// Another process was faster, and its copy is as good.
+		// Another process has unpacked the same files first, and its copy is used.
 		rmSync(fresh, { recursive: true });
 		if (!existsSync(folder)) throw error;
 	}
 }
 
-/** Prefers the package's font, and uses the machine's fonts for what it lacks, such as monospaced letters. */
+/**
+ * Returns font settings that prefer the package's font, and use the machine's fonts for characters that it
+ * lacks, such as monospaced letters.
+ */
 function fontsConf(folder: string): string {
 	const prefer = (generic: string, family: string) =>
 		`<match target="pattern"><test name="family"><string>${generic}</string></test><edit name="family" mode="prepend" binding="strong"><string>${family}</string></edit></match>`;

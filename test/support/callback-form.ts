@@ -1,5 +1,5 @@
-// The form of every request that the service sends, whatever the test is about (contract sections 2.1, 4.1, 5 and 9).
-// It is checked with the library that a shop installs, and once more by hand.
+// Checks the form of every request that the service sends, in all tests (contract sections 2.1, 4.1, 5 and
+// 9). The form is checked with the library that a shop installs, and a second time with independent code.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -11,8 +11,9 @@ export interface ReceivedCallback {
 	/** Header names in the sender's spelling. */
 	headers: ReadonlyMap<string, string>;
 	body: CallbackBody;
-	/** The service's clock and the programme's secret at the time of arrival. */
+	/** Time of the service's clock when the request arrived. */
 	serviceNowMs: number;
+	/** The programme's signing secret at that time. */
 	secret: string;
 	/**
 	 * HTTP status of the answer. Null if the answer came late, never came, or consisted of raw bytes written by
@@ -79,7 +80,7 @@ export async function checkForm(callback: ReceivedCallback, brand: string): Prom
 function checkHeaders({ request, headers, body }: ReceivedCallback, brand: string): void {
 	const contractNames = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
 	const expected = ["Content-Type", "User-Agent", ...contractNames, ...HTTP_OWN_HEADERS];
-	// The raw list shows a header that was sent twice; the map would hide it.
+	// The raw list is used, because the map would hide a header that was sent twice.
 	const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
 	deepEqual([...names].sort(), [...expected].sort(), "these headers and no others");
 	equal(headers.get("Content-Type"), "application/json");
@@ -94,7 +95,7 @@ function checkHeaders({ request, headers, body }: ReceivedCallback, brand: strin
 
 function checkBody({ request, body, serviceNowMs }: ReceivedCallback): void {
 	deepEqual(Object.keys(body), BODY_FIELDS, "the fourteen fields in the contract's order");
-	// This also finds a repeated field name, which the JSON parser would hide.
+	// The comparison also finds a repeated field name, which the JSON parser would hide.
 	equal(request.body.toString("utf8"), JSON.stringify(body));
 	for (const field of ["conversionId", "orderId", "programId", "currency"] as const) {
 		ok(typeof body[field] === "string" && body[field] !== "", field);
@@ -115,8 +116,8 @@ function checkBody({ request, body, serviceNowMs }: ReceivedCallback): void {
 }
 
 /**
- * Computes the signature by hand from section 5, so that neither our signing code nor the receiver's library vouches
- * for itself.
+ * Computes the signature from section 5 with code of its own, so that a mistake in our signing code or in the
+ * receiver's library cannot confirm itself.
  */
 function checkSignature({ request, headers, secret }: ReceivedCallback, brand: string): void {
 	const canonical = [

@@ -1,4 +1,4 @@
-// Changes of rows that a test begins with. Each takes an id instead of a locked row, and locks the row itself.
+// Changes rows at the start of a test. Each function takes an id and locks the row itself.
 
 import type { LandingHost } from "../../src/domain/click.ts";
 import type { Locked } from "../../src/store/locked.ts";
@@ -20,7 +20,7 @@ export function setProgramme(
 	return withProgramme(db, programmeId, (trx, programme) => updateProgramme(trx, programme, change));
 }
 
-/** Saves a Postback URL without judging it. */
+/** Saves a Postback URL without checking it. */
 export function setUrl(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
 	return withProgramme(db, programmeId, (trx, programme) => setEndpoint(trx, programme, url, nowMs));
 }

@@ -1,19 +1,22 @@
-// A clock that stands still until a test moves it. Timers fire in the order of their time, and each finishes what it
-// started before the next one fires.
+// A clock that does not move until a test moves it. Timers fire in the order of their time, and each finishes
+// the work it started before the next one fires.
 
 import type { Clock } from "../../src/ports.ts";
 
 export interface MovableClock extends Clock {
 	moveBy(ms: number): Promise<void>;
 	moveTo(atMs: number): Promise<void>;
-	/** Number of timers that neither fired nor were cancelled. It is zero after a clean stop. */
+	/** Number of timers that have neither fired nor been cancelled. It is zero after a clean stop. */
 	readonly waitingTimers: number;
 }
 
 /** An arbitrary fixed time that is easy to recognise in a failed assertion. */
 export const START_MS = Date.UTC(2026, 0, 15, 12);
 
-/** Each round lets every promise settle and one stage of real I/O arrive. */
+/**
+ * Number of rounds of the event loop to wait after a timer. In each round, promises settle and one stage of
+ * real I/O can arrive.
+ */
 const SETTLE_ROUNDS = 5;
 
 interface Timer {
@@ -23,11 +26,12 @@ interface Timer {
 
 export interface ClockOptions {
 	/**
-	 * Step by which the clock leaps. Timers in between fire late, as on a machine that was suspended. Without a step
-	 * each timer sees the exact time it was set for, but walking through a day of the engine's polls takes seconds.
+	 * Step by which the clock jumps. Timers in between fire late, as on a machine that was suspended. Without a
+	 * step, each timer sees the exact time it was set for, but moving through a day takes seconds, because the
+	 * engine polls often.
 	 */
 	leapMs?: number;
-	/** Whether the process may rely on the time (true by default). */
+	/** Returns whether the process may rely on the time; true by default. */
 	isSure?: () => boolean;
 }
 
@@ -35,7 +39,8 @@ export function createClock(
 	startMs: number = START_MS,
 	{ leapMs = 0, isSure = () => true }: ClockOptions = {},
 ): MovableClock {
-	// Timers are in the order in which they were set, so that the first one set fires first among equal times.
+	// Timers are stored in the order in which they were set. Among timers for the same time, the first one set
+	// fires first.
 	const timers = new Set<Timer>();
 	let nowMs = startMs;
 
@@ -63,7 +68,7 @@ export function createClock(
 
 	return {
 		nowMs: () => nowMs,
-		// Like the machine's monotonic clock, it does not start at the Unix epoch.
+		// Like the machine's monotonic clock, this one does not start at the Unix epoch.
 		monotonicMs: () => nowMs - startMs,
 		isSure,
 		yieldLoop: () => new Promise((resolve) => setImmediate(resolve)),
@@ -80,7 +85,7 @@ export function createClock(
 	};
 }
 
-/** A clock that shows one time and runs no timers. */
+/** Returns a clock that shows the given time and runs no timers. */
 export function makeStillClock(nowMs: () => number): Clock {
 	return {
 		nowMs,

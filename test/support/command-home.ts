@@ -1,5 +1,5 @@
-// A separate folder in which a test runs the real command. The machine's environment does not reach it, every process
-// ends before the folder is removed, and nothing is left behind.
+// A separate folder in which a test runs the real command. The commands do not inherit the machine's
+// environment. Every process ends before the folder is removed, so nothing is left behind.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -16,13 +16,13 @@ export type { Ended, Running } from "./watched-process.ts";
 
 export interface Home {
 	folder: string;
-	/** Path of the SQLite file that the settings of this home name. */
+	/** Path of the SQLite file in the settings of this folder. */
 	databasePath: string;
 	/** Runs `node src/ringback.js …` until it ends. */
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;
 	/**
-	 * Runs the command inside this process, for tests that are not about processes. Starting a process takes most of a
-	 * second of one core. The log lines are not part of the captured output.
+	 * Runs the command inside this process, for tests that are not about processes. Starting a process takes
+	 * most of a second of one core. Log lines are not part of the captured output.
 	 */
 	runHere(args: readonly string[], settings?: Settings): Promise<Ended>;
 	start(args: readonly string[], settings?: Settings): Running;
@@ -32,7 +32,7 @@ export interface Home {
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A test, or the hooks of a suite. */
+/** The part of a test or of a suite that runs cleanup functions. */
 interface Cleaning {
 	after(clean: () => Promise<void>): void;
 }
@@ -54,7 +54,7 @@ export function openHome(t: Cleaning): Home {
 	});
 	const defaults = {
 		DATABASE_URL: `sqlite:${databasePath}`,
-		// The default port belongs to the machine, and two tests would have to share it.
+		// Metrics are off, because two tests would use the same default port.
 		RINGBACK_METRICS_ADDRESS: "off",
 	};
 	const startScript: Home["startScript"] = (script, args, settings = {}) => {
@@ -86,14 +86,15 @@ export function openHome(t: Cleaning): Home {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 async function runHere(args: readonly string[], settings: Settings): Promise<Ended> {
-	// Imported only by the tests that use it.
+	// The import is made here, because only some tests need it.
 	const { main } = await import("../../src/main.ts");
 	const stdout: string[] = [];
 	const stderr: string[] = [];
 	const screen = { out: (line: string) => stdout.push(line), error: (line: string) => stderr.push(line) };
 	const before = SIGNALS.map((signal) => process.listeners(signal));
 	const code = await main(args, screen, settings);
-	// `serve` listens for signals until its process ends, but this process continues.
+	// `serve` leaves its signal handlers in place until its process ends. This process continues, so they are
+	// removed.
 	for (const [at, signal] of SIGNALS.entries()) {
 		const left = process.listeners(signal).filter((listener) => !before[at]?.includes(listener));
 		for (const listener of left) process.off(signal, listener);

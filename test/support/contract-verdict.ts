@@ -1,15 +1,17 @@
-// The meaning of an attempt's outcome for its delivery, from the table in section 7 of the contract and the limit in
-// section 8. It is written apart from the product, so that a mistake there cannot confirm itself.
+// The meaning of an attempt's outcome for its delivery, from the table in section 7 of the contract and the
+// limit in section 8. It is written independently of the product, so that a mistake in the product cannot
+// confirm itself.
 
-/** Section 8 allows up to seven attempts. */
+/** Maximum number of attempts in a run, from contract section 8. */
 export const CONTRACT_ATTEMPTS = 7;
 
 /**
- * `again` means another attempt while some are left. `never` means a final failure, of which the owner is notified.
+ * Meaning of an outcome. `again` means another attempt if some are left. `never` means a final failure, of
+ * which the owner is notified.
  */
 export type Meaning = "well" | "again" | "never";
 
-/** Takes an attempt as it is stored: its result, and the HTTP status if the shop gave one. */
+/** Returns the meaning of a stored attempt. `httpStatus` is null if the shop did not answer. */
 export function meaningOf(result: string, httpStatus: number | null): Meaning {
 	switch (result) {
 		case "answered":

@@ -1,6 +1,6 @@
-// Puts the clock of a test's database under the test's control. Leases depend on that clock alone. On PostgreSQL a
-// function `clock_timestamp()` of our own takes precedence over the server's. SQLite has no clock and is given the
-// time.
+// Lets a test control the clock of its database. Leases depend on that clock alone. On PostgreSQL the test
+// creates a function `clock_timestamp()` that takes precedence over the server's. SQLite has no clock and is
+// given the time.
 
 import { sql } from "kysely";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -10,13 +10,16 @@ import { openStore } from "./test-database.ts";
 
 export interface DatabaseClock {
 	/**
-	 * Resolves to the time that a process should report. On PostgreSQL that is a nonsense value, because nothing may
-	 * depend on it.
+	 * Sets the clock. Resolves to the time that a process should report. On PostgreSQL that is a nonsense
+	 * value, because nothing may depend on it.
 	 */
 	set(atMs: number): Promise<number>;
 }
 
-/** Must be called before the suite's stores connect, because a connection learns of the clock when it is opened. */
+/**
+ * Takes control of the clock. It must be called before the suite's stores connect, because a connection finds
+ * the function only if it exists when the connection is opened.
+ */
 export async function takeDatabaseClock({
 	kind,
 	location,

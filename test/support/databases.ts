@@ -6,14 +6,17 @@ import type { Store } from "../../src/store/store.ts";
 import type { TestDatabase } from "./sqlite-database.ts";
 import { createMigratedDatabase, DATABASE_KINDS, type DatabaseKind } from "./test-database.ts";
 
-/** Context of a suite. Everything but the kind exists from the first test on, and `store` is migrated. */
+/**
+ * Context of a suite. All fields except the kind are available when the first test starts, and `store` is
+ * migrated.
+ */
 export interface SuiteDatabase {
 	readonly kind: DatabaseKind;
 	readonly location: string;
 	readonly store: Store;
 	/**
-	 * A second client at the same time. On PostgreSQL it is the store of another machine. On SQLite it is the same
-	 * store, because a second one in this process would block the first.
+	 * A second client of the same database. On PostgreSQL it is a separate store, as on another machine. On
+	 * SQLite it is the same store, because a second one in this process would block the first.
 	 */
 	readonly rival: Store;
 }
@@ -22,7 +25,7 @@ export function eachDatabase(title: string, define: (database: SuiteDatabase) =>
 	for (const kind of DATABASE_KINDS) onDatabase(kind, title, define);
 }
 
-/** Runs a suite about something that only one of the databases has. */
+/** Runs a suite about a feature that only one of the databases has. */
 export function onDatabase(
 	kind: DatabaseKind,
 	title: string,

@@ -1,5 +1,5 @@
-// Finds a PostgreSQL with all its programs, server and clients of one version. npm's package lacks pg_dump and
-// pg_basebackup.
+// Finds an installed PostgreSQL with all its programs, server and clients of one version. The package from
+// npm lacks pg_dump and pg_basebackup.
 
 import { existsSync, readdirSync } from "node:fs";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
@@ -10,7 +10,7 @@ export const DEBIAN_POSTGRES_MISSING =
 const FOLDER = "/usr/lib/postgresql";
 
 export interface DebianPostgres {
-	/** The major version, such as "15". */
+	/** The major version of PostgreSQL, such as "15". */
 	version: string;
 	/** Folder of the programs. */
 	programs: string;

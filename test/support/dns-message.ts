@@ -1,31 +1,34 @@
-// Encodes and decodes DNS messages (RFC 1035) as far as the tests' name server needs them: it reads one question and
-// writes any answer, including broken ones.
+// Encodes and decodes DNS messages (RFC 1035), as far as the name server of the tests needs it. It reads one
+// question and writes any answer, including broken ones.
 
 import { readAddress } from "./address-number.ts";
 
 export type RecordType = "A" | "AAAA";
 
 export interface Question {
-	/** The name in lower case, without the root's dot. */
+	/** The name in lower case, without the final dot. */
 	name: string;
-	/** The record type, or null for a type that is not served here. */
+	/** The record type, or null for a type that the server does not support. */
 	type: RecordType | null;
 }
 
 export interface ResourceRecord {
-	/** Owner of the record; the name of the question by default. */
+	/** Owner of the record. The default is the name in the question. */
 	owner?: string;
 	type: RecordType | "CNAME";
 	data: string;
 }
 
 export interface Reply {
-	/** An empty list means that the name exists but has no such record. */
+	/** Records of the answer. An empty list means that the name exists but has no such record. */
 	answers?: readonly ResourceRecord[];
 	additional?: readonly ResourceRecord[];
 	failure?: keyof typeof FAILURE_CODES;
 	ttlSeconds?: number;
-	/** The UDP message, marked as truncated. `answers` is for clients that ask again over TCP. */
+	/**
+	 * Records in the UDP message, which is then marked as truncated. `answers` is sent to clients that ask
+	 * again over TCP.
+	 */
 	overUdp?: readonly ResourceRecord[];
 	/** Number of bytes that are missing at the end of the message. */
 	cutBytes?: number;
@@ -37,7 +40,7 @@ const HEADER_BYTES = 12;
 const TYPE_CODES = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const FAILURE_CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const CLASS_INTERNET = 1;
-/** Flags of a response to a recursive query by a recursive server. */
+/** Flags of an answer of a recursive server to a recursive query. */
 const IS_ANSWER = 0x8180;
 const IS_TRUNCATED = 0x0200;
 const DEFAULT_TTL_SECONDS = 300;

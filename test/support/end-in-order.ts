@@ -1,6 +1,6 @@
-// Clean exit for programs that start other processes and may be interrupted with Ctrl-C.
+// Orderly exit for programs that start other processes and may be interrupted with Ctrl-C.
 
-/** Exits on a signal instead of being killed by it, so that exit handlers stop the child processes. */
+/** Handles signals with a normal exit, so that exit handlers stop the child processes. */
 export function endInOrder(): void {
 	for (const [signal, code] of [
 		["SIGINT", 130],

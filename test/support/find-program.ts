@@ -3,7 +3,10 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Debian installs servers in folders that only the administrator's PATH contains. */
+/**
+ * Additional folders to search. Debian installs servers in folders that only the administrator's PATH
+ * contains.
+ */
 const BESIDES = ["/usr/sbin", "/usr/local/sbin"];
 
 /** Returns the path, or undefined if the program is not installed. */
@@ -17,7 +20,7 @@ function isRunnable(path: string): boolean {
 		accessSync(path, constants.X_OK);
 		return true;
 	} catch {
-		// The program is not here or not executable; the next folder may have it.
+		// The program is not in this folder or is not executable. Another folder may have it.
 		return false;
 	}
 }

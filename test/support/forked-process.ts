@@ -1,6 +1,6 @@
-// A child process that is controlled over a pipe. It opens its resources, reports that it is ready, and
-// carries out the parent's commands (`Order`) until the parent ends it or disappears. This file has both
-// sides. The child's file exports the types of the messages.
+// A child process that the parent controls over a pipe. The child opens its resources, reports that it is
+// ready, and carries out the parent's commands (`Order`) until the parent ends it or disappears. This file
+// contains both sides. The child's own file exports the types of its messages.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -9,11 +9,11 @@ import { basename } from "node:path";
 export interface ForkedProcess<Opened, Order, Answer> {
 	readonly opened: Opened;
 	/**
-	 * Sends a command. Several may be in flight, and each promise rejects if the process ends before it
-	 * replies.
+	 * Sends a command and resolves to the reply. Several commands may be in flight. Each promise rejects if the
+	 * process ends before it replies.
 	 */
 	ask(order: Order): Promise<Answer>;
-	/** Resolves when the process has ended, even if it ended earlier. */
+	/** Ends the process. Resolves when it has ended, also if it ended earlier. */
 	close(): Promise<void>;
 }
 
@@ -24,12 +24,14 @@ interface Message<Content> {
 	content: Content;
 }
 
-/** Starts the process. Rejects, leaving nothing behind, if the process ends before it is ready. */
+/**
+ * Starts the process. If the process ends before it is ready, the promise rejects and nothing is left behind.
+ */
 export async function forkProcess<Opened, Order, Answer>(
 	script: URL,
 	args: readonly string[] = [],
 ): Promise<ForkedProcess<Opened, Order, Answer>> {
-	// "advanced" serialisation handles megabytes of text faster than JSON, and supports Maps.
+	// "advanced" serialization handles megabytes of text faster than JSON, and it supports Maps.
 	const child = fork(script, args, { serialization: "advanced", execArgv: [] });
 	const waiting = new Map<number, PromiseWithResolvers<Opened | Answer>>();
 	let end: Error | undefined;
@@ -68,7 +70,8 @@ export async function forkProcess<Opened, Order, Answer>(
 			async ask(order) {
 				lastId += 1;
 				const answer = expect(lastId);
-				// Without the callback, writing to a closed pipe would emit an event on the process.
+				// The callback receives the error of a closed pipe. Without it, the error would be emitted as an
+				// event on the process.
 				if (end === undefined) child.send({ id: lastId, content: order }, (error) => error && giveUp(error));
 				return (await answer) as Answer;
 			},
@@ -86,7 +89,7 @@ export function serveParent<Opened, Order, Answer>(
 	obey: (order: Order) => Answer | Promise<Answer>,
 ): void {
 	process.once("disconnect", () => process.exit());
-	// The parent may have ended while this side was still opening.
+	// The parent may have ended while this process was still opening its resources.
 	if (!process.connected) process.exit();
 	process.on("message", async (received) => {
 		const { id, content } = received as Message<Order>;

@@ -1,5 +1,6 @@
-// A disk that can be filled and emptied while a service runs on it. It is a small file system if we may mount one, or
-// the system's limit on the size of a file, which free disk space cannot circumvent.
+// A disk that can be filled and emptied while a service runs on it. If mounting is allowed, it is a small
+// file system. Otherwise the system's limit on the size of a file is used, which has the same effect however
+// much disk space is free.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,11 +22,17 @@ export interface FullableDisk {
 	remove(): Promise<void>;
 }
 
-/** Size in megabytes. A round's database needs less than one; the rest is filled with ballast each time. */
+/** Size in megabytes. The database of a round needs less than one megabyte, and the test fills the rest. */
 const DISK_MEGABYTES = 8;
-/** The file system allocates whole memory pages. */
+/**
+ * Block with which the disk is filled. Its size is a memory page, because the file system allocates whole
+ * pages.
+ */
 const BALLAST_BLOCK = Buffer.alloc(4_096);
-/** The script ends at once if it may not mount, so that its parent does not wait for a message that never comes. */
+/**
+ * Shell script that mounts the file system and unmounts it at the end. It exits at once if it may not mount,
+ * so that its parent does not wait for a message that never comes.
+ */
 const KEEPER = [
 	'mount -t tmpfs -o "size=$2m" tmpfs "$1" || { rmdir "$1"; exit 1; }',
 	"echo mounted",
@@ -37,8 +44,8 @@ const KEEPER = [
 const run = promisify(execFile);
 
 /**
- * The kinds that work on this machine. Mounting needs more than being root, and only Linux can limit a running
- * process.
+ * Returns the ways that work on this machine. Mounting needs more rights than root has in some containers,
+ * and only Linux can limit the file size of a running process.
  */
 export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	const ways: DiskWay[] = [];
@@ -48,7 +55,7 @@ export async function findDiskWays(): Promise<readonly DiskWay[]> {
 	return ways;
 }
 
-/** In a container, root may not be allowed to mount. Only trying shows it. */
+/** Tries to mount a file system. In a container, root may not be allowed to, and only a try shows it. */
 async function tryMount(): Promise<void> {
 	const disk = await openSmallFileSystem();
 	await disk.remove();
@@ -61,7 +68,7 @@ function works(attempt: () => Promise<unknown>): Promise<boolean> {
 	);
 }
 
-/** `home` is a folder that is removed after the round. */
+/** Opens a disk. `home` is a folder that is removed after the round. */
 export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk> {
 	switch (way) {
 		case "small file system":
@@ -75,7 +82,8 @@ export async function openDisk(way: DiskWay, home: string): Promise<FullableDisk
 
 async function openSmallFileSystem(): Promise<FullableDisk> {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-disk-"));
-	// A shell that reads a pipe held only by this process unmounts the file system, even if this process is killed.
+	// The shell reads a pipe that only this process holds. When the pipe closes, even because this process was
+	// killed, the shell unmounts the file system.
 	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", folder, String(DISK_MEGABYTES)], {
 		stdio: ["pipe", "pipe", "pipe"],
 		detached: true,
@@ -128,7 +136,7 @@ async function openLimitedFolder(home: string): Promise<FullableDisk> {
 		fill: (pids) => limit(pids, "1"),
 		makeRoom: (pids) => limit(pids, "unlimited"),
 		async remove() {
-			// The folder is removed with the home.
+			// The folder is removed together with `home`, so nothing is left to do here.
 		},
 	};
 }

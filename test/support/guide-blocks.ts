@@ -1,5 +1,5 @@
-// Reads the code blocks of the operations guide, each with the preceding comment that says how it is tested, and runs
-// them in a shell exactly as written.
+// Reads the code blocks of the operations guide. The comment before each block says how the block is tested.
+// The blocks run in a shell exactly as written.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,8 +16,8 @@ export interface GuideBlock {
 	language: string;
 	text: string;
 	/**
-	 * How the block is tested (`run`, `tested`, `file` or `by hand`) and the words after it. Null if the comment is
-	 * missing.
+	 * How the block is tested (`run`, `tested`, `file` or `by hand`), and the words after that. Null if the
+	 * comment is missing.
 	 */
 	proof: { kind: string; by: string } | null;
 }
@@ -50,7 +50,7 @@ export function blockToRun(name: string): string {
 	return text;
 }
 
-/** Parses lines of the form `NAME=value` or `name = 'value'`, which are our settings or PostgreSQL's. */
+/** Parses lines of the form `NAME=value` (our settings) or `name = 'value'` (PostgreSQL's settings). */
 export function readSettings(text: string): Record<string, string> {
 	const lines = text.trimEnd().split("\n");
 	return Object.fromEntries(
@@ -64,12 +64,14 @@ export function readSettings(text: string): Record<string, string> {
 export interface ShellOptions {
 	folder: string;
 	settings: Readonly<Record<string, string>>;
-	/** Folder that comes first in the PATH. */
+	/** Folder that is put first in the PATH. */
 	programs?: string;
 	account?: { uid: number; gid: number } | undefined;
 }
 
-/** Returns the output. Fails with all output if one of the commands fails. */
+/**
+ * Runs the commands in a shell and returns their output. If a command fails, the error contains all output.
+ */
 export async function runInShell(
 	script: string,
 	{ folder, settings, programs, account }: ShellOptions,
@@ -84,7 +86,10 @@ export async function runInShell(
 	return `${stdout}${stderr}`;
 }
 
-/** Writes a `ringback` command into the folder, like an installed one. Returns the folder of the command. */
+/**
+ * Writes an executable named `ringback` below the folder, like an installed command. Returns the folder that
+ * contains it.
+ */
 export function putRingback(folder: string): string {
 	const bin = join(folder, "bin");
 	mkdirSync(bin, { recursive: true });

@@ -2,7 +2,9 @@
 
 import { crc32, deflateSync } from "node:zlib";
 
-/** Returns an image in one colour. For sizes that no machine could hold it has a header and no pixels. */
+/**
+ * Returns an image in one colour. An image of a size that no machine could hold has a header and no pixels.
+ */
 export function pngOf(width: number, height: number, [red, green, blue] = [59, 79, 216]): Buffer {
 	const header = Buffer.alloc(13);
 	header.writeUInt32BE(width, 0);

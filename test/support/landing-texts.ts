@@ -1,4 +1,5 @@
-// Texts that an attacker might put after `to=` to redirect a click elsewhere: they almost are an address of the shop.
+// Texts that an attacker might put after `to=` in a partner link to redirect a click elsewhere. They are
+// similar to an address of the shop.
 
 import fc from "fast-check";
 
@@ -7,7 +8,7 @@ export const LANDING_HOSTS = [
 	{ host: "brand.example", withSubdomains: true },
 ] as const;
 
-/** The beginning that every redirect target must have, compared as text without a parser. */
+/** The beginning that every redirect target must have. It is compared as text, without a URL parser. */
 export const WITHIN_LANDING_HOSTS = /^https:\/\/(?:shop\.example|(?:[^/?#@:\\\s]+\.)?brand\.example)\//;
 
 function mostly(right: readonly string[], wrong: readonly string[]): fc.Arbitrary<string> {

@@ -1,5 +1,5 @@
-// Fills tables as in a service that has run for a while, so that the query planner has a choice. Most rows are
-// finished; one in a hundred is due, failed or pending. The tests of query plans use them.
+// Fills tables as in a service that has run for a while, so that the query planner has a choice. Most rows
+// are finished, and one in a hundred is due, failed or pending. The tests of query plans use these tables.
 
 import { sql } from "kysely";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
@@ -11,7 +11,10 @@ import { analyseAsInService } from "./query-plan.ts";
 export const ROWS = 40_000;
 export const PROGRAMMES = 200;
 const PEOPLE = ROWS / 4;
-/** Programme with half of all rows, so that PostgreSQL may walk the primary key and skip every other row. */
+/**
+ * Programme with half of all rows. For such a programme, PostgreSQL may scan the primary key and skip every
+ * other row.
+ */
 export const LARGE = 1;
 /** One of the programmes that share the other half. */
 export const SMALL = 7;
@@ -23,16 +26,16 @@ export const LARGE_RECEIVER: ReceiverId = receiverOf(LARGE);
 export const SMALL_RECEIVER: ReceiverId = receiverOf(SMALL);
 const RECEIVER = `${FIRST_RECEIVER} + ${PROGRAMME}`;
 const KEPT_DAYS = 180;
-/** Spreads the rows over the retention time, the newest last. */
+/** Expression for a time. The rows are spread over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
-/** One in a hundred is before START_MS, in no particular order. */
+/** Expression for a time around START_MS, in no particular order. */
 const SCATTERED = `${START_MS} + (i * 1009) % 100000 - 50000`;
 
 const CONVERSION = "'cnv' || substr('00000000' || i, length('00000000' || i) - 7, 8)";
 
 /**
- * Each entry has a table, its columns, their values as expressions over the row number `i`, and the number of
- * rows if it is not ROWS.
+ * The rows of each table: its name, its columns, their values as expressions over the row number `i`, and the
+ * number of rows if it is not ROWS.
  */
 const FILLINGS: readonly (readonly [table: string, columns: string, values: string, rows?: number])[] = [
 	[
@@ -43,7 +46,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	["receivers", "id, kind, programme_id", `${FIRST_RECEIVER} + i, 'shop', i`, PROGRAMMES],
 	[
-		// The database assigns the id, or PostgreSQL would assign the same one to the next conversion.
+		// The database assigns the ids. With explicit ids, PostgreSQL would assign the same id to the next
+		// conversion.
 		"conversions",
 		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
 			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
@@ -141,8 +145,10 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
 ];
 
-/** Tables that queries must not read in full. Programmes and their receivers are few, so reading all of them is
- * allowed. */
+/**
+ * Tables that queries must not read in full. Programmes and their receivers are not among them, because they
+ * are few.
+ */
 export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
 	(table) => table !== "programmes" && table !== "receivers",
 );
@@ -157,7 +163,7 @@ export async function fillTables(store: Store): Promise<void> {
 			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows}) select ${values} from n`;
 		await sql.raw(statement).execute(store.db);
 	}
-	// Marks the rows as if many transactions had written them, all of them visible to this cluster.
+	// The rows are marked as if many transactions had written them. All of these transactions are visible.
 	if (store.kind === "postgres") await sql`update moves set transaction = 1 + id / 100`.execute(store.db);
 	await analyseAsInService(store);
 }

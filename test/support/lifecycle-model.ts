@@ -1,10 +1,11 @@
-// The model of a conversion's lifecycle against which tests check the service. It is written from contract sections
-// 2, 3 and 6 alone, with its own table and arithmetic, and imports no code of the product, so that it does not repeat
-// a mistake of src/domain. Which of two credits is better, and which partner a report credits, are given to it.
+// The model of a conversion's lifecycle, against which tests check the service. It is written from contract
+// sections 2, 3 and 6 alone, with its own table and arithmetic. It imports no code of the product, so that it
+// does not repeat a mistake of src/domain. The caller decides which of two credits is better, and which
+// partner a report credits.
 //
-// `carryOut` and `endWindow` return the result of one act or one ended window. If a call was not answered, or a
-// window may or may not have been processed, several states are possible. `explain` and `letWindowsPass` follow all
-// of them, and every answer narrows them down.
+// `carryOut` and `endWindow` return the result of one action or one ended window. If a call was not answered,
+// or it is unknown whether an ended window was processed, several states are possible. `explain` and
+// `letWindowsPass` return all of them, and every later answer excludes some.
 
 import type { Click } from "../../src/domain/click-token.ts";
 import type { Credit } from "../../src/domain/credit.ts";
@@ -18,16 +19,16 @@ export interface Terms {
 	parkedDays: number;
 	parksPixels: boolean;
 	/**
-	 * Returns whether a signed repeat names a better credit than the current one. Undefined if the programme credits
-	 * nobody.
+	 * Returns whether a signed repeat brings a better credit than the current one. Undefined if the programme
+	 * credits nobody.
 	 */
 	isBetter?(candidate: Credit, current: Credit): boolean;
 }
 
-/** The partner that one report credits. */
+/** The partner that a report credits. */
 export interface Brought {
 	credit: Credit;
-	/** Rates that follow from the credit; "0" if nobody is credited. */
+	/** Commission rate that results from the credit. It is "0" if nobody is credited. */
 	commissionRate: string;
 	feeRate: string;
 }
@@ -35,25 +36,25 @@ export interface Brought {
 export interface LifeState {
 	status: "NONE" | "PARKED" | "EXPIRED" | "RECORDED" | "APPROVED" | "REJECTED" | "REVERSED";
 	basketValue: string;
-	/** Amount of the pixel's report, if the shop's server reported the order later. */
+	/** Amount that a pixel reported, if the shop's server reported the order later. */
 	pixelBasketValue: string | null;
-	/** True while only a pixel, which anyone can call, has reported the order. */
+	/** True as long as only a pixel, which anyone can call, has reported the order. */
 	isUnsigned: boolean;
 	reason: string | null;
 	test: boolean;
 	occurredAtMs: number;
 	windowEndsAtMs: number | null;
-	/** Null if nobody is credited, or the shop's server has not reported yet. */
+	/** The credited partner. Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;
 	/** Events created so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
-	/** The order's previous conversion, which only a pixel had reported and which had ended. */
+	/** The previous conversion of the order. Only a pixel had reported it, and it had ended. */
 	replaced: LifeState | null;
 }
 
 /**
- * Fields of the body that follow from the conversion's life. conversionId and programId are not among them, because
- * they are only names.
+ * Fields of the body that depend on the conversion's history. conversionId and programId are left out,
+ * because they are only names.
  */
 export interface OwedBody {
 	status: string;
@@ -72,18 +73,19 @@ export type Act =
 			basketValue: string;
 			occurredAtMs: number | null;
 			isTest: boolean;
-			/** The click IDs and coupon code of the report, and the credit that results for a given time of sale. */
+			/** Returns the click IDs of the report. */
 			openClicks?: (() => readonly (Click | null)[]) | undefined;
 			couponCode?: string | undefined;
+			/** Returns the credit that results for a given time of sale. */
 			bring?(soldAtMs: number): Brought;
 	  }
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
 
-/** An act and its answer: an outcome, a fault's code, or null if no answer came. */
+/** An action and its answer, which is an outcome, a fault code, or null if no answer came. */
 export interface Answered {
 	act: Act;
-	/** Time on the clock of the process that carried the act out. */
+	/** Time of the clock of the process that carried the action out. */
 	nowMs: number;
 	answer: string | null;
 }
@@ -105,14 +107,14 @@ export const UNKNOWN: LifeState = {
 const DAY_MS = 24 * 60 * 60_000;
 
 export interface Step {
-	/** The outcome, or the code of the refusal. */
+	/** The outcome word, or the code of the refusal. */
 	answer: string;
 	next: LifeState;
 }
 
 /**
- * Returns the states after these acts, carried out in any order, that agree with every answer. The list is empty if a
- * promise is broken.
+ * Returns the possible states after these actions, carried out in any order, that agree with every answer. An
+ * empty list means that a promise is broken.
  */
 export function explain(
 	states: readonly LifeState[],
@@ -134,8 +136,8 @@ export function explain(
 }
 
 /**
- * Returns the states that ended windows may have led to by `byMs`. `owed` lists whether the programme was owed events
- * in that time.
+ * Returns the states that are possible at `byMs`, because ended windows may have been processed by then.
+ * `owed` lists whether the programme was owed events in that time.
  */
 export function letWindowsPass(
 	states: readonly LifeState[],
@@ -150,7 +152,10 @@ export function letWindowsPass(
 	return withoutTwins(reached);
 }
 
-/** Approves a recorded conversion and expires a parked one, if its window has ended. Other states stay. */
+/**
+ * Returns the state after a window has ended. A recorded conversion is approved and a parked one expires.
+ * Other states do not change.
+ */
 export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: boolean): LifeState {
 	if (state.windowEndsAtMs === null || state.windowEndsAtMs > nowMs) return state;
 	if (state.status === "PARKED") return { ...state, status: "EXPIRED", windowEndsAtMs: null };
@@ -160,8 +165,8 @@ export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: b
 }
 
 /**
- * `owes` says whether the programme has a Postback URL and a secret at that moment. Without them no event is ever
- * created.
+ * Carries out an action and returns the answer and the next state. `owes` says whether the programme has a
+ * Postback URL and a secret at that moment. Without them no event is ever created.
  */
 export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
 	switch (act.kind) {
@@ -206,7 +211,7 @@ function report(
 	}
 	if (isUnsigned) return { answer: "DUPLICATE", next: state };
 	if (!state.isUnsigned) {
-		// A repeat refers to the sale on record, and a test says nothing about a sale.
+		// A repeat only changes an open sale of the same kind, because a test says nothing about a real sale.
 		const isOpen = state.status === "RECORDED" && state.test === isTest;
 		const current = isOpen ? state.brought?.credit : undefined;
 		const candidate = broughtAt?.(state.occurredAtMs);
@@ -217,9 +222,9 @@ function report(
 	switch (state.status) {
 		case "PARKED":
 		case "RECORDED":
-			// A sale that a pixel reported is not a test and does not become one.
+			// A sale that a pixel reported is not a test, and a signed test report does not make it one.
 			if (isTest) return { answer: "DUPLICATE", next: state };
-			// Section 3 rule 1: a confirmation creates no event.
+			// By section 3 rule 1, a confirmation creates no event.
 			return { answer: "CONFIRMED", next: { ...recorded, pixelBasketValue } };
 		case "EXPIRED":
 		case "REJECTED":
@@ -271,7 +276,10 @@ function announce(state: LifeState, name: string, terms: Terms): LifeState {
 	return { ...state, events: new Map([...state.events, [name, body]]) };
 }
 
-/** If partners are credited and nobody brought the sale, both amounts are zero. */
+/**
+ * Returns the commission and the fee. If the programme credits partners and nobody brought the sale, both are
+ * zero.
+ */
 export function amountsOf(
 	{ basketValue, brought }: LifeState,
 	terms: Terms,
@@ -284,7 +292,10 @@ export function amountsOf(
 	};
 }
 
-/** Rounds half up. The product is in hundredths of a percent of the smallest coin. */
+/**
+ * Returns a percentage of an amount, rounded half up. The intermediate product is in hundredths of a percent
+ * of the smallest coin.
+ */
 function share(basketValue: string, ratePercent: string, digits: number): string {
 	const [whole = "0", decimals = ""] = ratePercent.split(".");
 	const tenThousandths = BigInt(whole + decimals.padEnd(4, "0"));

@@ -11,14 +11,15 @@ import { until } from "./until.ts";
 export interface Listener {
 	position: Cursor;
 	events: FeedEvent[];
-	/** Event, order, status and reason of each event. */
+	/** Event, order, status and reason of each event that was read. */
 	told: string[];
 	/** Number of events in each batch. */
 	batches: number[];
-	/** Reads the next batch. Resolves to true if there are more. */
+	/** Reads the next batch. Resolves to true if there are more events. */
 	look(): Promise<boolean>;
 	/**
-	 * Reads until the newest move is passed. On PostgreSQL a transaction of another suite may delay that for a moment.
+	 * Reads until all events are read. On PostgreSQL a transaction of another suite may delay that for a
+	 * moment.
 	 */
 	catchUp(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// `node --import=…/load-packages-in-one.ts?list=FILE …` redirects the imports of the listed packages to the bundles
-// that packages-in-one.ts built.
+// `node --import=…/load-packages-in-one.ts?list=FILE …` redirects the imports of the listed packages to the
+// bundles that packages-in-one.ts has built.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

@@ -1,4 +1,4 @@
-// A log that stores its lines, so that tests can check what was logged and what must not be.
+// A log that stores its lines in memory, so that tests can check what was logged and what must not be.
 
 import { inspect } from "node:util";
 import type { Log } from "../../src/ports.ts";
@@ -11,7 +11,10 @@ export interface LogLine {
 
 export interface KeptLog extends Log {
 	readonly lines: LogLine[];
-	/** All lines as text, including nested fields and errors, to search for secrets that must never be logged. */
+	/**
+	 * Returns all lines as text, including nested fields and errors, to search for secrets that must never be
+	 * logged.
+	 */
 	text(): string;
 }
 

@@ -1,4 +1,4 @@
-// A second migration, as a later release would add it to the list.
+// A second migration for tests, as a later release would add it to the list.
 
 import { MIGRATIONS, type Migration } from "../../src/store/schema/migrations.ts";
 

@@ -7,31 +7,31 @@ import { SMTPServer } from "smtp-server";
 import { portOf } from "./port-of.ts";
 
 export interface ReceivedMail {
-	/** The recipient on the envelope, who really gets the mail. */
+	/** Recipients on the envelope, who really get the mail. */
 	to: readonly string[];
 	headers: ReadonlyMap<string, string>;
 	text: string;
-	/** Time on the test's clock. */
+	/** Time of arrival, on the test's clock. */
 	atMs: number;
 }
 
 export interface MailServer {
 	url: string;
 	readonly mails: readonly ReceivedMail[];
-	/** Number of mails that were handed over and wait for an answer while `holds` is true. */
+	/** Mails that were received and wait for an answer while `holds` is true. */
 	readonly held: readonly (() => void)[];
 	holds: boolean;
-	/** Recipients that the server does not know. */
+	/** Recipients that the server rejects as unknown. */
 	readonly unknown: Set<string>;
 	/** Recipients that the server rejects temporarily. */
 	readonly deferred: Set<string>;
-	/** Recipients at whose name the connection breaks. */
+	/** Recipients at which the server breaks the connection. */
 	readonly breaking: Set<string>;
 	goAway(): Promise<void>;
 	comeBack(): Promise<void>;
 }
 
-/** With a login, the server requires authentication and refuses everybody else. */
+/** Starts the server. If `login` is given, the server requires that login and refuses all other clients. */
 export async function startMailServer(
 	nowMs: () => number,
 	login?: { username: string; password: string },
@@ -126,7 +126,7 @@ function readQuoted(body: string): string {
 	return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** Decodes words of a header that are not plain ASCII (RFC 2047). White space between two of them is dropped. */
+/** Decodes the encoded words of a header (RFC 2047). White space between two of them is dropped. */
 function readWords(value: string): string {
 	const joined = value.replace(/\?=\s+=\?UTF-8\?Q\?/gi, "");
 	return joined

@@ -1,4 +1,4 @@
-// Metrics of a process that has just started and done nothing, apart from the values that a test sets.
+// Metrics of a process that has just started, except for the values that a test sets.
 
 import { NOTHING_READ } from "../../src/store/queries/system.ts";
 import type { WatchedState } from "../../src/watch/checks.ts";

@@ -1,6 +1,6 @@
-// A process of its own that applies every migration, and a made-up one, to a database when the test sends it a message.
-// Then it reports what it did. Arguments: the database's kind and location. With a third argument "killed" the process
-// kills itself after the first migration.
+// A separate process that applies every migration, and a made-up one, to a database when the test sends it a
+// message. It then reports what it did. Arguments: the kind and location of the database. With a third
+// argument "killed", the process kills itself after the first migration.
 
 import { once } from "node:events";
 import { START_MS } from "./clock.ts";

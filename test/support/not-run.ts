@@ -1,21 +1,25 @@
-// Lists what this machine could not test at the end of the whole run, where nobody overlooks it.
+// Collects what this machine could not test. The list is printed at the end of the whole run, where nobody
+// overlooks it.
 
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** File that every test process can append to. test/global-setup.ts creates and reads it. */
+/**
+ * Environment variable with the path of a file to which every test process can append. test/global-setup.ts
+ * creates and reads the file.
+ */
 const FILE_VARIABLE = "RINGBACK_TEST_NOT_RUN_FILE";
 
-/** CI services set this variable, and so does `.ci/run`. */
+/** Returns whether the tests run in CI. CI services and `.ci/run` set this variable. */
 function isInCi(): boolean {
 	return !["", "0", "false"].includes(process.env["CI"] ?? "");
 }
 
 /**
- * Records `reason`, which says what is missing and how to get it. Returns it for the skipped test to show. Throws in
- * CI.
+ * Records `reason`, which says what is missing and how to get it, and returns it as the reason of the skipped
+ * test. In CI it throws, because CI must run everything.
  */
 export function reportNotRun(reason: string): string {
 	if (isInCi()) throw new Error(`${reason} In CI every test must run.`);
@@ -23,13 +27,13 @@ export function reportNotRun(reason: string): string {
 	return reason;
 }
 
-/** Records `reason` for tools that CI may lack too. */
+/** Records `reason` without failing in CI, for tools that CI may lack, too. */
 export function noteNotRun(reason: string): void {
 	const file = process.env[FILE_VARIABLE];
 	if (file !== undefined) appendFileSync(file, `${reason}\n`);
 }
 
-/** Skips a single test, and records `reason` as `noteNotRun` does. */
+/** Skips the test and records `reason` with `noteNotRun`. */
 export function skipHere(t: Pick<TestContext, "skip">, reason: string): void {
 	noteNotRun(reason);
 	t.skip(reason);
@@ -41,7 +45,7 @@ export function openNotRunFile(): void {
 	process.env[FILE_VARIABLE] = file;
 }
 
-/** Returns the reasons without repeats. */
+/** Returns the recorded reasons without duplicates, and removes the file. */
 export function closeNotRunFile(): string[] {
 	const file = process.env[FILE_VARIABLE];
 	if (file === undefined) return [];

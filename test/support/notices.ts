@@ -7,7 +7,10 @@ import type { NoticesTable } from "../../src/store/tables/notices.ts";
 import { START_MS } from "./clock.ts";
 import { newId } from "./rows.ts";
 
-/** Returns an open notice about failing callbacks that owners already see, with one final failure (a 404). */
+/**
+ * Returns an open notice about failing callbacks that owners can already see. It has one final failure (a
+ * 404).
+ */
 export function newNotice(
 	receiverId: ReceiverId,
 	change: Partial<Insertable<NoticesTable>> = {},
@@ -29,7 +32,7 @@ export function newNotice(
 	};
 }
 
-/** Returns a single final failure in the form that a pass adds. */
+/** Returns a single final failure in the form in which the engine adds it to a notice. */
 export function failedAttempts(
 	receiverId: ReceiverId,
 	change: Partial<FailedAttempts> = {},

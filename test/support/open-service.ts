@@ -1,5 +1,6 @@
-// Runs the real service inside this process: `startService` with an operator's settings, over a database of its own.
-// Every suite that needs the whole service opens it here and adds its shops, its mail server or its checks.
+// Runs the real service inside this process. It calls `startService` with an operator's settings and a
+// database of its own. Every suite that needs the whole service uses this file, and adds shops, a mail server
+// or checks.
 
 import { deepEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -18,15 +19,15 @@ export interface ServiceOptions {
 	/** Kind of database, SQLite by default. */
 	database?: DatabaseKind;
 	/**
-	 * The clock of both the machine and the database. By default it is the machine's own; a test may pass one that it
-	 * moves.
+	 * Clock of the machine and of the database. The default is the machine's real clock. A test may pass a
+	 * clock that it moves.
 	 */
 	clock?: Clock;
-	/** A machine clock that differs from the database's. */
+	/** Clock of the machine, if it differs from the database's clock. */
 	machineClock?: Clock;
-	/** Certificates (PEM) of the test's shops, which the callbacks trust. */
+	/** Certificates (PEM) of the test's shops, which the service trusts for callbacks. */
 	trustedCa?: string;
-	/** Settings in addition to those below. */
+	/** Settings in addition to the default ones of these tests. */
 	settings?: Settings;
 }
 
@@ -43,7 +44,7 @@ export async function openService(options: ServiceOptions = {}): Promise<OpenedS
 	}
 }
 
-/** Prepares the service without starting it. */
+/** Creates the database and the settings of a service without starting it. */
 export async function prepareService(options: ServiceOptions = {}) {
 	const { database: kind = "SQLite", clock, machineClock, trustedCa = null, settings: first = {} } = options;
 	const database = await createMigratedDatabase(kind);
@@ -76,7 +77,7 @@ export async function prepareService(options: ServiceOptions = {}) {
 		return stopping;
 	};
 	return {
-		/** The running service. Throws while it is stopped. */
+		/** Returns the running service. Throws while it is stopped. */
 		get service() {
 			if (service === null) throw new Error("the service is not running");
 			return service;
@@ -84,18 +85,18 @@ export async function prepareService(options: ServiceOptions = {}) {
 		database,
 		/** Log lines of all services that ran over this database. */
 		log,
-		/** Starts the service again after a stop, on the same port, with other settings if any are given. */
+		/** Starts the service again after a stop, on the same port. Other settings may be given. */
 		async start(settings: Settings = first) {
 			service = await startService(configOf(settings), outside);
 			({ port } = new URL(service.url));
-			// Waits until the engine's first transaction ends before a test opens its own connection, because SQLite
-			// waits for a lock by blocking this process.
+			// This waits until the engine's first transaction has ended, before a test opens its own connection.
+			// SQLite would otherwise block this process while it waits for a lock.
 			await setImmediate();
 			return service;
 		},
 		/** Stops the service once. Further callers wait for the same stop. */
 		stop,
-		/** Opens the dependencies of a command, which delivers nothing and opens no port. */
+		/** Opens the resources of a command, which delivers nothing and opens no port. */
 		openWorkplace: () => openWorkplace(configOf(first), outside),
 		/** Stops the service and removes the database. Fails if a connection to it is still open. */
 		async close() {

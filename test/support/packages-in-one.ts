@@ -1,5 +1,6 @@
-// Bundles the third-party packages that test processes load into a few files. kysely alone has 255 files, each file
-// costs most of a millisecond, and there are hundreds of processes. Our own sources are loaded unbundled.
+// Bundles the third-party packages that test processes load into a few files. kysely alone has 255 files,
+// loading a file takes most of a millisecond, and there are hundreds of processes. Our own sources are not
+// bundled.
 
 import { createHash } from "node:crypto";
 import {
@@ -21,7 +22,8 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { LOADER_VARIABLE } from "./loader-arguments.ts";
 
 /**
- * Imports of packages with many files. Any other import of these packages would be loaded twice, so it is refused.
+ * Imports that are bundled, from packages with many files. Any other import of these packages is refused,
+ * because parts of them would be loaded twice.
  */
 const IMPORTS: readonly string[] = [
 	"@hono/node-server",
@@ -39,7 +41,7 @@ const IMPORTS: readonly string[] = [
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CACHE = join(ROOT, "node_modules/.cache/packages-in-one");
 
-/** Applies to all processes that are started from now on and inherit this environment. */
+/** Builds the bundles, and makes all processes that are started later with this environment use them. */
 export async function bindPackages(): Promise<void> {
 	const made = createHash("sha256");
 	for (const path of [join(ROOT, "package-lock.json"), import.meta.filename]) made.update(readFileSync(path));
@@ -62,7 +64,7 @@ async function makeFolder(folder: string): Promise<void> {
 		entryPoints: IMPORTS.map((specifier) => ({ in: specifier, out: outputOf(specifier) })),
 		outdir: unfinished,
 		bundle: true,
-		// Code that several bundles share is stored once.
+		// Code that several bundles share is written once.
 		splitting: true,
 		format: "esm",
 		platform: "node",
@@ -80,7 +82,7 @@ async function makeFolder(folder: string): Promise<void> {
 	}
 }
 
-/** A bundle that a run built or used within a day may still be in use. */
+/** Removes old bundles. A bundle that was built or used within a day may still be in use. */
 function removeOld(): void {
 	for (const name of readdirSync(CACHE)) {
 		const path = join(CACHE, name);

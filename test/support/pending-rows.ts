@@ -7,7 +7,10 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 
 let lastAdded = 1_000_000;
-/** On SQLite the next event gets the id after the highest one, so some ids are left free for events of the same test. */
+/**
+ * Number of ids that are left free. On SQLite the next event gets the id after the highest one, and later
+ * events of the same test need ids.
+ */
 const FREE_IDS = 1_000;
 
 /** Inserts deliveries that are due later. Their conversions do not exist. */
@@ -34,7 +37,10 @@ export async function addPending(
 	return count;
 }
 
-/** Demands that no delivery of the programme is both pending and undelivered, or neither without a success. */
+/**
+ * Throws if a delivery of the programme is both pending and undelivered, or neither of them without a
+ * success.
+ */
 export async function demandNoLimbo(store: Store, { receiver_id: id }: Programme): Promise<void> {
 	const { rows } = await sql`select e.id from events e
 		left join queue q on q.id = e.id left join undelivered u on u.id = e.id

@@ -1,4 +1,5 @@
-// Finds the PostgreSQL programs from npm, or copies them to a place that the server's account can reach.
+// Finds the PostgreSQL programs from npm. If the server's account cannot reach them, they are copied to
+// another place.
 
 import { chownSync, cpSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +11,7 @@ export interface PostgresBinaries {
 	postgres: string;
 }
 
-/** The account that the server runs as, if it is not ours. */
+/** The account that the server runs as, if it is not the current one. */
 export interface Account {
 	uid: number;
 	gid: number;
@@ -22,7 +23,7 @@ const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 const OTHERS_MAY_READ = 0o004;
 const OTHERS_MAY_ENTER = 0o001;
 
-/** Returns another account if we are root, because PostgreSQL refuses to run as root. */
+/** Returns another account if the current one is root, because PostgreSQL refuses to run as root. */
 export function serverAccount(): Account | undefined {
 	return process.getuid?.() === 0 ? NOBODY : undefined;
 }

@@ -1,5 +1,5 @@
-// A real PostgreSQL for one test run, with its own folder and port on 127.0.0.1, removed at the end. It uses the bare
-// programs, because the EmbeddedPostgres class creates a system account when it runs as root.
+// A real PostgreSQL server for one test run, with its own folder and port on 127.0.0.1. It is removed at the
+// end. The EmbeddedPostgres class is not used, because it creates a system account when it runs as root.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -29,23 +29,29 @@ export interface PostgresServer {
 	/** Resolves to the URL of the new database. */
 	createDatabase(name: string): Promise<string>;
 	/**
-	 * Restarts the server over the same data and port, which breaks every connection. "fast" stops cleanly;
-	 * "immediate" stops like a crash, with recovery at the start. `meanwhile` runs while the server is down.
+	 * Restarts the server with the same data and port, which breaks every connection. "fast" stops it cleanly.
+	 * "immediate" stops it like a crash, with recovery at the start. `meanwhile` runs while the server is down.
 	 */
 	restart(way?: "fast" | "immediate", meanwhile?: () => Promise<void>): Promise<void>;
 	stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-	/** Settings as in postgresql.conf. `fsync` is on by default. If it is off, the data is in memory if possible. */
+	/**
+	 * Settings as in postgresql.conf. `fsync` is on by default. If it is off, the data is stored in memory if
+	 * possible.
+	 */
 	settings?: Readonly<Record<string, string>>;
-	/** The programs, npm's by default. */
+	/** Programs of the server; those from npm by default. */
 	binaries?: PostgresBinaries;
-	/** Server whose data is copied and followed as its standby. It is restarted once for that. */
+	/** Server that the new one follows as a standby. Its data is copied, for which it is restarted once. */
 	standbyOf?: PostgresServer;
 }
 
-/** Starting takes seconds on an idle machine; this limit is for one that runs all other tests at the same time. */
+/**
+ * Time limit for the start. It takes seconds on an idle machine, but all other tests may run at the same
+ * time.
+ */
 const START_TIMEOUT_MS = 30_000;
 const START_POLL_MS = 25;
 const LOG_TAIL_LINES = 40;
@@ -67,7 +73,7 @@ export async function startPostgres({
 	const account = serverAccount();
 	const folder = mkdtempSync(join(reachableTempFolder(account), "ringback-postgres-"));
 	const memory = settings["fsync"] === "off" ? findMemoryFolder() : undefined;
-	// Files that a test puts beside the data are removed with it.
+	// The data has a folder of its own, so that files that a test puts beside it are removed with it.
 	const home = mkdtempSync(join(memory ?? folder, "ringback-data-"));
 	const dataFolder = join(home, "data");
 	const keeper = startKeeper(home, folder);
@@ -96,7 +102,7 @@ export async function startPostgres({
 				server = await start();
 			},
 			async stop() {
-				// "immediate", because nobody reads the data again.
+				// SIGQUIT stops the server immediately, because nobody reads the data again.
 				await end(server, "SIGQUIT");
 				await releaseKeeper(keeper);
 			},
@@ -114,8 +120,8 @@ async function initialise(
 	password: string,
 	account: Account | undefined,
 ): Promise<void> {
-	// The server needs a password, because any user of the machine can reach the port and an administrator can run
-	// programs.
+	// The server needs a password, because any user of the machine can reach the port, and a database
+	// administrator can run programs.
 	const passwordFile = join(folder, "password");
 	writeFileSync(passwordFile, password, { mode: 0o600 });
 	if (account !== undefined) chownSync(passwordFile, account.uid, account.gid);
@@ -133,7 +139,7 @@ async function initialise(
 	});
 }
 
-/** Copies the data while the primary is stopped, because a running server changes it meanwhile. */
+/** Copies the data of the primary, which must be stopped, because a running server changes its files. */
 async function copyAsStandby(
 	primary: PostgresServer,
 	dataFolder: string,
@@ -184,8 +190,8 @@ async function accepts(url: string): Promise<boolean> {
 		await client.connect();
 		return true;
 	} catch {
-		// The server does not listen yet or is still starting. The polling caller gives up in time and shows the
-		// server's log.
+		// The server does not listen yet or is still starting. The caller polls again until its time limit, and
+		// then shows the server's log.
 		return false;
 	} finally {
 		await client.end();
@@ -205,8 +211,8 @@ function hasEnded(server: ChildProcess): boolean {
 }
 
 /**
- * Ports below the range that the system assigns to outgoing connections. Another program could take a port of that
- * range between our check and the server's start, and again during a restart.
+ * Returns a free port below the range that the system uses for outgoing connections. Another program could
+ * take a port of that range between this check and the start of the server, or during a restart.
  */
 export async function freePort(): Promise<number> {
 	for (let tried = 0; tried < PORT_TRIES; tried++) {
@@ -225,8 +231,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Stops the server and removes its folders whatever happens to the process that started it. A shell reads a pipe that
- * only our process holds, and the system closes that pipe even if we are killed.
+ * Shell script that stops the server and removes its folders, whatever happens to the process that started
+ * it. It reads a pipe that only our process holds. The system closes that pipe even if our process is killed.
  */
 const KEEPER = `
 	trap "" INT TERM HUP
@@ -239,10 +245,11 @@ const KEEPER = `
 	rm -rf "$@"`;
 
 /**
- * Must be called before anything is put into the folders. The server's data will be in `data` below the first folder.
+ * Starts the script. It must be called before anything is put into the folders. The server's data will be in
+ * `data` below the first folder.
  */
 function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
-	// The shell is detached, because Ctrl-C in the terminal reaches the tests and must not end the shell first.
+	// The shell is detached, because Ctrl-C in the terminal must end the tests before it ends the shell.
 	const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", home, ...others], {
 		stdio: ["pipe", "ignore", "ignore"],
 		detached: true,
@@ -252,7 +259,7 @@ function startKeeper(home: string, ...others: readonly string[]): ChildProcess {
 	return keeper;
 }
 
-/** Stops the server if it runs, and removes the folders. */
+/** Closes the pipe, which stops the server and removes the folders, and waits until that is done. */
 async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	if (hasEnded(keeper)) return;
 	keeper.ref();
@@ -261,7 +268,7 @@ async function releaseKeeper(keeper: ChildProcess): Promise<void> {
 	await gone;
 }
 
-/** Creates a database that is empty or a copy of the template. Resolves to its URL. */
+/** Creates a database that is empty, or a copy of the template. Resolves to its URL. */
 export async function createDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
 	const copied = template === undefined ? "" : ` template ${pg.escapeIdentifier(template)}`;
 	await runAsAdmin(adminUrl, `create database ${pg.escapeIdentifier(name)}${copied}`);
@@ -270,12 +277,15 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
 	return url.href;
 }
 
-/** Fails if a connection is still open, so a test proves that it closed everything. */
+/** Drops the database. It fails if a connection is still open, which proves that a test closed everything. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `drop database ${pg.escapeIdentifier(name)}`);
 }
 
-/** Forbids connections, including autovacuum's, because PostgreSQL only copies a database that nobody uses. */
+/**
+ * Forbids connections to a database, including autovacuum's, because PostgreSQL only copies a database that
+ * nobody uses.
+ */
 export async function closeDatabase(adminUrl: string, name: string): Promise<void> {
 	await runAsAdmin(adminUrl, `alter database ${pg.escapeIdentifier(name)} allow_connections false`);
 }
@@ -290,7 +300,10 @@ async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
 	}
 }
 
-/** Returns a database on the PostgreSQL of the test run, or on a server that is started if there is none. */
+/**
+ * Returns functions that create databases on the PostgreSQL of the test run. If there is none, they start a
+ * server.
+ */
 export function createPostgresAtHand(options: PostgresOptions = {}) {
 	let ownServer: Promise<PostgresServer> | undefined;
 	async function serverUrl(): Promise<string> {
@@ -300,14 +313,14 @@ export function createPostgresAtHand(options: PostgresOptions = {}) {
 		return (await ownServer).url();
 	}
 	return {
-		/** Creates a database that is empty or a copy of a template on the server of the test run. */
+		/** Creates a database that is empty, or a copy of a template. */
 		async createDatabase(template?: string) {
 			const adminUrl = await serverUrl();
 			const name = `ringback_${randomBytes(6).toString("hex")}`;
 			const url = await createDatabase(adminUrl, name, template);
 			return { url, drop: () => dropDatabase(adminUrl, name) };
 		},
-		/** Stops the server only if it was started here. */
+		/** Stops the server only if this object started it. */
 		stop: async () => (await ownServer)?.stop(),
 	};
 }

@@ -4,7 +4,7 @@ import { type Environment, readConfig } from "../../src/config.ts";
 import { openWorkplace } from "../../src/service/workplace.ts";
 import { type AccountOptions, openAccount, type ShopAccount } from "./shop-account.ts";
 
-/** Migrates the database first. Nobody may have it open. */
+/** Migrates the database and adds the account. No other process may have the database open. */
 export async function prepareDatabase(
 	environment: Environment,
 	options: AccountOptions = {},

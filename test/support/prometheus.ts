@@ -1,4 +1,4 @@
-// A real Prometheus for tests, and its tool that checks rules, from Debian's package or the PATH.
+// A real Prometheus server for tests, and its tool that checks rules, from Debian's package or the PATH.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +13,9 @@ export const PROMETHEUS_MISSING =
 	"the alert rules and the dashboard: no prometheus and promtool (Debian: apt-get install prometheus).";
 
 export interface PrometheusAnswer {
-	/** Number of series in the result; one for a number. */
+	/** Number of series in the result. It is one if the result is a number. */
 	count: number;
-	/** The reason why the query could not be answered, or null. */
+	/** Reason why the query failed, or null. */
 	error: string | null;
 }
 
@@ -24,10 +24,13 @@ export interface Prometheus {
 	stop(): Promise<void>;
 }
 
-/** The process ends with ours in every case, because the pipe that it reads from closes. */
+/**
+ * Shell script that runs the server. The server ends with our process in every case, because the pipe that
+ * the script reads is closed then.
+ */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
-/** Returns both programs, or undefined if they are not installed. */
+/** Returns the paths of both programs, or undefined if they are not installed. */
 export function findPrometheus(): { server: string; tool: string } | undefined {
 	const server = findProgram("prometheus");
 	const tool = findProgram("promtool");
@@ -44,13 +47,13 @@ export async function runPromtool(args: readonly string[]): Promise<{ output: st
 	});
 }
 
-/** Scrapes the target every second. */
+/** Starts a Prometheus that scrapes the given address every second. */
 export async function startPrometheus(metricsUrl: string): Promise<Prometheus> {
 	const { server } = expectPrograms();
 	const folder = mkdtempSync(join(tmpdir(), "ringback-prometheus-"));
 	const settings = join(folder, "prometheus.yml");
 	const job = { job_name: "ringback", static_configs: [{ targets: [new URL(metricsUrl).host] }] };
-	// JSON is valid YAML.
+	// The configuration is written as JSON, which is valid YAML.
 	writeFileSync(
 		settings,
 		JSON.stringify({ global: { scrape_interval: "1s", scrape_timeout: "1s" }, scrape_configs: [job] }),

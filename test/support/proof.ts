@@ -1,5 +1,6 @@
-// A proof is a test that can run for any length of time. It is a command with options, shows its progress, prints one
-// summary line with its counts, and at the first broken promise prints the command that replays it.
+// A proof is a test that can run for any length of time. It is a command with options. It shows its progress
+// and prints one summary line with its counts. At the first broken promise it prints the command that replays
+// the failure.
 
 import { type Command, describeCommand, EXIT, parseOptions } from "../../src/cli/command.ts";
 import { endInOrder } from "./end-in-order.ts";
@@ -9,32 +10,36 @@ export interface Proof {
 	name: string;
 	summary: string;
 	options: Readonly<Record<string, ProofOption>>;
-	/** Resolves to the counts of the summary line. Rejects with a BrokenPromise if one was found. */
+	/**
+	 * Runs the proof. Resolves to the counts of the summary line. Rejects with a BrokenPromise if a promise was
+	 * broken.
+	 */
 	run(options: Readonly<Record<string, number | null>>, progress: Progress): Promise<string>;
 }
 
-/** An option whose value is a whole number. `preset` is the default, or null for none. */
+/** An option whose value is a whole number. `preset` is the default value, or null if there is none. */
 export interface ProofOption {
 	value: string;
 	help: string;
 	preset: number | null;
-	/** Bounds of the value; 0 and unlimited by default. */
+	/** Smallest value; 0 by default. */
 	least?: number;
+	/** Largest value; unlimited by default. */
 	most?: number;
 }
 
-/** Reports the progress in a few words. It is shown at most a few times a second. */
+/** Reports the progress in a few words. The text is shown at most a few times a second. */
 export type Progress = (text: string) => void;
 
 /**
- * True in `npm run test:long`, which runs each proof at the length that a change must pass. `npm test` runs shorter
- * ones.
+ * True in `npm run test:long`, which runs each proof at the length that a change must pass. `npm test` runs
+ * shorter proofs.
  */
 export const isLong: boolean = process.env["RINGBACK_TEST"] === "long";
 
 export const noProgress: Progress = () => undefined;
 
-/** The promise that did not hold, and the command that shows it again. */
+/** A promise that did not hold, and the command that shows it again. */
 export class BrokenPromise extends Error {
 	readonly replay: string;
 
@@ -44,13 +49,13 @@ export class BrokenPromise extends Error {
 	}
 }
 
-/** Initial counts of a proof. */
+/** Returns the initial counts of a proof, all zero. */
 export function zeros<Name extends string>(names: readonly Name[]): Record<Name, number> {
 	return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }
 
 const TERMINAL_INTERVAL_MS = 200;
-/** A log file keeps every line, so it gets fewer of them. */
+/** Interval of progress lines if the output is a file, which keeps every line. */
 const LOG_INTERVAL_MS = 10_000;
 
 export async function runProof(proof: Proof, args: readonly string[]): Promise<number> {

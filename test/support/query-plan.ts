@@ -10,24 +10,24 @@ export interface QueryPlan {
 	indexes: readonly string[];
 	/** Tables that are read in full. */
 	walks: readonly string[];
-	/** The plan in the database's own words. */
+	/** The lines of the plan as the database prints them. */
 	lines: readonly string[];
 }
 
 /**
- * Gives the planner the statistics that it has in service. PostgreSQL analyses by itself, and SQLite is never
- * analysed.
+ * Gives the planner the same statistics as in service. PostgreSQL analyses its tables by itself, and SQLite's
+ * are never analysed.
  */
 export async function analyseAsInService({ kind, db }: Pick<Store, "kind" | "db">): Promise<void> {
 	if (kind !== "postgres") return;
 	await db.executeQuery(CompiledQuery.raw("analyze"));
-	// In service, autovacuum does this as part of its analysis.
+	// In service, autovacuum does this when it analyses the table.
 	await db.executeQuery(CompiledQuery.raw("select gin_clean_pending_list('conversions_by_part')"));
 }
 
 /**
- * Returns the plans of all queries that `run` makes; for a hot statement also the generic plan without parameter
- * values.
+ * Returns the plans of all queries that `run` makes. For a hot statement it also returns the generic plan,
+ * which does not depend on parameter values.
  */
 export async function plansOf(
 	kind: DatabaseKind,
@@ -44,7 +44,7 @@ export async function plansOf(
 	return plans;
 }
 
-/** Returns the same database, and a list that collects every query from now on. */
+/** Returns the same database, and a list to which every later query is added. */
 export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 	const queries: CompiledQuery[] = [];
 	const recorder: KyselyPlugin = {
@@ -55,7 +55,7 @@ export function recordQueries(db: Db): { db: Db; queries: CompiledQuery[] } {
 		transformResult: async ({ result }) => result,
 	};
 	const recorded = db.withPlugin(recorder);
-	// Hot statements bypass the plugins, so they are collected here.
+	// Hot statements bypass the plugins, so they are recorded separately.
 	const executeQuery = recorded.executeQuery.bind(recorded);
 	Object.assign(recorded, {
 		executeQuery: (query: CompiledQuery) => {
@@ -74,14 +74,14 @@ async function explain(kind: DatabaseKind, db: Db, query: CompiledQuery): Promis
 }
 
 /**
- * Returns PostgreSQL's generic plan, for any parameters. Must be called in a transaction, because a setting is
- * changed for its duration.
+ * Returns PostgreSQL's generic plan, which is valid for any parameters. It must be called in a transaction,
+ * because it changes a setting for the duration of the transaction.
  */
 async function explainGeneric(db: Db, query: CompiledQuery): Promise<QueryPlan> {
 	const execute = (text: string) => db.executeQuery<{ "QUERY PLAN"?: string }>(CompiledQuery.raw(text));
 	await execute("set local plan_cache_mode = force_generic_plan");
 	await execute(`prepare explained as ${query.sql}`);
-	// The values do not matter.
+	// The parameter values do not matter for a generic plan.
 	const parameters = query.parameters.map(() => "null").join(", ");
 	const { rows } = await execute(`explain execute explained${parameters === "" ? "" : `(${parameters})`}`);
 	await execute("deallocate explained");
@@ -99,7 +99,7 @@ export class RememberingDatabase extends DatabaseSync {
 
 	plans(): QueryPlan[] {
 		return this.#texts.map((text) => {
-			// Unbound parameters count as null, which does not change the plan.
+			// Parameters without a value count as null, which does not change the plan.
 			const rows = super.prepare(`explain query plan ${text}`).all();
 			return readPlan(rows.map(({ detail }) => String(detail)));
 		});
@@ -109,11 +109,12 @@ export class RememberingDatabase extends DatabaseSync {
 function readPlan(lines: readonly string[]): QueryPlan {
 	const find = (...patterns: readonly RegExp[]) =>
 		lines.flatMap((line) => patterns.flatMap((pattern) => pattern.exec(line)?.[1] ?? []));
-	// A table that the statement itself creates, such as "MATERIALIZE next".
+	// This line names a table that the statement itself creates, such as "MATERIALIZE next".
 	const lists = find(/^MATERIALIZE (\w+)/);
 	return {
 		lines,
-		// SQLite: "SEARCH queue USING INDEX queue_by_due"; PostgreSQL: "Index Scan using queue_by_due on queue q".
+		// SQLite prints "SEARCH queue USING INDEX queue_by_due", and PostgreSQL prints "Index Scan using
+		// queue_by_due on queue q".
 		indexes: find(
 			/USING (?:COVERING )?INDEX (\w+)/,
 			/Index (?:Only )?Scan (?:Backward )?using (\w+)/,

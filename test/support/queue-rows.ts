@@ -1,5 +1,5 @@
-// Helpers for tests of the queue: an engine that takes due rows and settles them, and a read of everything that a
-// settlement may change.
+// Helpers for tests of the queue. They provide an engine that takes due rows and settles them, and read
+// everything that a settlement may change.
 
 import type { PassInput } from "../../src/callbacks/pass.ts";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
@@ -10,14 +10,14 @@ import type { Store } from "../../src/store/store.ts";
 const CAP_OVERALL = 512;
 let lastEngine = 1_000;
 
-/** Adds an engine that is registered and owns no slot. */
+/** Adds a registered engine that owns no slot. */
 export async function addEngine(store: Store, nowMs: number): Promise<number> {
 	const engineId = ++lastEngine;
 	await store.queue.register(store.db, engineId, CAP_OVERALL, nowMs);
 	return engineId;
 }
 
-/** Reads a receiver's due rows, from the front. */
+/** Reads the first due rows of a receiver. */
 export async function takeDue(
 	store: Store,
 	receiverId: ReceiverId,
@@ -49,7 +49,7 @@ export function settle(store: Store, ...settlements: readonly Settlement[]): Pro
 	return store.transact((trx) => store.queue.settle(trx, settlements));
 }
 
-/** Returns the input of a pass that does nothing but what `change` says. */
+/** Returns the input of an engine's pass that does nothing except what `change` says. */
 export function passInput(engineId: number, nowMs: number, change: Partial<PassInput> = {}): PassInput {
 	return {
 		engineId,
@@ -69,7 +69,10 @@ export function passInput(engineId: number, nowMs: number, change: Partial<PassI
 	};
 }
 
-/** Returns everything stored about a delivery, as plain objects, because SQLite's rows have no prototype. */
+/**
+ * Returns everything that is stored about a delivery. The rows are copied into plain objects, because
+ * SQLite's rows have no prototype.
+ */
 export async function readAll(store: Store, id: number) {
 	const { db } = store;
 	const delivery = await db

@@ -1,6 +1,6 @@
-// Makes password hashing fast in the test process. A real hash takes a fifth of a second of one core on purpose, and
-// hundreds of tests only need somebody who is signed in. scrypt still runs, at its lowest cost. The replacement fails if the
-// service asks for other parameters than it should.
+// Makes password hashing fast in a test process. A real hash takes a fifth of a second of one core on
+// purpose, and hundreds of tests only need a person who is signed in. scrypt still runs, at its lowest cost.
+// The replacement fails if the service asks for other parameters than it should.
 
 import { deepEqual } from "node:assert/strict";
 import crypto, { type BinaryLike, type ScryptOptions } from "node:crypto";
@@ -8,14 +8,14 @@ import { syncBuiltinESMExports } from "node:module";
 
 type Callback = (error: Error | null, key: Buffer) => void;
 
-/** The parameters of the service: 32 MB and about 0.2 s for each guess. */
+/** Parameters that the service must use. Each guess costs 32 MB and about 0.2 s. */
 const EXPECTED = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
 const LOWEST_COST = 2;
 
 const { scrypt } = crypto;
 let hashes = 0;
 
-/** Returns the number of hashes in this process so far. It shows how much work an answer costs. */
+/** Returns the number of hashes in this process so far. Tests use it to see how much work an answer costs. */
 export function countHashes(): number {
 	return hashes;
 }

@@ -1,11 +1,11 @@
-// Replaces a signing secret in one call, for tests that are about what follows.
+// Replaces a signing secret in one call, for tests of what happens after the replacement.
 
 import { type Result, succeed } from "../../src/domain/fault.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { AccountsDeps } from "../../src/people/deps.ts";
 import { activateSecret, prepareSecret } from "../../src/programmes/signing-secret.ts";
 
-/** Resolves to the new secret, which signs callbacks from now on. */
+/** Replaces the secret. Resolves to the new secret, which signs callbacks from then on. */
 export async function replaceSecret(deps: AccountsDeps, programmeId: string): Promise<Result<string>> {
 	const prepared = await prepareSecret(deps, programmeId, COMMAND_LINE);
 	if (!prepared.ok) return prepared;

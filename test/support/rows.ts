@@ -1,4 +1,4 @@
-// Rows for the start of a store test, and short forms of the outcomes that settle a delivery.
+// Rows for the start of a store test, and short names for the outcomes that settle a delivery.
 
 import { composeEvent, type EventSubject } from "../../src/domain/event.ts";
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from "../../src/domain/id.ts";
@@ -25,7 +25,7 @@ export function newId(prefix: IdPrefix): string {
 	return makeId(prefix, START_MS, random.bytes(ID_RANDOM_BYTES));
 }
 
-/** Adds a programme with a Postback URL and a signing secret, so that it is owed events. */
+/** Adds a programme with a Postback URL and a signing secret, so that events are created for it. */
 export async function addProgramme(store: Store): Promise<Programme> {
 	return store.transact(async (trx) => {
 		const programme = await insertProgramme(trx, newProgramme());
@@ -116,7 +116,7 @@ export async function addCredit(db: Db, { conversion_id, ...credit }: StoredCred
 	await row.onConflict((conflict) => conflict.column("conversion_id").doUpdateSet(credit)).execute();
 }
 
-/** A sale, for tests that do not care which. */
+/** The sale of an event, for tests in which its values do not matter. */
 export const SUBJECT: EventSubject = {
 	conversionId: "cnv_1",
 	orderId: "A-1",
@@ -214,7 +214,7 @@ export const ATTEMPT: AttemptRecord = {
 
 let lastDueId = 0;
 
-/** A delivery as the queue returns it, for tests that need no database. */
+/** Returns a delivery as the queue returns it, for tests that need no database. */
 export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 	return {
 		id: ++lastDueId,

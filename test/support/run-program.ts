@@ -1,4 +1,4 @@
-// Starts programs for tests. Their output is captured, and none outlives its test.
+// Starts programs for tests. Their output is captured, and no program outlives its test.
 
 import { equal } from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -10,7 +10,10 @@ export type Settings = Readonly<Record<string, string>>;
 export interface RunningProgram {
 	/** All output so far, from both streams. */
 	readonly output: string;
-	/** Resolves to the match. Fails with all output if the program ends or the text does not come. */
+	/**
+	 * Waits until the output matches, and resolves to the match. Fails with all output if the program ends or
+	 * the text does not come.
+	 */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
 	send(signal: NodeJS.Signals): void;
 	/** Resolves to the exit code when the program has ended by itself. */
@@ -18,7 +21,7 @@ export interface RunningProgram {
 	stop(): Promise<void>;
 }
 
-/** Limit for a first build or an installation on a busy machine. A program that takes longer is stuck. */
+/** Time limit for a first build or an installation on a busy machine. A program that takes longer hangs. */
 const PATIENCE_MS = 300_000;
 const LONGEST_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -33,7 +36,8 @@ export function startProgram(
 		env: programEnvironment(process.env, settings),
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	// A program that cannot be started ends at once, and waiting callers are notified.
+	// A program that cannot be started also emits "close", so waiting callers are notified. The error itself
+	// needs no handling.
 	child.on("error", () => undefined);
 	const running = watchProcess(child);
 	return {
@@ -71,7 +75,10 @@ export async function runProgram(
 	}
 }
 
-/** Environment of the program: the machine's, without the variables of `npm test` and of the developer's tools. */
+/**
+ * Returns the environment for a program. It is the machine's environment, without the variables of `npm test`
+ * and of the developer's tools.
+ */
 export function programEnvironment(
 	surroundings: NodeJS.ProcessEnv = process.env,
 	settings: Settings = {},
@@ -84,9 +91,11 @@ export function programEnvironment(
 
 const OF_THE_OUTER_RUN: readonly RegExp[] = [
 	/^RINGBACK_/,
-	// A shop's Node must not run as a test or with a developer's options, but must trust the machine's certificates.
+	// A shop's Node must not run as a test or with a developer's options, but it must trust the machine's
+	// certificates.
 	/^NODE_(?!(?:EXTRA_CA_CERTS|USE_SYSTEM_CA|USE_ENV_PROXY|TLS_REJECT_UNAUTHORIZED)$)/,
-	// An npm inside the test would take this repository for its own. The settings about the registry stay.
+	// These variables would make npm inside the test believe that it runs in this repository. The settings
+	// about the registry stay.
 	/^(?:INIT_CWD$|npm_(?!config_))/i,
 	/^npm_config_(?:local_prefix|workspaces?|include_workspace_root)$/i,
 ];

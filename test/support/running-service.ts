@@ -1,6 +1,6 @@
-// The whole service over a real database, a real HTTPS shop and a clock that the test moves. After each test, every
-// request that any shop received is checked against the contract. After the last test, the delivery log is compared
-// with the requests that the shops received.
+// The whole service with a real database, a real HTTPS shop and a clock that the test moves. After each test,
+// every request that a shop received is checked against the contract. After the last test, the delivery log
+// is compared with the requests that the shops received.
 
 import { equal, ok } from "node:assert/strict";
 import { after, afterEach, before, describe } from "node:test";
@@ -22,7 +22,7 @@ import { type Condition, untilOnClock } from "./until.ts";
 
 export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
-	/** Starts another server of the same shop, with the same certificate by default. */
+	/** Starts another server of the same shop. By default it has the same certificate. */
 	startShop(certificates?: Certificates): Promise<Shop>;
 }
 
@@ -31,7 +31,8 @@ export function eachService(
 	define: (running: RunningService) => void,
 	settings: Settings = {},
 ): void {
-	// The suites run in parallel. Each has its own clock, shop and database, and mostly waits for the latter two.
+	// The suites run in parallel. Each has its own clock, shop and database, and mostly waits for the shop and
+	// the database.
 	describe(title, { concurrency: DATABASE_KINDS.length }, () => {
 		for (const kind of DATABASE_KINDS) {
 			describe(kind, { concurrency: 1 }, () => {
@@ -78,8 +79,8 @@ class RunningServiceOf implements RunningService {
 			database: this.#kind,
 			clock: this.clock,
 			trustedCa: this.#certificates.caPem,
-			// The retention is a century, because tests leap over months and the delivery log must be complete at the
-			// end.
+			// The retention time is a century, because tests move the clock by months, and the delivery log must be
+			// complete at the end.
 			settings: { RINGBACK_RETENTION_DAYS: "36500", ...settings },
 		});
 		this.brand = this.service.network.face.brand;
@@ -114,7 +115,8 @@ class RunningServiceOf implements RunningService {
 	}
 
 	async endTest(): Promise<void> {
-		// Deliveries that one test left pending would be sent while another test moves the clock.
+		// Each test ends its programmes. Otherwise deliveries that one test left pending would be sent while
+		// another test moves the clock.
 		for (const programme of this.#opened.splice(0)) {
 			await programme.removeUrl();
 			await programme.settled();

@@ -1,18 +1,18 @@
-// Random numbers that can be replayed. Everything is drawn from one seed and is the same on every machine.
+// Random numbers that can be replayed. All of them are drawn from one seed and are the same on every machine.
 
 import type { Random } from "../../src/ports.ts";
 
 export interface SeededRandom {
 	/** Returns a number of at least 0 and below 1. */
 	fraction(): number;
-	/** Returns a whole number between both ends, inclusive. */
+	/** Returns a whole number from `least` to `most`, inclusive. */
 	between(least: number, most: number): number;
 	chance(share: number): boolean;
 	pick<Item>(items: readonly Item[]): Item;
 	bytes(count: number): Uint8Array;
 }
 
-/** The service's source of randomness over a seeded generator. */
+/** Returns a source of randomness for the service that draws from a seeded generator. */
 export function randomPort(drawn: SeededRandom): Random {
 	return {
 		bytes: (count) => drawn.bytes(count),
@@ -20,7 +20,7 @@ export function randomPort(drawn: SeededRandom): Random {
 	};
 }
 
-/** The Mulberry32 generator. */
+/** Creates a generator with the Mulberry32 algorithm. */
 export function createSeededRandom(seed: number): SeededRandom {
 	let state = seed | 0;
 	function fraction(): number {

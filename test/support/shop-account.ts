@@ -16,7 +16,7 @@ import { setProgramme } from "./change-rows.ts";
 export interface ShopAccount {
 	programme: Programme;
 	programmeId: string;
-	/** Primary key in the database. */
+	/** Primary key of the programme in the database. */
 	programmeRow: number;
 	apiKey: string;
 	secret: string;
@@ -27,17 +27,17 @@ export interface ProgrammeTerms {
 	currency?: string;
 	approvalDays?: number;
 	parksPixels?: boolean;
-	/** E-mail addresses of the owners. A new person by default. */
+	/** E-mail addresses of the owners. By default a new person is created. */
 	owners?: readonly string[];
 }
 
 export interface AccountOptions extends ProgrammeTerms {
-	/** The Postback URL. Without one no callbacks are owed. */
+	/** The Postback URL. Without one no callbacks are created. */
 	postbackUrl?: string;
 	creditsPartners?: boolean;
 }
 
-/** Creates the programme with its owners and without an API key. */
+/** Creates the programme with its owners, but without an API key. */
 export async function addProgrammeOf(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,
 	{ owners = [`${randomBytes(6).toString("hex")}@shop.example`], ...terms }: ProgrammeTerms = {},
@@ -64,7 +64,7 @@ export async function addProgrammeOf(
 	return programme;
 }
 
-/** Creates a key with its secret, and no Postback URL. */
+/** Creates a programme with a key and its secret, but without a Postback URL. */
 export async function addAccount(deps: AccountsDeps, terms: ProgrammeTerms = {}): Promise<ShopAccount> {
 	const programme = await addProgrammeOf(deps, terms);
 	const programmeId = programme.public_id;

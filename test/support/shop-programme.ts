@@ -1,5 +1,6 @@
-// A programme from its shop's point of view. It sends signed reports and decisions, receives callbacks, and reads its
-// deliveries. Where an owner would use the integration page, the page's use case is called.
+// A programme as its shop sees it. The shop sends signed reports and decisions, receives callbacks, and reads
+// its deliveries. For actions of an owner on the integration page, the use case of that page is called
+// directly.
 
 import type { Selectable } from "kysely";
 import { decideConversion } from "../../src/conversions/decide.ts";
@@ -26,22 +27,25 @@ import type { Condition } from "./until.ts";
 export interface ServiceAtHand {
 	readonly service: Service;
 	readonly clock: MovableClock;
-	/** The shop that programmes use by default. */
+	/** The shop to which callbacks go by default. */
 	readonly shop: Shop;
 	readonly brand: string;
-	/** Every request of every shop, in the order of arrival. */
+	/** All requests that any shop received, in the order of arrival. */
 	readonly received: readonly ReceivedCallback[];
 	until(what: string, condition: Condition, tickMs?: number): Promise<void>;
 }
 
 export interface ProgrammeOptions extends ProgrammeTerms {
-	/** The Postback URL, or null to save none. */
+	/** The Postback URL, or null for a programme without one. */
 	url?: string | null;
-	/** False if no API key was ever issued, so that there is no secret either. */
+	/** False for a programme without an API key, which has no secret either. */
 	hasKey?: boolean;
 }
 
-/** The parts of the API's answers that tests read: an outcome with its conversion, or a problem with its code. */
+/**
+ * The parts of the API's answers that tests read. An answer is an outcome with its conversion, or a problem
+ * with its code.
+ */
 export interface ApiJson {
 	outcome?: string;
 	code?: string;
@@ -67,20 +71,21 @@ export interface ApiAnswer {
 
 export interface DeliveryRow extends Selectable<DeliveriesView> {
 	body: string;
-	/** The verdict on the newest attempt, as the delivery's page shows it, or null if there was none. */
+	/** Verdict on the newest attempt, as the delivery's page shows it. Null if there was no attempt. */
 	last_verdict: Verdict | null;
 }
 export type AttemptRow = Selectable<AttemptsTable>;
 
-/** Default path of the callbacks. The query is part of what is signed. */
+/** Default path of the Postback URL. It has a query, because the signature also covers the query. */
 export const DEFAULT_PATH = "/postback?shop=1";
 
 export class ShopProgramme {
 	readonly id: number;
 	readonly receiver_id: ReceiverId;
 	readonly programId: string;
-	/** The current secret; empty if there is none. */
+	/** The current API key, or an empty text if there is none. */
 	key = "";
+	/** The current signing secret, or an empty text if there is none. */
 	secret = "";
 	/** Returns the shop's answer to a callback of this programme. */
 	answer: AnswerRequest = () => ({ status: 204 });
@@ -105,7 +110,8 @@ export class ShopProgramme {
 	async call(method: string, target: string, options: Partial<CallOptions> = {}): Promise<ApiAnswer> {
 		const { service, clock, brand } = this.#running;
 		const signed = signedRequest(method, target, this, { nowMs: clock.nowMs(), brand, ...options });
-		// The service may close a kept connection at the moment when a slow machine uses it again.
+		// Each request uses a new connection, because the service may close an idle connection just when a slow
+		// machine uses it again.
 		signed.headers.set("connection", "close");
 		const init = method === "GET" ? {} : { body: await signed.arrayBuffer() };
 		const response = await fetch(service.url + target, { method, headers: signed.headers, ...init });
@@ -144,7 +150,7 @@ export class ShopProgramme {
 		await response.arrayBuffer();
 	}
 
-	/** Sends a test conversion like the page's button. */
+	/** Sends a test conversion, like the button on the page. */
 	async sendTestConversion(orderId: string): Promise<void> {
 		const { service } = this.#running;
 		const { owed } = await service.store.transact(async (trx) => {
@@ -157,7 +163,7 @@ export class ShopProgramme {
 		service.store.announceDue(owed);
 	}
 
-	/** Decides like the review team on its page. */
+	/** Rejects a conversion, like the review team on its page. */
 	async rejectByReview(orderId: string, reason: Reason): Promise<void> {
 		const { service } = this.#running;
 		const { owed } = await service.store.transact(async (trx) => {
@@ -174,12 +180,14 @@ export class ShopProgramme {
 		expectValue(await savePostbackUrl(this.#running.service, this.programId, url, COMMAND_LINE));
 	}
 
-	/** Resolves to the number of cancelled deliveries. */
+	/** Removes the Postback URL. Resolves to the number of cancelled deliveries. */
 	async removeUrl(): Promise<number> {
 		return expectValue(await removePostbackUrl(this.#running.service, this.programId, COMMAND_LINE)).count;
 	}
 
-	/** Resolves to the secret that came with the key, or null for every key but the first. */
+	/**
+	 * Issues an API key. Resolves to the secret that the first key comes with, or to null for every later key.
+	 */
 	async issueKey(): Promise<string | null> {
 		const { key, secret } = expectValue(await issueKey(this.#running.service, this.programId, COMMAND_LINE));
 		this.key = key;
@@ -192,7 +200,8 @@ export class ShopProgramme {
 	}
 
 	/**
-	 * Waits until everything that is due has been sent and stored. The queue then only has rows that are due later.
+	 * Waits until everything that is due has been sent and stored. After that, all rows in the queue are due
+	 * later.
 	 */
 	async settled(tickMs?: number): Promise<void> {
 		const { service, clock } = this.#running;
@@ -267,7 +276,7 @@ export async function openShopProgramme(
 	running: ServiceAtHand,
 	{ url = running.shop.url(DEFAULT_PATH), hasKey = true, ...terms }: ProgrammeOptions,
 ): Promise<ShopProgramme> {
-	// The window is ten years, so that no test reaches its end by leaping over it.
+	// The approval window is ten years, so that no test moves the clock past its end.
 	const row = await addProgrammeOf(running.service, { approvalDays: 3_650, ...terms });
 	const programme = new ShopProgramme(running, row);
 	if (hasKey) await programme.issueKey();

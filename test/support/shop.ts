@@ -1,4 +1,4 @@
-// A real HTTPS shop on a loopback port. It records what arrives and answers as the test says.
+// A real HTTPS shop on a loopback port. It records the requests that arrive and answers as the test says.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -10,10 +10,10 @@ export interface ShopRequest {
 	method: string;
 	/** Path and query exactly as received. */
 	path: string;
-	/** Names and values alternating, in the sender's spelling. */
+	/** Header names and values in turn, in the sender's spelling. */
 	rawHeaders: readonly string[];
 	body: Buffer;
-	/** Number of the connection, starting at 1 for the first one that completed its handshake. */
+	/** Number of the connection. The first one that completed its handshake has the number 1. */
 	connectionId: number;
 	arrivedAtMs: number;
 }
@@ -28,7 +28,7 @@ export type ShopAnswer =
 export type AnswerRequest = (request: ShopRequest) => ShopAnswer;
 
 export interface ShopOptions {
-	/** Names in the certificate; 127.0.0.1, ::1 and localhost by default. */
+	/** Names in the certificate. The default is 127.0.0.1, ::1 and localhost. */
 	names?: readonly string[];
 	answer?: AnswerRequest;
 	host?: string;
@@ -42,7 +42,7 @@ export interface Shop {
 	readonly requests: readonly ShopRequest[];
 	/** Number of TCP connections accepted so far, including those without a request. */
 	readonly connectionCount: number;
-	/** Answer of the shop, from the next request on. */
+	/** Function that returns the shop's answer. A change takes effect with the next request. */
 	answer: AnswerRequest;
 	url(path?: string, host?: string): string;
 	/** Closes all connections, as a restart does. */

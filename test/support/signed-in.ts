@@ -1,4 +1,4 @@
-// Creates a signed-in person without the time that hashing a password takes.
+// Creates a signed-in person without hashing a password, which would take time.
 
 import type { PersonKind } from "../../src/domain/roles.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
@@ -17,7 +17,7 @@ export async function addPerson({ db }: Store, kind: PersonKind): Promise<Person
 	return person;
 }
 
-/** Gives the person a password and one session, whose id is the person's public id. */
+/** Gives the person a password and one session. The id of the session is the person's public id. */
 export async function signInAs({ transact }: Store, person: Person): Promise<SignedInPerson> {
 	const { id: personId, public_id: id, kind } = person;
 	await transact(async (trx) => {

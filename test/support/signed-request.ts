@@ -1,5 +1,5 @@
-// Signs requests like a shop, from section 5 of the contract alone. It uses none of the product's code, so that a
-// mistake in our signing cannot hide in its own test.
+// Signs requests like a shop, from section 5 of the contract alone. It uses none of the product's code, so
+// that a mistake in our signing code cannot confirm itself.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
@@ -9,12 +9,12 @@ export interface Credentials {
 }
 
 export interface CallOptions {
-	/** The body. Text is sent as it is; an object is sent as JSON. */
+	/** The body of the request. A text is sent unchanged, and an object is sent as JSON. */
 	body?: unknown;
 	nowMs: number;
 	nonce?: string;
 	brand?: string;
-	/** Headers to change or, with undefined, to remove. */
+	/** Headers to change. A header whose value is undefined is removed. */
 	headers?: Readonly<Record<string, string | undefined>>;
 }
 

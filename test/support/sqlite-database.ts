@@ -1,5 +1,5 @@
-// A real SQLite file for a test, in its own folder. It is separate from test-database.ts, because most tests need
-// nothing else and loading PostgreSQL's client takes each process a tenth of a second.
+// A real SQLite file for a test, in its own folder. It is separate from test-database.ts, because most tests
+// need only SQLite, and loading PostgreSQL's client takes each process a tenth of a second.
 
 import { deepEqual } from "node:assert/strict";
 import { copyFileSync, readdirSync, rmSync } from "node:fs";
@@ -11,22 +11,22 @@ import { START_MS } from "./clock.ts";
 import { raiseReceiverIds } from "./receiver-ids.ts";
 import { makeFolder } from "./run-folder.ts";
 
-/** Environment variable in which test/global-setup.ts puts the path of a file to copy. */
+/** Environment variable in which test/global-setup.ts puts the path of a migrated SQLite file to copy. */
 export const MIGRATED_FILE_VARIABLE = "RINGBACK_TEST_MIGRATED_FILE";
 
 export interface TestDatabase {
 	kind: "SQLite" | "PostgreSQL";
-	/** Path of the file, or a URL. */
+	/** Path of the SQLite file, or URL of the PostgreSQL database. */
 	location: string;
 	/** The value of DATABASE_URL. */
 	url: string;
 	/** Opens a store with its own connections, as another process would have. */
 	open(): Store;
-	/** Closes the stores and removes the database. Fails if another connection is still open. */
+	/** Closes the stores and removes the database. It fails if another connection is still open. */
 	remove(): Promise<void>;
 }
 
-/** A database with the current schema and no rows. */
+/** Creates a database with the current schema and no rows. */
 export async function createMigratedSqlite(): Promise<TestDatabase> {
 	const database = createSqliteDatabase();
 	const template = process.env[MIGRATED_FILE_VARIABLE];
@@ -44,7 +44,7 @@ export async function migrateStore(store: Store): Promise<void> {
 	}
 }
 
-/** An empty database. */
+/** Creates a database without tables. */
 export function createSqliteDatabase(): TestDatabase {
 	const location = join(makeFolder("sqlite"), "ringback.db");
 	return keepDatabase({
@@ -56,7 +56,7 @@ export function createSqliteDatabase(): TestDatabase {
 	});
 }
 
-/** Wraps the functions that create and drop a database, and closes every store before the drop. */
+/** Returns a test database from functions that create and drop it. Every store is closed before the drop. */
 export function keepDatabase({
 	openStore,
 	drop,
@@ -81,7 +81,8 @@ export function keepDatabase({
 }
 
 function removeFile(path: string): void {
-	// The last connection that closes removes the write-ahead log, so another file in the folder is a leak.
+	// The last connection that closes removes the write-ahead log, so any other file in the folder shows a
+	// connection that was not closed.
 	const left = readdirSync(dirname(path));
 	rmSync(dirname(path), { recursive: true });
 	deepEqual(left, left.length === 0 ? [] : [basename(path)], "a connection to the SQLite file is still open");

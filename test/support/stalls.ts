@@ -1,5 +1,5 @@
-// Measures how long this process was blocked, either by a busy machine, which is no defect, or by its own computing,
-// which an attack must not be able to cause.
+// Measures how long this process was blocked. A busy machine may block it, which is no defect. Its own
+// computing may block it, too, and an attack must not be able to cause that.
 
 export type StallWatch = ReturnType<typeof watchStalls>;
 
@@ -21,12 +21,13 @@ export function watchStalls() {
 	};
 	const timer = setInterval(look, TICK_MS);
 	return {
-		/** The longest time in which nothing else could run. */
+		/** Returns the longest time in which nothing else could run in this process. */
 		get longestMs() {
-			// A caller that asks right after a stall may come before the tick that records it.
+			// A caller may ask right after a stall, before the timer has recorded it, so the current stall is
+			// included.
 			return isStopped ? longestMs : Math.max(longestMs, performance.now() - lastMs - TICK_MS);
 		},
-		/** The most processor time spent within one such time. */
+		/** Returns the most processor time that this process used during one such stall. */
 		get longestBusyMs() {
 			return longestBusyMs;
 		},

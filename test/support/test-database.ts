@@ -1,5 +1,6 @@
-// A real database of either kind for a test, removed at the end. Removing it proves that everything was closed. It
-// uses no hooks of a test file, because proofs and child processes use it too.
+// A real database of either kind for a test, which is removed at the end. Removing it proves that every
+// connection was closed. It does not use the hooks of a test file, because proofs and child processes use it,
+// too.
 
 import { realClock } from "../../src/outside/clock.ts";
 import { POSTGRES_DEFAULTS, type PostgresSetting } from "../../src/store/postgres/setting.ts";
@@ -18,20 +19,20 @@ import {
 } from "./sqlite-database.ts";
 
 /**
- * Environment variable in which test/global-setup.ts puts the name of a database to copy, on the server of the test
- * run.
+ * Environment variable in which test/global-setup.ts puts the name of a migrated database to copy, on the
+ * PostgreSQL server of the test run.
  */
 export const MIGRATED_NAME_VARIABLE = "RINGBACK_TEST_MIGRATED_NAME";
 
 export const DATABASE_KINDS = ["SQLite", "PostgreSQL"] as const;
 export type DatabaseKind = (typeof DATABASE_KINDS)[number];
 
-/** `location` is the path of a file or a URL. */
+/** Opens a store. `location` is the path of a SQLite file or the URL of a PostgreSQL database. */
 export function openStore(kind: DatabaseKind, location: string): Store {
 	return kind === "SQLite" ? openSqlite(location, realClock) : openPostgresAt(location);
 }
 
-/** Opens a store with default settings where they are not the subject of the test. */
+/** Opens a store on PostgreSQL. Settings that a test does not care about have defaults. */
 export function openPostgresAt(
 	url: string,
 	setting: Partial<PostgresSetting> = {},
@@ -43,12 +44,14 @@ export function openPostgresAt(
 	);
 }
 
-/** An empty database. */
+/** Creates a database without tables. */
 export async function createTestDatabase(kind: DatabaseKind): Promise<TestDatabase> {
 	return kind === "SQLite" ? createSqliteDatabase() : createPostgresDatabase();
 }
 
-/** A database with the current schema and no rows. It is a copy if the run has a template. */
+/**
+ * Creates a database with the current schema and no rows. If the run has a migrated database, it is copied.
+ */
 export async function createMigratedDatabase(kind: DatabaseKind): Promise<TestDatabase> {
 	if (kind === "SQLite") return createMigratedSqlite();
 	const template = process.env[MIGRATED_NAME_VARIABLE];
@@ -68,7 +71,7 @@ async function createPostgresDatabase(template?: string): Promise<TestDatabase> 
 }
 
 /**
- * Starts a server only if a test file runs alone, without test/global-setup.ts. The server ends with this process
- * (KEEPER in postgres.ts).
+ * Server for tests on PostgreSQL. It is started only if a test file runs alone, without test/global-setup.ts,
+ * and ends with this process (KEEPER in postgres.ts).
  */
 const postgres = createPostgresAtHand({ settings: { fsync: "off" } });

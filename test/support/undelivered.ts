@@ -4,7 +4,10 @@ import { sql } from "kysely";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
 import type { Db } from "../../src/store/store.ts";
 
-/** Ends these deliveries as failed, or all of the database by default. They then are in sight, also if they failed before. */
+/**
+ * Ends the given deliveries as failed, or by default all deliveries of the database. They are then listed as
+ * undelivered, even if they failed before.
+ */
 export async function failDeliveries(db: Db, endedAtMs: number, ids?: readonly number[]): Promise<void> {
 	const chosen = ids === undefined ? sql`` : sql`where id in (${sql.join(ids)})`;
 	const rows = await sql<{ id: number; receiver_id: ReceiverId; run: number }>`

@@ -7,14 +7,18 @@ import { PATIENCE_MS } from "./patience.ts";
 export type Condition = () => boolean | Promise<boolean>;
 
 /**
- * Pauses grow to a twentieth of the wait so far, so that a wait of seconds does not poll a hundred times a second.
+ * First pause between two polls. Pauses grow to a twentieth of the time waited so far, so that a wait of
+ * seconds does not poll a hundred times a second.
  */
 const FIRST_PAUSE_MS = 1;
 const LAST_PAUSE_MS = 50;
-/** Largest step by which a clock moves while waiting, so that it does not run ahead of work in real time. */
+/**
+ * Largest step by which a test's clock moves while it waits, so that the clock does not run ahead of work in
+ * real time.
+ */
 const LAST_STEP_MS = 10;
 
-/** Waits in real time. It polls, because the awaited condition cannot notify the test. */
+/** Waits in real time until the condition holds. It polls, because the condition cannot notify the test. */
 export async function until(
 	condition: Condition,
 	describe: () => string = () => "it never came true",
@@ -30,9 +34,9 @@ export async function until(
 }
 
 /**
- * Moves the service's clock, which the test controls, by `tickMs` for each millisecond of waiting, because the engine
- * collects results for some milliseconds of that clock. With zero the clock stands still, and only what is already
- * due happens.
+ * Waits until the condition holds, and moves the test's clock by `tickMs` for each millisecond of waiting.
+ * The clock must move, because the engine collects results for some milliseconds of it. If `tickMs` is zero,
+ * the clock does not move, and only work that is already due is done.
  */
 export function untilOnClock(
 	clock: MovableClock,

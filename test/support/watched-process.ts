@@ -1,4 +1,4 @@
-// A process that a test started: its output so far, whether it still runs, and how it ended.
+// A process that a test has started, with its output so far, whether it still runs, and how it ended.
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -17,10 +17,13 @@ export interface Running {
 	readonly stdout: string;
 	readonly stderr: string;
 	readonly isRunning: boolean;
-	/** Undefined if the process could not be started. */
+	/** Process id, or undefined if the process could not be started. */
 	readonly pid: number | undefined;
 	kill(signal: NodeJS.Signals): void;
-	/** Resolves to the match. Fails with all output if the process ends or the text does not come in time. */
+	/**
+	 * Waits until the output matches, and resolves to the match. Fails with all output if the process ends or
+	 * the text does not come in time.
+	 */
 	said(pattern: RegExp): Promise<RegExpExecArray>;
 	ended(): Promise<Ended>;
 }
@@ -34,7 +37,7 @@ export function watchProcess(child: ChildProcess): Running {
 	child.stderr?.setEncoding("utf8").on("data", (text: string) => {
 		stderr += text;
 	});
-	// "close" instead of "exit", because only then all output has been read.
+	// The event "close" is used instead of "exit", because only then has all output been read.
 	const closed = once(child, "close").then(([code, signal]) => ({ code, signal }));
 	const isRunning = () => child.exitCode === null && child.signalCode === null;
 	const describe = () => `said so far:\n${stdout}\n--- on standard error:\n${stderr}`;

@@ -1,12 +1,12 @@
-// A real name server on a loopback port, over UDP and TCP. The caller decides each answer, so a name may resolve
-// differently each time.
+// A real name server on a loopback port, over UDP and TCP. The caller decides each answer, so that a name may
+// resolve differently each time.
 
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Question, type Reply, readQuestion, writeReply } from "./dns-message.ts";
 
-/** A server whose names have IPv4 addresses that a test can change. */
+/** A name server whose IPv4 addresses a test can change. */
 export interface NameServer {
 	/** Value for RINGBACK_DNS_SERVERS. */
 	readonly address: string;
@@ -18,9 +18,15 @@ export interface NameServer {
 export type AnswerQuestion = (question: Question) => Reply;
 
 const HOST = "127.0.0.1";
-/** A free UDP port is usually free for TCP too. Ten tries are enough to find one. */
+/**
+ * Maximum number of tries to find a port. A free UDP port is usually free for TCP, too, so ten tries are
+ * enough.
+ */
 const MAX_BINDS = 10;
-/** Hundreds of questions arrive at once, and a dropped one is only repeated after a second. */
+/**
+ * Size of the receive buffer. Hundreds of questions arrive at once, and a resolver repeats a dropped one only
+ * after a second.
+ */
 const RECEIVE_BUFFER_BYTES = 1_048_576;
 const LENGTH_BYTES = 2;
 
@@ -48,7 +54,7 @@ export async function startZoneServer(answer: AnswerQuestion) {
 	const tcp = createServer((socket) => {
 		sockets.add(socket);
 		socket.on("close", () => sockets.delete(socket));
-		// The resolver closes the connection when it has its answer.
+		// An error is expected here, because the resolver closes the connection when it has its answer.
 		socket.on("error", () => undefined);
 		let read = Buffer.alloc(0);
 		socket.on("data", (chunk: Buffer) => {
