@@ -81,11 +81,11 @@ describe("ringback move", { concurrency: 2 }, () => {
 		const key = readFileSync(`${home.databasePath}.key`, "utf8").trim();
 		const onServer = { ...settings, DATABASE_URL: url, RINGBACK_SECRET_KEY: key };
 		const now = await serve(home, onServer);
-		await until(() => shop.requests.length === 4);
+		await until(() => shop.requests.length === 3);
 		const client = createShopClient(now.url, account.apiKey, account.secret, Date.now);
 		equal((await client.post("/v1/conversions", sale("2"))).outcome, "DUPLICATE");
 		equal((await client.post("/v1/conversions", sale("4"))).outcome, "RECORDED");
-		await until(() => shop.requests.length === 5);
+		await until(() => shop.requests.length === 4);
 		// A feed withholds moves that are newer than the oldest transaction of the whole server, including those of
 		// other tests.
 		const feed = () =>
@@ -245,6 +245,8 @@ function fillEmptyTables(path: string): void {
 		const places = columns.map(() => "?").join();
 		database.prepare(`insert into "${table}" values (${places})`).run(...values);
 	}
+	// The new row of `undelivered` ends the first delivery, so it must not be in the queue any more.
+	database.exec("delete from queue where id = 1");
 }
 
 /** Columns that differ in the target on purpose. */

@@ -508,12 +508,6 @@ const READS: readonly Read[] = [
 	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE_RECEIVER)],
 	[
 		"what is undelivered",
-		["queue_by_due", "deliveries_in_sight"],
-		(db) => countUndelivered(db, LARGE_RECEIVER),
-	],
-	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE_RECEIVER)],
-	[
-		"what is undelivered",
 		["queue_by_due", "undelivered_in_sight"],
 		(db) => countUndelivered(db, LARGE_RECEIVER),
 	],

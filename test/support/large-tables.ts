@@ -20,6 +20,8 @@ export const LARGE = 1;
 export const SMALL = 7;
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
+/** As long as a real body, so that the planner's cost of reading all events is realistic. */
+const BODY = "body ".repeat(40);
 /** Added to a programme's id to get the id of its receiver. */
 const FIRST_RECEIVER = 1_000;
 export const LARGE_RECEIVER: ReceiverId = receiverOf(LARGE);
@@ -66,7 +68,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	[
 		"events",
 		"id, public_id, receiver_id, conversion_id, name, body, created_at_ms",
-		`i, 'dlv' || i, ${RECEIVER}, i, 'conversion.recorded', '{"a body":true}', 0`,
+		`i, 'dlv' || i, ${RECEIVER}, i, 'conversion.recorded', '${BODY}', 0`,
 	],
 	[
 		"undelivered",
