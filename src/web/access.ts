@@ -172,7 +172,7 @@ async function readFrame(
 		applications: await countApplications(store.db, programme.id),
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.receiver_id)),
 		trouble: troubleBanner(trouble, publicId, mayIntegrate),
-		// Without a Postback URL nothing is sent, so the pause does not matter.
+		// A shop without a Postback URL gets no callbacks, so a pause of all callbacks does not concern it.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
 	};
 }
@@ -207,7 +207,10 @@ export const securePages: Guard = async (c, next) => {
 	if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
 };
 
-/** Matches a NUL character. Path and query are decoded only once, so it can appear only in this form. */
+/**
+ * Matches an encoded NUL character. Path and query are decoded only once, so no other encoding can produce
+ * one.
+ */
 const NUL_IN_ADDRESS = /%00/;
 
 /**

@@ -78,7 +78,7 @@ export function statusBadge(status: Status): Html {
  */
 export function orderCell(conversion: Conversion, programmeId: string, back: string | undefined): Html {
 	const { event_type: eventType, source, test } = conversion;
-	// A test from the Integration page has the source "test". The mark "Test" already says so.
+	// For a test from the Integration page the source is left out, because the mark "Test" already says it.
 	const way = source === "test" ? null : ` · ${SOURCE_WORDS[source]}`;
 	const href = withQuery(conversionPath(programmeId, conversion.public_id), { back });
 	// A long id is cut off with an ellipsis, and the title attribute contains the whole id.

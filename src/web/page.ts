@@ -85,10 +85,7 @@ export interface WebDeps extends AccountsDeps {
  * once.
  */
 export interface PageDeps extends WebDeps {
-	/**
-	 * Sums of a programme's conversions. Like the two below, for the network and for partners, they are counted
-	 * in the background.
-	 */
+	/** Sums of a programme's conversions, counted in the background. */
 	tallies: Tallies;
 	networkTallies: NetworkTallies;
 	earnedTallies: EarnedTallies;
@@ -120,7 +117,8 @@ export interface WebEnv {
 			[Symbol.asyncIterator]?(): AsyncIterator<Uint8Array>;
 		};
 		/**
-		 * Response of the server. The event tells outside/connection-guard.ts that this request may take long.
+		 * Node's response object. The event "takesLong" tells outside/connection-guard.ts that this request may
+		 * take long.
 		 */
 		outgoing?: { emit(event: "takesLong"): unknown };
 	};

@@ -50,7 +50,7 @@ export const IMPORT_FILES: FileBounds = {
 /** Maximum size of the form without its file. This is mainly the headers of its parts. */
 const MAX_FRAME_BYTES = 64 * 1_024;
 /**
- * Limits for the parser. They are far above what our forms need, which have one file and three headers for
+ * Limits for the parser. They are far above the needs of our forms, which have one file and three headers for
  * each part.
  */
 const LIMITS = { files: 1, fields: 1_000, parts: 1_000, fieldSize: 1_024, headerPairs: 20 } as const;
@@ -146,8 +146,7 @@ interface StoredFile {
 interface Reception {
 	bounds: FileBounds;
 	/**
-	 * Reason for a refusal. Reading stops soon after it is set, because busboy reports it in the middle of a
-	 * write.
+	 * Reason for a refusal. It is stored instead of thrown, because busboy reports it in the middle of a write.
 	 */
 	refusal?: Received;
 	stored?: StoredFile;

@@ -155,7 +155,7 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 		assert.ok(accepted.ok);
 		await mails.settled();
 		mailbox.length = 0;
-		// Adding a person is only preparation, so the tests must not get mails about it.
+		// Adding a person only prepares a test, so no mail about it may be sent later.
 		await store.db.deleteFrom("changes_to_tell").execute();
 		return accepted.value.person;
 	}
@@ -204,7 +204,7 @@ export interface Shown {
 	status: number;
 	headers: Headers;
 	text: string;
-	/** Target of a redirect, or null if the response is none. */
+	/** Target of a redirect, or null if the response is not a redirect. */
 	location: string | null;
 	setCookies: readonly string[];
 }

@@ -4,15 +4,15 @@
 
 (() => {
 	const dayOnly = dateFormat({ dateStyle: "medium" });
-	// "long" includes the name of the time zone.
+	// The style "long" includes the name of the time zone.
 	const timeOnly = dateFormat({ timeStyle: "long" });
 	const minuteOnly = dateFormat({ timeStyle: "short" });
 	const dayOfYear = dateFormat({ month: "short", day: "numeric" });
-	// For a day without a time, which is the same in every zone.
+	// A day without a time is the same in every zone, so it must not be converted.
 	const plainDay = dateFormat({ dateStyle: "medium", timeZone: "UTC" });
 	const numbers = numberFormat();
 
-	/** Uses the zone and language from the reader's account, or else those of the browser. */
+	/** Returns a format in the zone and language of the reader's account. The default is those of the browser. */
 	function dateFormat(options) {
 		const { zone, locale } = document.documentElement.dataset;
 		try {
@@ -33,20 +33,20 @@
 		for (const element of root.querySelectorAll("time[datetime]")) {
 			const at = new Date(element.dateTime);
 			if (Number.isNaN(at.getTime())) continue;
-			// In a narrow cell a line break is allowed only between the day and the time.
+			// Spaces do not break, so that a narrow cell breaks the line only between the day and the time.
 			const say = (parts) => parts.map((part) => part.format(at).replaceAll(" ", "\u00a0")).join(", ");
 			if (!element.dateTime.includes("T")) element.textContent = say([plainDay]);
 			else if (element.dataset.show === "day") element.textContent = say([dayOnly]);
 			else if (element.closest("td") === null) element.textContent = say([dayOnly, timeOnly]);
 			else {
-				// Rows show hours and minutes. The exact time appears on hover.
+				// A table cell shows only hours and minutes. The exact time appears on hover.
 				element.textContent = say([at.getFullYear() === thisYear ? dayOfYear : dayOnly, minuteOnly]);
 				element.title = `${say([dayOnly, timeOnly])} (${element.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC")})`;
 			}
 		}
 	}
 
-	/** Sets the reader's time zone in a form, unless the address names another zone for its days. */
+	/** Puts the reader's time zone into a form, unless the form already has days in another zone. */
 	function fillOwnZone(root) {
 		const own = timeOnly.resolvedOptions().timeZone;
 		for (const field of root.querySelectorAll("input[data-zone]")) {
@@ -258,7 +258,7 @@
 	document.addEventListener("change", ({ target: field }) => {
 		if (!(field instanceof HTMLInputElement)) return;
 		const { maxBytes, tooLarge, selectAll } = field.dataset;
-		// The browser refuses the form at once. The server could refuse it only after the whole file was sent.
+		// A file that is too large is refused here, because the server could refuse it only after the whole upload.
 		if (maxBytes !== undefined) {
 			const isTooLarge = [...field.files].some(({ size }) => size > Number(maxBytes));
 			field.setCustomValidity(isTooLarge ? tooLarge : "");
@@ -272,12 +272,12 @@
 	});
 
 	const DOUBLE_CLICK_MS = 500;
-	/** Time after which a form may be sent again, for example because the reader stopped the page from loading. */
+	/** Time after which a form may be sent again although no answer came, for example if the reader stopped the page from loading. */
 	const LONGEST_ANSWER_MS = 10_000;
-	/** The time until which each form is not sent again. */
+	/** Time until which a form must not be sent again, by form. */
 	let heldUntilMs = new WeakMap();
 
-	/** Sends a form once after a double click. A second request would hide the first answer, which may show a secret. */
+	/** Prevents a double click from sending a form twice. The second answer would replace the first, which may show a secret. */
 	function sendOnce(event) {
 		const form = event.target;
 		if (form.getAttribute("method") !== "post") return;
@@ -287,7 +287,7 @@
 			event.stopImmediatePropagation();
 		} else heldUntilMs.set(form, nowMs + LONGEST_ANSWER_MS);
 	}
-	// In the capture phase, because it must run before htmx, which sends some forms itself.
+	// The listener uses the capture phase, because it must run before htmx, which sends some forms itself.
 	document.addEventListener("submit", sendOnce, { capture: true });
 	document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
 		if (isForm(ctx)) heldUntilMs.set(ctx.sourceElement, performance.now() + DOUBLE_CLICK_MS);
@@ -310,7 +310,7 @@
 		const { ctx, tasks } = event.detail;
 		if (tasks.some(({ type, fragment }) => type === "main" && fragment.childElementCount > 0)) return;
 		event.preventDefault();
-		// A secret that is shown once stays on the page after an error.
+		// A secret that is shown only once must stay on the page, so the page is not reloaded then.
 		const isKept = document.querySelector("[data-shown-once]") !== null;
 		if (ctx.response.raw.redirected && !isKept && isForm(ctx)) location.reload();
 		else tellFailure(event);
@@ -326,7 +326,7 @@
 		return ctx?.sourceElement instanceof HTMLFormElement;
 	}
 
-	/** Skips the requests of a hidden page. */
+	/** Cancels the polls of a page that is in a hidden tab. */
 	function saveRequest(event) {
 		if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault();
 	}

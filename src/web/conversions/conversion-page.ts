@@ -213,7 +213,7 @@ function outlook(conversion: Conversion): readonly Fact[] {
 /** Renders one change of status, with its time, its author and its reason. */
 function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
 	const { imported_decision_at_ms: decidedAtMs } = conversion;
-	// For an imported conversion, the time of the import differs from the time of the decision.
+	// An imported conversion also shows the time of its decision, which differs from the time of the import.
 	const decided =
 		move.move === "import" && decidedAtMs !== null ? html` · decided on ${ui.timeTag(decidedAtMs)}` : null;
 	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;

@@ -21,16 +21,19 @@ interface SearchIndex {
 	/** Brand and address that the indexed texts contain, as JSON. If they change, the index is rebuilt. */
 	key: string;
 	entryCount: number;
-	/** Entries that contain a word, for each word, with the weight of the word in that entry. */
+	/** Map from each word to the entries that contain it, with the weight of the word in each entry. */
 	weights: ReadonlyMap<string, ReadonlyMap<Entry, number>>;
 }
 
 const MAX_RESULTS = 20;
 /** Weight of a word in a section's title. A word in the section's text has the weight 1. */
 const TITLE_WEIGHT = 8;
-/** Factor for a word that only begins with the typed word. */
+/** Factor that lowers the score of a word that only begins with the typed word. */
 const PREFIX_FACTOR = 0.2;
-/** Factor for the pages of problems in searches without a fault code. It puts the guides first. */
+/**
+ * Factor that lowers the score of problem pages if the search contains no fault code, so that the guides come
+ * first.
+ */
 const PROBLEM_FACTOR = 0.5;
 /**
  * Maximum number of words in a search. Further words are ignored, because each word costs a pass over the

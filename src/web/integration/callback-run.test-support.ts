@@ -13,7 +13,7 @@ import type { PostbackRequest } from "../../ports.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 
-/** Sends all due callbacks of a programme with the given outcome, and returns the requests. */
+/** Sends all due callbacks of a programme, records `outcome` for each of them, and returns the requests. */
 export async function runCallbacks(
 	{ deps }: TestSite,
 	programme: Programme,

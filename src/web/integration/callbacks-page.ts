@@ -1,6 +1,6 @@
 // The tab "Callbacks", which is the first tab of Integration. It has the Postback URL, the health of
-// callbacks, a test and the list of callbacks. A new programme sees the steps of the set-up instead. Live
-// parts of the tab are reloaded from the same address.
+// callbacks, a test and the list of callbacks. While the set-up is incomplete, it also shows the steps that
+// are left. Live parts of the tab are reloaded from the same address.
 
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";

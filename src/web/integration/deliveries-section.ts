@@ -74,8 +74,8 @@ function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd
 	});
 }
 
-// Checkboxes and buttons of the list. The value of a checkbox contains the callback's id and its last attempt
-// that the reader has seen. If another person has sent the callback since then, it is skipped.
+// Checkboxes and buttons of the list. The value of a checkbox contains the callback's id and the number of
+// the last attempt that the reader has seen. If the callback was sent again since then, the form skips it.
 
 export const TICK_FIELD = "delivery";
 /** Maximum number of callbacks that one form may select. A page of the list shows fewer. */

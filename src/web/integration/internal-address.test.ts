@@ -1,4 +1,4 @@
-// Tests that an owner is told that a host name leads to a private address, but never to which address.
+// Tests that an owner learns that a host name leads to a private address, but not to which one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -296,8 +296,8 @@ function secretSection(view: KeysView, message: Html | null): Html {
 	const isUnderWay = states.has("prepared") || states.has("replaced");
 	const prepare = { action: `${path}/secret${query}#secret`, label: "Prepare new secret", isSmall: true };
 	const isActivated = states.has("replaced") && !states.has("prepared");
-	// Whether each step is done, in the order of the steps. The second step is done when the receiver has
-	// accepted a callback with the new secret.
+	// Each value says whether a step is done, in the order of the steps. The second step is done when the
+	// receiver has accepted a callback with the new secret.
 	const areDone = [isUnderWay, isActivated && isAccepted, isActivated, false];
 	const seen = isAccepted
 		? "Your server answered 2xx to a callback signed with the new secret."

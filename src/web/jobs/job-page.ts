@@ -242,7 +242,8 @@ function stoppedMessage(job: Job): Html {
 }
 
 /**
- * Warns if the person's access has ended since. Somebody who stole the password could have uploaded the file.
+ * Warns if the access of the person who uploaded the file has ended. A thief of the person's password could
+ * have uploaded it.
  */
 function accessMessage(job: ListedJob): Content {
 	if (job.access_ended_at_ms === null) return null;

@@ -37,7 +37,10 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const FORM = declareForm<NetworkField | "isFirst">({
-	/** Set only by the form of the first step, which asks for the name and the brand. */
+	/**
+	 * Hidden field that only the form of the first step sends. That form asks for nothing but the name and the
+	 * brand.
+	 */
 	isFirst: HIDDEN,
 	name: {
 		label: "Network name",
@@ -235,8 +238,8 @@ function programmeBody(c: WebContext, first: string | undefined): Html {
 // to Integration, which shows the key once. It is offered until the first programme exists.
 
 /**
- * Returns the button, or null if no brand was chosen yet. The sample's API key would make the default brand
- * permanent.
+ * Returns the button for a sample programme, or null if no brand was chosen yet. The API key of the sample
+ * would make the default brand permanent.
  */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;

@@ -72,7 +72,7 @@ export async function earnedSection(
 		id: string;
 		title: string;
 		path: string;
-		/** The person or party to whom approved commission is owed, as the text calls them. */
+		/** Words for the recipient of approved commission, such as "you" on a partner's own page. */
 		owedTo: "you" | "the partner";
 		/** True if the section has a search field for partners. */
 		hasSearch?: boolean;

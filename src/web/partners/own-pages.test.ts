@@ -148,7 +148,7 @@ test("totals that take long are counted in the background, and the page shows th
 	let isPatienceOver = false;
 	const clock = {
 		...makeStillClock(() => START_MS),
-		// Only this timer ever fires. It ends the time for which a page waits for its totals.
+		// This timer limits how long a page waits for its totals. No other timer fires in this test.
 		after: (ms: number, ring: () => void) => {
 			if (ms === 30 && isPatienceOver) ring();
 			return () => undefined;

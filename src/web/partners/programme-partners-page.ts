@@ -30,7 +30,7 @@ import { waitingAddressesNote } from "./waiting-addresses.ts";
 const PAGE_ROWS = 50;
 
 /**
- * Shows the page. `accepted` is an applicant who was just accepted. The one-time link is part of the
+ * Shows the page. `accepted` is an applicant who was just accepted. Their one-time link is part of the
  * response, because it is shown only once.
  */
 export async function showProgrammePartners(
