@@ -122,8 +122,8 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	const browser = await site.signIn(await site.addStaff());
 	const email = newEmail("shop");
 	await send("/partners/invite", browser, "/partners/invite", { name: "Blog", email });
-	const made = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
-	const partner = await made.executeTakeFirstOrThrow();
+	const invited = db.selectFrom("partners").select("public_id").where("name", "=", "Blog");
+	const partner = await invited.executeTakeFirstOrThrow();
 	const [route, path] = ["/partner/:partnerId", `/partner/${partner.public_id}`];
 	await send(`${route}/people/invite`, browser, `${path}/people/invite`, { email: newEmail("shop") });
 	const { public_id: personId } = await personOf(site, email);
@@ -238,11 +238,11 @@ async function walkIntegration(
 	site.moveClock(1_000);
 	const delivery = await site.store.db.selectFrom("deliveries").selectAll().executeTakeFirstOrThrow();
 	const one = "/programmes/:programmeId/deliveries/:deliveryId";
-	const own = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
+	const deliveryPage = `/programmes/${programme.public_id}/deliveries/${delivery.public_id}`;
 	await at("/send-waiting");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	await send(`${one}/resend`, browser, `${own}/resend`, { delivery: `${delivery.public_id}.3.4` });
+	await send(`${one}/resend`, browser, `${deliveryPage}/resend`, { delivery: `${delivery.public_id}.3.4` });
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	await at("/resend", { delivery: `${delivery.public_id}.4.5` });
 	await failDeliveries(site.store.db, 1);
@@ -317,8 +317,8 @@ async function walkProgrammePartners(
 
 async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const { partner, email } = await addPartner(site, "Blog");
-	const own = await join(site, await addCreditingProgramme(site, "Credits"), partner);
-	const link = { partnership: own.public_id, target: "https://shop.example/", name: "", code: "" };
+	const partnership = await join(site, await addCreditingProgramme(site, "Credits"), partner);
+	const link = { partnership: partnership.public_id, target: "https://shop.example/", name: "", code: "" };
 	const path = `/partner/${partner.public_id}/links`;
 	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
 }

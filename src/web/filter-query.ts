@@ -77,7 +77,7 @@ export function pagesOf(
 export interface Filter<Value> {
 	schema: z.ZodType<Value>;
 	/** Returns the form's field for this filter. `zone` is the time zone in the address, if there is one. */
-	field(own: {
+	field(field: {
 		name: string;
 		id: string;
 		value: string;
@@ -128,7 +128,7 @@ export function choice<const Value extends string>(
 	const options = values.map((value) => ({ value, label: wordOf(value) }));
 	return {
 		schema: z.enum(values, { error: "Choose one of these." }),
-		field: (own) => selectField({ ...own, label, options: [{ value: "", label: any }, ...options] }),
+		field: (field) => selectField({ ...field, label, options: [{ value: "", label: any }, ...options] }),
 	};
 }
 
@@ -141,7 +141,8 @@ export const UNSEEN: Filter<string> = { schema: z.string(), field: () => null };
  */
 export const WHOLE_ORDER: Filter<string> = {
 	schema: z.string().superRefine(refineOrderId),
-	field: (own) => textField({ ...own, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
+	field: (field) =>
+		textField({ ...field, ...ORDER_FIELD, label: "Order ID", placeholder: "The whole order ID" }),
 };
 
 /** Maximum length of a request id (outside/request-records.ts). */
@@ -172,9 +173,9 @@ export const PART_OF_ORDER: Filter<string> = {
 		.string()
 		.transform((text) => text.trim())
 		.superRefine(refineOrderId),
-	field: (own) =>
+	field: (field) =>
 		html`<div class="field-search">${textField({
-			...own,
+			...field,
 			...ORDER_FIELD,
 			label: "Order or conversion ID",
 			placeholder: "Any part of an order ID",

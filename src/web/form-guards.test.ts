@@ -28,12 +28,12 @@ const ORIGINS: readonly [what: string, headers: Record<string, string>, isTaken:
 	["a program that says nothing", {}, true],
 ];
 
-for (const [what, headers, isTaken] of ORIGINS) {
-	test(`a form that comes from ${what} is ${isTaken ? "accepted" : "refused"}`, async (t) => {
+for (const [what, headers, isAccepted] of ORIGINS) {
+	test(`a form that comes from ${what} is ${isAccepted ? "accepted" : "refused"}`, async (t) => {
 		const site = await openTestSite(t);
 		const browser = site.browser();
 		const answer = await browser.submit("/forgot-password", { email: "a@b.example" }, { headers });
-		if (isTaken) assert.equal(answer.status, 200);
+		if (isAccepted) assert.equal(answer.status, 200);
 		else assertRefused(answer);
 	});
 }
@@ -68,8 +68,8 @@ test("a form with very many fields or parts is refused before it is parsed, and 
 				headers: { "content-type": type, accept: "text/html", "sec-fetch-site": "same-origin" },
 				body: body(count),
 			});
-		const taken = await send(200);
-		assert.deepEqual([taken.status, /Choose a CSV file first/.test(taken.text)], [422, true], type);
+		const accepted = await send(200);
+		assert.deepEqual([accepted.status, /Choose a CSV file first/.test(accepted.text)], [422, true], type);
 		assert.equal((await send(1_001)).status, 413, type);
 		assert.equal((await send(150_000)).status, 413, type);
 	}
@@ -77,11 +77,11 @@ test("a form with very many fields or parts is refused before it is parsed, and 
 });
 
 test("nothing is stored of an upload that comes from another site, is cut off or has more than one file", async (t) => {
-	let made = 0;
+	let created = 0;
 	let removed = 0;
 	const temporaryFiles: TemporaryFiles = {
 		async create() {
-			made += 1;
+			created += 1;
 			const file = await temporaryFilesOfSystem().create();
 			return {
 				...file,
@@ -107,7 +107,7 @@ test("nothing is stored of an upload that comes from another site, is cut off or
 		});
 	const before = await site.storedText();
 	assertRefused(await owner.submitForm(path, formOf("file"), { "sec-fetch-site": "cross-site" }));
-	assert.equal(made, 0, "nothing was written");
+	assert.equal(created, 0, "nothing was written");
 	assert.equal((await owner.submitForm(path, formOf("file", "file"))).status, 413);
 	const cut = `--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\norderId,dec`;
 	assert.equal((await sendText("multipart/form-data; boundary=x", cut)).status, 422);
@@ -115,7 +115,7 @@ test("nothing is stored of an upload that comes from another site, is cut off or
 	assertRefused(await sendText("multipart/form-data", "x"));
 	assert.equal(await site.storedText(), before);
 	assert.equal((await owner.submitForm(path, formOf("file"))).status, 303);
-	assert.deepEqual([made, removed], [3, 3], "each file that was begun is gone");
+	assert.deepEqual([created, removed], [3, 3], "each file that was begun is gone");
 	assert.equal(site.log.text(), "", "nothing of it is our failure");
 });
 

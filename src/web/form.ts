@@ -118,12 +118,13 @@ const MARKED = "Nothing was saved yet. Correct what is marked below.";
 function renderField(look: FormField, name: string, value: string, error: string | undefined): Html {
 	const { options, accept, isBox, isHidden, rows, ...rest } = look;
 	// Some messages begin with the API's name of the field, which is in lower case.
-	const said = error === undefined ? undefined : ui.capitalise(error);
+	const shownError = error === undefined ? undefined : ui.capitalise(error);
 	if (isHidden === true) return html`<input type="hidden" name="${name}" value="${value}">`;
-	if (isBox === true) return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: said });
+	if (isBox === true)
+		return ui.checkbox({ name, label: look.label, isChecked: value !== "", error: shownError });
 	// A password is not shown again and must be typed again.
 	const shown = look.type === "password" ? "" : value;
-	const field = { ...rest, name, value: shown, error: said, hasFocus: error !== undefined };
+	const field = { ...rest, name, value: shown, error: shownError, hasFocus: error !== undefined };
 	if (rows !== undefined) return ui.textArea({ ...field, rows, isProse: look.isMono !== true });
 	if (accept !== undefined) return ui.fileField({ ...field, accept });
 	return options === undefined ? ui.textField(field) : ui.selectField({ ...field, options });

@@ -28,8 +28,8 @@ export function inLanguage<Made>(languages: string | undefined, make: () => Made
 
 function writingOf(languages: string): Writing {
 	const language = /^[^,;\s]*/.exec(languages)?.[0] ?? ENGLISH;
-	const known = writings.get(language);
-	if (known !== undefined) return known;
+	const cached = writings.get(language);
+	if (cached !== undefined) return cached;
 	const whole = formatOf(language);
 	const decimal = whole.formatToParts(0.5).find(({ type }) => type === "decimal");
 	const writing = { whole, decimalSign: decimal?.value ?? "." };

@@ -55,13 +55,13 @@ test("an unknown address has the guards of the known addresses around it, so tha
 test("a GET of a form's address redirects to the page that has the form", async (t) => {
 	const { site, browser: staff } = await openAsStaff(t);
 	const programme = await site.addProgramme();
-	const own = `/programmes/${programme.public_id}`;
+	const base = `/programmes/${programme.public_id}`;
 	for (const [form, page] of [
-		[`${own}/integration/keys/key_x/revoke`, `${own}/integration/keys`],
-		[`${own}/integration/postback-url/remove`, `${own}/integration`],
-		[`${own}/deliveries/a%20b/resend`, `${own}/deliveries/a%20b`],
-		[`${own}/conversions/decide`, `${own}/conversions`],
-		[`${own}/people/invite`, `${own}/people`],
+		[`${base}/integration/keys/key_x/revoke`, `${base}/integration/keys`],
+		[`${base}/integration/postback-url/remove`, `${base}/integration`],
+		[`${base}/deliveries/a%20b/resend`, `${base}/deliveries/a%20b`],
+		[`${base}/conversions/decide`, `${base}/conversions`],
+		[`${base}/people/invite`, `${base}/people`],
 		["/account/sessions/end", "/account"],
 		["/conversions/decide", "/conversions"],
 		["/sign-out", "/"],

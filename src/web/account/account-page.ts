@@ -160,8 +160,8 @@ export async function askForEmail(c: WebContext, deps: WebDeps): Promise<Respons
 	const { email } = page.viewerOf(c);
 	const asked = await askForAddress(deps, page.actorOf(c), email, typed, c.get("visitor"));
 	if (!asked.ok) return EMAIL_FORM.refuse(c, asked, () => showAccount(c, deps));
-	const said = `A mail is on its way to ${asked.value}. Open its link within an hour to confirm the address.`;
-	return page.leadTo(c, ACCOUNT_PATH, said);
+	const text = `A mail is on its way to ${asked.value}. Open its link within an hour to confirm the address.`;
+	return page.leadTo(c, ACCOUNT_PATH, text);
 }
 
 export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<Response> {
@@ -170,8 +170,8 @@ export async function changeOwnPassword(c: WebContext, deps: WebDeps): Promise<R
 	const changed = await changePassword(deps, page.actorOf(c), change, visitor);
 	if (!changed.ok) return PASSWORD_FORM.refuse(c, changed, () => showAccount(c, deps));
 	page.handOnCookies(c, changed.value.setCookies);
-	const said = sayWhatEnded(changed.value.value);
-	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${said === null ? "" : ` ${said}.`}`);
+	const ended = sayWhatEnded(changed.value.value);
+	return page.leadTo(c, ACCOUNT_PATH, `Your password is changed.${ended === null ? "" : ` ${ended}.`}`);
 }
 
 function authenticatorSection(c: WebContext, deps: WebDeps): Html {

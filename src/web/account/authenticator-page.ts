@@ -92,8 +92,8 @@ export async function turnOffAuthenticator(c: WebContext, deps: WebDeps): Promis
 	if (!isAuthenticatorRequired(deps.staffAuthenticator, viewer.kind)) {
 		return leadTo(c, SECTION, "The authenticator is off. Signing in needs the password alone.");
 	}
-	const said = "The old authenticator is removed. Set up the new one now.";
-	return leadTo(c, AUTHENTICATOR_PATH, said, "info");
+	const text = "The old authenticator is removed. Set up the new one now.";
+	return leadTo(c, AUTHENTICATOR_PATH, text, "info");
 }
 
 function ownerOf(c: WebContext): AuthenticatorOwner {

@@ -75,9 +75,9 @@ test("owners get a mail when people are invited, join or are removed, and the in
 
 	const guest = site.browser();
 	await guest.submit(link, { name: "New Person", password: PASSWORD });
-	const told = await mailLater(site);
-	assert.deepEqual(recipients(told), ["olga@shop.example"], "the person who joined gets no mail");
-	assert.match(told[0]?.text ?? "", /new@shop\.example joined the programme/);
+	const joinedMails = await mailLater(site);
+	assert.deepEqual(recipients(joinedMails), ["olga@shop.example"], "the person who joined gets no mail");
+	assert.match(joinedMails[0]?.text ?? "", /new@shop\.example joined the programme/);
 	// The mail to Olga leaves out the entry about her own invitation, even if it reports other changes.
 	const changes = [
 		{ personId: null, programmeId: programme.id, action: "person.invited", subject: "olga@shop.example" },

@@ -128,13 +128,13 @@ function explainSilence({ status, source }: Conversion, moves: readonly HistoryM
 			"Your server confirmed the order, and the answer to its request said so. Callbacks start with the first decision.",
 		],
 	];
-	const known = reasons.find(([isIt]) => isIt)?.[1];
+	const reason = reasons.find(([isIt]) => isIt)?.[1];
 	return ui.emptyState({
 		title: "Nothing was sent",
 		text:
-			known ??
+			reason ??
 			"We send only status changes that happen after a Postback URL is saved and a signing secret exists. Callbacks older than the retention period are no longer listed.",
-		action: known === undefined ? ui.linkButton({ label: "Status callback", href }) : undefined,
+		action: reason === undefined ? ui.linkButton({ label: "Status callback", href }) : undefined,
 	});
 }
 
@@ -206,8 +206,8 @@ function outlook(conversion: Conversion): readonly Fact[] {
 		return [["Waits for confirmation until", ui.timeTag(endsAtMs)]];
 	}
 	if (decidedBy === null && source !== "import") return [];
-	const by = decidedBy === null ? "in the software it was imported from" : DECIDER_WORDS[decidedBy];
-	return [["Decided", by], ...(reason === null ? [] : [["Reason", titleCase(reason)] as const])];
+	const decider = decidedBy === null ? "in the software it was imported from" : DECIDER_WORDS[decidedBy];
+	return [["Decided", decider], ...(reason === null ? [] : [["Reason", titleCase(reason)] as const])];
 }
 
 /** Renders one change of status, with its time, its author and its reason. */

@@ -252,8 +252,8 @@ for (const [decision, reason, from, to] of [
 			match(await follow(owner, back), new RegExp(`Order ${conversion.order_id} is ${to.toLowerCase()}`));
 			const again = await owner.submit(`${base}/decide`, form);
 			match(await follow(owner, again.location), /Nothing was changed\. 1 was \w+ before/);
-			const { status, decided_by, reason: kept } = await read(conversion);
-			deepEqual([status, decided_by, kept], [to, "shop", reason || null]);
+			const { status, decided_by, reason: storedReason } = await read(conversion);
+			deepEqual([status, decided_by, storedReason], [to, "shop", reason || null]);
 		}
 		match(
 			(await owner.open(ownPage)).text,
@@ -424,11 +424,11 @@ test("the page of a conversion shows what the pixel and the server reported, and
 			source,
 			basketValue,
 		} as const;
-		const said = await site.store.transact((trx) =>
+		const recorded = await site.store.transact((trx) =>
 			recordConversion(trx, { ...site.deps, clock }, { ...programme, parks_pixels }, report),
 		);
-		ok(said.ok);
-		return `${base}/${said.value.conversion.public_id}`;
+		ok(recorded.ok);
+		return `${base}/${recorded.value.conversion.public_id}`;
 	};
 	const expired = await say("expired", "pixel", "1.00", 40);
 	const clock = { ...site.deps.clock, nowMs: () => START_MS - 5 * DAY_MS };

@@ -159,7 +159,7 @@ function showQuestion(
 		({ conversion, fault }) =>
 			html`<div>Order ${showOrderId(conversion.order_id)}: ${plainWords(fault)}</div>`,
 	);
-	const known = REASONS.find((word) => word === reason);
+	const validReason = REASONS.find((word) => word === reason);
 	const facts: readonly (readonly [isThere: boolean, term: string, value: Content])[] = [
 		[true, "Conversions", ui.count(changed.length)],
 		[sums.length > 0, "Basket", amounts("basket")],
@@ -167,7 +167,7 @@ function showQuestion(
 		[tests > 0, "Tests", `${ui.count(tests)}, not in the sums`],
 		[already.length > 0, "No change needed", ui.count(already.length)],
 		[left.length > 0, "Left out", left],
-		[move !== "approve", "Reason", known === undefined ? "" : titleCase(known)],
+		[move !== "approve", "Reason", validReason === undefined ? "" : titleCase(validReason)],
 	];
 	const brought = { decision: move, reason, sure: "yes", back };
 	const server = deciderOf(c).side === "shop" ? "Your server" : "The shop's server";

@@ -136,9 +136,9 @@ async function renderRows(
 	totals: Totals,
 	pages: Content,
 ): Promise<Html> {
-	const { programme: own } = list;
+	const { programme } = list;
 	const { sort } = list.filters.query;
-	const moves = movesFor(own === null ? "staff" : standingOf(c));
+	const moves = movesFor(programme === null ? "staff" : standingOf(c));
 	const columns = await columnsOf(store.db, list, rows, moves.length > 0);
 	const table = ui.dataTable({
 		caption: `Conversions, ${sort === undefined ? "the newest first" : SORTS[sort].words}`,
@@ -150,7 +150,7 @@ async function renderRows(
 	if (moves.length === 0) return html`${table}${pages}`;
 	// The checkbox "all" is only on the list of one programme, because the job that it creates belongs to one
 	// programme.
-	const hasMore = own !== null && (totals.count > rows.length || !totals.isAll);
+	const hasMore = programme !== null && (totals.count > rows.length || !totals.isAll);
 	return ui.postForm({
 		action: `${list.path}/decide`,
 		className: "list-form",
@@ -302,10 +302,7 @@ function recordedColumn(list: ConversionList): ConversionColumn {
 	};
 }
 
-function nothingFound(
-	{ programme: own, path, filters: { query } }: ConversionList,
-	isPartial: boolean,
-): Html {
+function nothingFound({ programme, path, filters: { query } }: ConversionList, isPartial: boolean): Html {
 	const { zone: _, sort: __, ...set } = query;
 	const isFiltered = Object.values(set).some((value) => value !== undefined);
 	const look = {
@@ -313,9 +310,9 @@ function nothingFound(
 		href: withQuery(path, { test: "all" }),
 	};
 	const start =
-		own === null
+		programme === null
 			? ""
-			: html` Begin with an API key on <a href="${integrationPath(own.public_id)}">Integration</a>.`;
+			: html` Begin with an API key on <a href="${integrationPath(programme.public_id)}">Integration</a>.`;
 	const { from = "", to = from } = query;
 	const text =
 		from > to

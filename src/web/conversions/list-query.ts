@@ -54,11 +54,11 @@ export const BY_DAY = "The day is the one on which a conversion was recorded her
 export function day(label: string): Filter<string> {
 	return {
 		schema: z.iso.date({ error: "Enter a day such as 2026-03-01." }),
-		field: ({ zone = "", ...own }) =>
+		field: ({ zone = "", ...field }) =>
 			ui.textField({
-				...own,
+				...field,
 				// An invalid day is left out of the field, because browsers cannot show it.
-				value: own.error === undefined ? own.value : "",
+				value: field.error === undefined ? field.value : "",
 				// The label names the time zone for readers without scripts, and for links from people in other
 				// zones. The script hides it if it is the reader's own zone.
 				label: html`${label}<span class="zone-mark"> (${isTimeZone(zone) ? zone : "UTC"})</span>`,
@@ -86,8 +86,8 @@ const FILTERS = declareFilters({
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	partner: {
 		schema: z.string().trim(),
-		field: (own) =>
-			ui.textField({ ...own, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
+		field: (field) =>
+			ui.textField({ ...field, label: "Partner", type: "search", placeholder: "Name or ID", maxLength: 100 }),
 	},
 	/** Selects whether test conversions are listed. They are hidden by default. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
@@ -228,8 +228,8 @@ export async function readTotals(
 	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
 	if (shown.isAll) return sumOf(shown.rows);
-	const known = programme === null ? null : await readTally(tallies, filter, programme);
-	if (known !== null) return known;
+	const tallied = programme === null ? null : await readTally(tallies, filter, programme);
+	if (tallied !== null) return tallied;
 	const { rows, count } = await collectMatches(store.reader, filter);
 	if (rows !== null) return sumOf(rows);
 	return { count: Math.max(count, shown.rows.length), isAll: false, tests: 0, sums: [] };

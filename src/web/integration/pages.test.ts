@@ -9,9 +9,9 @@ const FIELDS = { method: "POST", target: "/", headers: "", body: "", secret: "" 
 
 test("an owner cannot reach another programme's key, test or callback below the address of their own programme", async (t) => {
 	const { site, ids } = await openFilledShop(t);
-	const own = await site.addProgramme("Own");
-	const browser = await site.signIn(await site.addOwner(own));
-	const path = `/programmes/${own.public_id}`;
+	const ownProgramme = await site.addProgramme("Own");
+	const browser = await site.signIn(await site.addOwner(ownProgramme));
+	const path = `/programmes/${ownProgramme.public_id}`;
 	await browser.open(`${path}/integration`);
 	const rows = () =>
 		Promise.all([

@@ -160,11 +160,11 @@ test("the list has the same filters after every form, and after a callback was o
 	const shop = await openSending(t, 1, REFUSED);
 	const { browser, path } = shop;
 	const filtered = await listOf(shop, "?state=failed&event=conversion.recorded");
-	const kept = "?state=failed&amp;event=conversion.recorded";
-	assert.ok(filtered.includes(`action="${path}/resend${kept}"`));
+	const filterQuery = "?state=failed&amp;event=conversion.recorded";
+	assert.ok(filtered.includes(`action="${path}/resend${filterQuery}"`));
 	const link = /href="([^"]*deliveries\/dlv_[^"]*)"/.exec(filtered)?.[1]?.replaceAll("&amp;", "&") ?? "";
 	const page = (await browser.open(link)).text;
-	assert.ok(page.includes(`href="${path}${kept}#deliveries"`), "back to the list");
+	assert.ok(page.includes(`href="${path}${filterQuery}#deliveries"`), "back to the list");
 	const back = "?state=failed&event=conversion.recorded";
 	const resent = await browser.submit(link.replace("?", "/resend?"), {});
 	assert.equal(resent.location, link);

@@ -74,8 +74,8 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 				cell: ({ lastHttpStatus, lastAttempt }) => {
 					if (lastAttempt === null) return lastHttpStatus === null ? "—" : `HTTP ${lastHttpStatus}`;
 					const { title, meaning, advice } = explainAttempt(lastAttempt);
-					const said = firstLineOf(lastAttempt.answer);
-					return html`${title}<span class="secondary break">${said === null ? null : html`Your server said: “${said}” `}${meaning} ${view.mayIntegrate ? advice : null}</span>`;
+					const firstLine = firstLineOf(lastAttempt.answer);
+					return html`${title}<span class="secondary break">${firstLine === null ? null : html`Your server said: “${firstLine}” `}${meaning} ${view.mayIntegrate ? advice : null}</span>`;
 				},
 			},
 			next,

@@ -76,9 +76,9 @@ test("staff can see a shop's job but not apply, stop or discard it, and their ow
 	const id = location?.split("/").at(-1);
 	equal((await staff.open(`/import/jobs/${id}`)).status, 404, "it is not an import");
 	await staff.open(`${base}/bulk`);
-	const own = await staff.submitForm(`${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
+	const ownJob = await staff.submitForm(`${base}/bulk`, uploadForm(`${HEADER}one,,approve,\n`));
 	await workOff(site);
-	match((await staff.open(own.location ?? "")).text, /Only the shop&#39;s owners can approve/);
+	match((await staff.open(ownJob.location ?? "")).text, /Only the shop&#39;s owners can approve/);
 });
 
 test("an invalid file is refused on the form, stores nothing and leaves no timer", async (t) => {

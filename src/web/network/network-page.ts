@@ -216,8 +216,8 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {
 	const ended = await endSetUp(deps, actorOf(c));
 	if (!ended.ok) return tellRefusal(c, ended, () => showNetwork(c, deps));
-	const said = "The set-up is no longer shown. You find its settings under Network.";
-	return leadTo(c, paths.PROGRAMMES_PATH, said, "info");
+	const text = "The set-up is no longer shown. You find its settings under Network.";
+	return leadTo(c, paths.PROGRAMMES_PATH, text, "info");
 }
 
 function programmeBody(c: WebContext, first: string | undefined): Html {
@@ -251,8 +251,8 @@ export function sampleForm(c: WebContext): Html | null {
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!(await deps.network.read()).isBrandChosen) {
-		const said = "Name your network first: the sample comes with an API key, which fixes the brand.";
-		return leadTo(c, NETWORK_PATH, said, "info");
+		const text = "Name your network first: the sample comes with an API key, which fixes the brand.";
+		return leadTo(c, NETWORK_PATH, text, "info");
 	}
 	const actor = actorOf(c);
 	const opened = await openSampleProgramme(deps, { ...deps, kind: "invited", actor });
@@ -293,8 +293,8 @@ export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> 
 	const sent = await sendTestMail(deps, { personId, email });
 	const path = `${NETWORK_PATH}#mail`;
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
-	const said = `Your mail server accepted the test mail. Check the inbox of ${email}, and the spam folder.`;
-	return leadTo(c, path, said);
+	const text = `Your mail server accepted the test mail. Check the inbox of ${email}, and the spam folder.`;
+	return leadTo(c, path, text);
 }
 
 // The current logo, and the forms to replace or remove it.
@@ -317,10 +317,10 @@ const LOGO_ANCHOR = `${NETWORK_PATH}#logo`;
 
 export async function uploadLogo(c: WebContext, deps: WebDeps): Promise<Response> {
 	const upload = uploadOf(c, "Choose a picture first.");
-	const taken = upload.ok
+	const saved = upload.ok
 		? await saveLogo(deps, actorOf(c), Buffer.concat(await Array.fromAsync(upload.value.read())))
 		: upload;
-	if (!taken.ok) return LOGO_FORM.refuse(c, taken, () => showNetwork(c, deps));
+	if (!saved.ok) return LOGO_FORM.refuse(c, saved, () => showNetwork(c, deps));
 	return leadTo(c, LOGO_ANCHOR, "The logo is saved.");
 }
 

@@ -80,9 +80,9 @@ test("saved network settings appear on every page at once, and Ringback only in 
 		assert.match(text, /<link rel="stylesheet" href="\/assets\/theme\/ffd400\.css">/);
 		assert.match(text, /<footer[\s\S]*mailto:help@acme\.example[\s\S]*Runs on Ringback[\s\S]*<\/footer>/);
 		const outside = text.replace(/<footer[\s\S]*<\/footer>/, "");
-		const told = outside.match(/(?<![@/\w-])Ringback(?!-|\.example)/g) ?? [];
+		const mentions = outside.match(/(?<![@/\w-])Ringback(?!-|\.example)/g) ?? [];
 		const isDocs = /class="docs"/.test(text);
-		assert.ok(isDocs || told.length === 0, outside);
+		assert.ok(isDocs || mentions.length === 0, outside);
 	}
 	const { text } = await staff.open("/openapi.json");
 	assert.equal(JSON.parse(text).info.title, "Acme Partners");

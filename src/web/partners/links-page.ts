@@ -35,10 +35,10 @@ export async function makeOwnLink(c: WebContext, deps: PageDeps): Promise<Respon
 	const typed = await FORM.read(c);
 	const partner = partnerOf(c);
 	const owner = { partnerId: partner.id, partnershipId: typed.partnership };
-	const made = await makePartnerLink(deps, actorOf(c), owner, typed);
-	if (!made.ok && made.fault.code === "unknown_partner") return answerError(c, "not_found");
-	if (!made.ok) return FORM.refuse(c, made, () => showLinks(c, deps));
-	const { code: link } = made.value;
+	const created = await makePartnerLink(deps, actorOf(c), owner, typed);
+	if (!created.ok && created.fault.code === "unknown_partner") return answerError(c, "not_found");
+	if (!created.ok) return FORM.refuse(c, created, () => showLinks(c, deps));
+	const { code: link } = created.value;
 	const path = withQuery(partnerLinksPath(partner.public_id), { link });
 	return leadTo(c, path, `The link ${link} is ready. Copy its address below.`);
 }
@@ -73,8 +73,8 @@ const LEFT_OUT = "Left out: it has an @ or a character that cannot be seen, or d
 /** Shows the full address of one link. It includes the sub IDs in the query of this page. */
 function addressSection(c: WebContext, { clickUrl }: PageDeps, path: string, link: PartnerLink): Html {
 	const names = ["s1", "s2", "s3"] as const;
-	const kept = keptSubIds(names.map((name) => c.req.query(name)));
-	const query = Object.fromEntries(names.map((name, index) => [name, kept[index] || undefined]));
+	const validSubIds = keptSubIds(names.map((name) => c.req.query(name)));
+	const query = Object.fromEntries(names.map((name, index) => [name, validSubIds[index] || undefined]));
 	const fields = names.map((name) => {
 		const value = c.req.query(name) ?? "";
 		const error = value === (query[name] ?? "") ? undefined : LEFT_OUT;

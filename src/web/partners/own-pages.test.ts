@@ -109,9 +109,9 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	const shop = await openPartnerShop(t, { change: { clickUrl: "https://go.example" } });
 	const { site, browser, base, partnership } = shop;
 	match((await browser.open(`${base}/links`)).text, /Nordlicht \(shop\.example\)/);
-	const made = await makeLink(shop, { name: "Spring", code: "Spring-26" });
-	deepEqual([made.status, made.location], [303, `${base}/links?link=spring-26`]);
-	const page = await browser.open(`${made.location}&s1=top%26&s2=a%40b.example&s3=x`);
+	const created = await makeLink(shop, { name: "Spring", code: "Spring-26" });
+	deepEqual([created.status, created.location], [303, `${base}/links?link=spring-26`]);
+	const page = await browser.open(`${created.location}&s1=top%26&s2=a%40b.example&s3=x`);
 	match(page.text, /<code>https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x<\/code>/);
 	match(page.text, /data-copy="https:\/\/go\.example\/c\/spring-26\?s1=top%26&amp;s3=x"/);
 	match(page.text, /id="s2-error">Left out: it has an @ or a character that cannot be seen, or does not fit/);
@@ -183,8 +183,8 @@ test("totals that take long are counted in the background, and the page shows th
 test("if the chosen days begin before the oldest stored click, the page says from which day clicks are stored", async (t) => {
 	const shop = await openPartnerShop(t, { change: { retentionDays: 20 } });
 	const { site, partnership, browser, base } = shop;
-	const made = await makeLink(shop);
-	equal(made.status, 303);
+	const created = await makeLink(shop);
+	equal(created.status, 303);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
 	const hour = Math.floor(START_MS / 3_600_000);
 	await addClicks(site.store.db, [{ linkId: link.id, hour, kind: "click", clicks: 4 }]);
@@ -206,21 +206,24 @@ test("a new partner is led to the first link, and links to removed hosts or of e
 	const shop = await openPartnerShop(t);
 	const { site, browser, base, partnership, programme } = shop;
 	const staff = await site.signIn(await site.addStaff());
-	const own = `/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`;
+	const partnershipPage = `/programmes/${partnership.programme_public_id}/partners/${partnership.public_id}`;
 	match((await browser.open(`${base}/earnings`)).text, /Make your first link/);
 	doesNotMatch((await staff.open(`${base}/earnings`)).text, /Make your first link/);
 	await makeLink(shop);
 	doesNotMatch((await browser.open(`${base}/earnings`)).text, /Make your first link/);
 	const moved =
 		/Leads to the shop&#39;s front page(?:<[^>]+>)+shop\.example is no longer one of the shop's addresses/;
-	const shown = async () => [(await browser.open(`${base}/links`)).text, (await staff.open(own)).text];
+	const shown = async () => [
+		(await browser.open(`${base}/links`)).text,
+		(await staff.open(partnershipPage)).text,
+	];
 	for (const text of await shown()) doesNotMatch(text, moved);
 	await setLandingHosts(site.store.db, programme.id, [{ host: "new.example", withSubdomains: true }]);
 	for (const text of await shown()) match(text, moved);
 	match((await browser.open(`${base}/links`)).text, /Nordlicht \(\*\.new\.example\)/);
 	await setLandingHosts(site.store.db, programme.id, []);
 	for (const text of await shown()) match(text, /Leads nowhere/);
-	await staff.submit(`${own}/change`, { to: "ended" });
+	await staff.submit(`${partnershipPage}/change`, { to: "ended" });
 	for (const text of await shown()) match(text, /Partnership ended/);
 });
 
@@ -369,11 +372,11 @@ test("another partner's links, conversions and list cursors get the same answer 
 	const theirs = await join(site, programme, stranger.partner);
 	const sold = await addCredited(shop, theirs);
 	const them = await site.signIn({ email: stranger.email });
-	const made = await makeLink(
+	const created = await makeLink(
 		{ ...shop, browser: them, base: `/partner/${stranger.partner.public_id}`, partnership: theirs },
 		{ code: "strangers" },
 	);
-	equal(made.status, 303);
+	equal(created.status, 303);
 	equal((await browser.open(`${base}/links?link=strangers`)).status, 404);
 	const before = await site.storedText();
 	equal((await makeLink(shop, { partnership: theirs.public_id })).status, 404);

@@ -64,10 +64,10 @@ export async function join(
 	partner: Partner,
 	rate: string | null = null,
 ): Promise<NamedPartnership> {
-	const made = await addPartnership(site.deps, COMMAND_LINE, programme.id, partner);
-	assert.ok(made.ok);
-	await setPartnership(site.store.db, made.value.id, { commission_rate: rate });
-	const found = await findPartnership(site.store.db, made.value.public_id);
+	const added = await addPartnership(site.deps, COMMAND_LINE, programme.id, partner);
+	assert.ok(added.ok);
+	await setPartnership(site.store.db, added.value.id, { commission_rate: rate });
+	const found = await findPartnership(site.store.db, added.value.public_id);
 	assert.ok(found);
 	return found;
 }

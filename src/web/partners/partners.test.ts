@@ -51,9 +51,9 @@ test("staff invite a partner, see its one-time link once, and find the partner b
 		match(wrong.text, /id="name-error"[\s\S]+id="site-error"[\s\S]+id="email-error"/);
 	}
 	const { email } = await site.addStaff();
-	const taken = await staff.submit("/partners/invite", { name: "Ghost", site: "", email });
-	equal(taken.status, 409);
-	match(taken.text, /No partner yet/);
+	const refusedAddress = await staff.submit("/partners/invite", { name: "Ghost", site: "", email });
+	equal(refusedAddress.status, 409);
+	match(refusedAddress.text, /No partner yet/);
 	const invited = await staff.submit("/partners/invite", {
 		name: "Bären-Blog",
 		site: "https://blog.example",
@@ -201,10 +201,13 @@ test("a conversion's page explains its credit, and staff change it with a reason
 		sub_2: "top",
 	} as const;
 	await creditTo(network.site, conversion, partnership.id, clicked);
-	const told = plain((await owner.open(page)).text);
-	match(told, /Partner Blog Why The buyer clicked on the partner's link spring \(Spring\) on 2026-02-28/);
-	match(told, /Sub ID s2 top/);
-	doesNotMatch(told, /Change the partner/);
+	const ownerPage = plain((await owner.open(page)).text);
+	match(
+		ownerPage,
+		/Partner Blog Why The buyer clicked on the partner's link spring \(Spring\) on 2026-02-28/,
+	);
+	match(ownerPage, /Sub ID s2 top/);
+	doesNotMatch(ownerPage, /Change the partner/);
 	const form = `/conversions/${conversion.public_id}/partner`;
 	equal((await owner.submit(form, { partner: "", reason: "mine" })).status, 404);
 	const unreasoned = await staff.submit(form, { partner: "Blog", reason: " " });

@@ -32,10 +32,10 @@ async function openWithPartners(t: TestContext, names: readonly string[] = ["Ann
 	const shop = await openAsOwner(t, { hasMail });
 	const { site, programme } = shop;
 	await setProgramme(site.store.db, programme.id, { credits_partners: 1 });
-	const own = [];
+	const partnerships = [];
 	for (const name of names)
-		own.push(await joinAs(site, programme, (await addPartner(site, name)).partner, "12.5000"));
-	return { ...shop, path: `/programmes/${programme.public_id}/partners`, own };
+		partnerships.push(await joinAs(site, programme, (await addPartner(site, name)).partner, "12.5000"));
+	return { ...shop, path: `/programmes/${programme.public_id}/partners`, partnerships };
 }
 
 test("if the programme does not credit partners, the page tells owners whom to ask, and staff where to turn it on", async (t) => {
@@ -48,8 +48,8 @@ test("if the programme does not credit partners, the page tells owners whom to a
 });
 
 test("a partner is shown with rate, clicks, codes and links, and only in its own programme", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t);
-	const [partnership] = own;
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t);
+	const [partnership] = partnerships;
 	assert.ok(partnership);
 	const { db } = site.store;
 	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
@@ -87,8 +87,8 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 });
 
 test("a partnership is ended and resumed after a confirmation, and repeating the form changes nothing", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t);
-	const at = `${path}/${own[0]?.public_id}`;
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t);
+	const at = `${path}/${partnerships[0]?.public_id}`;
 	assert.match((await owner.open(at)).text, /data-confirm="End the partnership\?/);
 	assert.equal((await owner.submit(`${at}/change`, { to: "ended" })).location, at);
 	assert.match((await owner.open(at)).text, /The partnership has ended/);
@@ -100,9 +100,9 @@ test("a partnership is ended and resumed after a confirmation, and repeating the
 });
 
 test("only staff can resume a partnership that staff ended", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const staff = await site.signIn(await site.addStaff());
-	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	const [first, second] = partnerships.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
 	// The owner ends the second partnership before staff do. Even then only staff can resume it.
 	await owner.submit(`${second}/change`, { to: "ended" });
@@ -165,8 +165,8 @@ test("a click with three orders or more is listed, and tests do not count", asyn
 });
 
 test("coupon codes are saved as a list, each belongs to one partner, and only staff change the rate", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
-	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const [first, second] = partnerships.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
 	await owner.submit(first, { codes: "SUMMER,\r\n winter ; ;\r\n\r\nSummer", rate: "many" });
 	assert.match((await owner.open(first)).text, />\nSummer\nwinter<\/textarea>/);
@@ -203,8 +203,8 @@ async function shownIn(browser: Browser, path: string): Promise<string> {
 }
 
 test("if another person saves while a form is open, the form changes only the fields that were edited in it", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t);
-	const at = `${path}/${own[0]?.public_id}`;
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t);
+	const at = `${path}/${partnerships[0]?.public_id}`;
 	const staff = await site.signIn(await site.addStaff());
 	await owner.submit(at, { codes: "FIRST\nSECOND" });
 	const shown = await shownIn(staff, at);
@@ -312,7 +312,7 @@ test("turning crediting on without a shop address warns that partners cannot mak
 });
 
 test("a shop address that an owner enters leads nowhere until staff confirm it", async (t) => {
-	const { site, programme, path, own, browser: owner } = await openWithPartners(t);
+	const { site, programme, path, partnerships, browser: owner } = await openWithPartners(t);
 	const staff = await site.signIn(await site.addStaff());
 	const settings = `${path}/settings`;
 	await staff.submit(settings, { ...SETTINGS, creditsPartners: "on", hosts: "shop.example" });
@@ -320,7 +320,7 @@ test("a shop address that an owner enters leads nowhere until staff confirm it",
 	const state =
 		/<strong class="break">evil\.example<\/strong> waits for confirmation\. No partner's link leads there/;
 	for (const at of [path, settings]) assert.match((await owner.open(at)).text, state);
-	const [partnership] = own;
+	const [partnership] = partnerships;
 	assert.ok(partnership);
 	const links = `/partner/${partnership.partner_public_id}/links`;
 	const blog = await site.signIn({ email: "annasblog@blog.example" });
@@ -406,8 +406,8 @@ test("an applicant who is accepted can sign in as a partner", async (t) => {
 	const answer = await site.browser().submit(join, fields);
 	assert.equal(answer.status, 200);
 	// An applicant whose email address has an account gets the same answer.
-	const known = await site.browser().submit(join, { ...fields, email: person.email });
-	assert.equal(known.text.replaceAll(person.email, fields.email), answer.text);
+	const answerToAccount = await site.browser().submit(join, { ...fields, email: person.email });
+	assert.equal(answerToAccount.text.replaceAll(person.email, fields.email), answer.text);
 	const list = await owner.open(path);
 	assert.match(list.text, /Blog &amp; Söhne/);
 	const [second, first] = [...list.text.matchAll(/action="([^"]+\/applications\/apl_[^"]+)"/g)].map(
@@ -471,7 +471,7 @@ test("a programme has at most 200 waiting applications, listed with the newest f
 	const waiting = Array.from({ length: 199 }, (_, n) => ({ public_id: `apl_${n}`, email: `${n}@x.example` }));
 	await site.store.db
 		.insertInto("applications")
-		.values(waiting.map((own) => ({ ...row, ...own, name: own.email })))
+		.values(waiting.map((applicant) => ({ ...row, ...applicant, name: applicant.email })))
 		.execute();
 	assert.equal((await site.browser().submit(join, fields)).status, 200);
 	const listed = (await owner.open(path)).text.match(/aria-label="Accept [^"]+"/g) ?? [];

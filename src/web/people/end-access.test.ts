@@ -29,8 +29,8 @@ test("an owner's invitations end with the owner's access, stay on the list, and 
 	await boss.submit(`/programmes/${elsewhere.public_id}/people/${leaver.public_id}/link`, {});
 	await browser.submit(`${path}/${leaver.public_id}/remove`, {});
 	const page = await browser.open(path);
-	const said = /Olaf&#39;s access ended: 1 session and 1 link were ended\./;
-	assert.match(page.text, said, "an owner does not learn of the link in another programme");
+	const message = /Olaf&#39;s access ended: 1 session and 1 link were ended\./;
+	assert.match(page.text, message, "an owner does not learn of the link in another programme");
 	assert.match(page.text, /x@<wbr>shop.*Withdrawn<\/span>/s);
 	assert.equal(await statusOf(site, link), 410);
 	await browser.submit(`${path}/${waitingIn(page.text)}/link`, {});
@@ -52,13 +52,13 @@ test("an owner's invitations end with the owner's access, stay on the list, and 
 test("an owner does not see that an invited person chose a new password, and the list stays the same", async (t) => {
 	const site = await openTestSite(t, { hasMail: true });
 	const [mine, theirs] = [await site.addProgramme("Mine"), await site.addProgramme("Theirs")];
-	const known = await site.addOwner(theirs);
+	const withAccount = await site.addOwner(theirs);
 	const browser = await site.signIn(await site.addOwner(mine));
 	const path = `/programmes/${mine.public_id}/people`;
-	await browser.submit(`${path}/invite`, { email: known.email, role: "owner" });
+	await browser.submit(`${path}/invite`, { email: withAccount.email, role: "owner" });
 	const link = lastMailed(site);
 	const before = rowsOf(await browser.open(path));
-	const here = await site.signIn(known);
+	const here = await site.signIn(withAccount);
 	await here.submit("/account/password", { currentPassword: PASSWORD, newPassword: NEW_PASSWORD });
 	assert.equal(await statusOf(site, link), 410);
 	assert.equal(rowsOf(await browser.open(path)), before);

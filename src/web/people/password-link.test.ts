@@ -21,10 +21,10 @@ for (const hasMail of [false, true]) {
 		const browser = await site.signIn(staff);
 		const path = `/programmes/${programme.public_id}/people`;
 		assert.match((await browser.open(path)).text, /Password link for /);
-		const made = await browser.submit(`${path}/${owner.public_id}/link`, {});
-		assert.equal(made.status, 200);
-		const [, welcome = "", token = ""] = LINK.exec(made.text) ?? [];
-		assert.match(made.text, /New password for .*Anyone who opens this link can sign in as/s);
+		const created = await browser.submit(`${path}/${owner.public_id}/link`, {});
+		assert.equal(created.status, 200);
+		const [, welcome = "", token = ""] = LINK.exec(created.text) ?? [];
+		assert.match(created.text, /New password for .*Anyone who opens this link can sign in as/s);
 		assert.equal((await elsewhere.open("/account")).status, 200, "nothing changes before it is used");
 		await site.signIn(owner);
 		const listed = await browser.open(path);
@@ -68,17 +68,17 @@ test("staff can create a password link for a colleague, but not for themselves",
 	const { text } = await browser.open("/people");
 	assert.match(text, new RegExp(`people/${colleague.public_id}/link`));
 	assert.doesNotMatch(text, new RegExp(`people/${staff.public_id}/link`));
-	const made = await browser.submit(`/people/${colleague.public_id}/link`, {});
-	assert.match(made.text, LINK);
+	const created = await browser.submit(`/people/${colleague.public_id}/link`, {});
+	assert.match(created.text, LINK);
 	await site.tellChanges();
 	assert.deepEqual(
 		site.mailbox.map(({ to }) => to),
 		[colleague.email],
 	);
-	const own = await browser.submit(`/people/${staff.public_id}/link`, {});
-	assert.equal(own.status, 403);
-	assert.match(own.text, /Change your own password under Account/);
-	assert.doesNotMatch(own.text, LINK);
+	const refused = await browser.submit(`/people/${staff.public_id}/link`, {});
+	assert.equal(refused.status, 403);
+	assert.match(refused.text, /Change your own password under Account/);
+	assert.doesNotMatch(refused.text, LINK);
 	assert.deepEqual(await auditOf(site), [["password.link_made", staff.id, null, colleague.email]]);
 });
 
@@ -129,8 +129,8 @@ test("a password link ends after a day, or when the next one is created", async 
 
 async function makeLink(site: TestSite, programmeId: string, owner: Person): Promise<string> {
 	const browser = await site.signIn(await site.addStaff());
-	const made = await browser.submit(`/programmes/${programmeId}/people/${owner.public_id}/link`, {});
-	return LINK.exec(made.text)?.[1] ?? assert.fail(made.text);
+	const created = await browser.submit(`/programmes/${programmeId}/people/${owner.public_id}/link`, {});
+	return LINK.exec(created.text)?.[1] ?? assert.fail(created.text);
 }
 
 async function trySignIn(site: TestSite, { email }: Person, password: string): Promise<Shown> {

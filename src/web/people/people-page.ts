@@ -107,8 +107,8 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	const removed = await removePerson(deps, page.actorOf(c), programme, personIdOf(c), keptKeys);
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
 	const { email, ended } = removed.value;
-	const said = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
-	return page.leadTo(c, pathHere(c), said);
+	const text = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
+	return page.leadTo(c, pathHere(c), text);
 }
 
 /**
@@ -147,13 +147,13 @@ function personIdOf(c: WebContext): string {
 }
 
 function sayAlso(ended: EndedAccess | null): string {
-	const said = ended === null ? null : sayWhatEnded(ended);
-	return said === null ? "" : ` ${said}.`;
+	const text = ended === null ? null : sayWhatEnded(ended);
+	return text === null ? "" : ` ${text}.`;
 }
 
 function sayEnded({ email, name }: { email: string; name: string }, ended: EndedAccess): string {
-	const said = sayWhatEnded(ended);
-	return `${name === "" ? email : name}'s access ended${said === null ? "" : `: ${said}`}.`;
+	const text = sayWhatEnded(ended);
+	return `${name === "" ? email : name}'s access ended${text === null ? "" : `: ${text}`}.`;
 }
 
 /**

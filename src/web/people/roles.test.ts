@@ -17,9 +17,9 @@ import {
 	type TestSite,
 } from "../test-site.test-support.ts";
 
-for (const by of ["owner", "staff"] as const) {
-	test(`an invitation as developer by ${by} names the role, and the invited person gets only the rights of this role`, async (t) => {
-		const { site, programme, path, browser } = await openShop(t, by);
+for (const inviter of ["owner", "staff"] as const) {
+	test(`an invitation as developer by ${inviter} names the role, and the invited person gets only the rights of this role`, async (t) => {
+		const { site, programme, path, browser } = await openShop(t, inviter);
 		const email = newEmail("shop");
 		const unnamed = await browser.submit(`${path}/invite`, { email });
 		assert.deepEqual(
@@ -37,7 +37,7 @@ for (const by of ["owner", "staff"] as const) {
 		const link = LINK.exec(mail?.text ?? "")?.[1] ?? "";
 		const reader = site.browser();
 		const page = await reader.open(link);
-		if (by === "owner")
+		if (inviter === "owner")
 			assert.match(page.text, /Garden &amp; Tools<\/strong> as <strong>developer<\/strong>/);
 		assert.equal((await reader.submit(link, { name: "Dora", password: PASSWORD })).status, 303);
 		assert.equal(await roleOf(site, programme, email), "developer");
@@ -65,14 +65,14 @@ test("a role that is changed on the list is mailed to the person and to the owne
 	assert.match((await browser.open(path)).text, /Saved\. Some viewer is now developer \(was viewer\)\./);
 	assert.equal(await roleOf(site, programme, person.email), "developer");
 	await site.tellChanges();
-	const told = new Map(site.mailbox.map(({ to, subject, text }) => [to, { subject, text }]));
-	assert.deepEqual([...told.keys()].sort(), [owner.email, person.email].sort());
-	assert.equal(told.get(person.email)?.subject, 'Your role was changed: "Garden & Tools"');
+	const mails = new Map(site.mailbox.map(({ to, subject, text }) => [to, { subject, text }]));
+	assert.deepEqual([...mails.keys()].sort(), [owner.email, person.email].sort());
+	assert.equal(mails.get(person.email)?.subject, 'Your role was changed: "Garden & Tools"');
 	assert.match(
-		told.get(person.email)?.text ?? "",
+		mails.get(person.email)?.text ?? "",
 		/Your role in the programme "Garden & Tools" was changed: viewer → developer\./,
 	);
-	assert.match(told.get(owner.email)?.text ?? "", /The role of \S+ was changed \(viewer → developer\)/);
+	assert.match(mails.get(owner.email)?.text ?? "", /The role of \S+ was changed \(viewer → developer\)/);
 	const again = await browser.submit(`${path}/${person.public_id}/role`, { role: "developer" });
 	assert.equal(again.status, 303);
 	assert.match((await browser.open(path)).text, /is developer already\. Nothing was changed/);
@@ -129,9 +129,9 @@ for (const role of ["developer", "viewer", "owner"] as const) {
 		assert.equal(await roleOf(site, programme, owner.email), "owner");
 		assert.equal((await (await site.signIn(person)).open(path)).status, 404);
 		await site.tellChanges();
-		const told = site.mailbox.find(({ to }) => to === owner.email);
+		const ownerMail = site.mailbox.find(({ to }) => to === owner.email);
 		assert.match(
-			told?.text ?? "",
+			ownerMail?.text ?? "",
 			new RegExp(`The access of ${person.email} was ended\\. Done by .*${person.email}`),
 		);
 	});
@@ -210,11 +210,11 @@ for (const role of ["developer", "viewer"] as const) {
 		store.onChange((id) => announced.push(id));
 		await browser.submit(`${path}/${lowered.public_id}/role`, { role });
 		const isDeveloper = role === "developer";
-		const told = isDeveloper
+		const expected = isDeveloper
 			? /was owner\)\. 2 API keys can no longer approve or reject\./
 			: /was owner\)\. 3 API keys and 1 prepared secret were ended\./;
 		const { text } = await browser.open(path);
-		assert.match(text, told);
+		assert.match(text, expected);
 		assert.match(text, /A lower role also limits the API keys that the person issued/);
 		const report = ["report", true];
 		const revoked = [
@@ -254,12 +254,12 @@ interface Shop {
 	browser: Browser;
 }
 
-async function openShop(t: Parameters<typeof openTestSite>[0], by: "owner" | "staff"): Promise<Shop> {
+async function openShop(t: Parameters<typeof openTestSite>[0], inviter: "owner" | "staff"): Promise<Shop> {
 	const site = await openTestSite(t, { hasMail: true });
 	const programme = await site.addProgramme("Garden & Tools");
 	const owner = await site.addOwner(programme);
 	const path = `/programmes/${programme.public_id}/people`;
-	const browser = await site.signIn(by === "owner" ? owner : await site.addStaff());
+	const browser = await site.signIn(inviter === "owner" ? owner : await site.addStaff());
 	return { site, programme, path, owner, browser };
 }
 

@@ -108,10 +108,10 @@ test("when staff create a programme, its owner is invited and the link is shown 
 	);
 	const programmeId = hiddenId(form.text);
 	const email = newEmail("shop");
-	const made = await browser.submit("/programmes/new", { ...TERMS, email, programmeId });
-	assert.equal(made.status, 200);
-	assert.match(made.text, /This service cannot send mail/);
-	const link = /https:\/\/ringback\.example\/welcome\/\w+/.exec(made.text)?.[0] ?? "";
+	const created = await browser.submit("/programmes/new", { ...TERMS, email, programmeId });
+	assert.equal(created.status, 200);
+	assert.match(created.text, /This service cannot send mail/);
+	const link = /https:\/\/ringback\.example\/welcome\/\w+/.exec(created.text)?.[0] ?? "";
 	assert.equal((await site.browser().open(new URL(link).pathname)).status, 200);
 	const row = await site.store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
 	assert.deepEqual(
@@ -144,9 +144,9 @@ test("without an owner's address staff go straight to Integration, and invite th
 	assert.doesNotMatch(form, /id="email"[^>]* required/);
 	assert.match(form, /<details class="more"><summary>Approved automatically after 30 days\./, "folded");
 	const programmeId = hiddenId(form);
-	const made = await browser.submit("/programmes/new", { ...TERMS, email: "", programmeId });
-	assert.deepEqual([made.status, made.location], [303, `/programmes/${programmeId}/integration`]);
-	assert.match((await browser.open(made.location ?? "")).text, /New shop is created\./);
+	const created = await browser.submit("/programmes/new", { ...TERMS, email: "", programmeId });
+	assert.deepEqual([created.status, created.location], [303, `/programmes/${programmeId}/integration`]);
+	assert.match((await browser.open(created.location ?? "")).text, /New shop is created\./);
 	assert.deepEqual(await auditOf(site), [["programme.created", programmeId]]);
 	assert.deepEqual(await site.store.db.selectFrom("programme_people").selectAll().execute(), []);
 	assert.match((await browser.open(`/programmes/${programmeId}/people`)).text, /No people yet/);
@@ -186,8 +186,8 @@ test("a programme whose owner cannot be invited is not created, and the correcte
 	isBroken = false;
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 	assert.deepEqual(await auditOf(site), []);
-	const made = await browser.submit("/programmes/new", fields);
-	assert.match(made.text, /New shop is created\..*\/welcome\//s);
+	const created = await browser.submit("/programmes/new", fields);
+	assert.match(created.text, /New shop is created\..*\/welcome\//s);
 	const owners = await site.store.db.selectFrom("programme_people").selectAll().execute();
 	assert.equal(owners.length, 1);
 });
@@ -219,9 +219,9 @@ test("each mistake is shown at its field, nothing is created, and the typed valu
 	assert.match(text, /value="EURO"/);
 	assert.ok(!text.includes(MARKUP));
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
-	const taken = await browser.submit("/programmes/new", { ...TERMS, email: staff.email });
-	assert.equal(taken.status, 409);
-	assert.match(taken.text, /id="email-error"[^<]*cannot own a programme/);
+	const refused = await browser.submit("/programmes/new", { ...TERMS, email: staff.email });
+	assert.equal(refused.status, 409);
+	assert.match(refused.text, /id="email-error"[^<]*cannot own a programme/);
 	assert.deepEqual(await site.store.db.selectFrom("programmes").select("id").execute(), []);
 });
 

@@ -168,8 +168,8 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	const typed = await TERMS_FORM.read(c);
 	const publicId = /^prg_[0-9A-Z]{26}$/.exec(typed.programmeId)?.[0];
 	if (publicId !== undefined && (await findProgramme(deps.store.db, publicId)) !== undefined) {
-		const said = "This programme was created already. You can create a new link for its owner here.";
-		return leadTo(c, peoplePath(publicId), said, "info");
+		const text = "This programme was created already. You can create a new link for its owner here.";
+		return leadTo(c, peoplePath(publicId), text, "info");
 	}
 	const opened = await openProgramme(
 		deps,
@@ -183,13 +183,13 @@ export async function createProgramme(c: WebContext, deps: WebDeps): Promise<Res
 	);
 	if (!opened.ok) return TERMS_FORM.refuse(c, opened, () => showCreateForm(c, deps));
 	const { programme, owner } = opened.value;
-	const said = `${programme.name} is created.`;
-	if (owner === null) return leadTo(c, integrationPath(programme.public_id), said);
+	const text = `${programme.name} is created.`;
+	if (owner === null) return leadTo(c, integrationPath(programme.public_id), text);
 	// The response is the page of people instead of a redirect, because it contains the owner's link, which is
 	// shown only once.
 	c.set("programme", programme);
 	c.set("standing", "staff");
-	c.set("flash", { tone: "good", text: said });
+	c.set("flash", { tone: "good", text });
 	return showPeople(c, deps, owner);
 }
 

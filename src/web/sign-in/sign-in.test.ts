@@ -189,8 +189,8 @@ async function countWrongPasswords(
 ): Promise<void> {
 	for (let use = 0; use < count; use += 1) {
 		if (use % 20 === 0 && addressOf(0) === addressOf(1)) moveClock(60_000);
-		const taken = await countPassword(deps, email, { address: addressOf(use), device: "" });
-		assert.ok(taken.ok, String(use));
+		const counted = await countPassword(deps, email, { address: addressOf(use), device: "" });
+		assert.ok(counted.ok, String(use));
 	}
 }
 

@@ -81,30 +81,30 @@ async function goOn(
 	const path = programme === null ? start : pathOf(programme.public_id);
 	if (hasNewPassword) {
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
-		const said = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
-		if (ended !== null) setFlash(c, "good", said);
-		return letIn(c, deps, { email: person.email, password }, said, path);
+		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
+		if (ended !== null) setFlash(c, "good", text);
+		return letIn(c, deps, { email: person.email, password }, text, path);
 	}
-	const said = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
-	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), said);
+	const text = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
+	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), text);
 }
 
 /**
  * Signs the person in with the password that they have just chosen. If they have an authenticator, its code
- * is still required. `said` is the message about what has happened. It is shown even if the sign-in fails.
+ * is still required. `text` is the message about what has happened. It is shown even if the sign-in fails.
  */
 async function letIn(
 	c: WebContext,
 	deps: WebDeps,
 	newcomer: { email: string; password: string },
-	said: string,
+	text: string,
 	path: string,
 ): Promise<Response> {
 	const visitor = c.get("visitor");
 	if (c.get("viewer") !== null) await signOut(deps, actorOf(c), visitor);
 	const signedIn = await signIn(deps, newcomer, visitor);
 	if (!signedIn.ok) {
-		const why = `${said} You are not signed in yet. ${signedIn.fault.detail}`;
+		const why = `${text} You are not signed in yet. ${signedIn.fault.detail}`;
 		return leadTo(c, paths.SIGN_IN_PATH, why, "bad");
 	}
 	handOnCookies(c, signedIn.value.setCookies);

@@ -145,9 +145,9 @@ export async function hold(c: WebContext, deps: WebDeps): Promise<Response> {
 	}
 	const changed = await changeHold(deps, actorOf(c), to);
 	if (!changed.ok) return leadTo(c, SYSTEM_PATH, changed.fault.detail, "bad");
-	const said =
+	const text =
 		to === "held" ? "All callbacks are held. Those under way are finished." : "Callbacks are sent again.";
-	return leadTo(c, SYSTEM_PATH, changed.value === null ? `${said} It was so already.` : said);
+	return leadTo(c, SYSTEM_PATH, changed.value === null ? `${text} Nothing had to be changed.` : text);
 }
 
 function mailSection(

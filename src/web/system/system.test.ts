@@ -186,13 +186,13 @@ test("staff hold and release all callbacks after a confirmation with their numbe
 		held.text,
 		/data-confirm="Release all callbacks\? 2 callbacks will be sent at once, and 1 later/,
 	);
-	assert.match((await press("held")).text, /It was so already\./);
+	assert.match((await press("held")).text, /Nothing had to be changed\./);
 	for (const word of ["", "hold", "HELD"]) assert.match((await press(word)).text, /Nothing was changed\./);
 	assert.match((await staff.open("/system")).text, /Release all callbacks</, "they are held still");
 	const released = await press("released");
 	assert.match(released.text, /Callbacks are sent again\.</);
 	assert.match(released.text, /Hold all callbacks</);
-	assert.match((await press("released")).text, /It was so already\./);
+	assert.match((await press("released")).text, /Nothing had to be changed\./);
 	const { text } = await staff.open("/system/audit");
 	assert.match(text, /All callbacks released[\s\S]*3 waited/);
 	assert.equal((await site.audit("callbacks.held")).length, 1);
