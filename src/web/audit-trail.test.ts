@@ -223,8 +223,8 @@ async function walkIntegration(
 	await at(`/test/${test.public_id}`, { decision: "approve" }, "/test/:conversionId");
 	await runCallbacks(site, programme, { kind: "answered", status: 404 });
 	site.moveClock(1_000);
-	// Makes the failed callback of a test look like that of a real sale. Failed tests are set aside at once, so
-	// "resend all" would skip them.
+	// Makes the failed callback of a test conversion look like that of a real sale. Otherwise "resend all"
+	// would skip it, because failed callbacks of test conversions are set aside at once.
 	const putBack = () => site.store.db.updateTable("undelivered").set({ set_aside: null }).execute();
 	await putBack();
 	await at("/resend-failed");

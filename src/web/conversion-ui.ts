@@ -110,7 +110,7 @@ export function selectAll(name: string): Html {
 	return html`<input type="checkbox" hidden data-select-all="${name}" aria-label="Select all on this page"><span class="visually-hidden">Select</span>`;
 }
 
-// The state of a delivery in a few words. All pages use the same words for it.
+// Short words for the state of a delivery. All pages use the same words.
 
 export const STATE_WORDS: Readonly<Record<DeliveryState, string>> = {
 	pending: "Pending",
@@ -248,7 +248,7 @@ export function countUndelivered(number: number): string {
  * Returns the message after a form that works in batches. It says how many callbacks were handled and how
  * many are left. `done` describes the action, such as "being sent again".
  */
-export function tellWorked({ count, isAll }: Worked, done: string, none: string, left: number) {
+export function batchMessage({ count, isAll }: Worked, done: string, none: string, left: number) {
 	if (count === 0 && isAll) return ["info", none] as const;
 	const rest = isAll || left <= 0 ? "" : ` ${callbacksAre(left)} left: press the button again.`;
 	return ["good", `${callbacksAre(count)} ${done}.${rest}`] as const;

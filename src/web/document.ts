@@ -1,5 +1,5 @@
-// The HTML document around a page's content. There is a full frame, and a plain card for pages before
-// sign-in.
+// The HTML document around a page's content. Pages for signed-in people have a full frame, and pages before
+// sign-in have only a plain card.
 
 import { networkName } from "../domain/network.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -287,7 +287,7 @@ function sidebar(
 	return html`<nav class="sidebar" aria-label="${label}">${pages.map(
 		({ area, path, label: page }) =>
 			html`<a href="${path(publicId)}"${attrs({ "aria-current": area === active && "page" })}>${page}${
-				programme === undefined ? null : openBadge(area, programme)
+				programme === undefined ? null : navigationBadge(area, programme)
 			}</a>`,
 	)}</nav>`;
 }
@@ -296,7 +296,7 @@ function sidebar(
  * Returns the badge of a link in the navigation. "Partners" shows the number of open applications. "Overview"
  * shows the number of failed callbacks, or 1 if callbacks are failing now.
  */
-function openBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
+function navigationBadge(area: Area, { trouble, failed, applications }: DocumentProgramme): Html | null {
 	if (area === "programme-partners" && applications > 0)
 		return countBadge("info", String(applications), "to answer");
 	if (area !== "overview" || (trouble === null && failed === 0)) return null;

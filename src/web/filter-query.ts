@@ -203,8 +203,8 @@ export interface Pages {
 }
 
 /**
- * Returns links to the first and the next page, or null if the list fits on one page. A list that does not
- * start with the newest row passes its own labels.
+ * Returns links to the first and the next page, or null if the list fits on one page. By default the labels
+ * are for a list that starts with the newest row.
  */
 export function pager(
 	{ newestHref, olderHref, shown }: Pages,

@@ -69,7 +69,10 @@ const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 
-/** All routes. The first matching route answers, so fixed words must come before parameters. */
+/**
+ * All routes. The first matching route answers, so a path with a fixed word must come before one with a
+ * parameter.
+ */
 export const ROUTES: readonly Route[] = [
 	// Sign-in, sign-out, forgotten passwords and one-time links.
 	page(paths.START_PATH, "anyone", signIn.showStart),
@@ -176,8 +179,8 @@ export const ROUTES: readonly Route[] = [
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
-	// A partner's own pages with earnings, links and conversions. Staff also add programmes and people to a
-	// partner, and end it.
+	// A partner's own pages with earnings, links and conversions. Staff also add a partner to programmes,
+	// invite its people, and end its partnerships.
 	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
 	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),

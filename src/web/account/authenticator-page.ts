@@ -49,7 +49,7 @@ const CONFIRM_FORM = declareForm({
 });
 
 export async function showSetUp(c: WebContext): Promise<Response> {
-	return viewerOf(c).awaitsAuthenticator ? showDuty(c) : c.redirect(SECTION, 303);
+	return viewerOf(c).awaitsAuthenticator ? showRequiredSetUp(c) : c.redirect(SECTION, 303);
 }
 
 /**
@@ -63,7 +63,7 @@ export async function beginSetUp(c: WebContext, deps: WebDeps): Promise<Response
 	const begun = await beginAuthenticator(deps, ownerOf(c), currentPassword, c.get("visitor"), issuer);
 	if (begun.ok) return showKey(c, begun.value);
 	return AUTHENTICATOR_FORM.refuse(c, begun, () =>
-		viewer.awaitsAuthenticator ? showDuty(c) : showAccount(c, deps),
+		viewer.awaitsAuthenticator ? showRequiredSetUp(c) : showAccount(c, deps),
 	);
 }
 
@@ -101,10 +101,10 @@ function ownerOf(c: WebContext): AuthenticatorOwner {
 }
 
 /**
- * Shows staff who must set up an authenticator the form that starts it. They are redirected here from every
- * other page.
+ * Shows the first step of the set-up to staff for whom an authenticator is required. Until they finish it,
+ * every other page redirects them here.
  */
-function showDuty(c: WebContext): Promise<Response> {
+function showRequiredSetUp(c: WebContext): Promise<Response> {
 	return answerPage(c, {
 		title: TITLE,
 		active: "account",

@@ -139,7 +139,10 @@ function nameLink({ code, name }: PartnerLink): Html {
 	return html`<code>${code}</code>${name === "" ? null : ` (${name})`}`;
 }
 
-/** Functions that explain each outcome of domain/credit, with details of the conversion. */
+/**
+ * Functions that explain why a partner or nobody is credited, with details of the conversion, by the outcome
+ * of domain/credit.
+ */
 const WHY: Readonly<Record<CreditWord, Why>> = {
 	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>

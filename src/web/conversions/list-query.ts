@@ -153,7 +153,10 @@ export async function readList(db: Db, programme: Programme | null, search: stri
 	};
 }
 
-/** Returns the filters as the query of an address. The time zone is included only if a day is set. */
+/**
+ * Returns the filters as the query of the list's address. The time zone is included only if a filter contains
+ * a day.
+ */
 export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
 	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
 }

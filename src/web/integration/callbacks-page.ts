@@ -235,7 +235,7 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 		hint: html`We send one signed POST to this URL for each status change. <a href="${DOCS_PATH}">How to receive them</a>`,
 		message: view.messageAt("callback"),
 		body: ui.padded(
-			noSecret(view),
+			missingSecretMessage(view),
 			mayIntegrate ? saveForm(c, view, isCommandAbove) : ui.facts([["Postback URL", saved]]),
 			html`<div class="row-end"><p class="small soft grow" id="waiting-live">${waiting(view)}</p>${
 				url === null || !mayIntegrate ? null : remove
@@ -245,7 +245,7 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 	});
 }
 
-function noSecret({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
+function missingSecretMessage({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
 	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet, because there is no signing secret.");
 	// Without a URL, the section above already asks the reader to issue a key.

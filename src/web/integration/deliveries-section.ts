@@ -14,7 +14,13 @@ import {
 } from "../../programmes/resend.ts";
 import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
-import { callbacksAre, countUndelivered, deliveryColumns, selectAll, tellWorked } from "../conversion-ui.ts";
+import {
+	batchMessage,
+	callbacksAre,
+	countUndelivered,
+	deliveryColumns,
+	selectAll,
+} from "../conversion-ui.ts";
 import { filterBar, notUnderstood, pager } from "../filter-query.ts";
 import { actorOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import { deliveryPath, integrationPath } from "../paths.ts";
@@ -173,7 +179,7 @@ export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Res
 	const resent = await resendFailed(deps, { programmes: [programme], actor: actorOf(c) });
 	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
 	return finish(c, LIST, resent, (worked) =>
-		tellWorked(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
+		batchMessage(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
 	);
 }
 
@@ -181,6 +187,6 @@ export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Respons
 	const sent = await sendAllWaiting(deps, askedBy(c));
 	const left = await countWaiting(deps.store.db, programmeOf(c).receiver_id, deps.clock.nowMs(), ALL);
 	return finish(c, LIST, sent, (worked) =>
-		tellWorked(worked, "being sent now", "No callback is waiting for a later attempt.", left),
+		batchMessage(worked, "being sent now", "No callback is waiting for a later attempt.", left),
 	);
 }

@@ -8,8 +8,8 @@ import { issue, openShop, type Shop, URL_ENTERED } from "./integration-shop.test
 const EMPTY = { method: "POST", target: "/", headers: "", body: "" };
 
 /**
- * Sends the callback of a test conversion, and returns it as the values of the form's fields, together with
- * the secret.
+ * Sends the callback of a test conversion. Returns the request, as the values of the form's fields, and the
+ * signing secret.
  */
 async function openCallback(shop: Shop) {
 	const { browser, path, site, programme } = shop;

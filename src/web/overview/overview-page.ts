@@ -10,7 +10,13 @@ import { listConversions } from "../../store/queries/conversion-list.ts";
 import { ALL, countFailed } from "../../store/queries/delivery-health.ts";
 import { listNotices, type ShownNotice } from "../../store/queries/notices.ts";
 import { hasConversions } from "../../store/queries/programme-list.ts";
-import { callbacksOf, countUndelivered, deliveriesPath, lastFailure, tellWorked } from "../conversion-ui.ts";
+import {
+	batchMessage,
+	callbacksOf,
+	countUndelivered,
+	deliveriesPath,
+	lastFailure,
+} from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
@@ -165,7 +171,7 @@ export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<R
 	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
 	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
 	const aside = "set aside, and still in the list of failed callbacks under Integration";
-	const [tone, text] = tellWorked(done.value, aside, "There was nothing to set aside.", left);
+	const [tone, text] = batchMessage(done.value, aside, "There was nothing to set aside.", left);
 	return leadTo(c, overviewPath(programmeId), text, tone);
 }
 

@@ -55,7 +55,7 @@ export async function linkSection(
 		const { ended_at_ms: endedAtMs = null, programme_id: programmeId = 0 } = ownOf(link) ?? {};
 		return [
 			endedAtMs === null ? null : html`<div>${ui.badge("plain", "Partnership ended")}</div>`,
-			goneBadge(link, hosts.get(programmeId) ?? []),
+			removedHostBadge(link, hosts.get(programmeId) ?? []),
 		];
 	};
 	const countOf = (linkId: number, wanted: ClickKind) => {
@@ -117,7 +117,7 @@ export async function linkSection(
  * Warns if the shop has removed the host of the link's target. The link then leads elsewhere (see `frontPage`
  * in domain/click.ts).
  */
-function goneBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
+function removedHostBadge({ target }: PartnerLink, hosts: readonly LandingHost[]): Html | null {
 	if (landingUrl(target, hosts) !== null) return null;
 	const leads = hosts.length === 0 ? "Leads nowhere" : "Leads to the shop's front page";
 	return html`<div>${ui.badge("warn", leads)}</div><span class="secondary break">${new URL(target).host} is no longer one of the shop's addresses</span>`;

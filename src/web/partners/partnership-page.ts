@@ -39,7 +39,7 @@ const FORM = declareForm({
  * Finds the partnership in the address and passes it to the action. If it belongs to another programme, the
  * response is 404.
  */
-function about(
+function withPartnership(
 	verb: (c: WebContext, deps: WebDeps, partnership: NamedPartnership) => Promise<Response>,
 ): Answer {
 	return async (c, deps) => {
@@ -73,7 +73,7 @@ const RESUME = {
 		"Resume the partnership? Links bring a click ID again, and coupon codes credit the partner. Sales in between stay as they are.",
 } as const;
 
-export const showPartnership = about(renderPartnership);
+export const showPartnership = withPartnership(renderPartnership);
 
 async function renderPartnership(
 	c: WebContext,
@@ -185,7 +185,7 @@ function addressOf(partnership: NamedPartnership): PartnershipAddress {
 	return { programmeId: partnership.programme_id, publicId: partnership.public_id };
 }
 
-export const save = about(async (c, deps, partnership) => {
+export const save = withPartnership(async (c, deps, partnership) => {
 	const typed = await FORM.read(c);
 	const { rate = "", codes = "" } = Object.fromEntries(new URLSearchParams(typed.shown));
 	const shown = typed.shown === "" ? undefined : { rate, codes };
@@ -196,7 +196,7 @@ export const save = about(async (c, deps, partnership) => {
 	return FORM.refuse(c, saved, () => showAgain(c, deps, address), isOvertaken ? {} : undefined);
 });
 
-export const change = about(async (c, deps, partnership) => {
+export const change = withPartnership(async (c, deps, partnership) => {
 	const typed = await readTextFields(c, ["to", "clicks"]);
 	const to = typed.to === "ended" ? "ended" : "active";
 	const address = addressOf(partnership);

@@ -133,8 +133,8 @@ export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Re
 }
 
 /**
- * Returns the ids of the API keys that must not be revoked: those that the page listed and that were
- * unticked. A key that was issued after the page was opened is not listed, so it is revoked.
+ * Returns the ids of the API keys that stay valid. These are the keys that the page listed and that the
+ * reader has unticked. A key that was issued after the page was opened is not among them, so it is revoked.
  */
 async function readKeptKeys(c: WebContext): Promise<string[]> {
 	const { listed = [], end = [] } = await c.req.parseBody({ all: true });

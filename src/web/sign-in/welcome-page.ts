@@ -57,11 +57,11 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 	const typed = await FORM.read(c);
 	const { address } = c.get("visitor");
 	const accepted = await acceptSignInLink(deps, token, { ...typed, address });
-	if (accepted.ok) return goOn(c, deps, accepted.value, typed.password);
+	if (accepted.ok) return redirectAfterLink(c, deps, accepted.value, typed.password);
 	return FORM.refuse(c, accepted, () => showWelcome(c, deps));
 }
 
-async function goOn(
+async function redirectAfterLink(
 	c: WebContext,
 	deps: WebDeps,
 	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
@@ -83,7 +83,7 @@ async function goOn(
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", text);
-		return letIn(c, deps, { email: person.email, password }, text, path);
+		return signInWithNewPassword(c, deps, { email: person.email, password }, text, path);
 	}
 	const text = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
 	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), text);
@@ -93,7 +93,7 @@ async function goOn(
  * Signs the person in with the password that they have just chosen. If they have an authenticator, its code
  * is still required. `text` is the message about what has happened. It is shown even if the sign-in fails.
  */
-async function letIn(
+async function signInWithNewPassword(
 	c: WebContext,
 	deps: WebDeps,
 	newcomer: { email: string; password: string },

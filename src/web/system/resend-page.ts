@@ -4,7 +4,7 @@
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
 import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/deliveries.ts";
-import { tellWorked } from "../conversion-ui.ts";
+import { batchMessage } from "../conversion-ui.ts";
 import { filterBar } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
@@ -21,7 +21,7 @@ const PROGRAMMES_SHOWN = 100;
 export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
 	const nowMs = deps.clock.nowMs();
-	const { found } = await find(deps, typed, nowMs);
+	const { found } = await findFailed(deps, typed, nowMs);
 	const time = (name: "from" | "to", label: string) =>
 		ui.textField({
 			name,
@@ -54,18 +54,23 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
 	// The period ends at the time of the preview. A callback that fails again after it is therefore not sent a
 	// second time.
-	const { found, span } = await find(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
+	const { found, span } = await findFailed(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
 	const order = { programmes: found, actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
 	const left = countFailed(found) - sent.value.count;
-	const [tone, text] = tellWorked(sent.value, "being sent again", "Nothing was left to be sent again.", left);
+	const [tone, text] = batchMessage(
+		sent.value,
+		"being sent again",
+		"Nothing was left to be sent again.",
+		left,
+	);
 	return leadTo(c, path, text, tone);
 }
 
 /** Finds the programmes with callbacks that failed in the period. If a time is invalid, it finds none. */
-async function find({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
+async function findFailed({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
 	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);
 	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
