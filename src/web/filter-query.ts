@@ -148,7 +148,10 @@ export const WHOLE_ORDER: Filter<string> = {
 /** Maximum length of a request id (outside/request-records.ts). */
 const MAX_REQUEST_ID_CHARACTERS = 64;
 
-/** The X-Request-Id of an answer. White space at the ends is removed, because people paste it by accident. */
+/**
+ * Filter by the X-Request-Id header of a response. White space at the ends is removed, because people paste
+ * it by accident.
+ */
 export const REQUEST_ID: Filter<string> = {
 	schema: z
 		.string()

@@ -34,8 +34,8 @@ export type Answer = (c: WebContext, deps: PageDeps) => Response | Promise<Respo
 
 export interface Route {
 	/**
-	 * HTTP method. A page is opened by GET. A form is sent by POST and must come from our own pages, and a GET
-	 * of its address redirects to the nearest page above it.
+	 * HTTP method. A page is opened by GET. A form is sent by POST and must come from our own pages. If
+	 * somebody opens the address of a form, they are redirected to the nearest page above it.
 	 */
 	method: "GET" | "POST";
 	/** Path pattern for Hono, with parameters such as ":programmeId". */

@@ -70,7 +70,7 @@ async function findClickedLink(db: Db, id: number): Promise<ClickedLink | undefi
 	return { ...link, partnerName: partnership?.partner_name ?? "" };
 }
 
-/** Says to staff why they cannot change the partner. */
+/** Tells staff why they cannot change the partner of this conversion. */
 function whyFixed(conversion: Conversion, { credits_partners }: Programme): string {
 	if (credits_partners === 0)
 		return "The partner cannot be changed, because the programme does not credit partners.";
@@ -129,7 +129,10 @@ interface ClickedLink extends PartnerLink {
 	partnerName: string;
 }
 
-/** Says whose click it was, on which link and when, so that a partner's question can be answered. */
+/**
+ * Says which partner's link was clicked and when, so that staff can answer a partner's question about an
+ * uncredited sale.
+ */
 function sayRefusedClick({ clicked_at_ms: atMs }: NamedCredit, link: ClickedLink | undefined): Content {
 	if (link === undefined || atMs === null) return null;
 	return html`It was a click on the link ${nameLink(link)} of <span class="break">${link.partnerName}</span>, on ${ui.timeTag(atMs)}.`;

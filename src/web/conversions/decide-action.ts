@@ -147,7 +147,7 @@ function showQuestion(
 	const [only, ...others] = changed;
 	const verb = MOVE_WORDS[move].look.label;
 	const several = `${verb} ${countOf(changed.length, "conversion")}`;
-	// The button does not show the order id, which may be too long.
+	// The order id is only in the title, because it may be too long for a button.
 	const [title, label] =
 		only !== undefined && others.length === 0
 			? [`${verb} order ${showOrderId(only.order_id)}?`, `${verb} this order`]

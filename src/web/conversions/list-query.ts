@@ -79,7 +79,7 @@ const FILTERS = declareFilters({
 	from: day("From"),
 	to: day("To"),
 	/**
-	 * Selects the time that From and To compare with. By default this is the time at which the conversion was
+	 * Selects which time the filters From and To apply to. The default is the time at which a conversion was
 	 * recorded.
 	 */
 	dates: choice("Dates", "Recorded or imported", ["sale"], () => "Sold"),

@@ -111,7 +111,7 @@ function checkSteps(view: CallbacksView): Html | null {
 	const step = (title: string, isDone: boolean, done: string, toDo: Content) => ({
 		title,
 		state: isDone ? ("done" as const) : ("to do" as const),
-		// A viewer's role does not allow the step, so the text does not ask for it.
+		// A viewer's role does not allow this step, so the text does not ask for it.
 		text: isDone ? done : view.mayIntegrate ? toDo : "Not yet.",
 	});
 	const steps = [

@@ -76,8 +76,8 @@ export async function showKeys(
 	const { publicUrl, network, store } = deps;
 	const programme = programmeOf(c);
 	const { id, public_id: programId, click_parameter: parameter, click_days: days } = programme;
-	// The snippet for click IDs is shown before staff turn crediting on. The shop must send click IDs by then,
-	// because a sale without one credits nobody.
+	// The snippet for click IDs is shown even before staff turn crediting on. From then on, a sale without a
+	// click ID credits nobody, so the shop must send click IDs in time.
 	const hasPartners = programme.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
 	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
 	return answerTab(c, {

@@ -65,7 +65,7 @@ function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery
 				? ui.emptyState({ title: "On its way", text: "If nothing comes, send a new test conversion." })
 				: ui.emptyState({ title: "No callback was sent for it", text: NOTHING_SENT }),
 		stacks: "tight",
-		// The table explains the result, so that nobody has to open the callback to know what to do.
+		// The table explains each result, so that nobody has to open the callback to know what to do.
 		columns: [
 			event,
 			state,

@@ -196,7 +196,7 @@ function callbacksPart(c: WebContext, health: CallbackHealth): Html {
 }
 
 /**
- * Shows the list of notices, or nothing if there are none and no Postback URL is saved, because then no
+ * Shows the list of notices. It is left out if there are no notices and no Postback URL, because then no
  * callback can fail.
  */
 async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {

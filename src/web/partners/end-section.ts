@@ -1,5 +1,5 @@
-// The form with which staff end one partnership, or all partnerships of a partner. They choose whether clicks that were made
-// before still count.
+// The form with which staff end one partnership, or all partnerships of a partner. Staff choose whether sales
+// from earlier clicks are still credited.
 
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";

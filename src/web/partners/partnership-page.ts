@@ -58,7 +58,7 @@ const END = {
 		"End the partnership? The links then lead to the shop without a click ID, and the coupon codes credit nobody. The partner keeps what was earned, and sales from clicks made before are still credited. You can resume it later.",
 } as const;
 const STAFF_END = "End the partnership? The partner keeps what was earned. You can resume it later.";
-/** Shown to staff for a partnership that has ended but whose clicks still count. */
+/** Button for staff on a partnership that has ended, if sales from its earlier clicks are still credited. */
 const END_CLICKS = {
 	label: "Credit no more clicks",
 	tone: "danger",
@@ -136,11 +136,17 @@ async function renderPartnership(
 	});
 }
 
-/** A buyer may order twice, and a family may share a click. More than this is worth a look. */
+/**
+ * Minimum number of orders with which a click is listed. Fewer are normal, because a buyer may order twice
+ * and a family may share a click.
+ */
 const MIN_ORDERS = 3;
 const CLICKS_LISTED = 20;
 
-/** Lists clicks with many orders, or nothing if there are none. A click ID that is shared with many buyers is seen here. */
+/**
+ * Lists the clicks that have many orders, or returns nothing if there are none. This reveals a click ID that
+ * was given to many buyers.
+ */
 async function clickSection(
 	{ store }: WebDeps,
 	{ id, programme_public_id: programmeId, partner_public_id: partner }: NamedPartnership,

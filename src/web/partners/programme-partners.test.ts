@@ -122,9 +122,9 @@ test("only staff can resume a partnership that staff ended", async (t) => {
 });
 
 test("staff can end a partnership with its clicks, at once or later, and an owner cannot", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t, ["First", "Second"]);
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t, ["First", "Second"]);
 	const staff = await site.signIn(await site.addStaff());
-	const [first, second] = own.map(({ public_id }) => `${path}/${public_id}`);
+	const [first, second] = partnerships.map(({ public_id }) => `${path}/${public_id}`);
 	assert.ok(first && second);
 	assert.doesNotMatch((await owner.open(first)).text, /name="clicks"/);
 	assert.equal((await owner.submit(`${first}/change`, { to: "ended", clicks: "on" })).status, 403);
@@ -146,8 +146,8 @@ test("staff can end a partnership with its clicks, at once or later, and an owne
 });
 
 test("a click with three orders or more is listed, and tests do not count", async (t) => {
-	const { site, path, own, browser: owner } = await openWithPartners(t);
-	const [partnership] = own;
+	const { site, path, partnerships, browser: owner } = await openWithPartners(t);
+	const [partnership] = partnerships;
 	assert.ok(partnership);
 	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
 	const target = "https://shop.example/";

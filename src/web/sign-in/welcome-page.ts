@@ -67,8 +67,8 @@ async function redirectAfterLink(
 	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
-	// A link that sets no password signs nobody in. If its person is not signed in here, they sign in with
-	// their own password.
+	// A link that sets no password signs nobody in. If the person is not signed in yet, they are sent to the
+	// sign-in page.
 	const isTheirs = c.get("viewer")?.personId === person.id;
 	if (purpose === "address_mail") {
 		const path = isTheirs ? paths.ACCOUNT_PATH : paths.SIGN_IN_PATH;
