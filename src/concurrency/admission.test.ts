@@ -24,7 +24,10 @@ function openAdmission() {
 	const log = createLog();
 	const stopping = new AbortController();
 	const admission = createAdmission({ clock, log, stopSignal: stopping.signal });
-	/** The clients of admitted requests in the order of their start; those of refused ones begin with "no". */
+	/**
+	 * The clients of the requests in the order in which they started. A refused request is recorded with the
+	 * prefix "no".
+	 */
 	const started: string[] = [];
 	const places: LeavePlace[] = [];
 	const ask = async (client: string, className: AdmissionClass = "pages") => {
@@ -42,7 +45,7 @@ function openAdmission() {
 }
 
 describe("requests that start after reports", () => {
-	test("clients take turns: one that floods waits for itself, and few are at work at once", async () => {
+	test("clients take turns, so a client that floods delays only itself, and few requests are at work at once", async () => {
 		const { started, ask, leaveAll } = openAdmission();
 		for (let n = 0; n < 50; n++) void ask("flood");
 		for (const client of ["a", "b"]) void ask(client);
@@ -59,7 +62,7 @@ describe("requests that start after reports", () => {
 		assert.equal(many.clock.waitingTimers, 0);
 	});
 
-	test("a client without room is refused a second later, and others still have room", async () => {
+	test("a client whose queue is full is refused a second later, and others still have room", async () => {
 		const { clock, started, ask, leaveAll } = openAdmission();
 		for (let n = 0; n < pages.waitingPerClient + 3; n++) void ask("flood");
 		await settleAll();
@@ -95,7 +98,7 @@ describe("requests that start after reports", () => {
 		assert.equal(clock.waitingTimers, 0);
 	});
 
-	test("none starts or continues while a report is at work, except one in a while if reports never end", async () => {
+	test("no request starts or continues while a report is at work, except now and then if reports never end", async () => {
 		const { clock, admission, started, ask, leaveAll } = openAdmission();
 		const report = Promise.withResolvers<void>();
 		const reported = admission.runReport(() => report.promise);
@@ -131,7 +134,7 @@ describe("requests that start after reports", () => {
 describe("pixel calls", () => {
 	const origin = { addressBlock: null, programme: null };
 
-	/** Takes no rate, so that the queue alone decides. */
+	/** Opens the class of pixel calls without rate limits, so that only the queue decides. */
 	function openPixelCalls() {
 		const { admission, ...opened } = openAdmission();
 		let block = 0;
@@ -144,7 +147,7 @@ describe("pixel calls", () => {
 		return { ...opened, take };
 	}
 
-	test("few are at work at once, the others start in order, and one too many is refused", async () => {
+	test("few are at work at once, the others start in order, and a call beyond the limit is refused", async () => {
 		const { clock, take } = openPixelCalls();
 		const started: number[] = [];
 		const finish: (() => void)[] = [];
@@ -153,7 +156,7 @@ describe("pixel calls", () => {
 			return new Promise<number>((resolve) => finish.push(() => resolve(call)));
 		};
 		const room = pixelCalls.atOnce + pixelCalls.waiting;
-		const taken = Array.from({ length: room }, (_, call) => take(work(call)));
+		const admitted = Array.from({ length: room }, (_, call) => take(work(call)));
 		await settle();
 		assert.equal(started.length, pixelCalls.atOnce);
 		const refused = take(work(room));
@@ -164,7 +167,7 @@ describe("pixel calls", () => {
 			finish[call]?.();
 		}
 		assert.deepEqual(
-			await Promise.all(taken),
+			await Promise.all(admitted),
 			Array.from({ length: room }, (_, call) => call),
 		);
 		assert.deepEqual(
@@ -173,10 +176,10 @@ describe("pixel calls", () => {
 		);
 	});
 
-	test("other requests are served after as many as may be at work at once", async () => {
+	test("other requests are served after each round of calls", async () => {
 		const { take } = openPixelCalls();
 		const order: string[] = [];
-		// SQLite answers at once, so nothing here needs a round of the event loop.
+		// SQLite answers synchronously, so none of these calls waits for a round of the event loop.
 		const calls = Array.from({ length: 3 * pixelCalls.atOnce }, () =>
 			take(async () => void order.push("pixel")),
 		);
@@ -185,7 +188,7 @@ describe("pixel calls", () => {
 		assert.equal(order.indexOf("other"), pixelCalls.atOnce);
 	});
 
-	test("one that fails gives its place back", async () => {
+	test("a call that fails gives its place back", async () => {
 		const { take } = openPixelCalls();
 		for (let call = 0; call < 3 * pixelCalls.atOnce; call++) {
 			await assert.rejects(take(() => Promise.reject(new Error("no"))));
@@ -210,7 +213,7 @@ describe("pixel calls", () => {
 		assert.deepEqual(order.slice(pixelCalls.atOnce), ["5.6.7", "9.8.7"]);
 	});
 
-	test("one beyond its rate is refused a second later", async () => {
+	test("a call that exceeds its rate is refused a second later", async () => {
 		const { clock, admission } = openAdmission();
 		const from = { addressBlock: "5.6.7", programme: "prg" };
 		for (let call = 0; call < 300; call++) {
@@ -232,7 +235,7 @@ describe("pixel calls", () => {
 });
 
 describe("requests that never wait", () => {
-	test("each person may have a few, all together some more, and one too many is refused at once", async () => {
+	test("each person may have a few, all people together some more, and a request beyond that is refused at once", async () => {
 		const { admission } = openAdmission();
 		const { atOnce, atOncePerClient } = CLASSES.exports;
 		for (let n = 0; n < atOncePerClient; n++) assert.notEqual(await admission.admit("exports", 0), undefined);
@@ -244,7 +247,7 @@ describe("requests that never wait", () => {
 		assert.notEqual(await admission.admit("importUploads", 0), undefined, "other classes are not affected");
 	});
 
-	test("a place is free at once, and only once however often it is given back", async () => {
+	test("a place becomes free at once, and only once however often it is given back", async () => {
 		const { admission } = openAdmission();
 		const places = [await admission.admit("exports", 1), await admission.admit("exports", 1)];
 		assert.equal(await admission.admit("exports", 1), undefined);
@@ -265,7 +268,7 @@ test("uploaded files are worked on one at a time for each kind, and no kind wait
 });
 
 describe("delayed refusals", () => {
-	test("as many as may be are delayed, and one more is answered at once", async () => {
+	test("a limited number of refusals is delayed, and further ones are answered at once", async () => {
 		const { clock, admission } = openAdmission();
 		let answered = 0;
 		const refuse = () => admission.delayRefusal().then(() => answered++);
@@ -280,7 +283,7 @@ describe("delayed refusals", () => {
 		assert.equal(clock.waitingTimers, 0);
 	});
 
-	test("a stop waits for none of them and leaves no timer", async () => {
+	test("a stop does not wait for delayed refusals and leaves no timer", async () => {
 		const { clock, stopping, admission } = openAdmission();
 		const delayed = Array.from({ length: 3 }, () => admission.delayRefusal());
 		await settle();

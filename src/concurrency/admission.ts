@@ -16,45 +16,48 @@ import { createSingleFlight } from "./single-flight.ts";
 
 interface ClassLimits extends QueueLimits {
 	/**
-	 * "afterReports": only while no signed report is at work, and one request for each round of the event loop.
-	 * "anytime": as soon as a place is free.
+	 * When a waiting request may start. "afterReports" means only while no signed report is at work, and one
+	 * request in each round of the event loop. "anytime" means as soon as a place is free.
 	 */
 	start: "afterReports" | "anytime";
 	/**
-	 * "delayed": a refusal is answered a second later, so that a client that sends one request after the other is slowed
-	 * down to one a second for each connection. "immediate": people see the refusal at once.
+	 * How a refusal is answered. "delayed" means a second later, which slows a client that sends one request
+	 * after the other down to one request a second for each connection. "immediate" is for people, who see the
+	 * refusal at once.
 	 */
 	refusal: "delayed" | "immediate";
 	rates?: readonly RateRule[];
 }
 
 /**
- * Rates of the pixel, which anybody can call. A network of medium size has 70,000 conversions on a day and 500 a second
- * on Black Friday. An address block with a fiftieth of all customers, such as a mobile carrier's, then sends 10 a second.
+ * Rate limits of the pixel, which anybody can call. A network of medium size has 70,000 conversions a day,
+ * and 500 a second on Black Friday. An address block with a fiftieth of all customers, such as a mobile
+ * carrier's, then sends 10 a second.
  */
 export const PIXEL_RATES = {
 	addressBlock: { burst: 300, perSecond: 10 },
 	/**
-	 * Half of a programme's rate. All these requests may come from one machine, or from an unknown proxy with
-	 * all customers behind it.
+	 * All requests from private addresses share this limit, which is half of a programme's. They may come from
+	 * one machine, or from a proxy that is not configured and has all customers behind it.
 	 */
 	privateAddresses: { burst: 300, perSecond: 50 },
 	/**
-	 * A fifth of the expected peak of the whole network, for a single shop. The burst is six times that of an
-	 * address block.
+	 * Limit for one programme. A single shop may have a fifth of the network's expected peak. The burst is six
+	 * times that of an address block.
 	 */
 	programme: { burst: 2_000, perSecond: 100 },
-	/** The peak, and ten seconds of it at once. */
+	/** Limit for the whole process: the expected peak, and a burst of ten seconds at that peak. */
 	process: { burst: 5_000, perSecond: 500 },
 } as const;
 
-/** Limits for requests that are at work at once or refused. */
+/** Limits of a class in which no request waits. Each one starts at once or is refused. */
 const NO_WAITING = { waiting: 0, waitingPerClient: 0, waitingForNewClients: 0 } as const;
 
 export const CLASSES = {
 	/**
-	 * Pages, signed reads and the API description. A page takes some milliseconds of the processor. On PostgreSQL it also
-	 * waits for the database, so several are at work. A person does not wait longer than 512 pages take.
+	 * Pages, signed reads and the API description. A page takes some milliseconds of processor time. On
+	 * PostgreSQL a page also waits for the database, so several are at work at once. Nobody waits for more than
+	 * 512 other pages.
 	 */
 	pages: {
 		atOnce: 8,
@@ -65,7 +68,10 @@ export const CLASSES = {
 		start: "afterReports",
 		refusal: "delayed",
 	},
-	/** Forms of people who are not signed in. scrypt takes a core for 150 ms and 32 MB, so the last of 32 waits for 5 s. */
+	/**
+	 * Forms of people who are not signed in. scrypt uses a core for 150 ms and 32 MB, so the last of 32 waiting
+	 * forms waits 5 s.
+	 */
 	passwordForms: {
 		atOnce: 1,
 		atOncePerClient: 1,
@@ -75,7 +81,10 @@ export const CLASSES = {
 		start: "afterReports",
 		refusal: "delayed",
 	},
-	/** Forms that may wait seconds for name servers or a mail server. As a class of their own they delay no page. */
+	/**
+	 * Forms that may wait seconds for name servers or a mail server. They have their own class, so that they
+	 * delay no page.
+	 */
 	outsideForms: {
 		atOnce: 16,
 		atOncePerClient: 2,
@@ -86,9 +95,9 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
-	 * Pixel calls. They share batches with signed reports. A batch with 32 of them takes a few milliseconds
-	 * longer, which still allows more than 500 a second. The queue holds two seconds of Black Friday traffic,
-	 * which is three times the burst of an address block.
+	 * Pixel calls. They are stored in the same batches as signed reports. A batch with 32 of them takes a few
+	 * milliseconds longer, which still allows more than 500 calls a second. The queue holds two seconds of
+	 * Black Friday traffic, which is three times the burst of an address block.
 	 */
 	pixelCalls: {
 		atOnce: 32,
@@ -106,23 +115,24 @@ export const CLASSES = {
 		],
 	},
 	/**
-	 * Downloads of CSV files. A person may have one in progress and one that was started over. All together take a few
-	 * megabytes and leave time for pages.
+	 * Downloads of CSV files. A person may have one in progress and another that replaces it. Sixteen downloads
+	 * take a few megabytes and leave processor time for pages.
 	 */
 	exports: { atOnce: 16, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/**
-	 * Uploads of files with decisions. Reading one keeps the processor busy for a second or two, a few milliseconds at a
-	 * time. Four together still leave time for everybody else. A stalled upload loses its place with its connection, after
-	 * 15 seconds (outside/http-server.ts).
+	 * Uploads of files with decisions. Reading one takes a second or two of processor time, a few milliseconds
+	 * at a time, so four at once leave time for other requests. A stalled upload gives its place back when its
+	 * connection is closed after 15 seconds (outside/http-server.ts).
 	 */
 	decisionUploads: { atOnce: 4, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/** Uploads of logos. */
 	pictureUploads: { atOnce: 4, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
-	/** Uploads of conversions from other software, each up to half a million lines. */
+	/** Uploads of conversions from other software, each with up to half a million lines. */
 	importUploads: { atOnce: 2, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/**
-	 * Work on files that were uploaded, one of each kind at a time, because they share one processor and their memory adds
-	 * up. The client is the kind. The classes of the uploads already limit how many can wait.
+	 * Processing of uploaded files. One file of each kind is processed at a time, because they share one
+	 * processor and their memory adds up. The kind of file is the client here. How many can wait is already
+	 * limited by the classes for uploads.
 	 */
 	uploadedFiles: {
 		atOnce: 3,
@@ -137,13 +147,14 @@ export const CLASSES = {
 
 export type AdmissionClass = keyof typeof CLASSES;
 
-/** Releases the place of a request. Calls after the first one do nothing. */
+/** Gives back the place of a request. Only the first call has an effect. */
 export type LeavePlace = () => void;
 
 export interface Admission {
 	/**
-	 * Waits for a place. Resolves to undefined if the request is refused, because too many of its class wait or because
-	 * its rate is exceeded. `origin` is needed for classes with rates.
+	 * Waits for a place. Resolves to a function that gives the place back, or to undefined if the request is
+	 * refused because too many of its class wait or its rate is exceeded. `origin` is required for classes with
+	 * rates.
 	 */
 	admit(
 		className: AdmissionClass,
@@ -151,13 +162,14 @@ export interface Admission {
 		origin?: RequestOrigin,
 	): Promise<LeavePlace | undefined>;
 	/**
-	 * Runs the work of a signed report. Classes with the start "afterReports" start nothing meanwhile. The report must be
-	 * read and verified before. Otherwise a slow or forged request could keep the pages of all clients waiting.
+	 * Runs the work of a signed report. Classes with the start "afterReports" start no request meanwhile. The
+	 * report must be read and verified before, because otherwise a slow or forged request could delay the pages
+	 * of all clients.
 	 */
 	runReport<Answer>(work: () => Promise<Answer>): Promise<Answer>;
-	/** Lets reports that came meanwhile finish first. Called in the middle of a page's long work. */
+	/** Waits until the reports that arrived meanwhile are done. Pages call it in the middle of long work. */
 	yieldToReports(): Promise<void>;
-	/** Waits for as long as a delayed refusal does. For requests that are refused elsewhere and should be slowed down. */
+	/** Waits as long as a delayed refusal. It slows down requests that are refused elsewhere. */
 	delayRefusal(): Promise<void>;
 }
 
@@ -166,7 +178,7 @@ type AdmissionClock = Pick<Clock, "after" | "yieldLoop" | "monotonicMs">;
 export interface AdmissionDeps {
 	clock: AdmissionClock;
 	log: Log;
-	/** Aborted when the service stops. Delayed refusals are answered at once then. */
+	/** Aborted when the service stops. Delayed refusals are then answered at once. */
 	stopSignal?: AbortSignal | undefined;
 }
 
@@ -190,12 +202,15 @@ export function createAdmission({ clock, log, stopSignal }: AdmissionDeps): Admi
 		onError: (error) => log.error({ err: error }, "waiting requests could not be started"),
 	});
 
-	/** Starts one request for each round of the event loop, so that a report that came meanwhile is read first. */
+	/**
+	 * Starts one request in each round of the event loop, so that reports that arrived meanwhile are read
+	 * first.
+	 */
 	async function startAfterReports(): Promise<void> {
 		while (afterReports.some(({ queue }) => queue.canStart())) {
 			for (const { queue } of afterReports) {
 				if (!queue.canStart()) continue;
-				await reports.whenNone();
+				await reports.whenNoReports();
 				queue.startNext();
 				await clock.yieldLoop();
 			}
@@ -208,8 +223,8 @@ export function createAdmission({ clock, log, stopSignal }: AdmissionDeps): Admi
 			starter.request();
 			return;
 		}
-		// SQLite answers without a round of the event loop. Without this one, nobody else would be served while requests of
-		// this class wait. Where nobody can wait, the place is free at once.
+		// SQLite answers synchronously, so without this pause no other request would be served while requests of
+		// this class wait. A class in which nothing waits needs no pause.
 		if (limits.waiting > 0) await clock.yieldLoop();
 		queue.leave(client);
 		startReady(queue);
@@ -254,27 +269,30 @@ function openClass(limits: ClassLimits) {
 
 type OpenClass = ReturnType<typeof openClass>;
 
-/** Maximum time that a request waits for reports if they never end. Pages then still get a tenth of the processor. */
+/**
+ * Maximum time that a request waits for reports. If reports never end, pages still get a tenth of the
+ * processor time.
+ */
 export const MAX_WAIT_FOR_REPORTS_MS = 30;
 
 function createReportGate(clock: AdmissionClock) {
 	let reports = 0;
-	/** Resolves when the last report is done; null if nobody waits for it. */
-	let none: PromiseWithResolvers<void> | null = null;
-	/** Those who yield continue one after the other. */
+	/** Resolves when the last report is done. Null if nothing waits for that. */
+	let lastReportDone: PromiseWithResolvers<void> | null = null;
+	/** The previous call of `yieldToReports`. Calls continue one after the other. */
 	let lastYield: Promise<void> = Promise.resolve();
 
-	async function whenNone(): Promise<void> {
+	async function whenNoReports(): Promise<void> {
 		if (reports === 0) return;
-		none ??= Promise.withResolvers();
+		lastReportDone ??= Promise.withResolvers();
 		const longEnough = Promise.withResolvers<void>();
 		const cancel = clock.after(MAX_WAIT_FOR_REPORTS_MS, longEnough.resolve);
-		await Promise.race([none.promise, longEnough.promise]);
+		await Promise.race([lastReportDone.promise, longEnough.promise]);
 		cancel();
 	}
 
 	return {
-		whenNone,
+		whenNoReports,
 		async run<Answer>(work: () => Promise<Answer>): Promise<Answer> {
 			reports++;
 			try {
@@ -282,21 +300,24 @@ function createReportGate(clock: AdmissionClock) {
 			} finally {
 				reports--;
 				if (reports === 0) {
-					none?.resolve();
-					none = null;
+					lastReportDone?.resolve();
+					lastReportDone = null;
 				}
 			}
 		},
 		yieldToReports(): Promise<void> {
-			lastYield = lastYield.then(() => clock.yieldLoop()).then(whenNone);
+			lastYield = lastYield.then(() => clock.yieldLoop()).then(whenNoReports);
 			return lastYield;
 		},
 	};
 }
 
-/** A customer never sees the pixel, so its image may also be this late. */
+/** Time by which a refusal is delayed. Customers do not see the pixel, so its image may be this late, too. */
 export const REFUSAL_DELAY_MS = SECOND_MS;
-/** Half of all connections. Each refusal holds one, with some kilobytes. Further refusals are answered at once. */
+/**
+ * Maximum number of delayed refusals, which is half of all connections, because each holds a connection and
+ * some kilobytes. Further refusals are answered at once.
+ */
 export const MAX_DELAYED_REFUSALS = 1_000;
 
 function createRefusalDelay(clock: AdmissionClock, stopSignal: AbortSignal | undefined): () => Promise<void> {

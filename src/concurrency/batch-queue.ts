@@ -1,18 +1,18 @@
-// Items that wait to be processed in batches, and the choice of the items for the next batch.
+// Queue of items that are processed in batches. It chooses the items of the next batch.
 //
-// Groups take turns, so that no group waits because another one has many items. Within a group, items keep the order of
-// their arrival. An item of size 1 is small and all others are large. A batch has room for small items and the same room
-// again for large ones, so neither kind keeps the other out.
+// Groups take turns, so that a group with many items does not delay the others. Within a group, items stay in
+// the order of their arrival. An item of size 1 is small, and all others are large. A batch has room for
+// small items and the same room again for large ones, so neither kind keeps the other out.
 
 export interface BatchRules<Item> {
 	/**
-	 * Maximum total size of the small items of a batch, and of its large ones. An item that is larger still takes all room
-	 * for large items of its batch.
+	 * Maximum total size of the small items in a batch, and also of the large ones. A single item that is
+	 * larger takes all the room for large items.
 	 */
 	maxSize: number;
 	sizeOf(item: Item): number;
 	groupOf(item: Item): unknown;
-	/** Returns whether a group must share no batch with other groups. */
+	/** Returns whether a group must not share a batch with other groups. */
 	isIsolated(group: unknown): boolean;
 }
 
@@ -25,13 +25,13 @@ export interface WaitingItem<Item, Done> {
 
 export interface Batch<Item, Done> {
 	items: readonly WaitingItem<Item, Done>[];
-	/** Groups that have a large item in the batch. */
+	/** Groups that have a large item in this batch. */
 	groupsWithLargeItem: ReadonlySet<unknown>;
-	/** True if all items belong to one isolated group. */
+	/** True if the batch belongs to an isolated group. */
 	isIsolated: boolean;
 }
 
-/** Properties of the batches that are being processed, which limit what the next batch may take. */
+/** Properties of the batches in progress that restrict the next batch. */
 export interface BatchesInProgress {
 	groupsWithLargeItem: ReadonlySet<unknown>;
 	hasIsolated: boolean;
@@ -43,8 +43,8 @@ export interface BatchQueue<Item, Done> {
 	sizeOfGroup(group: unknown): number;
 	add(item: Item, nowMs: number): Promise<Done | undefined>;
 	/**
-	 * Removes and returns the items of the next batch. The batch is empty if all waiting items must wait for a
-	 * batch in progress.
+	 * Removes and returns the items of the next batch. The batch is empty if all items must wait until a batch
+	 * in progress ends.
 	 */
 	takeBatch(inProgress: BatchesInProgress): Batch<Item, Done>;
 	/** Removes and returns the items that have waited since `latestMs` or longer. */
@@ -54,13 +54,13 @@ export interface BatchQueue<Item, Done> {
 }
 
 interface Group<Item, Done> {
-	/** In the order of arrival. */
+	/** The waiting items in the order of their arrival. */
 	items: WaitingItem<Item, Done>[];
 	size: number;
 }
 
 export function createBatchQueue<Item, Done>(rules: BatchRules<Item>): BatchQueue<Item, Done> {
-	/** Groups with waiting items. The first one has waited longest for its turn. */
+	/** Groups with waiting items. The first group has waited longest for its turn. */
 	const groups = new Map<unknown, Group<Item, Done>>();
 	let totalSize = 0;
 
@@ -98,12 +98,12 @@ export function createBatchQueue<Item, Done>(rules: BatchRules<Item>): BatchQueu
 			const items: WaitingItem<Item, Done>[] = [];
 			const groupsWithLargeItem = new Set<unknown>();
 			const sizes = { small: 0, large: 0 };
-			// A group that gave an item is moved to the end, where this loop visits it again.
+			// A group that has given an item moves to the end of the map, where this loop visits it again.
 			for (const [key, group] of groups) {
 				const [next] = group.items;
 				if (next === undefined || !mayTake(key)) continue;
 				const kind = next.size > 1 ? "large" : "small";
-				// Each group has one large item in progress at a time.
+				// A group may have only one large item in progress at a time.
 				const hasLargeItem = groupsWithLargeItem.has(key) || inProgress.groupsWithLargeItem.has(key);
 				if (kind === "large" && hasLargeItem) continue;
 				if (sizes[kind] > 0 && sizes[kind] + next.size > rules.maxSize) continue;

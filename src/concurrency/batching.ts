@@ -1,5 +1,5 @@
-// Processes many small items together, such as the sales that one transaction stores. An item that comes alone starts at
-// once, and those that arrive while it is processed are the next batch.
+// Processes many small items together, for example all sales that one transaction stores. A single item is
+// processed at once, and the items that arrive meanwhile form the next batch.
 //
 //   add ─▶ waiting, by group ─▶ in a batch ─▶ processed ─▶ answered
 //               └─▶ waited too long: answered with undefined, and nothing was done
@@ -9,32 +9,35 @@ import { type Batch, type BatchRules, createBatchQueue } from "./batch-queue.ts"
 import { createSingleFlight } from "./single-flight.ts";
 
 export interface Batcher<Item, Done> {
-	/** Total size of the waiting items, without those that are being processed. */
+	/** Total size of the waiting items. Items that are being processed are not included. */
 	readonly waitingSize: number;
 	waitingSizeOf(group: unknown): number;
 	/**
-	 * Resolves to the item's answer, or to undefined if the item waited too long or its batch did not answer it. Rejects
-	 * if its batch fails.
+	 * Adds an item. Resolves to its answer, or to undefined if it waited too long or its batch did not answer
+	 * it. Rejects if the batch fails.
 	 */
 	add(item: Item): Promise<Done | undefined>;
-	/** Changes how long items may wait from now on. */
+	/** Changes the maximum time for which items may wait. */
 	setMaxWait(maxWaitMs: number): void;
 }
 
 export interface BatcherOptions<Item> extends Pick<BatchRules<Item>, "maxSize"> {
-	/** 1 by default. */
+	/** Returns the size of an item. By default every item has size 1. */
 	sizeOf?: BatchRules<Item>["sizeOf"];
-	/** All items belong to a single group by default. */
+	/** Returns the group of an item. By default all items belong to one group. */
 	groupOf?: BatchRules<Item>["groupOf"];
-	/** No group is isolated by default. At most one batch of isolated groups is in progress at a time. */
+	/**
+	 * Returns whether a group is isolated. By default none is. At most one batch of an isolated group is in
+	 * progress at a time.
+	 */
 	isIsolated?: BatchRules<Item>["isIsolated"];
-	/** Maximum number of batches in progress at the same time; 1 by default. */
+	/** Maximum number of batches in progress at the same time. The default is 1. */
 	workers?: number;
-	/** Unlimited by default. */
+	/** Maximum time for which an item waits. By default there is no limit. */
 	maxWaitMs?: number;
 }
 
-/** Processes one batch. An item that is answered does not wait for the rest of its batch. */
+/** Processes one batch. An item that is answered early does not wait for the rest of its batch. */
 export type ProcessBatch<Item, Done> = (
 	items: readonly Item[],
 	answer: (index: number, done: Done | Promise<Done>) => void,
@@ -52,7 +55,7 @@ export function createBatcher<Item, Done>(
 		createSingleFlight({ run: processWaiting, onError: rejectWaiting }),
 	);
 	const inProgress = { groupsWithLargeItem: new Set<unknown>(), hasIsolated: false };
-	/** Cancels the timer that ends the wait of the oldest item; undefined while there is no timer. */
+	/** Cancels the timer for the item that has waited longest. Undefined if no timer is set. */
 	let cancelTimer: (() => void) | undefined;
 
 	function startWorker(): void {
@@ -61,12 +64,13 @@ export function createBatcher<Item, Done>(
 
 	async function processWaiting(): Promise<void> {
 		while (queue.size > 0) {
-			// SQLite answers without a round of the event loop. Without this one, no other request would be read meanwhile. Items
-			// that arrive in this round are part of the batch.
+			// SQLite answers synchronously, so without this pause no other request would be read meanwhile. Items
+			// that arrive during the pause become part of the batch.
 			await clock.yieldLoop();
 			const batch = queue.takeBatch(inProgress);
 			setTimer();
-			// The remaining items wait for a batch in progress, and its worker continues with them.
+			// The remaining items must wait for a batch in progress. The worker of that batch takes them
+			// afterwards.
 			if (batch.items.length === 0) return;
 			await process(batch);
 		}
@@ -87,11 +91,14 @@ export function createBatcher<Item, Done>(
 		}
 		inProgress.groupsWithLargeItem = inProgress.groupsWithLargeItem.difference(groupsWithLargeItem);
 		if (isOfIsolated) inProgress.hasIsolated = false;
-		// A worker that found no item it could take may find one now.
+		// A worker that had to leave items waiting may be able to take them now.
 		startWorker();
 	}
 
-	/** Reaching this is a programming error in one of the options. Nobody must wait for ever because of it. */
+	/**
+	 * Rejects all waiting items. Only a programming error in an option leads here, and the callers must not
+	 * wait without end.
+	 */
 	function rejectWaiting(error: unknown): void {
 		for (const { done } of queue.removeWaitingSince(Number.POSITIVE_INFINITY)) done.reject(error);
 	}

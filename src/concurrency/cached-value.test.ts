@@ -22,7 +22,7 @@ function setUp(maxEntries = 10, load?: (key: string) => Promise<number | undefin
 }
 
 describe("a keyed cache", () => {
-	test("loads a value once while it is fresh, and again from the age that is given", async () => {
+	test("loads a value once while it is fresh, and again from the given age on", async () => {
 		const { clock, cache, loads } = setUp();
 		equal(await cache.get("a"), 1);
 		await clock.moveBy(FRESH_MS - 1);
@@ -96,7 +96,7 @@ describe("a keyed cache", () => {
 });
 
 describe("a cached value", () => {
-	test("is loaded once while it is fresh, also if it is undefined, and again after an invalidation", async () => {
+	test("is loaded only once while it is fresh, even if it is undefined, and again after an invalidation", async () => {
 		const clock = createClock();
 		const values = [undefined, "one", "two"];
 		let loads = 0;
@@ -111,7 +111,7 @@ describe("a cached value", () => {
 		equal(loads, 3);
 	});
 
-	test("offers the last value at once, and not that of a load that an invalidation overtook", async () => {
+	test("offers the last value at once, but not the value of a load that began before an invalidation", async () => {
 		const clock = createClock();
 		const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
 		let loads = 0;

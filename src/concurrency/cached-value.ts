@@ -1,5 +1,6 @@
-// Values that are read often and seldom change, cached for a short time. Concurrent readers share one load. The age is
-// measured from the start of the load with the monotonic clock, so no reader gets a value that is older than allowed.
+// Caches values that are read often and change rarely, for a short time. Concurrent readers share one load.
+// The age of a value counts from the start of its load and uses the monotonic clock, so no reader gets a
+// value that is older than allowed.
 
 import type { Clock } from "../ports.ts";
 
@@ -13,22 +14,22 @@ export interface KeyedCacheOptions<Key, Value> extends CacheOptions {
 	/** Maximum number of cached values. If there are more, the value that was loaded longest ago is removed. */
 	maxEntries: number;
 	/**
-	 * Resolves to undefined if there is no such value. That is not cached, because a stranger could make up any number of
-	 * keys and so push out the values that are used.
+	 * Loads a value. Resolves to undefined if there is none for this key. A missing value is not cached,
+	 * because strangers could invent any number of keys and push out the values that are in use.
 	 */
 	load(key: Key): Promise<Value | undefined>;
 }
 
 export interface KeyedCache<Key, Value> {
-	/** Returns a fresh value. Rejects if its load fails; the next call then loads again. */
+	/** Returns a fresh value. Rejects if its load fails, and then the next call loads again. */
 	get(key: Key): Promise<Value | undefined>;
-	/** Removes all values. Readers that ask from now on do not share a load that has already started. */
+	/** Removes all values. Calls of `get` from now on do not share a load that has already started. */
 	invalidate(): void;
 }
 
 export function createKeyedCache<Key, Value>(options: KeyedCacheOptions<Key, Value>): KeyedCache<Key, Value> {
 	const { clock, freshForMs, maxEntries, load } = options;
-	/** In the order in which their loads started. */
+	/** The cached values in the order in which their loads started. */
 	const entries = new Map<Key, { value: Promise<Value | undefined>; loadedAtMs: number }>();
 
 	function removeOldest(): void {
@@ -44,7 +45,7 @@ export function createKeyedCache<Key, Value>(options: KeyedCacheOptions<Key, Val
 		const remove = (): void => {
 			if (entries.get(key) === entry) entries.delete(key);
 		};
-		// The reader handles the error; here it only means that there is nothing to cache.
+		// The reader handles the error of a failed load. Here the entry is only removed.
 		entry.value.then((value) => (value === undefined ? remove() : undefined), remove);
 		return entry.value;
 	}
@@ -66,13 +67,13 @@ export interface CachedValueOptions<Value> extends CacheOptions {
 
 export interface CachedValue<Value> {
 	/**
-	 * The value of the last load, however old it is, or undefined before the first load. A load that started before an
-	 * invalidation does not count, because it may have read the state before the change.
+	 * The value of the last load, however old it is, or undefined before the first load. A load that started
+	 * before an invalidation is ignored, because it may have read the state before the change.
 	 */
 	readonly latest: Value | undefined;
-	/** Returns a fresh value. Rejects if its load fails; the next call then loads again. */
+	/** Returns a fresh value. Rejects if its load fails, and then the next call loads again. */
 	get(): Promise<Value>;
-	/** Makes the next call of `get` load again. */
+	/** Marks the value as outdated, so that the next call of `get` loads it again. */
 	invalidate(): void;
 }
 

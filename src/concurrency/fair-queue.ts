@@ -1,5 +1,5 @@
-// Requests of one class that share a limited number of places. Clients take turns, so a client that floods waits for its
-// own requests and not the others for it.
+// Queue of requests that share a limited number of places. Clients take turns, so a client that sends very
+// many requests delays only itself.
 //
 //   enter ─▶ waiting, by client ─▶ startNext ─▶ at work ─▶ leave
 //     └─▶ no room: undefined
@@ -7,15 +7,15 @@
 export interface QueueLimits {
 	/** Maximum number of requests at work at the same time. */
 	atOnce: number;
-	/** The same for one client. */
+	/** Maximum number of requests of one client at work at the same time. */
 	atOncePerClient: number;
-	/** Maximum number of waiting requests. With 0, a request is at work at once or has no room. */
+	/** Maximum number of waiting requests. With 0, a request starts at once or is refused. */
 	waiting: number;
-	/** The same for one client. */
+	/** Maximum number of waiting requests of one client. */
 	waitingPerClient: number;
 	/**
-	 * Maximum number of waiting requests that still leaves room for a client with none waiting. It is larger than `waiting`
-	 * where a few busy clients must not lock the others out.
+	 * Maximum number of waiting requests up to which a client that has none waiting may still add one. It is
+	 * larger than `waiting` in classes in which a few busy clients must not lock the others out.
 	 */
 	waitingForNewClients: number;
 }
@@ -23,9 +23,12 @@ export interface QueueLimits {
 export type QueueClient = string | number;
 
 export interface FairQueue {
-	/** Resolves when the request has a place. Returns undefined if there is no room to wait. */
+	/**
+	 * Adds a request. Returns a promise that resolves when the request has a place, or undefined if there is no
+	 * room to wait.
+	 */
 	enter(client: QueueClient): Promise<void> | undefined;
-	/** Returns whether a place is free for one of the waiting clients. */
+	/** Returns whether a place is free that a waiting client may take. */
 	canStart(): boolean;
 	/** Gives a free place to the waiting client whose last turn was longest ago. */
 	startNext(): void;
@@ -34,7 +37,7 @@ export interface FairQueue {
 }
 
 export function createFairQueue(limits: QueueLimits): FairQueue {
-	/** In the order of turns: the first client has waited longest for its turn. */
+	/** Waiting requests by client. The first client has waited longest for its turn. */
 	const waiting = new Map<QueueClient, (() => void)[]>();
 	const atWork = new Map<QueueClient, number>();
 	let waitingInAll = 0;
@@ -69,7 +72,7 @@ export function createFairQueue(limits: QueueLimits): FairQueue {
 			if (client === undefined) return;
 			const starts = waiting.get(client) ?? [];
 			const start = starts.shift();
-			// The client goes to the end of the line.
+			// The client moves to the end of the line.
 			waiting.delete(client);
 			if (starts.length > 0) waiting.set(client, starts);
 			waitingInAll--;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { CLASSES, PIXEL_RATES } from "./admission.ts";
 import { createRateLimiter, createTokenBuckets, type Rate } from "./rate-limit.ts";
 
-/** Returns how many of the requests at these times are allowed. */
+/** Returns how many of the requests that arrive at these times are allowed. */
 function countAllowed(rate: Rate, timesMs: readonly number[]): number {
 	const buckets = createTokenBuckets(rate, 1);
 	return timesMs.filter((nowMs) => buckets.take("one", nowMs)).length;
@@ -69,7 +69,7 @@ describe("a token bucket", () => {
 		);
 	});
 
-	test("is removed if it was unused for the longest time, and no other is", () => {
+	test("is removed if it was unused for the longest time, and no other bucket is", () => {
 		const buckets = createTokenBuckets({ burst: 1, perSecond: 0.001 }, 3);
 		for (const key of ["a", "b", "c"]) assert.ok(buckets.take(key, NOW_MS));
 		assert.ok(!buckets.take("a", NOW_MS), "a was just used");
@@ -137,7 +137,7 @@ describe("the rates of the pixel", () => {
 		});
 	}
 
-	test("a Black Friday's peak passes: 500 a second for five minutes, from 2,000 blocks, a fifth of it in one shop", () => {
+	test("a Black Friday peak is accepted: 500 a second for five minutes, from 2,000 blocks, a fifth of it for one shop", () => {
 		const take = openPixelRates();
 		let refused = 0;
 		for (let call = 0; call < 300 * 500; call++) {

@@ -1,20 +1,21 @@
-// Rate limits in the memory of this process. Each limit is a token bucket: a burst at once, and a steady rate in the long
-// run. There is a bucket for every client that called lately.
+// Rate limits in the memory of this process. Each limit is a token bucket, which allows a burst at once and a
+// steady rate in the long run. Each client that called recently has its own bucket.
 
 import { SECOND_MS } from "../domain/time.ts";
 
 export interface Rate {
-	/** Number of requests that may come at once after a pause. */
+	/** Number of requests that may arrive at once after a pause. */
 	burst: number;
-	/** Number of requests that may come in a second in the long run; also the rate at which the burst fills up again. */
+	/** Number of requests per second that are allowed in the long run. The burst refills at the same rate. */
 	perSecond: number;
 }
 
-/** A rate, and whose requests share it. */
+/** A rate limit, and the kind of requests that share it. */
 export interface RateRule extends Rate {
 	/**
-	 * "privateAddresses" is one bucket for all clients whose address says nothing about them. "unknownProgramme" is one
-	 * for all requests without a programme, and "process" is one for all requests.
+	 * The requests that share one bucket. "privateAddresses" is one bucket for all clients with a private
+	 * address, which does not identify them. "unknownProgramme" is one bucket for all requests that name no
+	 * programme, and "process" is one for all requests.
 	 */
 	per: "addressBlock" | "privateAddresses" | "programme" | "unknownProgramme" | "process";
 }
@@ -23,7 +24,7 @@ export interface RateRule extends Rate {
 export interface RequestOrigin {
 	/** Group of neighbouring IP addresses, or null if the client has a private address. */
 	addressBlock: string | null;
-	/** Programme that the request names, or null if it names none. */
+	/** The programme that the request names, or null if it names none. */
 	programme: string | number | null;
 }
 
@@ -35,8 +36,9 @@ export interface RateLimiter {
 }
 
 /**
- * Checks rules in their order. A request that one of them refuses does not use up the rules after it. Narrow rules come
- * first, so that a client that floods reaches its own limit and not that of its programme.
+ * Creates a limiter that checks rules in their order. If one rule refuses a request, the request does not
+ * count for the rules after it. Narrow rules come first, so that a client that floods reaches its own limit
+ * before that of its programme.
  */
 export function createRateLimiter(rules: readonly RateRule[]): RateLimiter {
 	const limits = rules.map(({ per, ...rate }) => ({ per, buckets: createTokenBuckets(rate) }));
@@ -51,7 +53,7 @@ export function createRateLimiter(rules: readonly RateRule[]): RateLimiter {
 	};
 }
 
-/** Returns null if the rule does not apply to the request. */
+/** Returns the key of the bucket for this request, or null if the rule does not apply to it. */
 function bucketKey(per: RateRule["per"], { addressBlock, programme }: RequestOrigin): string | number | null {
 	switch (per) {
 		case "addressBlock":
@@ -67,15 +69,16 @@ function bucketKey(per: RateRule["per"], { addressBlock, programme }: RequestOri
 	}
 }
 
-/** A bucket takes about 200 bytes. */
+/** Maximum number of buckets of one rule. A bucket takes about 200 bytes. */
 const MAX_BUCKETS = 10_000;
 
 /**
- * If there are too many buckets, the one that was unused for the longest time is removed and starts again with a full
- * burst. A client with that many names is limited by the next, wider rule.
+ * Creates token buckets by key. If there are too many, the one that was unused for the longest time is
+ * removed, and its client starts again with a full burst. A client that uses very many keys is limited by the
+ * next, wider rule.
  */
 export function createTokenBuckets({ burst, perSecond }: Rate, maxBuckets = MAX_BUCKETS) {
-	/** In the order of their last use. */
+	/** Buckets in the order of their last use. */
 	const buckets = new Map<string | number, { tokens: number; atMs: number }>();
 	function tokensAt({ tokens, atMs }: { tokens: number; atMs: number }, nowMs: number): number {
 		const passedMs = Math.max(0, nowMs - atMs);
@@ -83,12 +86,15 @@ export function createTokenBuckets({ burst, perSecond }: Rate, maxBuckets = MAX_
 	}
 
 	return {
-		/** Returns whether there is a token. */
+		/** Returns whether the bucket has a token, without taking it. */
 		has(key: string | number, nowMs: number): boolean {
 			const bucket = buckets.get(key);
 			return bucket === undefined || tokensAt(bucket, nowMs) >= 1;
 		},
-		/** Takes a token, and returns false if there is none. A clock that goes back neither adds nor removes tokens. */
+		/**
+		 * Takes a token. Returns false if there is none. If the clock is set back, no tokens are added or
+		 * removed.
+		 */
 		take(key: string | number, nowMs: number): boolean {
 			const before = buckets.get(key) ?? { tokens: burst, atMs: nowMs };
 			const tokens = tokensAt(before, nowMs);

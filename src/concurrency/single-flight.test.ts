@@ -64,7 +64,7 @@ describe("a single flight", () => {
 		deepEqual([runs, most], [3, 1]);
 	});
 
-	test("hands an error to its handler and still makes the run that was requested meanwhile", async () => {
+	test("passes an error to its handler, and still makes the run that was requested meanwhile", async () => {
 		const { flight, errors, endRun, countRuns } = setUp();
 		flight.request();
 		flight.request();
@@ -78,7 +78,7 @@ describe("a single flight", () => {
 		await endRun();
 	});
 
-	test("hands over an error that the run throws before it returns a promise", async () => {
+	test("passes on an error that the run throws before it returns a promise", async () => {
 		const errors: unknown[] = [];
 		const error = new Error("not started");
 		const flight = createSingleFlight({

@@ -1,23 +1,30 @@
-// Runs a piece of background work one at a time, and once more if it is requested while it runs.
+// Runs background work one run at a time, and once more if a run is requested meanwhile.
 
 export interface SingleFlight {
 	/** True while a run is in progress. */
 	readonly isRunning: boolean;
 	/**
-	 * Starts a run. If one is in progress, exactly one more follows it, however often it is requested, because the run in
-	 * progress may already have read the state that the request is about.
+	 * Requests a run, which starts at once if none is in progress. Otherwise exactly one more run follows,
+	 * however many are requested. It is needed, because the run in progress may already have read the state
+	 * that the request is about.
 	 */
 	request(): void;
-	/** Resolves when no run is in progress and none is requested. Never rejects. */
+	/** Resolves when no run is in progress or requested. Never rejects. */
 	whenIdle(): Promise<void>;
-	/** Prevents further runs, also requested ones. Resolves when the run in progress has ended. Never rejects. */
+	/**
+	 * Prevents further runs, including those already requested. Resolves when the run in progress has ended.
+	 * Never rejects.
+	 */
 	stop(): Promise<void>;
 }
 
 export interface SingleFlightOptions {
-	/** Starts within the call of `request`, so that its first statement needs no round of the event loop. */
+	/**
+	 * Makes one run. It is called synchronously by `request`, so that its first statement does not wait for the
+	 * event loop.
+	 */
 	run(): Promise<unknown>;
-	/** Handles the error of a run. It must not throw. A run that was requested meanwhile follows all the same. */
+	/** Handles the error of a run. It must not throw. A run that was requested meanwhile still follows. */
 	onError(error: unknown): void;
 }
 
@@ -51,7 +58,7 @@ export function createSingleFlight({ run, onError }: SingleFlightOptions): Singl
 			if (isStopped) return;
 			isRequested = true;
 			if (isRunning) return;
-			// Set before the run starts, because a run may request the next one in its first statement.
+			// The flag is set before the run starts, because a run may request the next one in its first statement.
 			isRunning = true;
 			runs = runWhileRequested();
 		},

@@ -1,5 +1,5 @@
-// Applications. A stranger applies on a programme's public page, if its owner opened that page. The owner or staff accept
-// or decline.
+// Applications to become a partner. A stranger applies on a programme's public page, if the programme's owner
+// has opened that page for applications. The owner or staff accept or decline them.
 
 import { blockOf } from "../domain/client-address.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
@@ -31,24 +31,29 @@ import { joinProgramme } from "./partnerships.ts";
 import { readProse } from "./terms.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
-/** Maximum number of open applications of a programme. It keeps the owner's page short if strangers send very many. */
+/**
+ * Maximum number of open applications of a programme, so that the owner's page stays short if strangers send
+ * very many.
+ */
 const MAX_WAITING = 200;
 
 export interface ApplicationInput extends PartnerInput {
-	/** How the applicant would bring sales. */
+	/** The applicant's description of how they would bring sales. */
 	about: string;
-	/** A checkbox, empty if it is not ticked. */
+	/**
+	 * Value of the checkbox with which the applicant accepts the terms. It is empty if the box is not ticked.
+	 */
 	acceptsTerms: string;
-	/** The terms that the applicant saw. Another person may have changed them since. */
+	/** The terms that the applicant saw. Another person may have changed the terms since. */
 	seenTerms: string;
-	/** The applicant's network address, which may send five applications an hour. */
+	/** The applicant's IP address, which may send five applications an hour. */
 	address: string;
 }
 
 /**
- * Stores an application to a programme that accepts applications. The answer does not say who has an account.
- * It does say that an application from this email address is waiting. The first application is kept until it
- * is answered, because a second one with the same address may come from somebody else.
+ * Stores an application. The answer does not reveal who has an account. It does reveal that an application
+ * from this email address is already waiting. The first application stays until it is answered, because a
+ * second one with the same email address may come from somebody else.
  */
 export async function apply(
 	{ store, clock, random }: Pick<InvitationsDeps, "store" | "clock" | "random">,
@@ -66,7 +71,8 @@ export async function apply(
 				: refuse("invalid_field", "Accept the terms to apply.", "acceptsTerms"),
 	});
 	if (!read.ok) return read;
-	// Before the limit is used, so that a change of the terms costs the applicant nothing.
+	// The programme is checked before the limit is used, so that an applicant loses no try if the terms have
+	// changed.
 	const early = judgeProgramme(seen, input);
 	if (!early.ok) return early;
 	const nowMs = clock.nowMs();
@@ -93,7 +99,10 @@ export async function apply(
 	});
 }
 
-/** The last limit stops a stranger who has a whole block of IPv4 addresses. A private address says nothing about a block. */
+/**
+ * Returns the limits that an application uses up. The limit on address blocks stops a stranger who has a
+ * whole block of IPv4 addresses. It does not apply to private addresses, which are in no block.
+ */
 function usesFrom(address: string): readonly Use[] {
 	const block = blockOf(address);
 	const ofBlock = block === null ? [] : [{ limit: LIMITS.applicationsFromBlock, subject: block }];
@@ -121,8 +130,8 @@ function readAbout(about: string): Result<string> {
 }
 
 /**
- * Accepts an application: the partnership begins with the terms that the applicant saw, and the applicant is invited to
- * sign in for the partner. If it is refused, the application stays open.
+ * Accepts an application. The partnership begins with the terms that the applicant saw, and the applicant is
+ * invited to sign in for the partner. If accepting fails, the application stays open.
  */
 export async function acceptApplication(
 	deps: InvitationsDeps,
@@ -130,7 +139,8 @@ export async function acceptApplication(
 	programmeId: number,
 	publicId: string,
 ): Promise<Result<InvitedPartner>> {
-	// The address decides which limit the invitation counts against, before the transaction begins.
+	// The applicant's email address must be known before the transaction, because it decides which limit the
+	// invitation uses up.
 	const seen = await findApplication(deps.store.db, programmeId, publicId);
 	if (seen === undefined) return alreadyAnswered();
 	const accept = async (trx: Db): Promise<Result<InvitedPartner>> => {
@@ -160,8 +170,8 @@ const ONLY_STAFF_ACCEPT =
 	"This applicant belongs to the programme, or signs in for a partner together with somebody who does. Only the network's staff can accept the application, because nobody may decide about a commission of their own.";
 
 /**
- * Returns whether the applicant, or somebody who signs in for the same partner, has a role in the programme or is invited to
- * it. Otherwise an owner could become the paid partner of the own shop.
+ * Returns whether the applicant, or another person who signs in for the same partner, has a role in the
+ * programme or is invited to it. This prevents owners from becoming the paid partner of their own shop.
  */
 async function belongsToProgramme(
 	trx: Db,
@@ -195,12 +205,15 @@ export function declineApplication(
 	});
 }
 
-/** Declines all applications that the actor saw. Those that arrived later stay, because nobody has read them. */
+/**
+ * Declines all applications that the actor saw. Applications that arrived later stay open, because nobody has
+ * read them.
+ */
 export function declineAllApplications(
 	deps: Pick<InvitationsDeps, "store" | "clock">,
 	actor: SignedInPerson,
 	programmeId: number,
-	/** Public ids of the applications on the actor's page. */
+	/** Public ids of the applications that the actor's page showed. */
 	seenIds: readonly string[],
 ): Promise<Result<number>> {
 	return transactInProgramme(deps.store, actor, programmeId, async (trx) => {
@@ -220,10 +233,10 @@ function alreadyAnswered(): ReturnType<typeof refuse> {
 }
 
 /**
- * Returns the partner that the applicant already signs in for, if there is exactly one and the applicant has a password.
- * The password proves that the mailbox is theirs, because anybody may have typed the address. A person who signs in for
- * several partners keeps them apart on purpose, so a new partner is made. Refused if the applicant already signs in for a
- * partner of this programme.
+ * Returns the partner that the applicant already signs in for, if there is exactly one and the applicant has
+ * a password. A password proves that the applicant reads the mailbox, because anybody could have typed the
+ * address. A person who signs in for several partners keeps them apart on purpose, so a new partner is made
+ * for them. It is refused if the applicant already signs in for a partner of this programme.
  */
 async function findOrMakePartner(
 	trx: Db,

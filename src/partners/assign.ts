@@ -1,5 +1,6 @@
-// Staff assign a conversion to a partner, or to nobody, while it is RECORDED. Later, money has been decided about it. The
-// amounts change with the partner. The shop heard the old amounts, and hears the new ones with the next status.
+// Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED. After that, the
+// money has been decided. The amounts change with the partner. The shop has received the old amounts, and
+// gets the new ones with the next status change.
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
@@ -20,7 +21,7 @@ export async function assignPartner(
 	deps: ConversionsDeps,
 	actor: SignedInPerson,
 	conversionId: string,
-	/** The partner's name or id, or empty for nobody. */
+	/** The partner's name or id (empty for nobody), and the reason for the change. */
 	input: { partner: string; reason: string },
 ): Promise<Result<Conversion>> {
 	const { store } = deps;
@@ -56,7 +57,7 @@ export async function assignPartner(
 		const step = creditStep(programme, conversion, credit, rates);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
 		const isOpen = conversion.status === "RECORDED";
-		// The move is made only if the conversion is still in the status that was read here.
+		// `makeMoves` changes the conversion only if it still has the status that was read here.
 		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...decider }] : []);
 		const [changed] = conversions;
 		if (changed === undefined) {

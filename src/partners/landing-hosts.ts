@@ -1,5 +1,6 @@
-// Staff confirm or decline the shop addresses that owners entered. Until then no link leads there, because the link starts
-// with the network's own host name: an owner alone could otherwise lead visitors to any site in the network's name.
+// Lets staff confirm or decline the shop addresses that owners entered. Until an address is confirmed, no
+// partner link leads there. Partner links start with the network's own host name, so an unchecked owner could
+// lead visitors to any site in the network's name.
 
 import { sayHost } from "../domain/click.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -16,7 +17,10 @@ export interface LandingHostAnswer {
 	isConfirmed: boolean;
 }
 
-/** A declined address is removed from the programme's list. The owners get a mail in both cases. */
+/**
+ * Confirms or declines a shop address. A declined address is removed from the programme's list. The owners
+ * get a mail in both cases.
+ */
 export async function answerLandingHost(
 	{ store, clock }: { store: Store; clock: Clock },
 	actor: SignedInPerson,

@@ -1,4 +1,4 @@
-// Partner links: addresses /c/<code> that lead to a shop's page with a click ID.
+// Partner links are addresses of the form /c/<code>. They lead to a page of the shop and add a click ID.
 
 import { CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
@@ -18,9 +18,12 @@ import type { Store } from "../store/store.ts";
 import { note } from "./partners.ts";
 import { unknownPartnership } from "./partnerships.ts";
 
-/** 40 bits: short enough to type, and too many to find by trying. */
+/** Length of a random code. With 40 bits a code is short enough to type, and cannot be found by trying. */
 const CODE_BYTES = 5;
-/** More than anybody manages by hand. Sub IDs tell placements apart. */
+/**
+ * Maximum number of links of a partnership. Nobody manages more by hand, and sub IDs can tell placements
+ * apart.
+ */
 const MAX_LINKS = 500;
 
 export interface PartnerLinkInput {
@@ -31,7 +34,7 @@ export interface PartnerLinkInput {
 	code: string;
 }
 
-/** Makes a link for a partner, at the request of the partner's people or of staff. */
+/** Creates a link for a partner. The partner's people and staff may do this. */
 export async function makePartnerLink(
 	{ store, clock, random }: { store: Store; clock: Clock; random: Random },
 	actor: SignedInPerson,

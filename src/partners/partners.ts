@@ -1,5 +1,5 @@
-// Partners and the people who sign in for them. Staff invite them; an owner's accepted applicants become partners too.
-// What a partner agreed with a programme is in partnerships.ts.
+// Partners and the people who sign in for them. Staff invite them, and applicants whom an owner accepts
+// become partners, too. partnerships.ts has the agreements between a partner and a programme.
 
 import type { AuditAction } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
@@ -35,7 +35,7 @@ export interface InvitedPartner extends SentLink {
 	partner: Partner;
 }
 
-/** Makes a partner, and invites a person to sign in for it. */
+/** Creates a partner, and invites a person to sign in for it. */
 export async function invitePartner(
 	deps: InvitationsDeps,
 	actor: Actor,
@@ -56,7 +56,7 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 
 const MAX_SITE_LENGTH = 200;
 
-/** The site is optional. */
+/** Parses the address of the partner's website, which is optional. */
 function readSite(text: string): Result<string> {
 	const url = URL.parse(text);
 	const isSite = /^https?:$/.test(url?.protocol ?? "") && text.length <= MAX_SITE_LENGTH;
@@ -65,13 +65,13 @@ function readSite(text: string): Result<string> {
 	return refuse("invalid_field", rule, "site");
 }
 
-/** Runs in the transaction of `sendAs`. A refusal comes before anything is written. */
+/** Creates a partner in the transaction of `sendAs`. If it refuses, nothing was written before. */
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,
 	actor: Actor,
 	{ name, site, email }: PartnerInput,
-	/** The programme that accepted the partner's application, if one did. */
+	/** The programme that accepted the partner's application, or undefined if there was no application. */
 	accepted?: Pick<Programme, "name">,
 ): Promise<Result<InvitedPartner>> {
 	const invitee = await findOrCreateInvitee(trx, deps, email, "shop");
@@ -84,7 +84,9 @@ export async function makePartner(
 	return succeed({ ...sent, partner });
 }
 
-/** Makes a new link for one of the partner's people, to join with or to choose a new password with. */
+/**
+ * Makes a new sign-in link for one of the partner's people, with which they join or choose a new password.
+ */
 export async function renewPartnerLink(
 	deps: InvitationsDeps,
 	actor: SignedInPerson,
@@ -95,7 +97,9 @@ export async function renewPartnerLink(
 	return found.ok ? renewLink(deps, actor, found.value.person.id, { partner: found.value.partner }) : found;
 }
 
-/** Ends a person's access to the partner. The person is signed out, and their sign-in links end. */
+/**
+ * Ends a person's access to the partner. The person is signed out, and their sign-in links become invalid.
+ */
 export function removePartnerPerson(
 	deps: Deps,
 	actor: SignedInPerson,
@@ -128,7 +132,7 @@ function notTheirs(): ReturnType<typeof refuse> {
 	return refuse("unknown_person", "This person does not sign in for the partner. Look at the list again.");
 }
 
-/** Writes an entry into the audit log. */
+/** Writes an audit entry about a partner. */
 export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,

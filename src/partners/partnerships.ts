@@ -1,5 +1,6 @@
-// Partnerships. Staff add a partner to a programme and agree its rate; the programme's owner enters coupon codes. Both may
-// end a partnership. After its end it keeps what it earned, and still earns from clicks that were made before.
+// Partnerships between partners and programmes. Staff add a partner to a programme and set its rate. The
+// programme's owner enters coupon codes. Both may end a partnership. An ended partnership keeps what it has
+// earned, and still earns from earlier clicks.
 
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { parseName } from "../domain/display-name.ts";
@@ -32,8 +33,8 @@ export function addPartnership(
 }
 
 /**
- * Adds the partner at the programme's own rate. The partnership keeps the terms that the applicant saw, or the programme's
- * present terms if nobody applied.
+ * Adds the partner to the programme at the programme's rate. The partnership keeps the terms that the
+ * applicant saw, or the programme's present terms if nobody applied.
  */
 export async function joinProgramme(
 	trx: Db,
@@ -62,17 +63,19 @@ export async function joinProgramme(
 
 /** The fields of a partnership's form, as typed. */
 export interface PartnershipFields {
-	/** Percent, or empty for the programme's own rate. It applies to sales that are recorded from now on. */
+	/**
+	 * Rate in percent, or empty for the programme's rate. It applies to sales that are recorded from now on.
+	 */
 	rate: string;
-	/** All coupon codes of the partnership, one a line. */
+	/** All coupon codes of the partnership, one on each line. */
 	codes: string;
 }
 
 /**
- * Saves a partnership's form. An owner's form never changes the rate, whatever it contains.
+ * Saves a partnership's form. A form that an owner sends never changes the rate, whatever it contains.
  *
- * `shown` is what the form contained when it was opened, and only differences from it are saved. Without it, everything in
- * the form is wanted.
+ * `shown` is what the form contained when it was opened, and only differences from it are saved. Without
+ * `shown`, all fields are saved.
  */
 export async function savePartnership(
 	deps: Deps,
@@ -91,7 +94,8 @@ export async function savePartnership(
 	return transactInProgramme<true>(deps.store, actor, programmeId, async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partnership === undefined) return unknownPartnership();
-		// Both are judged before anything is written, because a refusal does not roll back.
+		// Rate and codes are both checked before anything is written, because a refusal does not roll back the
+		// transaction.
 		const rate = mayChangeRate ? judgeRate(partnership, wanted.rate, shown?.rate) : succeed(null);
 		if (!rate.ok) return rate;
 		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown?.codes);
@@ -108,13 +112,16 @@ export async function savePartnership(
 	});
 }
 
-/** Names a partnership without its contents, so that a use case has to read it under its lock. */
+/**
+ * Identifies a partnership without its contents, so that use cases must read the contents under the
+ * partnership's lock.
+ */
 export interface PartnershipAddress {
 	programmeId: number;
 	publicId: string;
 }
 
-/** Resolves to the rate to save, or null if the rate does not change. */
+/** Checks the rate. Resolves to the rate to save, or to null if the rate does not change. */
 function judgeRate(
 	{ commission_rate: stored }: Locked<Partnership>,
 	wanted: string | null,
@@ -133,7 +140,7 @@ function judgeRate(
 	return succeed(changed.length === 0 ? null : { rate: wanted });
 }
 
-/** Resolves to the change in words, for the audit log. */
+/** Saves the rate. Resolves to a description of the change for the audit log. */
 async function saveRate(
 	trx: Db,
 	partnership: Locked<Partnership>,
@@ -152,7 +159,10 @@ interface CodeChanges {
 	removed: CouponCodes;
 }
 
-/** Codes that another person added while the form was open stay, because the form did not show them. */
+/**
+ * Finds the codes to add and to remove. Codes that another person added while the form was open stay, because
+ * the form did not show them.
+ */
 async function planCodes(
 	trx: Db,
 	actor: Actor,
@@ -176,7 +186,7 @@ async function planCodes(
 	return succeed({ added, removed });
 }
 
-/** Resolves to the changes in words, for the audit log. */
+/** Saves the codes. Resolves to descriptions of the changes for the audit log. */
 async function saveCodes(
 	trx: Db,
 	partnership: Locked<Partnership>,
@@ -200,7 +210,7 @@ function readRate(text: string): Result<string | null> {
 
 const MAX_CODES = 200;
 
-/** Maps the normalized coupon code, which is used for comparisons, to the code as entered. */
+/** Coupon codes as they were entered, by their normalized form, which is used for comparisons. */
 type CouponCodes = ReadonlyMap<string, string>;
 
 function readCodes(text: string): Result<CouponCodes> {

@@ -3,10 +3,13 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/visible-text.ts";
 
-/** Maximum number of matches that are read, and listed if several match. */
+/** Maximum number of matches that are read, and that are listed if there are several. */
 export const MATCHES_NAMED = 20;
 
-/** Returns the only match, or the only match whose whole name was typed. */
+/**
+ * Returns the match if there is only one, or if exactly one has the whole typed text as its name. Otherwise
+ * refuses.
+ */
 export function pickNamed<Match extends { name: string; publicId: string }>(
 	found: readonly Match[],
 	typed: string,

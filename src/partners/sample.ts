@@ -1,4 +1,5 @@
-// Makes the sample programme's partner, so that a newcomer sees a link, a click and a credited test before there is a real one.
+// Creates the sample programme's partner, so that a newcomer can see a link, a click and a credited test sale
+// before there is a real partner.
 
 import { foldCode } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
@@ -15,12 +16,12 @@ import {
 import { lockProgramme, updateProgramme } from "../store/queries/programmes.ts";
 import { joinProgramme } from "./partnerships.ts";
 
-/** A page that exists and shows the click ID in the browser's address bar. */
+/** Host of the sample link. Its page exists, and the browser's address bar shows the click ID there. */
 const HOST = "example.com";
 export const SAMPLE_LINK = { code: "sample-blog", name: "Newsletter", target: `https://${HOST}/` };
 const COUPON_CODE = "SAMPLE10";
 
-/** Turns crediting on in the programme and adds a partner for which nobody signs in yet. */
+/** Turns crediting on in the programme, and adds a partner for which nobody signs in yet. */
 export async function addSamplePartner(
 	deps: Pick<InvitationsDeps, "store" | "clock" | "random">,
 	actor: Actor,

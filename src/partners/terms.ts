@@ -1,6 +1,6 @@
-// A programme's settings for partners: whether it credits them, for how long after a click, where their links may lead, and
-// whether strangers may apply. Only staff turn crediting on, confirm shop addresses and allow subdomains, because
-// crediting moves money and links lead visitors there from the network's own host.
+// A programme's settings for partners: whether it credits them, for how long after a click, where their links
+// may lead, and whether strangers may apply. Only staff turn crediting on, because it moves money. Only staff
+// confirm shop addresses and allow subdomains, because links lead visitors there from the network's own host.
 
 import { type LandingHost, sayHost } from "../domain/click.ts";
 import {
@@ -21,7 +21,7 @@ import { lockProgramme, type Programme, updateProgramme } from "../store/queries
 import type { Db, Store } from "../store/store.ts";
 import { note } from "./partners.ts";
 
-/** The settings as typed. A checkbox that is not ticked is empty. */
+/** The settings as they were typed. A checkbox that is not ticked is empty. */
 export interface PartnerTermsInput {
 	creditsPartners: string;
 	clickDays: string;
@@ -29,7 +29,7 @@ export interface PartnerTermsInput {
 	showsBaskets: string;
 	takesApplications: string;
 	terms: string;
-	/** One host a line. "*." before a host allows its subdomains too. */
+	/** Hosts to which links may lead, one on each line. "*." before a host includes its subdomains. */
 	hosts: string;
 }
 
@@ -40,7 +40,10 @@ interface PartnerTerms {
 	showsBaskets: boolean;
 	takesApplications: boolean;
 	terms: string;
-	/** The landing hosts as people write them, in alphabetical order, so that two lists can be compared. */
+	/**
+	 * The hosts to which links may lead, as people write them and in alphabetical order, so that two lists can
+	 * be compared.
+	 */
 	hosts: string;
 }
 
@@ -60,8 +63,9 @@ export const MAX_TERMS_LENGTH = 20_000;
 const MAX_HOSTS = 50;
 
 /**
- * Saves the settings and resolves to whether anything changed. `shown` is what the form contained when it was opened, and only differences from it are saved.
- * Without it, everything in the form is wanted. Whether partners are credited is ignored in an owner's form.
+ * Saves the settings, and resolves to whether anything changed. `shown` is what the form contained when it
+ * was opened, and only differences from it are saved. Without `shown`, all fields are saved. In an owner's
+ * form, the setting that partners are credited is ignored.
  */
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },
@@ -151,8 +155,9 @@ function sayHosts(hosts: readonly LandingHost[]): string {
 }
 
 /**
- * Returns the hosts to store. A host that was there keeps its state, so staff who change another host or setting do not
- * confirm it. `waitingSinceMs` is the state of new hosts.
+ * Returns the hosts to store. A host that was already there keeps its state, so staff who change another host
+ * or setting do not confirm it by accident. `waitingSinceMs` is stored for new hosts, which wait for
+ * confirmation if it is not null.
  */
 function planHosts(
 	stored: readonly ListedHost[],
@@ -162,22 +167,20 @@ function planHosts(
 	const existing = new Map(stored.map((one) => [one.host, one]));
 	return wanted.map((one) => {
 		const before = existing.get(one.host);
-		// Only staff can allow subdomains, and this is as much of a confirmation as typing a new host.
+		// A host counts as new if its subdomains are added. Only staff can do that, and it confirms the host like
+		// typing a new one.
 		const isNew = before === undefined || (one.withSubdomains && !before.withSubdomains);
 		return { ...one, waitingSinceMs: isNew ? waitingSinceMs : before.waitingSinceMs };
 	});
 }
 
-/** Returns whether a host that does not allow subdomains now would allow them. */
+/** Returns whether a host would allow its subdomains from now on. */
 function opensSubdomains(stored: readonly LandingHost[], wanted: readonly LandingHost[]): boolean {
 	const open = new Set(stored.filter(({ withSubdomains }) => withSubdomains).map(({ host }) => host));
 	return wanted.some(({ host, withSubdomains }) => withSubdomains && !open.has(host));
 }
 
-/**
- * Formats a setting for the audit log. The text of the terms is too long for the log, so only its length is
- * given.
- */
+/** Formats a setting for the audit log. The terms are too long for the log, so only their length is given. */
 function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms, hosts: readonly ListedHost[]): string {
 	const value = terms[term];
 	if (term === "hosts") return hosts.map(sayListedHost).sort().join(", ") || "none";
@@ -238,7 +241,7 @@ export function readProse(text: string): string {
 	return text.replaceAll("\r\n", "\n").trim();
 }
 
-/** A domain name that somebody can own. It excludes IP addresses and names without a dot. */
+/** Form of a domain name that somebody can own. IP addresses and names without a dot do not match. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
 function readHosts(text: string): Result<readonly LandingHost[]> {

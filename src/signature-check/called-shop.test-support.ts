@@ -1,5 +1,5 @@
-// A shop with callbacks that the engine's own code sent, and with its own requests, which are signed by code that knows only
-// section 5 of the contract.
+// Sets up a shop that gets callbacks from the engine's own code, and that sends requests to us. These
+// requests are signed by separate code, which was written from section 5 of the contract.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -15,7 +15,7 @@ import { createTestSite, type TestSite } from "../web/test-site.test-support.ts"
 import { type CheckedSignature, checkSignature, pasteSent } from "./check-signature.ts";
 import type { PastedRequest } from "./pasted-request.ts";
 
-/** A URL with parts that proxies and frameworks often change. */
+/** Postback URL with encoded characters and a query, which proxies and frameworks often change. */
 export const CALLBACK_URL = "https://shop.example/hooks/r%C3%BCckruf?shop=garden&note=a%20b";
 
 export interface CalledShop {
@@ -61,7 +61,7 @@ export interface Signed {
 	secret: string | Uint8Array;
 }
 
-/** Returns the text to be signed, as contract section 5 defines it. */
+/** Returns the text that has to be signed, as contract section 5 defines it. */
 export function textOf({ method, target, timestamp, nonce, body }: Signed): string {
 	return [method, target, timestamp, nonce, createHash("sha256").update(body).digest("hex")].join("\n");
 }
@@ -71,7 +71,7 @@ export function hmac(secret: string | Uint8Array, text: string): string {
 }
 
 /**
- * Checks a pasted request. If `sent` is given, every part that the test does not change is taken from that
+ * Checks a pasted request. If `sent` is given, all parts that the test does not set are taken from that
  * callback.
  */
 export function check(

@@ -1,5 +1,5 @@
-// Each mistake is made with a real signed request. Callbacks are composed and signed by the engine's own code. Requests to us
-// are signed by code that knows only section 5 of the contract.
+// Tests each mistake with a real signed request. Callbacks are composed and signed by the engine's own code.
+// Requests to us are signed by separate code, which was written from section 5 of the contract.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -48,12 +48,12 @@ const now = () => String(Math.floor(shop.site.deps.clock.nowMs() / 1_000));
 const bareSecret = () => shop.secret.slice("rbs_".length);
 const base64 = (hex: string) => Buffer.from(hex, "hex").toString("base64");
 
-/** What a request to us has to be signed with. */
+/** Returns the values with which a request to us has to be signed. */
 function right(): Signed {
 	return { method: "POST", target: TARGET, timestamp: now(), nonce: NONCE, body: BODY, secret: shop.secret };
 }
 
-/** A request to us that is sent as it should be, with the signature that `sign` returns. */
+/** Returns a correct request to us, except that `sign` computes its signature. */
 function request(sign: (signed: Signed) => string, timestamp = now()): PastedRequest {
 	const headers = {
 		Authorization: `Bearer ${shop.key}`,
@@ -65,7 +65,7 @@ function request(sign: (signed: Signed) => string, timestamp = now()): PastedReq
 	return { method: "POST", target: TARGET, headers: lines.join("\r\n"), body: BODY };
 }
 
-/** A request to us that was signed as `change` says. */
+/** Returns a request to us whose signature was computed with some values changed. */
 const signedAs = (change: Partial<Signed>) =>
 	request((signed) => {
 		const other = { ...signed, ...change };
@@ -76,7 +76,7 @@ const signedText = (write: (signed: Signed, digest: string) => string) =>
 		hmac(signed.secret, write(signed, createHash("sha256").update(signed.body).digest("hex"))),
 	);
 
-/** The mistakes that shops make, by the name under which the page shows them. */
+/** Requests with each mistake, by the name under which the page shows the mistake. */
 const MADE: Readonly<Record<string, readonly (readonly [what: string, make: () => PastedRequest])[]>> = {
 	"The signature was not in hex": [
 		["base64", () => request((signed) => base64(hmac(signed.secret, textOf(signed))))],
@@ -156,7 +156,7 @@ const MADE: Readonly<Record<string, readonly (readonly [what: string, make: () =
 	],
 };
 
-test("every mistake of the table is made here", () => {
+test("every mistake in the table is covered by a test", () => {
 	equal(MISTAKES.length, 10);
 	deepEqual(
 		Object.keys(MADE),
@@ -337,7 +337,7 @@ describe("a callback that is compared with what we sent", () => {
 		ok((await check(shop, {}, sent)).isGood);
 	});
 
-	test("the signature that the shop's code computed is explained if it is pasted in place of ours", async () => {
+	test("if the shop's own signature is pasted in place of ours, the check explains what the shop signed", async () => {
 		const { headers, target, body, method } = pasteSent(sent);
 		const header = (name: string) => sent.headers.find(([each]) => each === `X-Service-${name}`)?.[1] ?? "";
 		const received = {
@@ -378,7 +378,7 @@ describe("a callback that is compared with what we sent", () => {
 	});
 });
 
-test("a request with an ended secret is explained, and a callback of its time is right", async () => {
+test("a request with an ended secret is explained, and an old callback that was signed with it is right", async () => {
 	const { deps } = shop.site;
 	const first = shop.secret;
 	const early = await callBack(shop, "early");

@@ -1,5 +1,6 @@
-// "Check a signature" compares a pasted request with the text that has to be signed: with the callback that we sent, if it
-// is known, and otherwise by trying the usual mistakes. No secret is returned, and nothing is stored.
+// The page "Check a signature" compares a pasted request with the text that has to be signed. If the request
+// is a callback that we have a record of, it is compared with that record. Otherwise the usual mistakes are
+// tried. No secret is returned, and nothing is stored.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { openSecret } from "../domain/sealing.ts";
@@ -23,31 +24,31 @@ import { type Difference, firstDifference } from "./difference.ts";
 import { explain } from "./mistakes.ts";
 import { canonicalOf, type PastedRequest, type ReadRequest, readPasted } from "./pasted-request.ts";
 
-/** Maximum number of usable secrets, of ended secrets and of Postback URLs that are tried. */
+/** Maximum number of valid secrets, of ended secrets and of Postback URLs that are tried. */
 const MAX_TRIED = 4;
 
 export interface CheckedSignature {
 	isGood: boolean;
 	conclusion: string;
-	/** What to do. */
+	/** Sentence that says what to do. */
 	advice: string;
 	difference: Difference | null;
-	/** The text that has to be signed, or null if a header is missing. */
+	/** The text that has to be signed, or null if it is unknown because a header is missing. */
 	canonical: string | null;
 }
 
 export interface SignatureCheckDeps {
 	store: Store;
 	clock: Clock;
-	/** Opens the programme's secrets. */
+	/** The key that opens the programme's stored secrets. */
 	sealingKey: Uint8Array;
 	network: Pick<KnownNetwork, "face">;
 	publicUrl: string;
 }
 
 /**
- * `sent` is the callback as we sent it, if it is known. `pause` yields to other work between testing one
- * mistake and the next.
+ * Checks a pasted request. `sent` is our record of the callback, if there is one. `pause` is called between
+ * two mistakes and lets other work run.
  */
 export async function checkSignature(
 	deps: SignatureCheckDeps,
@@ -88,7 +89,8 @@ async function judgeSignature(
 	const isCallback = request.event !== "" || (request.apiKey === "" && !request.target.startsWith("/v1/"));
 	const nowMs = deps.clock.nowMs();
 	const secrets = await readSecrets(deps, programme.receiver_id, nowMs);
-	// An old callback was signed with the secret of its time. A request must be signed with one that has not ended.
+	// A callback may be old and signed with a secret that has ended since. A request to us must be signed with
+	// a secret that has not ended.
 	const allowed = secrets.filter(({ state }) => isCallback || state !== "ended");
 	const canonical = canonicalOf(request);
 	const signature = request.signature.toLowerCase();
@@ -97,7 +99,8 @@ async function judgeSignature(
 		const conclusion = `The signature is right. It was made with the ${match.state} secret …${match.hint}.`;
 		if (isCallback) return { isGood: true, conclusion, advice: IF_REFUSED, difference: null };
 		const verdict = judgeTimestamp(request.timestamp, nowMs);
-		// An old request may simply be pasted late. A timestamp in the future is a mistake.
+		// A stale timestamp may only mean that an old request was pasted. A timestamp in the future is always a
+		// mistake.
 		const isPast = verdict === "stale" && Number(request.timestamp) * SECOND_MS < nowMs;
 		const isGood = verdict === "fresh" || isPast;
 		return { isGood, conclusion, advice: CLOCK_ADVICE[verdict], difference: null };
@@ -142,7 +145,7 @@ const CLOCK_ADVICE: Readonly<Record<TimestampVerdict, string>> = {
 	stale: `But its timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS} seconds away from our clock. If it was sent just now, correct the sender's clock, and send Unix time in seconds, which has ten digits.`,
 	malformed: "But its timestamp is not Unix time in seconds: ten digits and nothing else.",
 };
-/** Texts that programs use if the variable with the secret is not set. */
+/** Texts that programs use as the secret if the variable for it is not set. */
 const UNSET = ["", "undefined", "null", "None"];
 
 async function readSecrets({ store, sealingKey }: SignatureCheckDeps, receiverId: ReceiverId, nowMs: number) {
@@ -156,7 +159,7 @@ async function readSecrets({ store, sealingKey }: SignatureCheckDeps, receiverId
 	});
 }
 
-/** Returns a callback in the form in which people paste it. */
+/** Returns our record of a callback in the form in which people paste requests. */
 export function pasteSent({ url, headers, body }: SentRequest): PastedRequest {
 	const { pathname, search } = new URL(url);
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);

@@ -1,16 +1,16 @@
-// The first difference of two requests, with invisible characters written out.
+// Finds the first difference between two requests, and writes out invisible characters in it.
 
 import { showUnseen } from "../domain/visible-text.ts";
 import type { SignedParts } from "./pasted-request.ts";
 
 export interface Difference {
-	/** The part that differs. */
+	/** Name of the part of the request that differs. */
 	part: string;
-	/** Number of bytes, in UTF-8, that both texts begin with. */
+	/** Number of bytes, in UTF-8, that both texts have in common before the difference. */
 	offset: number;
-	/** The end of these bytes. */
+	/** The last characters before the difference. */
 	before: string;
-	/** The rest of each text, shortened, with the name of its side. */
+	/** The name of each request and its text from the difference on, shortened. */
 	sides: readonly (readonly [name: string, rest: string])[];
 }
 
@@ -30,13 +30,14 @@ const SHOWN_BEFORE = 16;
 /** Number of characters shown of each text after the difference. */
 const SHOWN_AFTER = 60;
 
-/** Returns null if all parts are equal. */
+/** Returns the first difference between two requests, or null if all their parts are equal. */
 export function firstDifference(...sides: readonly [one: Side, other: Side]): Difference | null {
 	const [[, one], [, other]] = sides;
 	const found = PARTS.find(([key]) => one[key] !== other[key]);
 	if (found === undefined) return null;
 	const [key, part] = found;
-	// Characters, not UTF-16 code units, so that half a character is never shown.
+	// The texts are split into whole characters and not UTF-16 code units, so that half a character is never
+	// shown.
 	const [characters, others] = [Array.from(one[key] ?? ""), Array.from(other[key] ?? "")];
 	const at = characters.findIndex((character, index) => character !== others[index]);
 	const start = at === -1 ? characters.length : at;

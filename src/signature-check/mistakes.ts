@@ -1,42 +1,43 @@
-// The ten usual mistakes in signing. Each lists what may have been signed instead. An HMAC cannot match by chance, so a
-// match proves the mistake.
+// The ten usual mistakes in signing. For each mistake the table lists what may have been signed. An HMAC
+// never matches by chance, so a match proves that the mistake was made.
 
 import { createHash } from "node:crypto";
 import { canonicalString, sha256Hex, signatureMatches, signingKey } from "../domain/signature.ts";
 import { canonicalOf, type ReadRequest, type SignedParts } from "./pasted-request.ts";
 
-/** A way in which a request may have been signed. Everything that is not given is right. */
+/** One way in which a request may have been signed wrongly. Every property that is missing was right. */
 interface Variant {
 	parts?: Partial<SignedParts>;
-	/** The whole text that was signed. */
+	/** The whole text that was signed, if it was not composed from the parts of the request. */
 	text?: string;
 	/** The key that was used in place of the secret. */
 	key?: string | Uint8Array;
-	/** A sentence about the key. It does not contain a secret. */
+	/** Sentence about the key that was used. It never contains a secret. */
 	detail?: string;
 }
 
 interface Facts {
-	/** The secrets that may be used. */
+	/** The secrets with which the request could correctly be signed. */
 	secrets: readonly string[];
-	/** Keys that must not be used, each with a sentence that says what it is. */
+	/** Keys that must not be used for signing, each with a sentence that says what the key is. */
 	wrongKeys: readonly { key: string; detail: string }[];
-	/** Other targets that may have been signed, such as the programme's Postback URLs. */
+	/** Other paths and queries that may have been signed, such as those of the programme's Postback URLs. */
 	targets: readonly string[];
-	/** Yields to other work between testing one mistake and the next. */
+	/** Lets other work run. It is called between two mistakes. */
 	pause(): Promise<void>;
 }
 
 interface Mistake {
 	name: string;
-	/** A sentence that says what to do. */
+	/** Sentence that says how to correct the mistake. */
 	cure: string;
 	variants(request: SignedParts, secret: string, facts: Facts): readonly Variant[];
 }
 
 /**
- * The first entry covers a wrongly encoded signature over the right text with the right secret. It comes
- * first, so that a later variant that happens to equal the right text is not reported as the mistake.
+ * All mistakes. The first entry covers signatures in a wrong encoding over the right text with the right
+ * secret. It comes first, so that no later entry whose text happens to equal the right text is reported in
+ * its place.
  */
 export const MISTAKES: readonly Mistake[] = [
 	{
@@ -107,11 +108,11 @@ export const MISTAKES: readonly Mistake[] = [
 interface Explanation {
 	mistake: Mistake;
 	detail: string;
-	/** What was signed. */
+	/** The values that were signed by mistake. */
 	signed: SignedParts & { text: string };
 }
 
-/** Returns the first mistake that explains the signature of a request, or null. */
+/** Returns the first mistake that explains the signature of a request, or null if none does. */
 export async function explain(request: ReadRequest, facts: Facts): Promise<Explanation | null> {
 	const signature = hexOf(request.signature);
 	for (const mistake of MISTAKES) {
@@ -129,7 +130,7 @@ export async function explain(request: ReadRequest, facts: Facts): Promise<Expla
 	return null;
 }
 
-/** Converts a signature to lower-case hex. The input may be base64 or have another service's prefix. */
+/** Converts a signature to lower-case hex. It may be in base64, or have a prefix such as "sha256=". */
 function hexOf(signature: string): string {
 	const value = signature.replace(/^(?:sha256|v1)=/i, "");
 	return /^[\w+/-]{43}=?$/.test(value) ? Buffer.from(value, "base64").toString("hex") : value.toLowerCase();
@@ -147,7 +148,8 @@ function otherPaths(target: string): string[] {
 	const [, first = "", ...rest] = path.split("/");
 	return [
 		path,
-		// A client whose base URL has a path signs the rest alone, or signs that path twice.
+		// If the base URL of an HTTP client has a path, the client may sign the path without that part, or with
+		// that part twice.
 		withQuery(`/${rest.join("/")}`),
 		withQuery(`/${first}${path}`),
 		target.slice(1),
@@ -171,10 +173,13 @@ function otherTexts({ method, target, timestamp, nonce, body }: SignedParts): st
 	];
 }
 
-/** A longer body is not rewritten, because that would take milliseconds. Sales and callbacks have less than 2 KB. */
+/**
+ * Maximum length of a body that is rewritten, because rewriting a longer one would take milliseconds. Sales
+ * and callbacks have less than 2 KB.
+ */
 const MAX_REWRITTEN_CHARACTERS = 8_192;
 
-/** Returns the same JSON as common libraries write it. */
+/** Returns the same JSON value in the spellings of common libraries. */
 function rewriteJson(body: string): string[] {
 	if (body.length > MAX_REWRITTEN_CHARACTERS) return [];
 	try {
@@ -187,11 +192,11 @@ function rewriteJson(body: string): string[] {
 		return [
 			...[plain, spaced, JSON.stringify(json, null, 2), JSON.stringify(json, null, 4)],
 			...[escapeUnicode(plain), escapeUnicode(spaced)],
-			// PHP also escapes slashes.
+			// PHP escapes slashes, too.
 			...[plain.replaceAll("/", "\\/"), escapeUnicode(plain).replaceAll("/", "\\/")],
 		];
 	} catch {
-		// The body is not JSON, or is nested too deeply.
+		// The body is not JSON, or it is nested too deeply.
 		return [];
 	}
 }

@@ -4,7 +4,7 @@ import { canonicalString, type HeaderNames, sha256Hex } from "../domain/signatur
 
 export interface PastedRequest {
 	method: string;
-	/** Path and query, a whole URL, or the request line. */
+	/** The path and query, or a whole URL, or the request line. */
 	target: string;
 	headers: string;
 	body: string;
@@ -13,7 +13,7 @@ export interface PastedRequest {
 /** The parts of a request that are signed (contract section 5). A missing header is the empty string. */
 export interface SignedParts {
 	method: string;
-	/** Path and query. */
+	/** The path and query. */
 	target: string;
 	timestamp: string;
 	nonce: string;
@@ -22,7 +22,7 @@ export interface SignedParts {
 
 export interface ReadRequest extends SignedParts {
 	signature: string;
-	/** Only callbacks have the event header. */
+	/** Value of the event header, which only callbacks have. */
 	event: string;
 	/** The API key of the Authorization header. */
 	apiKey: string;
@@ -42,7 +42,7 @@ export function readPasted(pasted: PastedRequest, names: HeaderNames): ReadReque
 		signature: findHeader(pasted.headers, names.signature),
 		event: findHeader(pasted.headers, names.event),
 		apiKey: /\bBearer\s+([^\s"']+)/i.exec(pasted.headers)?.[1] ?? "",
-		// Browsers send each line break of a text field as CRLF. What was pasted usually had LF.
+		// Browsers send each line break of a text field as CRLF, but the pasted request usually had LF.
 		body: pasted.body.replaceAll("\r\n", "\n"),
 	};
 }
@@ -52,7 +52,10 @@ export function canonicalOf({ method, target, timestamp, nonce, body }: SignedPa
 	return canonicalString(method, target, timestamp, nonce, sha256Hex(body));
 }
 
-/** Finds `Name: value`, also in the forms of curl, JSON, PHP (HTTP_X_SERVICE_NONCE), Python and Ruby. */
+/**
+ * Finds the value of a header in lines such as `Name: value`. It also reads the notations of curl, JSON, PHP
+ * (HTTP_X_SERVICE_NONCE), Python and Ruby.
+ */
 function findHeader(text: string, name: string): string {
 	const spelling = name.replaceAll("-", "[-_]");
 	const pattern = `(?<![\\w-])(?:HTTP_)?${spelling}["'\\]]?[ \\t]*(?:=>|[:=])[ \\t]*(?:\\[\\s*)?["']?([^\\s"',\\]]*)`;
