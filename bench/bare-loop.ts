@@ -16,7 +16,7 @@ const [url = "", caFile = "", requests = "", connections = ""] = process.argv.sl
 const total = Number(requests);
 const ca = readFileSync(caFile, "utf8");
 const key = signingKey(`rbs_${createRandom().hex(32)}`);
-const event = composeEvent("conversion.approved", SAMPLE_SUBJECT);
+const event = composeEvent(SAMPLE_SUBJECT);
 const { origin, pathname: TARGET } = new URL(url);
 
 let started = 0;

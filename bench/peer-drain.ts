@@ -108,7 +108,7 @@ export async function runPeer(open: (options: PeerOptions) => Promise<PeerQueue>
 
 function jobOf(number: number, programmes: number): PeerJob {
 	const subject = { ...SAMPLE_SUBJECT, conversionId: conversionName(number) };
-	return { number, shop: number % programmes, event: composeEvent("conversion.approved", subject) };
+	return { number, shop: number % programmes, event: composeEvent(subject) };
 }
 
 function shopOf(shop: number, secret: string): { key: SigningKey; target: string } {

@@ -57,6 +57,6 @@ function owedEvent(number: number, receiverId: ReceiverId): OwedEvent {
 		endpointEpoch: 0,
 		deliveryPublicId: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
 		name: "conversion.approved",
-		body: composeEvent("conversion.approved", { ...SAMPLE_SUBJECT, conversionId: conversionName(number) }),
+		body: composeEvent({ ...SAMPLE_SUBJECT, conversionId: conversionName(number) }),
 	};
 }

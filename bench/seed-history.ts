@@ -88,7 +88,7 @@ function deliveriesOf(
 	return [
 		sql`insert into events (id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
 			${numbers} select ${id}, 'dlv_' || substr(cast(10000000000 + ${id} as text), 2), ${receiver}, i,
-				${sql.lit(name)}, ${sql.lit(composeEvent(name, SAMPLE_SUBJECT))}, ${at} from n`,
+				${sql.lit(name)}, ${sql.lit(composeEvent(SAMPLE_SUBJECT))}, ${at} from n`,
 		sql`insert into undelivered (id, receiver_id, state, run, ended_at_ms)
 			${numbers} select ${id}, ${receiver}, 'failed', 1, ${at} from n where ${isFailed}`,
 		sql`insert into attempts (delivery_id, seq, run, result, http_status, started_at_ms, took_ms, answer_ms)

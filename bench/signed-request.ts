@@ -17,7 +17,7 @@ const random = createRandom();
 
 export function signRequest(key: SigningKey, target: string, event: string): SignedRequest {
 	const nowMs = Date.now();
-	const body = bodySentAt(event, nowMs);
+	const body = bodySentAt("conversion.approved", event, nowMs);
 	const timestamp = String(Math.floor(nowMs / 1000));
 	const nonce = random.hex(NONCE_BYTES);
 	const signature = sign(key, canonicalString("POST", target, timestamp, nonce, sha256Hex(body)));

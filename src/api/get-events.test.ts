@@ -47,11 +47,11 @@ test("a stream begins with the programme and a position, and then has every fiel
 		told.map(({ event }) => event),
 		["conversion.recorded", "conversion.reversed"],
 	);
-	const outbox = await shop.store.db.selectFrom("events").select("body").orderBy("id").execute();
+	const outbox = await shop.store.db.selectFrom("events").select(["name", "body"]).orderBy("id").execute();
 	assert.equal(outbox.length, 2);
 	assert.deepEqual(
 		told.map(({ data }) => data),
-		outbox.map(({ body }) => bodySentAt(body, clock.nowMs())),
+		outbox.map(({ name, body }) => bodySentAt(name, body, clock.nowMs())),
 		"byte for byte the body of a callback that is sent now",
 	);
 	assert.deepEqual(

@@ -23,7 +23,7 @@ export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: numb
 /** Returns a function that signs attempts. It runs for every request, so the names of headers are looked up once. */
 export function createPreparer({ headers: names, userAgent }: WireNames, random: Random): PrepareAttempt {
 	return (delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
-		const body = bodySentAt(delivery.eventBody, nowMs);
+		const body = bodySentAt(delivery.eventName, delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
 		const nonce = random.hex(NONCE_BYTES);
 		const signature = sign(key, canonicalString("POST", pathAndQuery, timestamp, nonce, sha256Hex(body)));

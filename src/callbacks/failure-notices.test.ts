@@ -259,8 +259,7 @@ test("failed callbacks of a test conversion cause no notice and are set aside, a
 	const dueAtMs = Array<number>(3).fill(START_MS);
 	const [id = 0, real = 0, resent = 0] = await addDeliveries(store, programme, ...dueAtMs);
 	await failDeliveries(store.db, START_MS, [id, real]);
-	const compose = (test: boolean) =>
-		composeEvent("conversion.approved", { ...SUBJECT, orderId: "\ntrue\n", test });
+	const compose = (test: boolean) => composeEvent({ ...SUBJECT, orderId: "test", test });
 	const eventBody = compose(true);
 	const ofTest = dueDelivery({ receiverId, id, eventBody });
 	const { failing, hasNews } = await note([failed(ofTest), ...Array(6).fill(retried(ofTest, START_MS + 1))]);

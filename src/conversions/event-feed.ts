@@ -59,7 +59,7 @@ export async function readFeed(
 		if (row.public_id === null || event === null || (testOnly && !isTest(row))) continue;
 		// Status and reason are those of the move. If other fields changed later, the move has the announced body.
 		const subject = subjectOf({ ...row, status: row.to_status }, programme.public_id);
-		const body = bodySentAt(row.announced_body ?? composeEvent(event, subject), nowMs);
+		const body = bodySentAt(event, row.announced_body ?? composeEvent(subject), nowMs);
 		events.push({ event, body, position });
 	}
 	return { events, position, hasMore: rows.length === BATCH_ROWS };

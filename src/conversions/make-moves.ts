@@ -114,7 +114,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		"programId" in step && step.known.status === status
 			? {
 					conversion_id: id,
-					body: composeEvent("conversion.recorded", subjectOf(step.known, step.programId)),
+					body: composeEvent(subjectOf(step.known, step.programId)),
 				}
 			: [],
 	);

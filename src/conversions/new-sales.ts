@@ -37,7 +37,7 @@ export function prepareNewSale(
 			: {
 					delivery_public_id: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 					event_name: name,
-					event_body: composeEvent(name, subjectOf(conversion, programme.public_id)),
+					event_body: composeEvent(subjectOf(conversion, programme.public_id)),
 				};
 	return { sale: { ...conversion, move: step.move, ...event }, decided: describe(conversion) };
 }

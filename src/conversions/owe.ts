@@ -37,7 +37,7 @@ export async function oweEvents(
 			endpointEpoch: target.endpointEpoch,
 			deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
 			name: event,
-			body: composeEvent(event, subjectOf(conversion, target.publicId)),
+			body: composeEvent(subjectOf(conversion, target.publicId)),
 		};
 	});
 	const ids = await store.writes.insertOwedEvents(trx, owed, nowMs);

@@ -28,7 +28,7 @@ const SALE: EventSubject = {
 
 test("contract 2.1: the body of an approved sale is exactly these bytes", () => {
 	assert.equal(
-		bodySentAt(composeEvent("conversion.approved", SALE), SENT_AT_MS),
+		bodySentAt("conversion.approved", composeEvent(SALE), SENT_AT_MS),
 		'{"event":"conversion.approved","conversionId":"cnv_01KDW000000000000000000000","orderId":"A-1001",' +
 			'"programId":"prg_01KDW000000000000000000000","status":"APPROVED","eventType":"SALE",' +
 			'"basketValue":"129.90","commission":"10.39","networkFee":"2.60","currency":"EUR","reason":null,' +
@@ -56,7 +56,7 @@ test("contract 2.1: timestamps are ISO 8601 UTC with milliseconds, even at a who
 	const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 	for (const atMs of [0, 1, 999, 1_000, SENT_AT_MS, SENT_AT_MS + 7, lastMs]) {
 		const body: Record<string, unknown> = JSON.parse(
-			bodySentAt(composeEvent("conversion.approved", { ...SALE, occurredAtMs: atMs }), atMs),
+			bodySentAt("conversion.approved", composeEvent({ ...SALE, occurredAtMs: atMs }), atMs),
 		);
 		for (const name of ["occurredAt", "sentAt"]) {
 			assert.match(String(body[name]), ISO_WITH_MILLISECONDS);
@@ -66,5 +66,5 @@ test("contract 2.1: timestamps are ISO 8601 UTC with milliseconds, even at a who
 });
 
 function sent(subject: EventSubject, event: EventName = "conversion.approved"): PostbackEvent {
-	return JSON.parse(bodySentAt(composeEvent(event, subject), SENT_AT_MS));
+	return JSON.parse(bodySentAt(event, composeEvent(subject), SENT_AT_MS));
 }

@@ -2,6 +2,7 @@
 // and signature are enough. The signing secret is neither needed nor shown.
 
 import { bodySentAt } from "./event.ts";
+import type { EventName } from "./event-name.ts";
 import { headerNames, userAgent } from "./signature.ts";
 
 export interface SentRequest {
@@ -16,7 +17,7 @@ export interface SentRequest {
  */
 export function rebuildRequest(
 	attempt: { url: string | null; nonce: string | null; signature: string | null; started_at_ms: number },
-	event: { event: string; eventBody: string },
+	event: { event: EventName; eventBody: string },
 	brand: string,
 ): SentRequest | null {
 	const { url, nonce, signature, started_at_ms: startedAtMs } = attempt;
@@ -32,6 +33,6 @@ export function rebuildRequest(
 			[names.nonce, nonce],
 			[names.signature, signature],
 		],
-		body: bodySentAt(event.eventBody, startedAtMs),
+		body: bodySentAt(event.event, event.eventBody, startedAtMs),
 	};
 }

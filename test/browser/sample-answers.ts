@@ -2,6 +2,7 @@
 
 import { EXCERPT_BODY_BYTES, excerptAnswer, writeExcerpt } from "../../src/domain/answer-excerpt.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
+import type { EventName } from "../../src/domain/event-name.ts";
 import { RETRY_DELAYS_MS } from "../../src/domain/retry.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../../src/domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
@@ -36,6 +37,7 @@ const answered = (status: number): Outcome => ({ kind: "answered", status });
 interface Owed {
 	id: number;
 	createdAtMs: number;
+	name: EventName;
 	body: string;
 	orderId: string;
 	test: 0 | 1;
@@ -49,6 +51,7 @@ export async function settleDeliveries(history: History, chance: SeededRandom): 
 		.select([
 			"events.id",
 			"events.created_at_ms as createdAtMs",
+			"events.name",
 			"events.body",
 			"conversions.order_id as orderId",
 			"conversions.test",
@@ -110,7 +113,7 @@ async function writeAnswers(
 				tls_ms: 8.2,
 				answer_ms: answerMs,
 				endpoint_id: programme.endpoint_id,
-				...signed(secret, delivery.body, startedAtMs, chance),
+				...signed(secret, delivery, startedAtMs, chance),
 			})
 			.execute();
 		const isDelivered = verdict === "delivered";
@@ -153,9 +156,9 @@ const BODIES: ReadonlyMap<number, readonly [contentType: string, body: string]> 
 	],
 ]);
 
-function signed(secret: string, eventBody: string, startedAtMs: number, chance: SeededRandom) {
+function signed(secret: string, { name, body }: Owed, startedAtMs: number, chance: SeededRandom) {
 	const nonce = Buffer.from(chance.bytes(16)).toString("hex");
-	const digest = sha256Hex(bodySentAt(eventBody, startedAtMs));
+	const digest = sha256Hex(bodySentAt(name, body, startedAtMs));
 	const timestamp = String(Math.floor(startedAtMs / 1_000));
 	const canonical = canonicalString("POST", SAMPLE_PATH, timestamp, nonce, digest);
 	return { nonce, signature: sign(signingKey(secret), canonical) };

@@ -475,7 +475,7 @@ eachDatabase("credits", (database) => {
 				["credit", "shop"],
 			],
 		);
-		const { commission } = JSON.parse(bodySentAt(moves[0]?.announced_body ?? "", 0));
+		const { commission } = JSON.parse(bodySentAt("conversion.recorded", moves[0]?.announced_body ?? "", 0));
 		equal(commission, "0.00");
 	});
 
@@ -575,10 +575,10 @@ eachDatabase("credits", (database) => {
 		equal(sold.json.credit, "CLICK");
 		const event = await store.db
 			.selectFrom("events")
-			.select("body")
+			.select(["name", "body"])
 			.where("conversion_id", "=", sold.conversion.id)
 			.executeTakeFirstOrThrow();
-		const body: Record<string, unknown> = JSON.parse(bodySentAt(event.body, clock.nowMs()));
+		const body: Record<string, unknown> = JSON.parse(bodySentAt(event.name, event.body, clock.nowMs()));
 		deepEqual(Object.keys(body), BODY_FIELDS);
 		deepEqual([body["commission"], body["basketValue"]], ["12.50", "100.00"]);
 		doesNotMatch(JSON.stringify(body), /secret-place|told|CLICK/);

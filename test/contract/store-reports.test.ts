@@ -159,7 +159,7 @@ eachDatabase("reports of one order", (database) => {
 			[...expected.events.keys()],
 		);
 		for (const { name, body } of events)
-			partialDeepStrictEqual(JSON.parse(bodySentAt(body, 0)), expected.events.get(name), name);
+			partialDeepStrictEqual(JSON.parse(bodySentAt(name, body, 0)), expected.events.get(name), name);
 		const named = programme.id;
 		const rows = await database.store.db.selectFrom("conversions").selectAll().execute();
 		const [before, ...others] = rows.filter((row) => row.programme_id === named && row.id !== stored.id);
@@ -358,7 +358,9 @@ eachDatabase("reports of one order", (database) => {
 				["conversion.approved", SERVERS_AMOUNT, new Date(nowMs).toISOString(), false],
 			],
 		);
-		const owed = (await eventsOf(conversion.id)).map(({ body }) => JSON.parse(bodySentAt(body, nowMs)));
+		const owed = (await eventsOf(conversion.id)).map(({ name, body }) =>
+			JSON.parse(bodySentAt(name, body, nowMs)),
+		);
 		deepEqual(bodies, owed, "the events equal the bodies of the callbacks");
 		const tests = await startListening(store, programme, { from: start, testOnly: true, nowMs });
 		await tests.catchUp();

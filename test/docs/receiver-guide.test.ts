@@ -210,7 +210,7 @@ describe("the limits", () => {
 	});
 
 	test("the longest body has less than 2 KB", () => {
-		const event = composeEvent("conversion.recorded", {
+		const event = composeEvent({
 			conversionId: "c".repeat(64),
 			orderId: "\u{1f6d2}".repeat(128),
 			programId: "p".repeat(64),
@@ -224,7 +224,7 @@ describe("the limits", () => {
 			test: false,
 			occurredAtMs: 0,
 		});
-		assert.ok(Buffer.byteLength(bodySentAt(event, 0)) < 2_000);
+		assert.ok(Buffer.byteLength(bodySentAt("conversion.recorded", event, 0)) < 2_000);
 	});
 
 	test("numbers that only sentences name are those of the code", () => {

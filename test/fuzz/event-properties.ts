@@ -13,7 +13,7 @@ import { ANY_TAMPERING, tamperBytes } from "./tampering.ts";
 
 const COMPOSED = pureProperty("a callback's body has its fourteen fields with the event's values", [], () =>
 	fc.property(ANY_EVENT_NAME, ANY_SUBJECT, ANY_TIME_MS, (event, subject, sentAtMs) => {
-		const body = bodySentAt(composeEvent(event, subject), sentAtMs);
+		const body = bodySentAt(event, composeEvent(subject), sentAtMs);
 		const { occurredAtMs, ...rest } = subject;
 		const parsed: CallbackBody = JSON.parse(body);
 		deepEqual(Object.keys(parsed), BODY_FIELDS);

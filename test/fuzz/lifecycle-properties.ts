@@ -11,6 +11,7 @@ import { judgeAndMove, type OrderRequest } from "../../src/conversions/judge-and
 import { reportRequest } from "../../src/conversions/record.ts";
 import { type EventType, REASONS } from "../../src/domain/conversion.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
+import type { EventName } from "../../src/domain/event-name.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { orderIdOf } from "../../src/store/queries/conversions.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
@@ -265,7 +266,7 @@ async function readConversions(
 				occurredAtMs: row.occurred_at_ms,
 				test: row.test === 1,
 				reason: row.reason,
-				events: events.map((event) => [event.name, readOwed(event.body)]),
+				events: events.map((event) => [event.name, readOwed(event.name, event.body)]),
 				windowEndsAtMs: row.window_ends_at_ms,
 				brought: null,
 				replaced,
@@ -275,9 +276,9 @@ async function readConversions(
 	return found;
 }
 
-function readOwed(text: string): OwedBody {
+function readOwed(name: EventName, text: string): OwedBody {
 	const { status, basketValue, commission, networkFee, reason, test, occurredAt } = JSON.parse(
-		bodySentAt(text, 0),
+		bodySentAt(name, text, 0),
 	);
 	return { status, basketValue, commission, networkFee, reason, test, occurredAt };
 }

@@ -39,7 +39,7 @@ const REASONED: readonly EventName[] = ["conversion.rejected", "conversion.rever
 export function prepareCallback(callback: CallbackToSend): PreparedAttempt["request"] {
 	const { event, subject, url, target, secret, brand, random, nowMs } = callback;
 	const reason = subject.reason ?? (REASONED.includes(event) ? "OTHER" : null);
-	const eventBody = composeEvent(event, { ...subject, reason });
+	const eventBody = composeEvent({ ...subject, reason });
 	const delivery = { ...DUE, eventName: event, eventBody };
 	const endpoint = { url, pathAndQuery: target, endpointId: 1, secretId: 1, key: signingKey(secret) };
 	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;

@@ -194,8 +194,8 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 7,
 		module: () => import("../../src/domain/event.ts"),
 		replaces: "bodySentAt",
-		by: (genuine) => (composedEvent, sentAtMs) =>
-			JSON.stringify({ ...JSON.parse(genuine(composedEvent, sentAtMs)), reason: null }),
+		by: (genuine) => (event, composedEvent, sentAtMs) =>
+			JSON.stringify({ ...JSON.parse(genuine(event, composedEvent, sentAtMs)), reason: null }),
 	}),
 	defect({
 		name: "a better credit in a repeated report is not stored",

@@ -5,6 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { Credit } from "../../src/domain/credit.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
+import type { EventName } from "../../src/domain/event-name.ts";
 import { demand } from "../support/broken.ts";
 import { amountsOf, type LifeState, type OwedBody, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
@@ -157,7 +158,9 @@ function owesJust({ events: owed }: LifeState, events: readonly Record<string, u
 	if (events.length !== owed.size) return false;
 	return events.every(({ name, body }) => {
 		const expected = owed.get(String(name));
-		return expected !== undefined && says(JSON.parse(bodySentAt(String(body), 0)), expected);
+		return (
+			expected !== undefined && says(JSON.parse(bodySentAt(name as EventName, String(body), 0)), expected)
+		);
 	});
 }
 

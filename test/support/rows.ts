@@ -139,7 +139,7 @@ export function newOwedEvent(programme: Pick<Programme, "receiver_id">, conversi
 		endpointEpoch: 0,
 		deliveryPublicId: newId("dlv"),
 		name: "conversion.recorded",
-		body: composeEvent("conversion.recorded", { ...SUBJECT, conversionId: `cnv_${conversionId}` }),
+		body: composeEvent({ ...SUBJECT, conversionId: `cnv_${conversionId}` }),
 	};
 }
 
@@ -225,7 +225,7 @@ export function dueDelivery(change: Partial<DueDelivery> = {}): DueDelivery {
 		counted: 0,
 		seq: 0,
 		eventName: "conversion.recorded",
-		eventBody: composeEvent("conversion.recorded", SUBJECT),
+		eventBody: composeEvent(SUBJECT),
 		...change,
 	};
 }

@@ -164,7 +164,7 @@ export function exampleConversion(event: EventName): ConversionBody {
 /** Returns the body of a callback, made by the same code that makes the real ones. */
 export function exampleCallback(event: EventName): string {
 	const { status, reason } = STATE_BY_EVENT[event];
-	const composed = composeEvent(event, {
+	const composed = composeEvent({
 		conversionId: EXAMPLE_CONVERSION_ID,
 		...NAMES,
 		status,
@@ -174,7 +174,7 @@ export function exampleCallback(event: EventName): string {
 		test: false,
 		occurredAtMs: SOLD_AT_MS,
 	});
-	return bodySentAt(composed, exampleSentAtMs(event));
+	return bodySentAt(event, composed, exampleSentAtMs(event));
 }
 
 export function exampleSentAtMs(event: EventName): number {

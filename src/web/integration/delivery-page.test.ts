@@ -131,7 +131,7 @@ describe("the shown request of an attempt", () => {
 		started_at_ms: Date.UTC(2026, 2, 1, 12, 0, 0, 999),
 	};
 	const subject = { ...SUBJECT, orderId: 'it\'s "1" $HOME `x`' };
-	const event = { event: "conversion.approved", eventBody: composeEvent("conversion.approved", subject) };
+	const event = { event: "conversion.approved" as const, eventBody: composeEvent(subject) };
 	const request = rebuildRequest(attempt, event, "Acme");
 	if (request === null) throw new Error("nothing was rebuilt");
 
