@@ -12,7 +12,13 @@ export const healthCommand: Command = {
 	name: "health",
 	summary:
 		"Asks the service that runs on this machine with these settings whether it is ready. Exits 1 when it is not, or does not answer within five seconds.",
-	options: { json: JSON_OPTION },
+	options: {
+		alive: {
+			type: "boolean",
+			help: "asks only whether the process runs and answers, whatever the state of its database; for supervisors that restart what is unhealthy",
+		},
+		json: JSON_OPTION,
+	},
 	run: withSettings(async (options, screen, config) => {
 		if (config.port === 0) {
 			throw new CommandError(
@@ -20,10 +26,11 @@ export const healthCommand: Command = {
 			);
 		}
 		const { askReadiness } = await import("../service/readiness.ts");
-		const found = await askReadiness(config, TIMEOUT_MS);
+		const question = options.flag("alive") ? "alive" : "ready";
+		const found = await askReadiness(config, TIMEOUT_MS, question);
 		if (options.flag("json")) screen.out(JSON.stringify(found));
-		else if (found.isReady) screen.out(`Ready: ${found.url}`);
-		else screen.error(`Not ready: ${found.url}: ${found.why}. ${sayWhere(config)}`);
+		else if (found.isReady) screen.out(`${question === "alive" ? "Alive" : "Ready"}: ${found.url}`);
+		else screen.error(`Not ${question}: ${found.url}: ${found.why}. ${sayWhere(config)}`);
 		return found.isReady ? EXIT.ok : EXIT.failed;
 	}),
 };

@@ -20,6 +20,8 @@ test("exits with 0 while the service is ready, and with 1 while it drains and af
 	const stopped = running.service.stop({ drainMs: 2_000 });
 	const draining = await ask();
 	equal(draining.code, 1);
+	const alive = await openHome(t).runHere(["health", "--alive"], { PORT: port });
+	deepEqual([alive.code, alive.stdout], [0, `Alive: http://127.0.0.1:${port}/healthz\n`]);
 	match(draining.stderr, /^Not ready: http:\/\/127\.0\.0\.1:\d+\/readyz: it answers 503\. The service's log/);
 	await stopped;
 	const gone = await ask();

@@ -34,6 +34,8 @@ const service = z.object({
 	cap_drop: names.default([]),
 	security_opt: names.default([]),
 	stop_grace_period: z.string().optional(),
+	mem_limit: z.string(),
+	logging: z.object({ driver: z.literal("json-file"), options: z.record(z.string(), z.string()) }),
 	healthcheck: z.object({ test: names }).optional(),
 });
 const composeFile = z.object({
@@ -93,6 +95,15 @@ test("the compose file is valid, by its schema and by the names in it", () => {
 	}
 	const used = Object.values(services).flatMap((each) => each.secrets);
 	deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort(), "every secret is somebody's");
+});
+
+test("every service has a limit of memory and a log that is rotated, and no health check restarts it with the database", () => {
+	const { services } = readCompose({ NETWORK_HOST: "network.example", MAIL_FROM: "a@b.example" }).file;
+	for (const [name, { mem_limit, logging }] of Object.entries(services)) {
+		match(mem_limit, /^\d+[gm]$/, name);
+		deepEqual(Object.keys(logging.options), ["max-size", "max-file"], name);
+	}
+	deepEqual(readContainerfile().healthCheck.slice(1), ["health", "--alive"]);
 });
 
 test("only the proxy can be reached, and the service has no privileges and time to stop", () => {
