@@ -1,6 +1,6 @@
-// Compares the requests that arrived at the shop with the delivery log. Every request has its row and every row its
-// request. An event is sent again only if the contract retries it, or if it was in flight or not yet stored when its
-// process was killed.
+// Compares the requests that arrived at the shop with the delivery log. Every request must have its row and
+// every row its request. An event may be sent again only if the contract retries it, or if it was in flight
+// or not yet stored when its process was killed.
 
 import { equal, ok } from "node:assert/strict";
 import { mayGoOn } from "../support/auditor.ts";
@@ -9,19 +9,24 @@ import type { DeliveryEntry, Ledger } from "./ledger.ts";
 import type { Arrival } from "./receiving-shop.ts";
 
 export interface ArrivalCounts {
-	/** Events that reached the shop. */
+	/** Number of events that reached the shop. */
 	reached: number;
-	/** Events sent again after an outcome that the contract retries. */
+	/** Number of events that were sent again after an outcome that the contract retries. */
 	retried: number;
-	/** Events sent again because the first result was lost. This happens only around kills. */
+	/**
+	 * Number of events that were sent again because the first result was lost. This happens only around kills.
+	 */
 	duplicates: number;
 }
 
 /** One or more processes that were killed together. */
 export interface Kill {
-	/** Monotonic time at which they were dead for certain and nobody had taken over. */
+	/** Monotonic time at which the processes were certainly dead and no other process had taken over. */
 	atMs: number;
-	/** Deliveries that were due in their slots. Their requests may have been in flight or not yet stored. */
+	/**
+	 * Deliveries that were due in the slots of the killed processes. Their requests may have been in flight or
+	 * not yet stored.
+	 */
 	keys: ReadonlySet<string>;
 }
 
@@ -51,7 +56,7 @@ export function checkArrivals(
 	return counts;
 }
 
-/** Demands that an answered request has a row with that answer. */
+/** Throws unless every answered request has a row with that answer. */
 function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	const arrivalOf = new Map(arrived.map((arrival) => [arrival.nonce, arrival]));
 	for (const { result, nonce, http_status } of delivery.log) {
@@ -62,7 +67,9 @@ function checkRows(delivery: DeliveryEntry, arrived: readonly Arrival[]): void {
 	}
 }
 
-/** Demands that each request without a row is explained by a kill of the only engine that may have sent it. */
+/**
+ * Throws unless each request without a row is explained by a kill of the only engine that may have sent it.
+ */
 function checkUnknown(delivery: DeliveryEntry, unknown: readonly Arrival[], kills: readonly Kill[]): void {
 	const left = kills.filter(({ keys }) => keys.has(delivery.key));
 	const hits = left.length;

@@ -1,5 +1,6 @@
-// Tests the checks themselves: a correct ledger passes, and every way to break a promise is found. Rules about a
-// single delivery are tested by the planted defects of the simulation (test/simulation/defects.ts).
+// Tests the checks themselves. A correct ledger must pass, and every way to break a promise must be found.
+// Rules about a single delivery are tested by the planted defects of the simulation
+// (test/simulation/defects.ts).
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +18,10 @@ const KILLED_AT_MS = 200;
 type Entry = { -readonly [Field in keyof DeliveryEntry]: DeliveryEntry[Field] };
 type Draft = ReturnType<typeof makeSoundRound>;
 
-/** An approved order, whose first event was hit by a kill and whose second is pending, and a parked order. */
+/**
+ * Returns a correct round. It has an approved order, whose first event was hit by a kill and whose second
+ * event is pending, and a parked order.
+ */
 function makeSoundRound() {
 	const recorded = makeDelivery("cnv_a conversion.recorded", [attempt(1, 204, "n2")]);
 	Object.assign(recorded, { state: "delivered", finished_at_ms: 900_000 });
@@ -86,7 +90,7 @@ function makeQueued(attempts: number, dueAtMs = RETRY_AT_MS): NonNullable<Entry[
 	};
 }
 
-/** An attempt with a status that the shop answered, or without an answer. */
+/** Returns an attempt with the status that the shop answered, or without an answer if it is null. */
 function attempt(seq: number, http_status: number | null, nonce: string): Entry["log"][number] {
 	const isKept = http_status !== null && http_status !== 204;
 	return {
@@ -102,7 +106,7 @@ function arrival(key: string, nonce: string, httpStatus: number, atMs = KILLED_A
 	return { key, nonce, httpStatus, atMs };
 }
 
-/** A pending delivery with these attempts and consistent counts. */
+/** Changes the delivery to a pending one with these attempts and consistent counts. */
 function relog(delivery: Entry, ...log: Entry["log"]): void {
 	Object.assign(delivery, makeDelivery(delivery.key, log), { queued: makeQueued(log.length) });
 	delivery.last_http_status = log.findLast(({ http_status }) => http_status !== null)?.http_status ?? null;

@@ -1,19 +1,19 @@
-// Compares the stored rows with the answers to the shop's server and with the arrivals at the shop. Throws at the
-// first row that does not agree, with its history.
+// Compares the stored rows with the answers to the shop's server and with the requests that arrived at the
+// shop. Throws at the first row that does not agree, and shows its history.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { auditDelivery, tellDelivery } from "../support/auditor.ts";
 import type { AnsweredOrder } from "./intake.ts";
 import type { ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
 
-/** Observations of the round itself. */
+/** Everything that the round itself observed. */
 export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
-	/** The ledger at the previous look. */
+	/** The ledger at the previous check, or null before the first one. */
 	earlier: Ledger | null;
 }
 
-/** Events of each move (contract section 6). A parked conversion and its confirmation create none. */
+/** Event that each move creates (contract section 6). Parking a conversion and confirming it create none. */
 const ANNOUNCED_BY: Readonly<Record<string, string>> = {
 	record: "conversion.recorded",
 	approve: "conversion.approved",
@@ -32,8 +32,8 @@ export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
 }
 
 /**
- * Checks the ledger after all services have stopped. `quietAtMs` is the time at which nothing was due or in flight,
- * as seen from outside.
+ * Checks the ledger after all services have stopped. `quietAtMs` is the time at which, seen from outside,
+ * nothing was due or in flight.
  */
 export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number): void {
 	checkBalance(ledger, witnessed);
@@ -60,14 +60,14 @@ function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrde
 	}
 }
 
-/** Demands exactly one event for every move that creates one, and no other events. */
+/** Throws unless every move that creates an event has exactly one event, and there are no other events. */
 function checkOwed({ orderId, moves, events }: ConversionEntry): void {
 	const owed = moves.flatMap((move) => ANNOUNCED_BY[move] ?? []);
 	deepEqual([...events].sort(), owed.sort(), `order ${orderId} owes an event for each of its moves`);
 	equal(new Set(events).size, events.length, `order ${orderId} has an event twice`);
 }
 
-/** Demands that a final delivery still exists and has not changed. */
+/** Throws unless every final delivery of the earlier ledger still exists and has not changed. */
 function checkFinals(earlier: Ledger, ledger: Ledger): void {
 	const now = new Map(ledger.deliveries.map((delivery) => [delivery.key, delivery]));
 	for (const before of earlier.deliveries) {

@@ -1,5 +1,6 @@
-// An ordinary load balancer. It asks each service a few times a second whether it is ready, forwards requests only to
-// services that were ready just now, and repeats no request. A shop would see every refused or broken request.
+// A simple load balancer. It asks each service a few times a second whether it is ready, and forwards
+// requests only to services that were ready just now. It never retries a request, so a shop would see every
+// refused or broken one.
 
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,14 +10,17 @@ export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
 const ASK_EVERY_MS = 100;
 /**
- * Maximum age of an answer. An older one may be outdated because this machine was busy, so the service is asked
- * again.
+ * Maximum age of an answer to a readiness check. If it is older because this machine was busy, the service is
+ * asked again.
  */
 const GOOD_FOR_MS = 300;
 
-/** `services` lists the addresses of all services, including those that are starting or stopping. */
+/**
+ * Starts the load balancer. `services` returns the addresses of all services, including those that are
+ * starting or stopping.
+ */
 export async function startBalancer(services: () => readonly string[]) {
-	/** Time of the last question to each service that answered that it is ready. */
+	/** Time of the last check of each service that answered that it is ready. */
 	const readyAtMs = new Map<string, number>();
 	const forwarded = new Map<string, number>();
 	const broken: string[] = [];
@@ -72,7 +76,7 @@ export async function startBalancer(services: () => readonly string[]) {
 	const asking = setInterval(() => void askAll(), ASK_EVERY_MS);
 	return {
 		url: `http://127.0.0.1:${portOf(server)}`,
-		/** Number of requests to each service. */
+		/** Number of forwarded requests by service. */
 		forwarded,
 		/** Descriptions of requests that a service did not answer. */
 		broken,
@@ -87,7 +91,10 @@ export async function startBalancer(services: () => readonly string[]) {
 	};
 }
 
-/** Uses a new connection each time, because the answer must hold for new clients. */
+/**
+ * Asks a service whether it is ready. Each check uses a new connection, because the answer must be true for
+ * new clients.
+ */
 function asksReady(service: string): Promise<boolean> {
 	return new Promise((resolve) => {
 		request(`${service}/readyz`, { agent: false, timeout: 5_000 }, (answer) => {

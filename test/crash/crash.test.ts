@@ -1,5 +1,5 @@
-// The short version of `npm run crash`: one round of each kind in which the crash always hits something. `npm test`
-// only runs a kill on each database.
+// The short version of `npm run crash`, with one round of each kind in which the crash always hits something.
+// `npm test` only runs a kill on each database.
 
 import { equal, ok } from "node:assert/strict";
 import { randomInt } from "node:crypto";

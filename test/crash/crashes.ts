@@ -1,4 +1,5 @@
-// The crashes of a round: processes are killed, stopped and started, PostgreSQL restarts, the disk is full.
+// The crashes of a round. Processes are killed, stopped and started, PostgreSQL restarts, or the disk is
+// full.
 
 import { match } from "node:assert/strict";
 import { until } from "../support/until.ts";
@@ -6,9 +7,9 @@ import type { Crash, Happening, Moment } from "./plan.ts";
 import { checkReleased, noteKill, type RoundState } from "./round-state.ts";
 import { rollOver, turnOver } from "./turnover.ts";
 
-/** Number of refusals that show that the disk is full. Then there is room again. */
+/** Number of refusals that prove that the disk is full. After them, the disk is emptied. */
 const REFUSALS_WHILE_FULL = 3;
-/** SQLite's messages for the two ways in which the disk can be full here. */
+/** SQLite's messages for the two ways in which these tests fill a disk. */
 const SAYS_FULL = /database or disk is full|disk I\/O error/;
 
 export async function causeCrash(round: RoundState, crash: Crash): Promise<void> {
@@ -57,8 +58,8 @@ async function fillDisk(
 }
 
 /**
- * Waits for refusals, or until everything is answered. SQLite can overwrite a log that it has copied, which needs no
- * space.
+ * Waits for refusals, or until everything is answered. There may be no refusals, because SQLite can overwrite
+ * a log that it has already copied, which needs no space.
  */
 function untilRefused({ intake }: RoundState): Promise<void> {
 	const enough = intake.counts.refused + REFUSALS_WHILE_FULL;
@@ -68,7 +69,7 @@ function untilRefused({ intake }: RoundState): Promise<void> {
 
 export type AwaitedMoment = ReturnType<typeof awaitMoment>;
 
-/** Counts from now on. */
+/** Waits for the moment of a crash. Events count from this call on. */
 export function awaitMoment(moment: Moment) {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const counted = moment.kind === "start" ? [] : moment.counted;
@@ -83,7 +84,7 @@ export function awaitMoment(moment: Moment) {
 			left--;
 			if (left === 0) resolve();
 		},
-		/** Resolves the moment, because nothing more will happen. */
+		/** Resolves the wait, because nothing more will happen. */
 		force: () => resolve(),
 		/** Cancels the wait. */
 		forget: () => clearTimeout(timer),

@@ -1,5 +1,5 @@
-// The shops' servers. They report orders step by step at a steady pace, and repeat unanswered calls as the API's
-// documents ask. They store the answers, which the service must never lose.
+// The shops' servers. They report orders step by step at a steady pace, and repeat unanswered calls as the
+// API's documentation asks. They remember the answers, which the service must never lose.
 
 import type { ShopAccount } from "../support/shop-account.ts";
 import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
@@ -9,20 +9,23 @@ export interface AnsweredOrder {
 	conversionId: string;
 	/** Status in the last answer. */
 	status: string;
-	/** Status after the next step, which may have been requested and not answered yet. */
+	/** Status after the next step. The step may have been requested and not answered yet. */
 	nextStatus: string | null;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
 
 export interface IntakeOptions {
-	/** Accounts by the number of the shop. */
+	/** Account of each shop, by the number of the shop. */
 	accounts: readonly ShopAccount[];
-	/** `owed` is the delivery that results from the answer, named as in the ledger. */
+	/**
+	 * Called for each answer. `owed` is the key of the delivery that results from it, as in the ledger, or
+	 * null.
+	 */
 	onAnswer: (owed: string | null) => void;
 }
 
-/** Enough parallel calls that several are stored together and a kill hits several of them. */
+/** Number of parallel calls. With this many, several are stored together, and a kill hits several of them. */
 const SENDERS = 8;
 /** Pause before an unanswered call is repeated. */
 const PAUSE_MS = 15;
@@ -71,12 +74,12 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
 		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
 		counts.answered++;
-		// A pixel's sale is confirmed, which creates no event.
+		// The step confirms a sale of a pixel, which creates no event.
 		const event = order.steps[done - 1] === "pixel" ? null : ANNOUNCES[step];
 		onAnswer(event === null ? null : `${conversion.id} ${event}`);
 	}
 
-	/** Returns true if the call was answered. */
+	/** Makes one call. Returns true if it was answered. */
 	async function takeStep(door: string, task: Task, step: Step): Promise<boolean> {
 		try {
 			await ask(door, task, step);
@@ -84,8 +87,8 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 			return true;
 		} catch (error) {
 			if (error instanceof CallRefused) {
-				// The service is unavailable at the moment, perhaps because the machine was blocked for seconds. Shops
-				// repeat the call.
+				// The service is unavailable at the moment, perhaps because the machine was blocked for seconds. The
+				// call is repeated, as shops do.
 				if (error.httpStatus !== 503) throw error;
 				counts.refused++;
 			} else if (isBrokenConnection(error)) counts.broken++;
@@ -113,7 +116,7 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 	}
 
 	return {
-		/** Answers by order, from the signed API only. A pixel's image contains no answer. */
+		/** Answers of the signed API, by order. A pixel's image contains no answer. */
 		answered,
 		counts,
 		get isDone() {
@@ -123,8 +126,8 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 			for (const order of orders) waiting.push({ order, done: 0 });
 		},
 		/**
-		 * Reports one order after the other at this interval until it is ended. The remaining orders are never
-		 * reported.
+		 * Reports one order after the other at this interval until the feed is ended. The remaining orders are
+		 * never reported.
 		 */
 		feed(orders: readonly PlannedOrder[], everyMs: number) {
 			let next = 0;
@@ -139,7 +142,10 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 			};
 			return { end };
 		},
-		/** Runs until every step is answered or no service is left. `doors` are the addresses of listening services. */
+		/**
+		 * Makes calls until every step is answered or no service is left. `doors` returns the addresses of
+		 * listening services.
+		 */
 		async work(doors: () => readonly string[], isOver: () => boolean) {
 			await Promise.all(Array.from({ length: SENDERS }, () => send(doors, isOver)));
 		},
@@ -153,12 +159,12 @@ function pathOf(step: Exclude<Step, "pixel">): string {
 function bodyOf(orderId: string, step: Exclude<Step, "pixel">): object {
 	const sale = { orderId, basketValue: "10.00", currency: "EUR" };
 	if (step === "record") return sale;
-	// A repeat adds a code that the first report left out, so that the credit changes.
+	// The repeat adds a coupon code that the first report did not have, so that the credit changes.
 	if (step === "repeat") return { ...sale, couponCode: "UNKNOWN" };
 	return step === "approve" ? { orderId } : { orderId, reason: "RETURN" };
 }
 
-/** Errors of fetch if the server disappears before or during its answer. */
+/** Returns true for the errors of fetch if the server disappears before or during its answer. */
 function isBrokenConnection(error: unknown): boolean {
 	return error instanceof TypeError && error.cause instanceof Error;
 }

@@ -1,5 +1,5 @@
-// Reads conversions, deliveries and attempts in one transaction, in the same form from both databases. It judges
-// nothing (see balance.ts).
+// Reads conversions, deliveries and attempts in one transaction, in the same form from both databases.
+// balance.ts checks them.
 
 import type { Selectable } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
@@ -22,10 +22,11 @@ export interface ConversionEntry {
 }
 
 export interface DeliveryEntry extends Selectable<DeliveriesView> {
-	/** The conversion's ID and the event's name, on which a receiver deduplicates. */
+	/** The conversion's id and the event's name, by which a receiver recognizes repeats. */
 	key: string;
 	/**
-	 * The queue row with the engine that owns the programme's slot, which alone may send it. Null if there is no row.
+	 * Queue row of the delivery, and the engine that owns the programme's slot and alone may send it. Null if
+	 * there is no row.
 	 */
 	queued: (Selectable<QueueTable> & { owner: number | null }) | null;
 	undelivered: Selectable<UndeliveredTable> | null;
@@ -38,12 +39,12 @@ export interface Ledger {
 	deliveries: readonly DeliveryEntry[];
 	/** Ids of the engines that have a row. */
 	engines: readonly number[];
-	/** Descriptions of rows that break a rule of `ringback verify` or belong to nothing. */
+	/** Descriptions of rows that break a rule of `ringback verify`, or that belong to no other row. */
 	strays: readonly string[];
 }
 
 export async function readLedger(db: Db): Promise<Ledger> {
-	// All tables are read at one moment, also while services write. SQLite's transactions always do that.
+	// All tables are read as of one moment, even while services write. On SQLite every transaction does that.
 	return db.transaction().setIsolationLevel("repeatable read").execute(readTables);
 }
 
@@ -105,8 +106,8 @@ async function readTables(trx: Db): Promise<Ledger> {
 }
 
 /**
- * The credit of a conversion by its moves: none for a pixel, then the credit of the server's report, then a better
- * one.
+ * Returns the credit that a conversion must have after its moves. A pixel brings none, the server's report
+ * brings one, and a repeat brings a better one.
  */
 function creditAfter(moves: readonly string[]): string | undefined {
 	if (moves.includes("credit")) return "UNKNOWN_CODE";

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Condition, until } from "../support/until.ts";
 
-/** Each look opens a connection, which also takes time from the services. */
+/** Interval between two polls. Each poll opens a connection, which also takes time from the services. */
 const LOOK_INTERVAL_MS = 80;
 
 export function lookUntil(condition: Condition, describe?: () => string): Promise<void> {

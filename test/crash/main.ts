@@ -1,4 +1,4 @@
-// The command behind `npm run crash`.
+// The command `npm run crash`.
 
 import { runProof } from "../support/proof.ts";
 import { crashProof } from "./proof.ts";

@@ -11,11 +11,12 @@ export type Manner =
 
 export interface PlannedOrder {
 	orderId: string;
-	/** Index of the shop that sells it, counted from 0. */
+	/** Number of the shop that sells the order, counted from 0. */
 	shop: number;
 	steps: readonly Step[];
-	/** Answers to the first arrival of each event, and to later ones. */
+	/** Answer of the shop to the first request of each event. */
 	firstManner: Manner;
+	/** Answer of the shop to later requests of the same event. */
 	laterManner: Manner;
 }
 
@@ -40,11 +41,14 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "record", "approve"],
 ];
 
-/** Long enough that a crash hits requests in flight, far below the five seconds of an attempt. */
+/**
+ * Range of the time that a slow answer takes. A crash then hits requests in flight, and it is far below the
+ * five seconds of an attempt.
+ */
 const SLOW_MS: readonly [least: number, most: number] = [60, 250];
 const USUAL_MS: readonly [least: number, most: number] = [0, 20];
 
-/** Distributes the orders over `shops` shops in turn. */
+/** Draws orders, which are distributed over `shops` shops in turn. */
 export function drawOrders(random: SeededRandom, name: string, count: number, shops = 1): PlannedOrder[] {
 	return Array.from({ length: count }, (_, index) => {
 		const firstManner = drawManner(random);
@@ -58,7 +62,10 @@ export function drawOrders(random: SeededRandom, name: string, count: number, sh
 	});
 }
 
-/** The same orders with shops that answer slowly, so that their caps are reached now and then. */
+/**
+ * Returns the same orders with shops that answer slowly, so that their limits of requests in flight are
+ * reached now and then.
+ */
 export function slowed(random: SeededRandom, orders: readonly PlannedOrder[]): PlannedOrder[] {
 	return orders.map((order) => {
 		const { firstManner } = order;
@@ -67,7 +74,7 @@ export function slowed(random: SeededRandom, orders: readonly PlannedOrder[]): P
 	});
 }
 
-/** The same order with a shop that fails the first time and succeeds the second time. */
+/** Returns the same order with a shop that fails the first time and succeeds the second time. */
 export function inTrouble(order: PlannedOrder): PlannedOrder {
 	return {
 		...order,

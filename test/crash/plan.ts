@@ -1,5 +1,5 @@
-// Everything random in a round, drawn from its seed before the round starts. A seed and a kind give the same plan on
-// every machine; the timing of real processes still differs.
+// Everything random in a round, drawn from its seed before the round starts. The same seed and kind give the
+// same plan on every machine, but the timing of real processes still differs.
 
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
@@ -15,36 +15,42 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Kinds whose rounds take seconds, with one or two crashes. */
+/** Kinds of rounds that take seconds, with one or two crashes. */
 type BriefKind = Exclude<Kind, "postgres-rolling" | "postgres-turnover">;
 
 export type Role = "all" | "web" | "worker";
 
 export type Happening = "answer" | "arrival";
 
-/** Time of a crash: after a number of these events, counted together, or a delay after a start. */
+/** Moment of a crash. It comes after a number of these events, counted together, or a delay after a start. */
 export type Moment =
 	| { kind: "happenings"; counted: readonly Happening[]; count: number }
 	| { kind: "start"; delayMs: number };
 
 export type Crash =
-	/** `politeMs` is the time between the request to stop and the kill, so that the process dies while it stops. */
+	/**
+	 * Processes are killed. If `politeMs` is given, they are asked to stop that much earlier, so that they die
+	 * while they stop.
+	 */
 	| { kind: "kill"; victims: readonly number[]; politeMs: number | null }
 	/** All services are stopped cleanly under load. */
 	| { kind: "stop" }
 	| { kind: "restart"; way: "fast" | "immediate" }
 	| { kind: "fill"; ending: "room" | "killed" | "killed and started" }
-	/** The services are stopped cleanly and started again one after the other, `laps` times; then one is killed. */
+	/**
+	 * The services are stopped cleanly and started again one after the other, `laps` times. Then one is killed.
+	 */
 	| { kind: "roll"; laps: number; victim: number }
 	/** Services are stopped or killed one after the other while the previous one starts again. */
 	| { kind: "turnover"; steps: readonly TurnoverStep[] };
 
 export interface TurnoverStep {
 	victim: number;
-	/** Pause after the start of the previous one. */
+	/** Pause after the start of the previous service. */
 	pauseMs: number;
 	/**
-	 * With a lapse the others take over at once, under load. Otherwise they wait until the engine counts as silent.
+	 * How the service ends. With a lapse, its engine counts as silent at once, and the others take over under
+	 * load. Otherwise they wait until it counts as silent.
 	 */
 	way: "stop" | "kill" | "kill and lapse";
 }
@@ -53,9 +59,11 @@ export interface Phase {
 	moment: Moment;
 	crash: Crash;
 	orders: readonly PlannedOrder[];
-	/** Interval between orders, which come until the crash is over. Null to report all of them at once. */
+	/**
+	 * Interval between orders, which are reported until the crash is over. Null to report all of them at once.
+	 */
 	everyMs: number | null;
-	/** Time that passes if no service runs after the crash; null for none. */
+	/** Time that passes after a crash if no service runs, or null for none. */
 	passesMs: number | null;
 }
 
@@ -65,64 +73,103 @@ export interface RoundPlan {
 	/** Role of each service process. */
 	roles: readonly Role[];
 	shops: number;
-	/** Maximum number of concurrent requests to a shop; null for the default. */
+	/** Maximum number of concurrent requests to a shop, or null for the default. */
 	cap: number | null;
 	phases: readonly Phase[];
-	/** Time that passes after everything has ended. Null if only the killed engines must become silent. */
+	/**
+	 * Time that passes after everything has ended. Null if time must only pass until the killed engines count
+	 * as silent.
+	 */
 	lastPassesMs: number | null;
-	/** Selects one of the machine's ways to fill a disk. */
+	/** Random number that selects one of the ways in which this machine can fill a disk. */
 	diskChoice: number;
 }
 
-/** Few enough for a round of seconds, and enough that a crash hits them. */
+/**
+ * Range of the number of orders in a phase. They are few enough for a round of seconds, and enough that a
+ * crash hits them.
+ */
 const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
-/** Most orders of a phase cause at least one answer and one arrival. */
+/**
+ * Range of the number of events before a kill. Most orders of a phase cause at least one answer and one
+ * request to the shop.
+ */
 const KILL_AFTER: readonly [least: number, most: number] = [1, 30];
-/** Early, so that orders are left to be refused while the disk is full. */
+/**
+ * Range of the number of events before the disk is filled. It is early, so that orders are left to be refused
+ * while the disk is full.
+ */
 const FILL_AFTER: readonly [least: number, most: number] = [1, 12];
-/** A process needs half a second to start on an idle machine. */
+/** Maximum delay of a crash after a start. A process needs half a second to start on an idle machine. */
 const MAX_START_DELAY_MS = 700;
 const MAX_POLITE_MS = 60;
-/** Early, so that most reports are still to come and the first callbacks are in flight. */
+/**
+ * Range of the number of events before a crash that always hits something. It is early, so that most reports
+ * are still to come and the first callbacks are in flight.
+ */
 const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
-/** Every fifth round of a kind is one in which the crash always hits something. */
+/** Every fifth round of a kind is a sure round, in which the crash always hits something. */
 const SURE_EVERY = 5;
-/** Distance of seeds at which the first round of each kind is such a round. */
+/** Distance between seeds at which the first round of each kind is a sure round. */
 export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
-/** Starting processes is half of a round's cost, and a second phase starts them all again. */
+/**
+ * Share of rounds with a second crash. It is low, because starting processes is half of a round's cost, and a
+ * second phase starts them all again.
+ */
 const SECOND_CRASH_SHARE = 0.15;
 const RETRY_MS = 61_000;
-/** An engine counts as silent after 15 s; retries come after one minute and after five. */
+/**
+ * Times that may pass after a crash. An engine counts as silent after 15 s, and retries come after one minute
+ * and after five.
+ */
 const PASSING_MS = [SILENT_MS, RETRY_MS, 301_000] as const;
-/** More shops than processes, so that each process has some and they move. */
+/**
+ * Number of shops under steady load. There are more shops than processes, so that each process has some and
+ * they move.
+ */
 const STEADY_SHOPS = 5;
-/** Lower than what a shop would get in a burst, so that two processes could be seen to exceed it. */
+/**
+ * Limit of concurrent requests to a shop under steady load. It is so low that a shop would notice if two
+ * processes exceeded it together.
+ */
 const STEADY_CAP = 2;
-/** Ten orders a second cause about sixteen callbacks in bursts, so that a shop sometimes reaches its cap. */
+/**
+ * Interval between orders under steady load. Ten orders a second cause about sixteen callbacks in bursts, so
+ * that a shop sometimes reaches its limit.
+ */
 const STEADY_EVERY_MS = 100;
-/** More than are reported in the longest such phase. */
+/** Number of orders under steady load. It is more than are reported in the longest phase. */
 const STEADY_ORDERS = 3_000;
 const STEADY_AFTER: readonly [least: number, most: number] = [5, 40];
 const LAPS: readonly [least: number, most: number] = [2, 3];
 const TURNOVER_STEPS: readonly [least: number, most: number] = [4, 7];
-/** A starting service is usually ready within this time. */
+/** Maximum pause between two steps of a turnover. A starting service is usually ready within this time. */
 const MAX_TURNOVER_PAUSE_MS = 2_500;
 
 export function kindOf(seed: number): Kind {
 	return KINDS[seed % KINDS.length] ?? "sqlite-kill";
 }
 
-/** In turn instead of at random, so that a short run also has one of each kind. */
+/**
+ * Returns whether the round of this seed is a sure round. Sure rounds come at fixed intervals and not at
+ * random, so that a short run also has one of each kind.
+ */
 function isSure(seed: number): boolean {
 	return Math.floor(seed / KINDS.length) % SURE_EVERY === 0;
 }
 
-/** In turn, so that a short run has both. On SQLite one process owns all slots, and a second would only wait. */
+/**
+ * Returns the number of processes, two and three in turn, so that a short run has both. On SQLite a second
+ * process would only wait, because one process owns all slots.
+ */
 function processesOf(seed: number): 2 | 3 {
 	return (seed + Math.floor(seed / KINDS.length)) % 2 === 0 ? 2 : 3;
 }
 
-/** In turn, so that a short run has all ways. */
+/**
+ * Returns a number that selects the way to fill a disk. The ways take turns, so that a short run has all of
+ * them.
+ */
 function diskChoiceOf(seed: number): number {
 	return Math.floor(seed / KINDS.length);
 }
@@ -146,9 +193,9 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 }
 
 /**
- * A crash that always hits something: all processes are killed while a shop has an unanswered request, or the
- * database stops while reports still arrive. Callbacks that were hit are sent again, and so is a callback that was
- * refused.
+ * Draws a round whose crash always hits something. All processes are killed while a shop has an unanswered
+ * request, or the database stops while reports still arrive. Callbacks that were hit are sent again, and so
+ * is a callback that was refused.
  */
 function drawSureRound(
 	random: SeededRandom,
@@ -200,7 +247,7 @@ function sureCrash(kind: BriefKind, roles: readonly Role[], count: number): Pick
 	}
 }
 
-/** Two or three processes under a load that continues while they stop, die and start. */
+/** Draws a round with two or three processes under a load that continues while they stop, die and start. */
 function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind, BriefKind>): RoundPlan {
 	const roles = Array.from({ length: processesOf(seed) }, (): Role => "all");
 	const victim = random.between(0, roles.length - 1);
@@ -223,7 +270,10 @@ function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind,
 	};
 }
 
-/** The rounds that always hit are few, and a short run has one, so each of them has both ways. */
+/**
+ * Draws the steps of a turnover. Sure rounds are few, and a short run has one, so each of them has both clean
+ * stops and kills.
+ */
 function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverStep[] {
 	const ways: readonly TurnoverStep["way"][] = isSure
 		? ["kill and lapse", "stop"]
@@ -253,7 +303,10 @@ function drawPhase(random: SeededRandom, crash: Pick<Phase, "moment" | "crash">,
 	};
 }
 
-/** If processes are killed, they are also restarted cleanly, before or after that. */
+/**
+ * Draws the crashes of a round. If processes are killed, they are also restarted cleanly, before or after
+ * that.
+ */
 function drawCrashes(
 	random: SeededRandom,
 	kind: BriefKind,
@@ -287,7 +340,7 @@ function drawCrash(
 		case "disk-full":
 			return {
 				moment: drawMoment(random, FILL_AFTER),
-				// Usually without a restart, because the service must recover by itself.
+				// In most rounds no process is restarted, because the service must recover by itself.
 				crash: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
 			};
 		default:

@@ -1,5 +1,5 @@
-// The service processes of a round. They are real processes that are started, stopped and killed. A process that ends
-// by itself breaks a promise.
+// The service processes of a round. They are real processes that are started, stopped and killed. A process
+// that ends by itself breaks a promise.
 
 import type { Home, Running, Settings } from "../support/command-home.ts";
 import type { Role } from "./plan.ts";
@@ -11,13 +11,13 @@ interface Member {
 	running: Running | undefined;
 	url: string | undefined;
 	isDoomed: boolean;
-	/** Output of earlier processes of this member. */
+	/** Output of earlier processes with the same number. */
 	earlierLog: string;
 }
 
 const LOG_TAIL_CHARACTERS = 3_000;
 
-/** `settingsOf` returns the environment of a member. */
+/** Creates the processes of a round. `settingsOf` returns the environment of a process. */
 export function createProcesses(
 	home: Home,
 	roles: readonly Role[],
@@ -83,14 +83,17 @@ export function createProcesses(
 	}
 
 	return {
-		/** Starts a member that is not running. */
+		/** Starts a process that is not running. */
 		start: (index: number) => start(memberAt(index), index),
 		isUp: (index: number) => isUp(memberAt(index)),
-		/** Members that were stopped or killed and not started since. */
+		/** Returns whether the process was stopped or killed and not started since. */
 		isDoomed: (index: number) => memberAt(index).isDoomed,
-		/** Returns whether the member has an engine. */
+		/** Returns whether the process delivers callbacks. */
 		delivers: (index: number) => delivers(memberAt(index)),
-		/** Starts as few as needed: one that delivers and, while there are reports left, one that accepts them. */
+		/**
+		 * Starts as few processes as needed: one that delivers and, while there are reports left, one that
+		 * accepts them.
+		 */
 		async startEnough(isReporting: boolean) {
 			const needs = [delivers, ...(isReporting ? [takesReports] : [])];
 			for (const isFit of needs) {
@@ -101,25 +104,28 @@ export function createProcesses(
 				await start(member, index);
 			}
 		},
-		/** URLs of the members that accept reports now. */
+		/** Returns the URLs of the processes that accept reports now. */
 		doors: () =>
 			members.flatMap((member) => {
 				const isOpen = isUp(member) && !member.isDoomed && takesReports(member);
 				return isOpen && member.url !== undefined ? [member.url] : [];
 			}),
-		/** URLs of all started members, including those that are stopping. */
+		/** Returns the URLs of all started processes, including those that are stopping. */
 		urls: () => members.flatMap(({ url }) => url ?? []),
-		/** Resolves when they have ended. `politeMs` is the time between the request to stop and the kill. */
+		/**
+		 * Kills processes and resolves when they have ended. `politeMs` is the time between the request to stop
+		 * and the kill.
+		 */
 		async kill(victims: readonly number[], politeMs: number | null = null) {
 			await Promise.all(victims.map((index) => kill(memberAt(index), politeMs)));
 		},
-		/** Stops one process cleanly, and fails if it does not end well. */
+		/** Stops one process cleanly. Fails if its exit code is not 0. */
 		async stop(index: number) {
 			const member = memberAt(index);
 			member.isDoomed = true;
 			await stop(member);
 		},
-		/** Stops all processes cleanly, and fails if one does not end well. */
+		/** Stops all processes cleanly. Fails if an exit code is not 0. */
 		async stopAll() {
 			checkAlive();
 			for (const member of members) member.isDoomed = true;
@@ -130,16 +136,16 @@ export function createProcesses(
 		},
 		/** Number of starts, stops and kills. */
 		counts,
-		/** Process ids of the running members. */
+		/** Returns the process ids of the running processes. */
 		pids: () => members.filter(isUp).flatMap(({ running }) => running?.pid ?? []),
-		/** Fails if a process has ended by itself. */
+		/** Throws if a process has ended by itself. */
 		checkAlive,
-		/** Counts occurrences of a text in everything that they wrote to standard error. */
+		/** Counts occurrences of a text in the log of all processes. */
 		countLogged(words: string) {
 			const logs = members.map(({ earlierLog, running }) => `${earlierLog}${running?.stderr ?? ""}`);
 			return logs.join("\n").split(words).length - 1;
 		},
-		/** The last part of the output, for the reader of a failure. */
+		/** Returns the last part of the output, for the reader of a failure. */
 		logs: () =>
 			members
 				.map(({ role, earlierLog, running }, index) => {

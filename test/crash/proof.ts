@@ -12,7 +12,7 @@ import { type RoundReport, runRound, type SharedParts } from "./round.ts";
 export interface CrashRun {
 	rounds: number;
 	seed: number;
-	/** Kind of the rounds; null to take all in turn, by the seed. */
+	/** Kind of the rounds. Null to run all kinds in turn, by the seed. */
 	kind: Kind | null;
 }
 
@@ -46,7 +46,7 @@ export interface CrashTally {
 	byKind: ReadonlyMap<Kind, Tally>;
 	/** Number of times that the disk was filled in each way. */
 	diskWays: ReadonlyMap<string, number>;
-	/** Rounds that this machine cannot run. */
+	/** Number of rounds that this machine cannot run. */
 	leftOut: number;
 }
 
@@ -110,8 +110,9 @@ async function openShared(): Promise<{ shared: SharedParts; close: () => Promise
 	let server: Promise<PostgresServer> | undefined;
 	const shared: SharedParts = {
 		certificates: await makeCertificates({ names: ["127.0.0.1"] }),
-		// A server of its own, because it is restarted. There is no power cut, so what a killed server has written is
-		// safe in the system's cache, and syncing would only take seconds of each recovery.
+		// This proof needs a server of its own, because it restarts the server. Syncing is off. There is no power
+		// cut, so data that a killed server has written is safe in the system's cache, and syncing would only add
+		// seconds to each recovery.
 		postgres: () => {
 			server ??= startPostgres({ settings: { fsync: "off" } });
 			return server;

@@ -1,5 +1,5 @@
-// The shops' endpoint. It is a real HTTPS server that answers callbacks as planned, verifies each with the library
-// that a shop installs, and records the arrivals for the ledger.
+// The endpoint of all shops. It is a real HTTPS server that answers callbacks as planned, verifies each with
+// the library that a shop installs, and records the requests for the comparison with the ledger.
 
 import type { Certificates } from "../../demo/certificate.ts";
 import { checkForm, readCallback } from "../support/callback-form.ts";
@@ -12,7 +12,7 @@ export interface Arrival {
 	nonce: string;
 	/** Status of the answer, or null if the shop closed the connection. */
 	httpStatus: number | null;
-	/** Monotonic time. */
+	/** Monotonic time at which the request arrived. */
 	atMs: number;
 }
 
@@ -20,11 +20,16 @@ export interface ReceivingShop {
 	url(shop: number): string;
 	readonly caPem: string;
 	readonly arrivals: readonly Arrival[];
-	/** The most unanswered requests that one shop had at a time. */
+	/** Maximum number of unanswered requests that one shop had at the same time. */
 	readonly mostAtOnce: number;
-	/** Accounts by programme. They are added once they exist, because an account needs the shop's URL first. */
+	/**
+	 * Signing secrets by programme. They are added after the shop was started, because an account needs the
+	 * shop's URL first.
+	 */
 	readonly secrets: Map<string, string>;
-	/** Resolves when all arrivals so far have been verified. Rejects with the first one that does not verify. */
+	/**
+	 * Resolves when all requests so far have been verified. Rejects with the first one that cannot be verified.
+	 */
 	checked(): Promise<void>;
 	close(): Promise<void>;
 }
@@ -36,7 +41,10 @@ export interface ReceivingShopOptions {
 }
 
 const BRAND = "Service";
-/** The services use the database's time, and each knows it as exactly as its query was fast. */
+/**
+ * Maximum difference between the clocks. The services use the database's time, and each knows it only as
+ * exactly as its query was fast.
+ */
 const CLOCKS_APART_MS = 1_000;
 
 export async function openReceivingShop(options: ReceivingShopOptions): Promise<ReceivingShop> {
@@ -48,7 +56,10 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 	const open = new Map<string, number>();
 	let mostAtOnce = 0;
 
-	/** Must be called before the answer is scheduled, because of two equal timers the older one fires first. */
+	/**
+	 * Counts a request as open for the given time. It must be called before the answer is scheduled, because
+	 * among timers for the same time the older one fires first.
+	 */
 	function countOpen(programId: string, ms: number): void {
 		const count = (open.get(programId) ?? 0) + 1;
 		open.set(programId, count);

@@ -16,24 +16,24 @@ export interface RoundState {
 	plan: RoundPlan;
 	setup: Setup;
 	waits: Waits;
-	/** Number of slots that engines owned when they were stopped cleanly. */
+	/** Number of slots that engines released when they were stopped cleanly. */
 	movedSlots: number;
 	/** Number of engines that became silent under load and were taken over by others. */
 	takenOver: number;
 	/** Engine of each service, from its start on. */
 	engineOf: Map<number, number>;
-	/** All engines that were ever seen. */
+	/** Ids of all engines that were ever seen. */
 	knownEngines: Set<number>;
 	killedEngines: Set<number>;
-	/** Killed engines that do not count as silent yet, so that nobody may send for them. */
+	/** Killed engines that do not count as silent yet. Other engines may not send their deliveries. */
 	silentEngines: Set<number>;
 	shop: ReceivingShop;
 	intake: Intake;
 	kills: Kill[];
 	earlier: Ledger | null;
-	/** Time of the last look at which nothing was due or in flight. */
+	/** Time of the last check at which nothing was due or in flight. */
 	quietAtMs: number;
-	/** Aborted when the round has failed, so that everything still running ends. */
+	/** True when the round has failed, so that everything that still runs ends. */
 	isAbandoned: boolean;
 }
 
@@ -41,12 +41,15 @@ export function witnessedIn({ intake, earlier }: RoundState): Witnessed {
 	return { answered: intake.answered, earlier };
 }
 
-/** Records a kill immediately, before anybody can take over. Returns the engines that are silent from now on. */
+/**
+ * Records a kill immediately, before another process can take over. Returns the engines that are silent from
+ * now on.
+ */
 export async function noteKill(round: RoundState, victims: readonly number[]): Promise<readonly number[]> {
 	const ledger = await round.setup.readLedger();
 	const dead = new Set(victims.flatMap((victim) => round.engineOf.get(victim) ?? []));
-	// Services start one after the other, so an engine that is not known yet belongs to the one that was killed while
-	// it started.
+	// Services start one after the other. An engine that is not yet assigned to a service therefore belongs to
+	// the one that was killed while it started.
 	if (victims.some((victim) => !round.engineOf.has(victim))) {
 		for (const id of ledger.engines) if (!round.knownEngines.has(id)) dead.add(id);
 	}
@@ -64,36 +67,39 @@ export async function noteKill(round: RoundState, victims: readonly number[]): P
 	return [...dead];
 }
 
-/** Checks the ledger while nobody reports anything. */
+/** Reads and checks the ledger at a time when nothing is reported. */
 export async function look(round: RoundState): Promise<Ledger> {
 	const { setup, shop } = round;
 	await shop.checked();
 	const ledger = await setup.readLedger();
 	checkBalance(ledger, witnessedIn(round));
-	// While services run, a request may arrive between the two reads.
+	// Arrivals are compared only if no service runs. Otherwise a request may arrive between the two reads.
 	if (setup.processes.isDown) checkArrivals(ledger, shop.arrivals, round.kills);
 	round.earlier = ledger;
 	return ledger;
 }
 
-/** Demands that after a clean stop only the engines that were killed before still have rows and slots. */
+/** Throws unless only the engines that were killed before still have rows and slots after a clean stop. */
 export function checkReleased({ killedEngines }: RoundState, { engines }: Ledger): void {
 	for (const id of engines) ok(killedEngines.has(id), `a clean stop left engine ${id} behind`);
 }
 
-/** Shifts the times in a stopped database instead of waiting. */
+/** Lets time pass by moving the times in the database of stopped services, instead of waiting. */
 export async function passTime(round: RoundState, ms: number): Promise<void> {
 	if (ms < SILENT_MS) throw new Error("an engine has fallen silent before anything else falls due");
 	round.silentEngines.clear();
 	await round.setup.passTime(ms);
 }
 
-/** A process knows the database's time to within half a round trip, which is long on a busy machine. */
+/**
+ * Tolerance for the clocks. A process knows the database's time to within half a round trip, which is long on
+ * a busy machine.
+ */
 const CLOCK_SLACK_MS = 1_000;
 
 /**
- * Waits until the services have done everything due, except in slots of killed engines that do not count as silent
- * yet.
+ * Waits until the services have done everything that is due, except in slots of killed engines that do not
+ * count as silent yet.
  */
 export async function untilQuiet(round: RoundState): Promise<void> {
 	let restless: readonly QueueRow[] = [];

@@ -1,5 +1,5 @@
-// One round: a new database, services over it, a steady intake, one or two crashes, and then everything due must end.
-// The stored rows are checked after each crash and at the end.
+// One round of the crash proof. It has a new database, service processes, steady reports, and one or two
+// crashes. After them, everything due must end. The stored rows are checked after each crash and at the end.
 
 import { equal, ok } from "node:assert/strict";
 import type { Certificates } from "../../demo/certificate.ts";
@@ -28,20 +28,20 @@ export interface SharedParts {
 
 export interface RoundReport extends ArrivalCounts {
 	answered: number;
-	/** Requests that the service refused as unavailable. */
+	/** Number of requests that the service refused as unavailable. */
 	refused: number;
-	/** Requests whose connection broke. */
+	/** Number of requests whose connection broke. */
 	broken: number;
 	owed: number;
 	arrived: number;
-	/** Deliveries that were due in the slots of a killed process. */
+	/** Number of deliveries that were due in the slots of a killed process. */
 	hit: number;
 	starts: number;
 	stops: number;
 	kills: number;
 	movedSlots: number;
 	takenOver: number;
-	/** The most requests that one shop had at a time. */
+	/** Maximum number of requests that one shop had at the same time. */
 	mostAtOnce: number;
 	longestWaitMs: number;
 	longestGapMs: number;
@@ -49,8 +49,8 @@ export interface RoundReport extends ArrivalCounts {
 }
 
 /**
- * A phase takes seconds and a rolling restart half a minute, or three on a busy machine. A phase that takes this long
- * is stuck.
+ * Time limit of a phase. A phase takes seconds and a rolling restart half a minute, or three minutes on a
+ * busy machine. A phase that takes longer hangs.
  */
 const PHASE_PATIENCE_MS = 300_000;
 
@@ -104,7 +104,7 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		await setup.remove();
 		return report(round, ledger);
 	} catch (error) {
-		// The services' own output says most about the cause.
+		// The error contains the output of the services, which says most about the cause.
 		throw new Error(`${String(error)}\n${round?.setup.processes.logs() ?? ""}`, { cause: error });
 	} finally {
 		if (round !== undefined) round.isAbandoned = true;
@@ -118,8 +118,9 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 	let feeding: { end(): void } | undefined;
 	const starting = startOneByOne(round);
 	const crashing = moment.come
-		// Pending callbacks may arrive before all services have started. Only a kill may hit a starting service,
-		// because a service may refuse to start without its database and cannot be asked to stop before it listens.
+		// Pending callbacks may arrive before all services have started. Only a kill may hit a starting service.
+		// Other crashes wait, because a service may refuse to start without its database, and it cannot be asked
+		// to stop before it listens.
 		.then(() => (phase.crash.kind === "kill" ? undefined : starting))
 		.then(() => causeCrash(round, phase.crash))
 		.finally(() => {
@@ -137,7 +138,7 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 		.then(moment.force);
 	await inTime([starting, working, crashing]).finally(() => feeding?.end());
 	processes.checkAlive();
-	// Services that recover by themselves must do so before anything is started again.
+	// Services that are still running must recover by themselves before anything is started again.
 	if (phase.crash.kind !== "kill" && !processes.isDown) {
 		ok(round.intake.isDone, "every report is answered in the end, by the services that were there");
 		await untilQuiet(round);
@@ -157,7 +158,10 @@ async function finish(round: RoundState, lastPassesMs: number | null): Promise<L
 	return look(round);
 }
 
-/** Starts as few processes as the rest of the round needs, because starting them is half of its cost. */
+/**
+ * Runs the rest of the round with as few processes as it needs, because starting processes is half of its
+ * cost.
+ */
 async function goOnAndStop(round: RoundState): Promise<void> {
 	const { setup, intake } = round;
 	await inTime([

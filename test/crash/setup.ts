@@ -1,5 +1,5 @@
-// The environment of a round: a new database of its kind, service processes over it, and a read of its ledger that
-// leaves every recovery to the service.
+// The environment of a round: a new database, service processes that use it, and a function that reads the
+// ledger without triggering a recovery that the service must do itself.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,38 +26,39 @@ export interface Setup {
 	accounts: readonly ShopAccount[];
 	processes: Processes;
 	/**
-	 * A load balancer, if the plan restarts services cleanly. The reporting clients notice nothing of the restarts.
+	 * A load balancer, if the plan restarts services cleanly. Clients that report sales must not notice the
+	 * restarts.
 	 */
 	balancer: Balancer | null;
-	/** Addresses that accept reports. */
+	/** Returns the addresses that accept reports. */
 	doors(): readonly string[];
-	/** The disk, if the plan fills it. */
+	/** The disk of the database, if the plan fills it. */
 	disk: FullableDisk | null;
 	readLedger(): Promise<Ledger>;
 	readQueue(): Promise<readonly QueueRow[]>;
 	readEngines(): Promise<Engines>;
-	/** Restarts PostgreSQL, which breaks every connection. SQLite cannot restart. */
+	/** Restarts PostgreSQL, which breaks every connection. Throws on SQLite. */
 	restartDatabase(way: "fast" | "immediate"): Promise<void>;
-	/** Moves all due times closer by this much, in a database that nobody uses. */
+	/** Moves all due times closer by this much. No process may use the database. */
 	passTime(ms: number): Promise<void>;
-	/** Makes one engine count as silent, so that others take over while everybody continues to work. */
+	/** Makes one engine count as silent, so that others take over while they continue to work. */
 	lapse(engineId: number): Promise<void>;
-	/** Resolves when the database has noticed that these processes are dead. */
+	/** Resolves when PostgreSQL has noticed that these processes are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
-	/** Removes everything after a successful round. Fails if somebody still has the database open. */
+	/** Removes everything after a successful round. Fails if a process still has the database open. */
 	remove(): Promise<void>;
 }
 
 export interface QueueRow {
 	dueAtMs: number;
-	/** The engine that owns the slot, or null. */
+	/** The engine that owns the slot, or null if the slot is free. */
 	owner: number | null;
 }
 
 export interface Engines {
-	/** Engines that renewed their lease in time. */
+	/** Engines that have renewed their lease in time. */
 	ids: readonly number[];
-	/** Engines that are silent and were not taken over yet. */
+	/** Engines that are silent and whose slots no other engine has taken over yet. */
 	lapsedIds: readonly number[];
 	/** Number of slots of each engine. */
 	slots: ReadonlyMap<number, number>;
@@ -72,7 +73,10 @@ export interface SetupOptions {
 }
 
 const SECRET_KEY = "5e".repeat(32);
-/** Six times as long as the balancer trusts an answer, because the balancer may be late on a busy machine. */
+/**
+ * Drain time of the services. It is six times as long as the load balancer trusts an answer, because the load
+ * balancer may be late on a busy machine.
+ */
 const DRAIN_SECONDS = "2";
 
 export async function openSetup(options: SetupOptions): Promise<Setup> {
@@ -133,15 +137,16 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		untilForgotten: async () => undefined,
 		async remove() {
-			// The last connection that closes removes it.
+			// The last connection that closes removes the write-ahead log, so the file shows that a connection is
+			// open.
 			if (existsSync(`${path}-wal`)) throw new Error("a connection to the SQLite file is still open");
 		},
 	};
 }
 
 /**
- * Copies a database file that no process has open. Opening the original would run SQLite's recovery, which
- * the service itself must do.
+ * Reads the ledger from a copy of the SQLite file, which no process may have open. Opening the original would
+ * run SQLite's recovery, which the service itself must do.
  */
 async function readCopy(path: string, folder: string): Promise<Ledger> {
 	const copyFolder = mkdtempSync(join(folder, "copy-"));
@@ -156,7 +161,10 @@ async function readCopy(path: string, folder: string): Promise<Ledger> {
 	}
 }
 
-/** Opens a connection for one query only, because a lasting one would also break at a restart. */
+/**
+ * Opens a store for one query and closes it again, because a lasting connection would break when the server
+ * restarts.
+ */
 async function withStore<Value>(store: Store, ask: (db: Db) => Promise<Value>): Promise<Value> {
 	try {
 		return await ask(store.db);

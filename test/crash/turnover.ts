@@ -1,5 +1,5 @@
-// Processes start and stop under load: a rolling restart, in which each is stopped cleanly and started again, and
-// kills and clean stops of some while others start.
+// Processes start and stop under load. In a rolling restart, each is stopped cleanly and started again. In a
+// turnover, some are killed or stopped cleanly while others start.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
@@ -10,20 +10,21 @@ import { noteKill, type RoundState } from "./round-state.ts";
 import type { Engines } from "./setup.ts";
 
 /**
- * Maximum time in a rolling restart from the answer until the callback is at the shop, and between two callbacks.
- * Measured on two cores with five times the load: 4.3 s and 1.5 s at most. A slot that is not released waits for 15
- * s.
+ * Maximum time in a rolling restart, both from an answer until its callback reaches the shop, and between two
+ * callbacks. With five times the load on two cores, 4.3 s and 1.5 s were measured at most. A slot that is not
+ * released would wait for 15 s.
  */
 const MAX_WAIT_MS = 10_000;
 
 /**
- * Starts the services one after the other, so that each engine can be matched to its service. Services killed
- * in the meantime are skipped.
+ * Starts the services one after the other, so that each engine can be matched to its service. Services that
+ * were killed in the meantime are skipped.
  */
 export async function startOneByOne(round: RoundState): Promise<void> {
 	const { processes } = round.setup;
 	const down = round.plan.roles.map((_, member) => member).filter((member) => !processes.isUp(member));
-	// A service that was to be killed in an earlier phase starts again; one that is to be killed from now on does not.
+	// Services that were killed in an earlier phase are started again. Services that are killed from now on are
+	// not.
 	const doomed = new Set(down.filter((member) => processes.isDoomed(member)));
 	for (const member of down) {
 		if (processes.isDoomed(member) && !doomed.has(member)) continue;
@@ -37,7 +38,7 @@ async function startMember(round: RoundState, member: number): Promise<void> {
 	if (!processes.delivers(member)) return;
 	await lookUntil(async () => {
 		const id = (await readEngines()).ids.find((each) => !round.knownEngines.has(each));
-		// The kill finds the engine by itself.
+		// This service is killed, and the code that records the kill finds its engine.
 		if (processes.isDoomed(member)) return true;
 		if (id === undefined) return false;
 		round.engineOf.set(member, id);
@@ -46,7 +47,9 @@ async function startMember(round: RoundState, member: number): Promise<void> {
 	});
 }
 
-/** Stops one cleanly. Its engine is then gone, and its slots are free or have another owner. */
+/**
+ * Stops one service cleanly. Its engine must then be gone, and its slots must be free or have another owner.
+ */
 async function stopMember(round: RoundState, member: number): Promise<void> {
 	const { processes, readEngines } = round.setup;
 	const id = round.engineOf.get(member);
@@ -62,7 +65,9 @@ async function stopMember(round: RoundState, member: number): Promise<void> {
 	}
 }
 
-/** With a lapse the engine counts as silent at once, and the others take over under load. */
+/**
+ * Kills one service. With a lapse, its engine counts as silent at once, and the others take over under load.
+ */
 async function killMember(round: RoundState, member: number, lapses: boolean): Promise<void> {
 	const { processes, untilForgotten, lapse } = round.setup;
 	await processes.kill([member]);
@@ -75,7 +80,9 @@ async function killMember(round: RoundState, member: number, lapses: boolean): P
 	}
 }
 
-/** Restarts each in turn, several times, which no shop notices. Finally one is killed. */
+/**
+ * Restarts each service in turn, several times, which no shop may notice. At the end, one service is killed.
+ */
 export async function rollOver(round: RoundState, laps: number, victim: number): Promise<void> {
 	const members = round.plan.roles.length;
 	for (let stops = 0; stops < laps * members; stops++) {
@@ -92,8 +99,8 @@ export async function rollOver(round: RoundState, laps: number, victim: number):
 }
 
 /**
- * Demands that every call was answered, nobody waited for a silent engine, and no shop got more concurrent requests
- * than its cap.
+ * Throws unless every call was answered, no callback waited for a silent engine, and no shop got more
+ * concurrent requests than its limit.
  */
 function checkSteady({ plan, shop, waits, setup, intake }: RoundState): void {
 	const { processes, balancer } = setup;
@@ -108,14 +115,14 @@ function checkSteady({ plan, shop, waits, setup, intake }: RoundState): void {
 	ok(waits.longestGapMs <= MAX_WAIT_MS, `no callback came for ${Math.round(waits.longestGapMs)} ms`);
 }
 
-/** Stops or kills each while the previous one starts again. */
+/** Stops or kills each service while the previous one starts again. */
 export async function turnOver(round: RoundState, steps: readonly TurnoverStep[]): Promise<void> {
 	const { processes } = round.setup;
 	let down: number | null = null;
 	for (const { victim, pauseMs, way } of steps) {
 		const starting: Promise<void> = down === null ? Promise.resolve() : startMember(round, down);
 		await wait(pauseMs);
-		// A process that has just started cannot be asked to stop yet.
+		// A process that has just been started cannot be asked to stop yet.
 		if (way === "stop" && victim === down) await starting;
 		if (way === "stop") await stopMember(round, victim);
 		else await killMember(round, victim, way === "kill and lapse");

@@ -19,10 +19,10 @@ export function createWaits(nowMs: () => number) {
 	}
 
 	return {
-		/** Records that an answer has just promised this delivery. */
+		/** Records that an answer has just promised the delivery with this key. */
 		owed(key: string) {
 			owedAtMs.set(key, nowMs());
-			// The callback may have reached the shop before the answer arrived here.
+			// The callback may have reached the shop before the answer was read, so it is looked up at once.
 			look(key);
 		},
 		arrived(key: string) {
@@ -33,11 +33,14 @@ export function createWaits(nowMs: () => number) {
 			arrivedAtMs.set(key, atMs);
 			look(key);
 		},
-		/** Called when the reports have ended. */
+		/** Called when no more sales are reported. */
 		endLoad() {
 			isLoaded = false;
 		},
-		/** Longest time from the answer until its first request reached the shop, or until now if none has. */
+		/**
+		 * Longest time from an answer until the first request of its delivery reached the shop, or until now if
+		 * none has.
+		 */
 		get longestMs() {
 			return Math.max(longestMs, ...owedAtMs.values().map((fromMs) => nowMs() - fromMs));
 		},

@@ -5,7 +5,7 @@ import { EVENT_TYPES, REASONS, STATUSES } from "../../src/domain/conversion.ts";
 import type { EventSubject } from "../../src/domain/event.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
 
-/** Characters that parsers, databases and JSON writers often get wrong. */
+/** Characters that parsers, databases and JSON writers often handle wrongly. */
 const STUMBLING_BLOCKS = [
 	'"',
 	"\\",
@@ -38,7 +38,7 @@ export const ANY_TEXT: fc.Arbitrary<string> = fc.oneof(
 	fc.string({ unit: fc.constantFrom(...STUMBLING_BLOCKS), maxLength: 6 }),
 );
 
-/** Years that toISOString writes with four digits. */
+/** Times in years that toISOString writes with four digits. */
 export const ANY_TIME_MS = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
 
 const ANY_DECIMAL = fc

@@ -1,4 +1,5 @@
-// Generators of bodies that no client library would write: broken, very large, deeply nested, with unusual names.
+// Generators of JSON bodies that no client library would write: broken, very large, deeply nested, or with
+// unusual names.
 
 import fc from "fast-check";
 import { EVENT_TYPES } from "../../src/domain/conversion.ts";
@@ -7,14 +8,14 @@ import { ANY_TEXT } from "./any-event.ts";
 export type JsonField = readonly [name: string, value: unknown];
 
 export interface FieldChange {
-	/** The field that a refusal must name. */
+	/** Name of the field, which a refusal must name. */
 	name: string;
 	apply(fields: readonly JsonField[]): JsonField[];
 	toString(): string;
 }
 
 const LIMIT_BYTES = 64 * 1024;
-/** All fields that a report of a sale may have. */
+/** Names of all fields that a report of a sale may have. */
 export const SALE_FIELDS = ["orderId", "eventType", "basketValue", "currency", "occurredAt", "test"] as const;
 const SPECIAL_NAMES = [
 	"__proto__",
@@ -27,7 +28,7 @@ const SPECIAL_NAMES = [
 	"hasOwnProperty",
 ];
 
-/** Written by hand, because an object cannot hold a name twice or `__proto__` as a name. */
+/** Writes JSON without an object, because an object cannot hold a name twice or `__proto__` as a name. */
 export function writeJson(fields: readonly JsonField[]): string {
 	const written = fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
 	return `{${written.join(",")}}`;
@@ -91,7 +92,7 @@ export const ANY_CONTENT_HEADERS: fc.Arbitrary<Record<string, string | undefined
 	}),
 );
 
-/** The form is right far more often than by chance, and the numbers are wrong. */
+/** Generates texts that have the form of a time but wrong numbers. */
 const NEARLY_A_TIME = fc
 	.tuple(
 		fc.constantFrom(
@@ -146,7 +147,7 @@ const SET: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 const DROP: fc.Arbitrary<FieldChange> = ANY_FIELD.map((name) =>
 	describeChange("dropped", name, name, (fields) => fields.filter((field) => field[0] !== name)),
 );
-/** Refused whatever the second value is. */
+/** Generates a repeated field, which is refused whatever its second value is. */
 const REPEAT: fc.Arbitrary<FieldChange> = ANY_FIELD.chain((name) =>
 	VALUES[name].map((value) =>
 		describeChange(`${name} repeated as`, value, name, (fields) => [...fields, [name, value]]),

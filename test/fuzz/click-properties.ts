@@ -1,4 +1,4 @@
-// Properties of clicks: nobody can change a click ID, and no link leads away from the programme's hosts.
+// Properties of clicks. Nobody can change a click ID, and no link leads away from the programme's hosts.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -19,14 +19,14 @@ const ANY_CLICK: fc.Arbitrary<Click> = fc.record(
 		programmeId: ID,
 		partnershipId: ID,
 		linkId: ID,
-		// Two bytes hold the day.
+		// A click ID stores the day in two bytes, which limits the time.
 		atMs: fc.integer({ min: 0, max: 2 ** 16 * DAY_MS - 1 }),
 		subIds: fc.tuple(ANY_TEXT, ANY_TEXT, ANY_TEXT).map(keptSubIds),
 	},
 	{ noNullPrototype: true },
 );
 const ANY_IV = fc.uint8Array({ minLength: 12, maxLength: 12 });
-/** Number of one-bit changes per case, so that 50,000 cases are a million changes. */
+/** Positions of 20 one-bit changes per case, so that 50,000 cases are a million changes. */
 const BITS = fc.array(fc.nat(), { minLength: 20, maxLength: 20 });
 const WINDOW_DAYS = 365;
 

@@ -25,7 +25,7 @@ const COMPOSED = pureProperty("a callback's body has its fourteen fields with th
 			occurredAt: new Date(occurredAtMs).toISOString(),
 			sentAt: new Date(sentAtMs).toISOString(),
 		});
-		// This also finds a repeated name, and proves that the bytes do not depend on the encoder.
+		// The comparison also finds a repeated name, and proves that the bytes do not depend on the encoder.
 		equal(body, JSON.stringify(parsed));
 		ok(body.isWellFormed());
 	}),
@@ -66,7 +66,9 @@ const OPENED = pureProperty("garbage instead of a sealed secret opens to nothing
 );
 
 const ANY_RANDOM = fc.uint8Array({ minLength: ID_RANDOM_BYTES, maxLength: ID_RANDOM_BYTES });
-/** Ten characters of base 32 reach further, but no clock does. */
+/**
+ * Largest time of a generated id. Ten characters of base 32 can hold later times, but no clock shows them.
+ */
 const MAX_ID_TIME_MS = Date.UTC(9999, 11, 31);
 
 const IDS = pureProperty("ids sort by their time, and differ if their random bytes differ", [], () =>

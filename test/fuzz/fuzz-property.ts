@@ -1,15 +1,21 @@
-// A property is a statement about every case that can be drawn. Cases are drawn in batches, each from its own seed
-// and over its own service, so that a failing case can be found again by running only its batch.
+// A property is a statement about every case that can be drawn. Cases are drawn in batches. Each batch has
+// its own seed and its own service, so that a failing case can be found again by running only its batch.
 
 import fc from "fast-check";
 import { BrokenPromise, type Progress } from "../support/proof.ts";
 
 export interface FuzzProperty {
-	/** The statement, in one sentence. */
+	/** The statement as one sentence. */
 	name: string;
-	/** Kinds of cases that the property reports with `meet`. A run that never met one proves less than it claims. */
+	/**
+	 * Kinds of cases that the property reports with `meet`. A run in which one of them never occurred proves
+	 * less than it claims.
+	 */
 	kinds: readonly string[];
-	/** Share of the requested cases. An expensive property, with a database or a socket, draws fewer. */
+	/**
+	 * Share of the requested cases that are drawn. It is lower for an expensive property, with a database or a
+	 * socket.
+	 */
 	share: number;
 	open(world: World): Promise<OpenProperty>;
 }
@@ -29,20 +35,23 @@ export interface FuzzRun {
 	runs: number;
 }
 
-/** Number of cases of each kind, and in total. */
+/** Number of cases of each kind, and of all cases. */
 export interface Tally {
 	cases: number;
 	met: ReadonlyMap<string, number>;
 }
 
-/** A batch with a database takes a second or two, short enough to replay it whole. */
+/**
+ * Number of cases in a batch. A batch with a database takes a second or two, short enough to run it again as
+ * a whole.
+ */
 export const BATCH_RUNS = 500;
-/** fast-check's seeds are 32-bit integers. */
+/** Number of seeds. fast-check's seeds are 32-bit integers. */
 const SEEDS = 2 ** 31;
 
 /**
- * Rejects with a BrokenPromise at the first case that does not hold, and also if a whole batch or more never met one
- * of the kinds. `position` is for the replay command.
+ * Draws cases of a property. Rejects with a BrokenPromise at the first case that does not hold, and also if
+ * one of the kinds never occurred in a whole batch or more. `position` is used in the replay command.
  */
 export async function fuzzProperty(
 	property: FuzzProperty,
@@ -62,7 +71,7 @@ export async function fuzzProperty(
 		progress(`${position}. ${property.name}: ${cases} cases`);
 	}
 	const unmet = property.kinds.filter((kind) => met.get(kind) === 0);
-	// Each kind is drawn ten times or more in a batch. In less than a batch, chance may leave it out.
+	// Each kind is drawn ten times or more in a batch. In fewer cases, chance may leave it out.
 	if (unmet.length > 0 && runs >= BATCH_RUNS) {
 		throw new BrokenPromise(
 			`"${property.name}" proves too little: of ${cases} cases none was ${unmet.join(", none ")}`,
@@ -93,7 +102,7 @@ async function runBatch(
 	}
 }
 
-/** A property of pure functions, which opens nothing. */
+/** Returns a property of pure functions, which needs no service. */
 export function pureProperty(
 	name: string,
 	kinds: readonly string[],

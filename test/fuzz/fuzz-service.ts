@@ -1,5 +1,5 @@
-// The service's app over a real SQLite database in memory, with one shop. Each answer is compared with what is
-// stored.
+// The service's app with a real SQLite database in memory and one shop. Each answer is compared with the
+// stored rows.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { sql } from "kysely";
@@ -21,14 +21,20 @@ export interface FuzzService {
 	deps: AppDeps;
 	programme: Programme;
 	credentials: Credentials;
-	/** Each call moves the clock a little, so that every written row shows it. */
+	/**
+	 * Returns the current time. Each call moves the clock a little, so that every written row has a time of its
+	 * own.
+	 */
 	nowMs(): number;
 	moveClock(byMs: number): void;
-	/** Returns a new value each time, so that a case that is shrunk does not meet rows of its first run. */
+	/**
+	 * Returns a new number each time, so that a case that fast-check shrinks does not find rows of its first
+	 * run.
+	 */
 	nextOrder(): number;
 	/**
-	 * Sends a request as the HTTP adapter does; `target` is the text of the request line. Fails if an error on our
-	 * side was caught and logged.
+	 * Sends a request as the HTTP adapter does. `target` is the text of the request line. Fails if the service
+	 * logged an error of its own.
 	 */
 	fetch(request: Request, target: string): Promise<Response>;
 	stored(): Promise<Stored>;
@@ -40,7 +46,7 @@ export type Stored = Readonly<Record<string, number>>;
 
 export interface FuzzAnswer {
 	status: number;
-	/** The problem's code or the outcome. */
+	/** Code of the problem, or the outcome word. */
 	word: string;
 	field: string | undefined;
 	json: Readonly<Record<string, unknown>>;
@@ -88,7 +94,7 @@ export async function openFuzzService(
 	};
 }
 
-/** Checks the form that every answer of the signed API must have. */
+/** Reads an answer of the signed API, and throws unless it has the form that every answer must have. */
 export async function readAnswer(response: Response): Promise<FuzzAnswer> {
 	const { status } = response;
 	const body: unknown = await response.json();

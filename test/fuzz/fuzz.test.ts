@@ -1,4 +1,4 @@
-// Runs each property over a few hundred new cases; `npm test` draws fewer, `npm run fuzz` any number.
+// Runs each property with a few hundred new cases. `npm test` draws fewer, and `npm run fuzz` any number.
 
 import { ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";

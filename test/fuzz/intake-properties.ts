@@ -1,6 +1,6 @@
-// Properties of the intake for any input of a shop or a browser. It never fails on our side, and always returns an
-// outcome or a problem with a code. A refusal stores nothing and names the field; a stored conversion is exactly what
-// was sent.
+// Properties of the intake for any input of a shop or a browser. The service never fails, and always returns
+// an outcome or a problem with a code. A refusal stores nothing and names the field. A stored conversion is
+// exactly what was sent.
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -13,7 +13,7 @@ import { type FuzzAnswer, type FuzzService, openFuzzService, readAnswer } from "
 import { checkAmount, checkStoredSale } from "./stored-sale.ts";
 
 const POST_TARGETS = ["/v1/conversions", "/v1/approvals", "/v1/rejections", "/v1/reversals"] as const;
-/** Maximum length of a name in a problem. */
+/** Maximum length of a field name in a problem. */
 const MAX_SHOWN_NAME_LENGTH = 40;
 
 async function post(
@@ -72,7 +72,7 @@ const CHANGED_FIELD: FuzzProperty = {
 				await checkStoredSale(service, sent);
 				notDeepEqual(after, before);
 			} else {
-				// A case that is shrunk may meet the order of its first run.
+				// A case that fast-check shrinks may find the order of its first run.
 				if (answer.word !== "DUPLICATE") {
 					equal(answer.field, change.name.slice(0, MAX_SHOWN_NAME_LENGTH), JSON.stringify(answer.json));
 					meet("refused");
@@ -103,7 +103,7 @@ function namedQuery(names: readonly string[]): fc.Arbitrary<string> {
 		.map((pairs) => pairs.map((pair) => pair.join("=")).join("&"));
 }
 
-/** Few orders, so that some are repeated. */
+/** Generates queries of the pixel. They have few different orders, so that some are repeated. */
 const SALE_QUERY = fc
 	.record({ order: fc.stringMatching(/^[a-c]\d$/), rest: ANY_QUERY })
 	.map(

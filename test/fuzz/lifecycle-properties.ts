@@ -1,5 +1,5 @@
-// Runs any sequence of reports, decisions and waits on the real use cases and on a model of the rules. Both must give
-// the same outcomes, statuses and events.
+// Runs random sequences of reports, decisions and waits with the real use cases and with a model of the
+// rules. Both must give the same outcomes, statuses and events.
 
 import { deepEqual, equal, fail, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -30,7 +30,7 @@ import { type FuzzService, openFuzzService } from "./fuzz-service.ts";
 
 type ProgrammeName = "parking" | "recording";
 
-/** State according to the model. */
+/** State that the model expects. */
 interface Expected {
 	/** Conversions by programme, order and event type. */
 	conversions: Map<string, LifeState>;
@@ -56,12 +56,15 @@ const TERMS: Omit<Terms, "parksPixels"> = {
 	parkedDays: 30,
 };
 
-/** Few values, so that steps meet the same orders. An order is its id and its event type. */
+/**
+ * Orders of a sequence. There are few, so that steps meet the same order. An order is its id and its event
+ * type.
+ */
 const ORDERS = ["A SALE", "A LEAD"] as const;
 const ANY_ORDER = fc.constantFrom(...ORDERS);
 const ANY_PROGRAMME = fc.constantFrom("parking" as const, "recording" as const);
 
-/** One call, and the act that it is in the model. */
+/** A call, and the action of the model that corresponds to it. */
 interface Ask {
 	programme: ProgrammeName;
 	order: (typeof ORDERS)[number];
@@ -78,7 +81,7 @@ const REPORT = fc
 		occurredAtMs: fc.option(fc.integer({ min: 0, max: Date.UTC(2026, 0, 1) })),
 		isTest: fc.boolean(),
 	})
-	// A browser cannot report a test, and its clock does not count.
+	// A browser cannot report a test, and its clock is not used.
 	.map((report) => (report.source === "pixel" ? { ...report, isTest: false, occurredAtMs: null } : report))
 	.map(({ programme, order, ...report }): Ask => {
 		const sale = { ...report, ...splitOrder(order) };
@@ -109,7 +112,8 @@ const DECISION = fc
 	});
 
 /**
- * Calls that share a transaction, often about the same order. They must be answered as if one came after the other.
+ * Generates calls that share a transaction, often about the same order. They must be answered as if one came
+ * after the other.
  */
 const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 }).map((asks) =>
 	makeStep(asks.map(describeAsk).join(", "), async (model, { service, programmes, meet }) => {
@@ -136,7 +140,7 @@ function describeAsk({ programme, order, act }: Ask): string {
 	return `${programme} ${order} ${JSON.stringify(act)}`;
 }
 
-/** Compares the service's answer with the model's, and returns the previous status. */
+/** Compares the service's answer with the model's answer, and returns the previous status. */
 function expectAct(
 	{ conversions, withUrl }: Expected,
 	programme: ProgrammeName,
@@ -153,7 +157,7 @@ function expectAct(
 	return before.status;
 }
 
-/** Usually beyond the window, because few walks have an open window. */
+/** Generates waiting times. Most are longer than the window, because few sequences have an open window. */
 const WAIT = fc.constantFrom(1, 20 * 24, 31 * 24, 31 * 24).map((hours) =>
 	makeStep(`wait ${hours} h`, async ({ conversions, withUrl }, { service }) => {
 		service.moveClock(hours * HOUR_MS);
@@ -206,7 +210,7 @@ const WALKS: FuzzProperty = {
 				withEventsInOrder(model.conversions),
 				"what is stored",
 			);
-			// Pending deliveries of this walk would disturb the next one.
+			// Pending deliveries of this sequence are removed, because they would disturb the next one.
 			await service.deps.store.db.updateTable("conversions").set({ window_ends_at_ms: null }).execute();
 		});
 		return { property, close: service.close };
@@ -224,7 +228,7 @@ function makeStep(name: string, run: Step["run"]): Step {
 	};
 }
 
-/** Equal maps may have different orders; equal lists may not. */
+/** A state whose events are a list, because two equal maps may have different orders. */
 type InOrder = Omit<LifeState, "events" | "replaced"> & {
 	events: [name: string, body: OwedBody][];
 	replaced: InOrder | null;

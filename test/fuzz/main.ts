@@ -1,4 +1,4 @@
-// The command of `npm run fuzz`.
+// The command `npm run fuzz`.
 
 import { runProof } from "../support/proof.ts";
 import { fuzzProof } from "./proof.ts";

@@ -13,11 +13,11 @@ interface Exact {
 }
 
 const MAX_WHOLE = 10n ** 12n;
-/** A rate of 100 with its four decimals. */
+/** Largest commission rate, 100 percent, in units of its fourth decimal. */
 const MAX_RATE_UNITS = 1_000_000n;
 
 const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Every existing currency, found by trying all three-letter words. */
+/** All existing currencies, found by trying all three-letter words. */
 const CURRENCIES = LETTERS.flatMap((first) =>
 	LETTERS.flatMap((second) => LETTERS.map((third) => first + second + third)),
 ).flatMap((code) => {
@@ -34,7 +34,9 @@ const ANY_CANONICAL = ANY_CURRENCY.chain(({ code, digits }) =>
 const ANY_RATE_UNITS = fc.bigInt({ min: 0n, max: MAX_RATE_UNITS });
 const ANY_RATE = ANY_RATE_UNITS.map((units) => writeDecimal({ units, decimals: 4 }));
 
-/** Amounts of which half a percent ends in exactly half a minor unit, so that rounding has a tie. */
+/**
+ * Generates amounts of which half a percent ends in exactly half a minor unit, so that rounding has a tie.
+ */
 const TIES = ANY_CURRENCY.chain(({ code, digits }) =>
 	fc.bigInt({ min: 0n, max: 10n ** 9n }).map((half) => ({
 		code,
@@ -152,7 +154,10 @@ const SUMS = pureProperty(
 		),
 );
 
-/** ASCII digits, no sign, no exponent, no leading zeros, at least one digit on each side of a point. */
+/**
+ * Parses a decimal. It must have ASCII digits only, no sign, no exponent, no leading zeros, and at least one
+ * digit on each side of a point.
+ */
 function readDecimal(text: string): Exact | undefined {
 	const [front, back, ...more] = text.split(".");
 	if (front === undefined || more.length > 0) return undefined;

@@ -1,4 +1,5 @@
-// `npm run fuzz` runs every property over any number of cases, with new ones each time unless a seed is given.
+// `npm run fuzz` runs every property with any number of cases. They are new in each run unless a seed is
+// given.
 
 import { randomInt } from "node:crypto";
 import type { Proof } from "../support/proof.ts";

@@ -1,4 +1,5 @@
-// Changes that make any signed request invalid, in both directions. Each direction adds its own.
+// Changes that make a signed request invalid. They apply both to requests of shops and to callbacks, and each
+// of these adds its own.
 
 import fc from "fast-check";
 import { ANY_TAMPERING, type Tampering } from "./tampering.ts";
@@ -16,14 +17,14 @@ const ANY_HEADER_TAMPERING: fc.Arbitrary<HeaderTampering> = fc.oneof(
 	fc.constantFrom("drop" as const, "empty" as const, "send twice" as const),
 );
 
-/** Just beyond the contract's five minutes, and far beyond. */
+/** Generates differences of the timestamp that are just beyond the contract's five minutes, or far beyond. */
 const ANY_SECONDS_OFF = fc
 	.tuple(fc.integer({ min: 301, max: 10_000_000 }), fc.constantFrom(1, -1))
 	.map(([seconds, sign]) => seconds * sign);
 
 /**
- * `signature` is the header whose case does not matter. It is drawn often, so that some changes produce an
- * equivalent request.
+ * Generates changes of a request. `signature` is the header whose letter case does not matter. It is drawn
+ * often, so that some changes produce an equivalent request.
  */
 export function anyRequestChange<Part extends string, Name extends string>(
 	parts: readonly Part[],

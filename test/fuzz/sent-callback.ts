@@ -19,7 +19,7 @@ export interface CallbackToSend {
 	nowMs: number;
 }
 
-/** The first attempt of the first delivery, because a callback depends on none of these values. */
+/** A due delivery with fixed values, because the callback does not depend on them. */
 const DUE = {
 	id: 1,
 	receiverId: receiverId(1),
@@ -31,8 +31,8 @@ const DUE = {
 } as const;
 
 /**
- * Events that need a reason (contract section 2.1). The service makes neither move without one, and the receiver
- * relies on it.
+ * Events that need a reason (contract section 2.1). The service never creates them without one, and the
+ * receiver relies on it.
  */
 const REASONED: readonly EventName[] = ["conversion.rejected", "conversion.reversed"];
 
@@ -45,7 +45,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;
 }
 
-/** Converts the list of names and values that Node and undici use. */
+/** Converts a list of header names and values, as Node and undici use it, to an object. */
 export function readHeaderList(list: readonly string[]): Record<string, string> {
 	const headers: Record<string, string> = {};
 	for (let at = 0; at < list.length; at += 2) headers[list[at] ?? ""] = list[at + 1] ?? "";

@@ -1,5 +1,5 @@
-// Properties of callbacks: the library that shops install accepts everything that the service signs, and nothing
-// else. The two share no code, so each checks the other.
+// Properties of callbacks. The library that shops install accepts everything that the service signs, and
+// nothing else. The two share no code, so each checks the other.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type PostbackRequest, verifyPostback } from "@ringback/receiver";
@@ -32,7 +32,10 @@ const ANY_NOW_MS = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2200) });
 const ANY_BRAND = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,30}$/);
 const ANY_TARGET = fc.stringMatching(/^\/[!$-;=?-[\]_a-z|~]{0,40}$/);
 const ANY_SECRET = fc.string({ unit: "grapheme", minLength: 1, maxLength: 80 });
-/** Also drawn, because the signature depends on it and a replay must find the same one. */
+/**
+ * Generates nonces. They are drawn from the seed, because the signature depends on them and a replay must
+ * find the same one.
+ */
 const ANY_NONCE = fc.uint8Array({ minLength: 16, maxLength: 16 });
 
 const ANY_CALLBACK: fc.Arbitrary<Callback> = fc
@@ -98,7 +101,10 @@ function changeHeader(
 	}
 }
 
-/** Changes that a receiver must accept as equal: the case of the signature's hex digits, and a key's padding. */
+/**
+ * Returns true for changes that a receiver must accept as equal: the letter case of the signature's hex
+ * digits, and zero bytes at the end of a key.
+ */
 function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean {
 	const signature = `X-${callback.brand}-Signature`;
 	const plain = ({ path, headers, rawBody, secret, now }: PostbackRequest) => ({
@@ -108,7 +114,7 @@ function isSameToReceiver(callback: Callback, changed: PostbackRequest): boolean
 			name === signature && typeof value === "string" ? value.toLowerCase() : value,
 		]),
 		rawBody: Buffer.from(rawBody).toString("hex"),
-		// RFC 2104 pads a key with zero bytes, so these are the same key.
+		// RFC 2104 pads a key with zero bytes, so keys that differ only in them are the same.
 		secret: String(secret).replace(/\0+$/, ""),
 		now,
 	});
@@ -180,7 +186,7 @@ const AGREEMENT = pureProperty(
 					secret,
 					now: nowMs,
 				});
-				// The body is not an event, so the receiver can only report that.
+				// The body is not an event, so that must be the reason of the refusal.
 				ok(!verification.ok);
 				equal(verification.reason === "malformed_body", isTaken, verification.detail);
 			},

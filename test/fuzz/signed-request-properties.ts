@@ -1,5 +1,6 @@
-// Properties of signed requests: the service accepts what a shop signs according to the contract, and nothing that
-// was changed on the way or comes a second time. A refusal is a problem with a code, and stores nothing.
+// Properties of signed requests. The service accepts requests that a shop signs according to the contract,
+// and refuses every request that was changed on the way or arrives a second time. A refusal is a problem with
+// a code, and stores nothing.
 
 import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -64,14 +65,14 @@ const CHANGED: FuzzProperty = {
 				if (isReplay) await take(service, genuine, sale);
 				const stored = await service.stored();
 				const response = await service.fetch(request, changed.target);
-				// Cut down to "/" it is a form for the pages, which refuse it with a page.
+				// A target that was cut down to "/" leads to the pages, which refuse the request with a page.
 				const isForPages = /^\/(?:[?#]|$)/.test(changed.target);
 				if (changed.method === "HEAD" || isForPages) ok(response.status >= 400 && response.status < 500);
 				else ok((await readAnswer(response)).status >= 400, "it was taken");
 				deepEqual(await service.stored(), stored, "a refusal stores nothing");
 				meet("refused");
 			} else meet("no request at all");
-			// This proves that only the change caused the refusal.
+			// The unchanged request is accepted, which proves that only the change caused the refusal.
 			if (isReplay) return;
 			await take(service, genuine, sale);
 			notDeepEqual(await service.stored(), before);
@@ -143,14 +144,14 @@ async function changeRequest(
 	}
 }
 
-/** Returns undefined if no HTTP parser accepts such a header. */
+/** Changes a header. Returns undefined if no HTTP parser accepts the result. */
 function changeHeader(
 	genuine: WireRequest,
 	name: SignedHeader,
 	tampering: HeaderTampering,
 ): WireRequest | undefined {
 	const headers = new Headers(genuine.headers);
-	// The word before the key is not a secret, so its case and the spaces after it may differ.
+	// The word before the key is not secret, so its letter case and the spaces after it may differ.
 	const [, scheme = "", value = ""] = /^(Bearer )?(.*)$/.exec(headers.get(name) ?? "") ?? [];
 	switch (tampering) {
 		case "drop":
@@ -171,7 +172,10 @@ function changeHeader(
 	return { ...genuine, headers };
 }
 
-/** Changes that the service must accept: the case of the signature, and any number of spaces before a key. */
+/**
+ * Returns true for changes that the service must accept: the letter case of the signature, and any number of
+ * spaces before a key.
+ */
 function isSame(genuine: WireRequest, changed: WireRequest): boolean {
 	const plain = ({ method, target, headers, body }: WireRequest) => ({
 		method,

@@ -1,10 +1,11 @@
-// Checks that a stored conversion is what the shop sent, without the service's own reading code.
+// Checks that a stored conversion is exactly what the shop sent, without using the service's own parsing
+// code.
 
 import { equal, ok } from "node:assert/strict";
 import { type JsonField, SALE_FIELDS } from "./any-json.ts";
 import type { FuzzService } from "./fuzz-service.ts";
 
-/** `sent` was just accepted as a new conversion. */
+/** Checks the stored conversion of `sent`, which was just accepted as new. */
 export async function checkStoredSale(service: FuzzService, sent: readonly JsonField[]): Promise<void> {
 	for (const [name] of sent) {
 		const isKept = SALE_FIELDS.some((field) => field === name);
@@ -30,7 +31,10 @@ export async function checkStoredSale(service: FuzzService, sent: readonly JsonF
 	else equal(row.occurred_at_ms, Temporal.Instant.from(String(occurredAt)).epochMilliseconds);
 }
 
-/** Compares amounts in a currency of two decimals: the same value, in its only spelling. */
+/**
+ * Checks an amount in a currency with two decimals. It must have the same value as the amount that was sent,
+ * in canonical form.
+ */
 export function checkAmount(stored: string, sent: string): void {
 	equal(cents(stored), cents(sent));
 	ok(/^(?:0|[1-9]\d*)\.\d\d$/.test(stored), stored);

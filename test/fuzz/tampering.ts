@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 
-/** Positions are shares of the length, so that a change fits any input. */
+/** A change, with its position as a share of the length, so that it fits any input. */
 export type Tampering =
 	| { how: "flip"; at: number; bit: number }
 	| { how: "cut"; at: number }
@@ -60,7 +60,10 @@ export function tamperBytes(bytes: Uint8Array, tampering: Tampering): Buffer<Arr
 	}
 }
 
-/** Latin-1 in and out, because headers and request lines are read that way. */
+/**
+ * Changes a text. The bytes are read and written as Latin-1, because headers and request lines are read that
+ * way.
+ */
 export function tamperText(text: string, tampering: Tampering): string {
 	return tamperBytes(Buffer.from(text, "latin1"), tampering).toString("latin1");
 }

@@ -1,4 +1,5 @@
-// Properties of garbage in place of a signed request: it is refused with a code, stores nothing and harms nobody.
+// Properties of garbage that is sent instead of a signed request. It is refused with a code, stores nothing
+// and harms nobody.
 
 import { deepEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
@@ -20,12 +21,15 @@ const ANY_TARGET = fc.oneof(
 	fc.stringMatching(/^\/v1\/[\x21-\x7e]{0,30}$/),
 );
 
-/** The caller is unknown, so the problem must not repeat what was sent. */
+/** Statuses of refusals of an unknown caller. Such a refusal must not repeat any text of the request. */
 const REFUSED_UNHEARD = [401, 404, 405, 413];
 
 const TRIO = ["x-service-timestamp", "x-service-nonce", "x-service-signature"] as const;
 
-/** Often valid in all but one respect, to reach the last check. */
+/**
+ * Generates mostly right values, so that many requests are valid in all but one respect and reach the last
+ * check.
+ */
 function mostly<Right, Wrong>(right: Right, wrong: fc.Arbitrary<Wrong>): fc.Arbitrary<Right | Wrong> {
 	return fc.oneof({ weight: 4, arbitrary: fc.constant(right) }, wrong);
 }

@@ -1,4 +1,4 @@
-// Properties of the URL policy: it accepts only what it is meant to accept, and the signed target is what is sent.
+// Properties of the URL policy. It accepts only allowed URLs, and the signed target is the one that is sent.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { verifyPostback } from "@ringback/receiver";
@@ -14,7 +14,7 @@ import { prepareCallback, readHeaderList } from "./sent-callback.ts";
 
 const MAX_LENGTH = 2_048;
 
-/** Weighted towards the right word, so that whole URLs are valid often enough. */
+/** Generates mostly right words, so that whole URLs are valid often enough. */
 function mostly(right: readonly string[], wrong: readonly string[]): fc.Arbitrary<string> {
 	return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...right) }, fc.constantFrom(...wrong));
 }
@@ -62,7 +62,7 @@ const PIECE = fc.oneof(
 	fc.constantFrom("{", "|", " ", "\t", "\n", "\0", "é", "😀", "\ud800", "\ufeff", "@", "//evil.example/"),
 );
 const PIECES = fc.array(PIECE, { maxLength: 6 }).map((pieces) => pieces.join(""));
-/** Exactly the characters that RFC 3986 allows in a path and a query, without dot segments. */
+/** Generates exactly the characters that RFC 3986 allows in a path and a query, without dot segments. */
 const CLEAN = fc.stringMatching(
 	/^\/[a-z0-9_~!$&'()*+,;=:@-]{0,20}(?:\/[a-z0-9_-]{1,9}){0,3}(?:\?[a-z0-9_&=/?-]{1,20})?$/,
 );

@@ -1,24 +1,24 @@
-// One way in which a shop misbehaves, and the stored result that its delivery must have. Two processes read the same
-// table: the one that plays the shops, and the one that runs the service and checks it.
+// One way in which a shop misbehaves, and the result that must be stored for its delivery. Two processes read
+// the same table of attacks: one that plays the shops, and one that runs the service and checks it.
 
 import type { Socket } from "node:net";
 import type { SecureVersion } from "node:tls";
 import type { Verdict } from "../../src/domain/verdict.ts";
 
 export interface Attack {
-	/** Predicate of a sentence that begins with "The shop". */
+	/** Predicate of a sentence that begins with "The shop", such as "never answers". */
 	name: string;
-	/** TLS behaviour of the shop; correct by default. */
+	/** TLS options of the shop. By default its TLS is correct. */
 	manners?: Manners;
-	/** Runs in place of a handshake, on the bare TCP connection. */
+	/** Runs instead of a TLS handshake, on the bare TCP connection. */
 	onConnection?: (socket: Socket) => void;
-	/** Opens the function that writes the shop's TLS bytes to the wire, for example slowly. */
+	/** Returns a function that writes the shop's TLS bytes to the connection, for example slowly. */
 	openWire?: (socket: Socket) => (bytes: Buffer) => void;
 	/** Runs after the handshake, before anything is read. */
 	onSecure?: (socket: Socket, means: Means) => void;
 	/** Runs after a whole request was read. */
 	onRequest?: (socket: Socket, means: Means) => void;
-	/** True if the attack comes on a connection that was just used for a correct delivery. */
+	/** True if the attack is made on a connection that was just used for a correct delivery. */
 	isOnKept?: boolean;
 	expected: readonly Expected[];
 }
@@ -45,15 +45,18 @@ export type CertificateName =
 	| "too huge";
 
 export interface Means {
-	/** Port to which redirects lead. Nothing may ever connect to it. */
+	/** Port to which redirects lead. The service must never connect to it. */
 	decoyPort: number;
-	/** The shop's own port. */
+	/** Port of the shop itself. */
 	port: number;
-	/** Closes the connection with RST instead of a clean end. */
+	/** Closes the connection with RST instead of an orderly close. */
 	reset(): void;
 }
 
-/** An attempt as it must be stored. There are several alternatives only if a race decides. */
+/**
+ * The form in which the attempt must be stored. There are several alternatives only if a race decides between
+ * them.
+ */
 export interface Expected {
 	result: "answered" | "timeout" | "network-error";
 	status: number | null;
@@ -71,7 +74,7 @@ export function timesOut(): readonly Expected[] {
 	];
 }
 
-/** `detail` is the text that the owner reads. */
+/** Returns the expectation that the connection breaks. `detail` matches the text that the owner reads. */
 export function breaks(detail: RegExp): readonly Expected[] {
 	return [{ result: "network-error", status: null, detail, verdict: "retry" }];
 }

@@ -28,7 +28,7 @@ const unencrypted = ({ decoyPort }: Means) => `http://127.0.0.1:${decoyPort}/ins
 const machineData = () => "http://169.254.169.254/latest/meta-data/";
 const itself = ({ port }: Means) => `https://127.0.0.1:${port}/postback?shop=1`;
 
-/** Shops that redirect, or ask to be called later. The service follows neither. */
+/** Shops that redirect, or ask to be called later. The service does neither. */
 const STATUS_ATTACKS: readonly Attack[] = [
 	leading(301, "inwards", inwards),
 	leading(302, "inwards without TLS", unencrypted),
@@ -56,16 +56,17 @@ const STATUS_ATTACKS: readonly Attack[] = [
 ];
 
 const OVERFLOWING = /^(?:BROKEN_ANSWER|ANSWER_TOO_LARGE|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
-/** The detail of an answer that HTTP does not allow. */
+/** Matches the stored detail of an answer that HTTP does not allow. */
 const BROKEN = /^(?:BROKEN_ANSWER|HPE_\w+|UND_ERR_\w+) \(exchange\)$/;
 
 /** An empty SETTINGS frame, with which an HTTP/2 server begins (RFC 9113 section 6.5). */
 const SETTINGS_FRAME = "\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000";
 
 /**
- * Behaviour of the shop | its answer to a request | expected verdict | "closes" if it closes the connection
- * afterwards, because some answers have no other end. ¶ is a line break of HTTP, ↵ a bare line feed; a text that
- * begins with a digit gets "HTTP/1.1 " before it.
+ * Parses a table of attacks. Each line has the behaviour of the shop, its answer to a request, the expected
+ * verdict, and "closes" if the shop closes the connection afterwards, because some answers have no other end.
+ * ¶ is a line break of HTTP, and ↵ is a bare line feed. A text that begins with a digit gets "HTTP/1.1 "
+ * before it.
  */
 function readTable(table: string): Attack[] {
 	return rowsOf(table).map(([name = "", text = "", verdict = "", closes]) => ({
@@ -98,8 +99,8 @@ function readVerdict(text: string): Attack["expected"] {
 }
 
 /**
- * Shops whose answers are broken, ambiguous or cut off. Only the status line and the headers count: once they were
- * read completely, nothing after them changes the verdict.
+ * Shops whose answers are broken, ambiguous or cut off. Only the status line and the headers count. Once they
+ * were read completely, nothing after them changes the verdict.
  */
 const ANSWER_ATTACKS: readonly Attack[] = [
 	{
@@ -166,7 +167,10 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 	},
 ];
 
-/** Behaviour of the shop | first bytes | repeated bytes | interval in milliseconds | expected verdict. */
+/**
+ * Table with the behaviour of the shop, its first bytes, the bytes that it repeats, the interval in
+ * milliseconds and the expected verdict.
+ */
 const DRIPS = `
 	drips one header without end | 204 No Content¶x: | y | 10 | times out
 	announces (103) for ever, ten times a second | | HTTP/1.1 103 Early Hints¶link: </a>¶¶ | 100 | times out
@@ -175,7 +179,7 @@ const DRIPS = `
 	drips a body that its closing would end, and does not close | 200 OK¶connection: close¶¶ | a | 50 | 200 delivered
 `;
 
-/** Slow shops: silence, dripping bytes, and answers without an end. */
+/** Slow shops, which send nothing, single bytes, or answers without an end. */
 const SLOW_ATTACKS: readonly Attack[] = [
 	{ name: "answers nothing", onRequest: () => undefined, expected: timesOut() },
 	{
@@ -226,18 +230,21 @@ const SLOW_ATTACKS: readonly Attack[] = [
 	`),
 ];
 
-/** The packed body is within the limit of what is read of a body. Unpacked it would be 50 MB. */
+/** Unpacked size of a compressed body, 50 MB. The compressed body is small enough to be read. */
 const BOMB_BYTES = 50 * 1_024 * 1_024;
 
 const CHUNKED = "200 OK¶transfer-encoding: chunked¶¶";
 
-/** More than the 128 KiB that are read of an answer in total. */
+/** Size of an answer. It is more than the 128 KiB that are read of an answer in all. */
 const MANY_RECORDS_BYTES = 160 * 1_024;
 const TINY_RECORD_BYTES = 8;
-/** Long enough for the shop to prepare thousands of tiny records, which then arrive together. */
+/** Time in which the shop prepares thousands of tiny records, which then arrive together. */
 const GUST_MS = 500;
 
-/** Behaviour of the shop | first bytes | endlessly repeated bytes | expected verdict. */
+/**
+ * Table with the behaviour of the shop, its first bytes, the bytes that it repeats endlessly and the expected
+ * verdict.
+ */
 const FLOODS = `
 	sends one header without end | 200 OK¶x: | y | overflows
 	sends headers without end | 200 OK¶ | x: y¶ | overflows
@@ -255,8 +262,8 @@ const FLOODS = `
 `;
 
 /**
- * The same with one tiny TLS record per piece. A reader that parses everything again for each record would be busy
- * for seconds.
+ * The same kind of table, but each piece is sent as a tiny TLS record. A reader that parses everything again
+ * for each record would be busy for seconds.
  */
 const CRUMBS = `
 	announces (103) in tiny TLS records | HTTP/1.1 103 Early Hints¶link: | x | overflows
@@ -264,7 +271,9 @@ const CRUMBS = `
 	sends chunks in tiny TLS records | ${CHUNKED} | 1¶a¶ | 200 delivered
 `;
 
-/** Shops that send too much. The service's memory and processor time for it are bounded. */
+/**
+ * Shops that send too much. The memory and processor time that the service spends on them must be limited.
+ */
 const FLOOD_ATTACKS: readonly Attack[] = [
 	...rowsOf(FLOODS).map(([name = "", first = "", piece = "", verdict = ""]) => ({
 		name,
@@ -284,7 +293,7 @@ const FLOOD_ATTACKS: readonly Attack[] = [
 	bomb("br", brotliCompressSync(Buffer.alloc(BOMB_BYTES), { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } })),
 ];
 
-/** Text that never gets a status line before it. */
+/** Returns the bytes of a text of the table, without adding a status line. */
 function pieceOf(text: string): string {
 	return text.replaceAll("¶", "\r\n");
 }
@@ -309,8 +318,8 @@ function answering(name: string, onRequest: (socket: Socket, means: Means) => vo
 }
 
 /**
- * Shops that answer out of order, or close a connection when it is used again. The next delivery gets its own answer,
- * and no request is ever sent twice.
+ * Shops that answer out of order, or close a connection when it is reused. The next delivery must get its own
+ * answer, and no request may ever be sent twice.
  */
 const ORDER_ATTACKS: readonly Attack[] = [
 	...readTable(

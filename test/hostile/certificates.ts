@@ -1,5 +1,5 @@
-// The certificates of the hostile shops. Each has its own CA, and all but one are trusted, so that each certificate
-// has exactly one fault.
+// The certificates of the hostile shops. Each has its own CA. All CAs except one are trusted, so that each
+// certificate has exactly one fault.
 
 import { type Certificates, makeCertificates } from "../../demo/certificate.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
@@ -7,15 +7,19 @@ import type { CertificateName } from "./attack.ts";
 
 export interface CertificateSet {
 	of(name: CertificateName): Certificates;
-	/** PEM of every CA that the service must trust. */
+	/** PEM of all CAs that the service must trust. */
 	readonly trustedCa: string;
 }
 
 const HOST = "127.0.0.1";
-/** OpenSSL verifies chains of up to 100 certificates. */
+/**
+ * Number of intermediate CAs in a chain that is too deep. OpenSSL verifies chains of up to 100 certificates.
+ */
 const DEEP_INTERMEDIATES = 110;
 const STRANGERS = 100;
-/** About 45 KB, below the limit of 64 KB for one certificate. */
+/**
+ * Number of names in a huge certificate. It has about 45 KB, below the limit of 64 KB for one certificate.
+ */
 const MANY_NAMES = 1_500;
 
 export async function makeCertificateSet(): Promise<CertificateSet> {
@@ -37,7 +41,7 @@ export async function makeCertificateSet(): Promise<CertificateSet> {
 		deep: await makeCertificates({ names: [HOST], intermediates: DEEP_INTERMEDIATES }),
 		long: withMore(good, strangers),
 		huge,
-		// Three of 45 KB exceed the 100 KB at which OpenSSL stops reading.
+		// Three certificates of 45 KB exceed the 100 KB at which OpenSSL stops reading.
 		"too huge": withMore(huge, [huge.certPem, huge.certPem]),
 	};
 	const { untrusted: _, ...trusted } = set;

@@ -1,12 +1,12 @@
-// Shops whose TLS is broken, outdated or not their own. A shop that did not prove its identity must not receive a
-// byte of a request.
+// Shops whose TLS is broken or outdated, or whose certificate is not their own. A shop that has not proved
+// its identity must not receive a byte of a request.
 
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { type Attack, answers, breaks } from "./attack.ts";
 import { flood } from "./wire.ts";
 
-/** A fatal handshake_failure in its own record (RFC 8446 section 6). */
+/** A TLS record with the fatal alert handshake_failure (RFC 8446 section 6). */
 const HANDSHAKE_FAILURE = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28]);
 
 export const HANDSHAKE_ATTACKS: readonly Attack[] = [
@@ -64,7 +64,7 @@ export const HANDSHAKE_ATTACKS: readonly Attack[] = [
 	})),
 	{
 		name: "knows TLS 1.1 at most",
-		// Level 0, because OpenSSL would otherwise refuse to act as such an old server.
+		// Security level 0 is needed, because OpenSSL would otherwise refuse to act as such an old server.
 		manners: { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" },
 		expected: breaks(/^ERR_SSL_\w+ \(tls\)$/),
 	},
@@ -86,8 +86,8 @@ export const HANDSHAKE_ATTACKS: readonly Attack[] = [
 	{
 		name: "renegotiates",
 		manners: { maxVersion: "TLSv1.2" },
-		// One renegotiation is enough, because a client that allows one allows thousands a second. A refusal is an
-		// error here.
+		// One renegotiation is enough, because a client that allows one allows thousands a second. If the client
+		// refuses, an error is emitted here.
 		onRequest(socket, { reset }) {
 			socket.once("error", reset);
 			if (socket instanceof TLSSocket)

@@ -1,5 +1,5 @@
-// The service in this process as in production, with the real clock and the five-second deadline, a programme at
-// every hostile shop, and one at a healthy neighbour.
+// Runs the service in this process as in production, with the real clock and the five-second deadline. It has
+// a programme for every hostile shop, and one for a healthy neighbour.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { realClock } from "../../src/outside/clock.ts";
@@ -14,7 +14,10 @@ export type HostileSetup = Awaited<ReturnType<typeof openHostileSetup>>;
 
 export const BRAND = "Service";
 
-/** `cleaning` closes everything that was opened, even if opening the next part fails. */
+/**
+ * Opens the service and the shops. `cleaning` closes everything that was opened, even if opening the next
+ * part fails.
+ */
 export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	const shops = cleaning.adopt(await openHostileShops(), ({ close }) => close());
 	const received: ReceivedCallback[] = [];
@@ -51,12 +54,13 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 		log,
 		shops,
 		neighbour,
-		/** Requests that the neighbour's shop received, in the order of arrival. */
+		/** Requests that the neighbour received, in the order of arrival. */
 		received,
-		/** The Postback URL, or null to save it later. */
+		/** Creates a programme. The URL is its Postback URL, or null to save it later. */
 		openProgramme,
 		/**
-		 * Number of stored attempts by programme, read in one query because a hundred callers wait at the same time.
+		 * Returns the number of stored attempts by programme. A single query reads all of them, because a hundred
+		 * callers wait at the same time.
 		 */
 		async countAttempts() {
 			const rows = await service.store.db
@@ -66,7 +70,9 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 				.execute();
 			return new Map(rows.map(({ receiver_id, count }) => [receiver_id, Number(count)]));
 		},
-		/** All received requests, in the form that the checks of requests and of the delivery log need. */
+		/**
+		 * Returns all received requests, in the form that the checks of requests and of the delivery log need.
+		 */
 		gatherReceived: () => [
 			...received,
 			...shops.requests.map((request) => {
@@ -79,7 +85,7 @@ export async function openHostileSetup(cleaning: AsyncDisposableStack) {
 	};
 }
 
-/** The real clock. Moving it means waiting. */
+/** The real clock. Moving it forward means waiting. */
 const clock = {
 	...realClock,
 	moveBy: (ms: number) => wait(ms),

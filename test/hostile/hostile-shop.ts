@@ -1,5 +1,5 @@
-// One shop on its own port that is hostile or well-behaved, as ordered. It records every request, every connection
-// and every byte that it sent.
+// One shop on its own port, which attacks or behaves well as ordered. It records every request, every
+// connection and the number of bytes that it sent.
 
 import { createServer, type Socket } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
@@ -10,13 +10,13 @@ import type { Attack, Manners } from "./attack.ts";
 import type { CertificateSet } from "./certificates.ts";
 
 export interface SeenRequest extends ShopRequest {
-	/** Status of the answer, or null if the shop was hostile. */
+	/** Status of the answer, or null if the shop attacked. */
 	answered: number | null;
 }
 
 export interface ShopReport {
 	openConnections: number;
-	/** Bytes that were handed to the system, whether the service read them or not. */
+	/** Number of bytes that were passed to the system, whether or not the service read them. */
 	sentBytes: number;
 	/** Requests since the last report. */
 	requests: readonly SeenRequest[];
@@ -35,7 +35,7 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 	const bad = startTls(attack.manners ?? {}, certificates);
 	const server = createServer((socket) => {
 		connections.add(socket);
-		// Clients that disconnect are expected here.
+		// The service may close a connection at any time, so errors are expected here.
 		socket.on("error", () => undefined);
 		socket.once("close", () => {
 			connections.delete(socket);
@@ -66,7 +66,7 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 
 	return {
 		port,
-		/** Answers with this status from now on, or attacks if it is null. */
+		/** Makes the shop answer with this status from now on, or attack if it is null. */
 		behave(next: number | null) {
 			status = next;
 		},
@@ -87,7 +87,7 @@ export async function startHostileShop(attack: Attack, certificates: Certificate
 
 const EMPTY = "content-length: 0\r\n";
 
-/** This server never listens itself. It is given connections one by one. */
+/** Starts a TLS server that never listens itself. It gets its connections one by one. */
 function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
 	const { certPem, keyPem } = certificates.of(manners.certificate ?? "good");
 	const server = createTlsServer({
@@ -103,7 +103,7 @@ function startTls(manners: Manners, certificates: CertificateSet): TlsServer {
 	return server;
 }
 
-/** The far end of a connection whose output goes over that wire. */
+/** Returns a connection whose output is written by `openWire` to the real connection. */
 function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Duplex {
 	const [near, far] = duplexPair();
 	socket.on("data", (chunk: Buffer) => near.write(chunk));
@@ -116,7 +116,7 @@ function divert(socket: Socket, openWire: NonNullable<Attack["openWire"]>): Dupl
 interface RawRequest {
 	method: string;
 	path: string;
-	/** Names and values alternating, in the sender's spelling. */
+	/** Header names and values in turn, in the sender's spelling. */
 	rawHeaders: readonly string[];
 	body: Buffer;
 }

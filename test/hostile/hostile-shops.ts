@@ -1,4 +1,4 @@
-// The hostile shops from the point of view of the service's process: their addresses, the orders to them, and their
+// The hostile shops as the service's process sees them: their addresses, the commands to them, and their
 // reports.
 
 import { forkProcess } from "../support/forked-process.ts";
@@ -22,18 +22,18 @@ export async function openHostileShops() {
 	}
 
 	return {
-		/** PEM of the CAs that the service must trust to reach each attack. */
+		/** PEM of the CAs that the service must trust, so that it reaches each attack. */
 		trustedCa,
-		/** Requests to all shops, in the order of the reports. */
+		/** Requests to all shops, in the order in which the shops reported them. */
 		requests,
-		/** Number of connections to the target of the redirects, which must be zero. */
+		/** Number of connections to the address that redirects lead to. It must be zero. */
 		get decoyConnections() {
 			return decoyConnections;
 		},
 		url: (shop: string) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
 		/**
-		 * Sets a shop's status, or null for an attack. Resolves when it is in force and the shop's earlier work is
-		 * done.
+		 * Sets the status of a shop, or null to attack. Resolves when the change has taken effect and the shop's
+		 * earlier work is done.
 		 */
 		behave: (shop: string, status: number | null) => tell({ shop, status }),
 		report: (shop: string) => tell({ shop }),

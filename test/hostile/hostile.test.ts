@@ -1,4 +1,4 @@
-// The short version of `npm run hostile`: every attack once, all in parallel.
+// The short version of `npm run hostile`, with every attack once, all in parallel.
 
 import { match } from "node:assert/strict";
 import { test } from "node:test";

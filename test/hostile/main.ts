@@ -1,4 +1,4 @@
-// The command of `npm run hostile`.
+// The command `npm run hostile`.
 
 import { runProof } from "../support/proof.ts";
 import { hostileProof } from "./proof.ts";

@@ -1,16 +1,17 @@
-// Measures how much memory this process keeps, and how much it needed in between.
+// Measures how much memory this process holds, and how much more it needed at its peak.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const LOOK_EVERY_MS = 50;
 
-/** Bytes that are still reachable, inside and outside of the heap. */
+/** Returns the number of bytes that are still reachable, inside and outside of the heap. */
 export function measureHeld(): number {
 	setFlagsFromString("--expose-gc");
 	const collect: unknown = runInNewContext("gc");
 	if (typeof collect !== "function") throw new Error("this Node cannot be told to collect garbage");
-	// Twice, because the first collection finds objects with finalizers and the second one what they released.
+	// Garbage is collected twice. The first collection finds objects with finalizers, and the second one frees
+	// the memory that they released.
 	collect();
 	collect();
 	const { heapUsed, external } = process.memoryUsage();
@@ -25,7 +26,7 @@ export function watchResident() {
 	};
 	const timer = setInterval(look, LOOK_EVERY_MS);
 	return {
-		/** Maximum growth of the resident memory in bytes. */
+		/** Stops the measurement and returns the maximum growth of the resident memory in bytes. */
 		stop() {
 			look();
 			clearInterval(timer);

@@ -1,5 +1,5 @@
-// A stranger sends tens of thousands of requests on one or more connections and waits for no answer. It must not slow
-// down another shop or use much memory.
+// A client sends tens of thousands of requests on one or more connections and waits for no answer. It must
+// not slow down another shop or use much memory.
 
 import { equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,21 +13,24 @@ import { watchResident } from "./memory.ts";
 import type { FloodOrder } from "./pipelined-flood-process.ts";
 
 /**
- * Requests per connection each time it is opened, of 77 bytes each. Without a limit they took a gigabyte and half a
- * minute.
+ * Number of requests on a connection each time it is opened, of 77 bytes each. Without a limit in the
+ * service, they took a gigabyte and half a minute.
  */
 const REQUESTS = 20_000;
 const FLOODS = [
 	{ connections: 1, rounds: isLong ? 8 : 2 },
 	{ connections: 4, rounds: isLong ? 4 : 1 },
 ];
-/** Limit for the median of the shop's calls, which take a few milliseconds on an idle machine. */
+/** Maximum median time of the shop's calls, which take a few milliseconds on an idle machine. */
 const MEDIAN_MS = 500;
-/** Less than a shop's own timeout. A sale that waited for the whole flood would take longer. */
+/**
+ * Maximum time of a sale. It is less than a shop's own timeout, and a sale that waited for the whole flood
+ * would take longer.
+ */
 const SLOWEST_MS = 15_000;
 const MEMORY_BYTES = 128 * 1024 * 1024;
 
-// One after the other, because each flood would slow down the other's shop.
+// The tests run one after the other, because each flood would slow down the shop of the other test.
 describe("an endless flood of requests whose answers nobody reads", { concurrency: 1 }, () => {
 	for (const database of isLong ? DATABASE_KINDS : (["SQLite"] as const)) {
 		test(`does not delay another shop (${database})`, async (t) => {

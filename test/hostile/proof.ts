@@ -1,5 +1,6 @@
-// The whole proof with hostile shops: rounds of attacks on the whole service, and then checks of memory, sockets, the
-// log, every request, and the delivery log against the requests that the shops received.
+// The proof with hostile shops. It runs rounds of attacks on the whole service, and then checks memory,
+// sockets, the log and every request, and compares the delivery log with the requests that the shops
+// received.
 
 import { auditStore } from "../support/auditor.ts";
 import { checkForm } from "../support/callback-form.ts";
@@ -18,20 +19,30 @@ interface Tally {
 	attacks: number;
 	requests: number;
 	neighbourMs: number[];
-	/** In bytes, like the two that follow. */
+	/** Growth of the resident memory in bytes. */
 	residentGrowth: number;
+	/** Growth of the reachable memory in bytes. */
 	heldGrowth: number;
 	longestBusyMs: number;
 }
 
 const MIB = 1_024 * 1_024;
-/** Allows for compiled code, TLS sessions and queues. One unpacked bomb or one stored flood would exceed it. */
+/**
+ * Maximum growth of the reachable memory. It allows for compiled code, TLS sessions and queues. One unpacked
+ * bomb or one stored flood would exceed it.
+ */
 const MAX_HELD_GROWTH_BYTES = 16 * MIB;
 /** Memory that this proof itself uses in a round for the final comparison. */
 const MAX_NOTES_BYTES = 2 * MIB;
-/** Includes garbage of everything at once, because Node returns little of it to the system. */
+/**
+ * Maximum growth of the resident memory. It includes the garbage of all parallel attacks, because Node
+ * returns little memory to the system.
+ */
 const MAX_RESIDENT_GROWTH_BYTES = 192 * MIB;
-/** A clean stop waits for requests in flight, so for one deadline at most. The rest is for a busy disk. */
+/**
+ * Maximum time of a clean stop. It waits for requests in flight, so for one deadline at most. The rest allows
+ * for a busy disk.
+ */
 const STOPPED_WITHIN_MS = 8_000;
 
 export const hostileProof: Proof = {
@@ -48,7 +59,9 @@ export const hostileProof: Proof = {
 		),
 };
 
-/** `print` gets one line for each attack, which a person wants to read and a test does not. */
+/**
+ * Runs the proof. `print` gets one line for each attack, which a person wants to read and a test does not.
+ */
 export async function runHostile(
 	{ rounds, seed }: { rounds: number; seed: number },
 	progress: Progress,
@@ -71,7 +84,7 @@ export async function runHostile(
 	} catch (error) {
 		const replay = `npm run hostile -- --rounds 1 --seed ${seed + Math.min(tally.rounds, rounds - 1)}`;
 		const message = error instanceof Error ? error.message : String(error);
-		// The combined message says everything; the stacks add nothing.
+		// Only the combined message is shown, because the stack traces add nothing.
 		throw new BrokenPromise(message, replay, error instanceof AggregateError ? undefined : error);
 	}
 	return summarise(tally);

@@ -1,5 +1,5 @@
-// One round: every hostile shop gets one delivery while it attacks and two while it behaves, all in parallel, and the
-// neighbour gets its deliveries all the time.
+// One round of attacks. Every hostile shop gets one delivery while it attacks and two while it behaves, all
+// in parallel. The neighbour gets deliveries all the time.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Verdict } from "../../src/domain/verdict.ts";
@@ -15,45 +15,55 @@ import type { HostileShops } from "./hostile-shops.ts";
 export interface Victim {
 	attack: Attack;
 	programme: ShopProgramme;
-	/** Bytes that the shop had sent in total at the last look. */
+	/** Number of bytes that the shop had sent in all at the last report. */
 	sentBytes: number;
 }
 
 export interface Suffered {
 	name: string;
 	stored: StoredAttempt;
-	/** Bytes that the shop sent. */
+	/** Number of bytes that the shop sent. */
 	sentBytes: number;
 }
 
 export interface RoundResult {
 	suffered: readonly Suffered[];
-	/** Times from the storing of a conversion to the arrival of the callback at the neighbour. */
+	/** Times from storing a conversion until its callback reached the neighbour. */
 	neighbourMs: readonly number[];
 	stalls: StallWatch;
 }
 
 /** The deadline of contract section 8. */
 const DEADLINE_MS = 5_000;
-/** Tolerance beyond the deadline, in addition to stalls of the whole process. */
+/** Tolerance after the deadline, in addition to stalls of the whole process. */
 const LATE_MS = 500;
-/** Starts are spread over this time, so that every round has another order and other overlaps. */
+/** Time over which the starts are spread, so that every round has another order and other overlaps. */
 const SPREAD_MS = 500;
 const NEIGHBOUR_PAUSE_MS = 50;
 /**
- * Hundreds of times the usual time, and well below the deadline, because the neighbour never waits for another shop.
+ * Maximum wait of the neighbour. It is hundreds of times the usual wait, and well below the deadline, because
+ * the neighbour must never wait for another shop.
  */
 const NEIGHBOUR_MS = 2_000;
-/** Processor time in one piece, five times the measured maximum, because no answer may keep the process busy. */
+/**
+ * Maximum processor time in one piece, because no answer may keep the process busy. It is five times the
+ * measured maximum.
+ */
 const MAX_BUSY_MS = 750;
-/** The rest of a body is read until the deadline, and an idle connection stays open for four seconds. */
+/**
+ * Time within which a connection must be closed. The rest of a body is read until the deadline, and an idle
+ * connection stays open for four seconds.
+ */
 const CLOSED_WITHIN_MS = DEADLINE_MS + 4_000 + LATE_MS;
-/** 128 KiB may be read of an answer; the rest is buffered by the system on both sides. */
+/**
+ * Maximum number of bytes that a shop can send. 128 KiB may be read of an answer, and the rest is buffered by
+ * the system on both sides.
+ */
 const MAX_SENT_BYTES = 16 * 1_024 * 1_024;
 const LOOK_EVERY_MS = 100;
 /**
- * An idle connection stays open for four seconds. If the machine was too slow to use it in time, the attack is tried
- * again.
+ * Time within which an idle connection certainly stays open, which is four seconds. If the machine was too
+ * slow to use it in time, the attack is tried again.
  */
 const SURELY_KEPT_MS = 3_000;
 const MAX_TRIES = 5;
@@ -113,7 +123,8 @@ async function suffer(
 
 	await programme.saveUrl(shops.url(name));
 	const { before, stored } = await provoke(shops, attack, deliver);
-	// A refusal comes first, because an early or second answer of the attack would be mistaken for a success.
+	// The first delivery is refused. Otherwise an early or second answer of the attack could not be
+	// distinguished from a success.
 	await shops.behave(name, 404);
 	await deliver("the first delivery after it", answers(404, "refused"));
 	await shops.behave(name, 226);
@@ -124,14 +135,17 @@ async function suffer(
 	const newBytes = sentBytes - victim.sentBytes;
 	victim.sentBytes = sentBytes;
 	if (newBytes > MAX_SENT_BYTES) throw new Error(`a shop that ${name}: could send ${newBytes} bytes`);
-	// Pending deliveries are cancelled, so that the next round starts from nothing.
+	// The URL is removed, which cancels pending deliveries, so that the next round starts without any.
 	await programme.removeUrl();
 	return { name, stored, sentBytes: newBytes };
 }
 
 type Deliver = (what: string, expected: readonly Expected[]) => Promise<StoredAttempt>;
 
-/** The attack, and the delivery just before it on the kept connection. */
+/**
+ * Makes the delivery that is attacked and, if the attack needs it, the delivery just before it on the same
+ * connection.
+ */
 async function provoke(
 	shops: HostileShops,
 	{ name, isOnKept, expected }: Attack,
@@ -188,7 +202,10 @@ async function visitNeighbour(
 	return tookMs;
 }
 
-/** Returns descriptions of all problems. `before` is the delivery just before, on the kept connection. */
+/**
+ * Returns descriptions of all problems with the requests that arrived. `before` is the delivery just before,
+ * on the same connection.
+ */
 function findArrivalFaults(
 	requests: readonly SeenRequest[],
 	attacked: AttemptRow,
@@ -198,7 +215,7 @@ function findArrivalFaults(
 	const faults: string[] = [];
 	if (arrived.length > 1) faults.push(`the request came ${arrived.length} times`);
 	if (attacked.result === "answered" && arrived.length === 0) faults.push("answered, but never asked");
-	// A server that did not prove to be the shop must not read the callback.
+	// A server that has not proved to be the shop must not receive the callback.
 	if (attacked.detail?.endsWith("(tls)") === true && arrived.length > 0)
 		faults.push("the request was sent although the handshake failed");
 	if (before !== null && !isOnKept(requests, attacked, before))
@@ -219,17 +236,20 @@ function arrivalsOf(requests: readonly SeenRequest[], { nonce }: AttemptRow): Se
 interface StoredAttempt {
 	attempt: AttemptRow;
 	delivery: DeliveryRow;
-	/** Due time in the queue, or null if nothing is pending. */
+	/** Due time in the queue, or null if the delivery is not pending. */
 	dueAtMs: number | null;
 }
 
-/** Two clocks are compared, each with a resolution of one millisecond. */
+/** Tolerance for the comparison of two clocks, each with a resolution of one millisecond. */
 const ROUNDING_MS = 5;
-/** The slowest answer comes after 2.5 s. An attempt that took longer was ended by the deadline. */
+/** Duration above which the deadline must have ended an attempt. The slowest answer comes after 2.5 s. */
 const PROMPT_MS = 4_000;
 const FIRST_DELAY_MS = 60_000;
 
-/** The contract's table, written independently of the service's rules. */
+/**
+ * State of a delivery after each verdict, from the contract's table. It is written independently of the
+ * service's rules.
+ */
 const STATE_OF: Readonly<Record<Verdict, string>> = {
 	delivered: "delivered",
 	retry: "pending",
@@ -238,7 +258,10 @@ const STATE_OF: Readonly<Record<Verdict, string>> = {
 	"forbidden address": "failed",
 };
 
-/** Returns descriptions of all problems. `stalledMs` is the time that the machine may have added. */
+/**
+ * Returns descriptions of all problems with a stored attempt. `stalledMs` is the time that the machine may
+ * have added.
+ */
 function findFaults(stored: StoredAttempt, expected: readonly Expected[], stalledMs: number): string[] {
 	const { attempt } = stored;
 	const match = expected.find((one) => one.result === attempt.result && one.status === attempt.http_status);
@@ -289,7 +312,10 @@ async function readLatest({ store }: Service, programme: ShopProgramme): Promise
 type AttemptWatch = ReturnType<typeof watchAttempts>;
 
 const STORED_LOOK_MS = 25;
-/** An attempt takes five seconds at most; the rest is for a busy machine to store it. */
+/**
+ * Time limit for storing an attempt. An attempt takes five seconds at most, and the rest is for a busy
+ * machine.
+ */
 const STORED_WITHIN_MS = 180_000;
 
 function watchAttempts(setup: HostileSetup) {
@@ -302,10 +328,10 @@ function watchAttempts(setup: HostileSetup) {
 		}
 	};
 	const looking = look();
-	// The caller handles the rejection later, and the promise may reject before that.
+	// The caller handles the rejection later. Without this line, an earlier rejection would end the process.
 	looking.catch(() => undefined);
 	return {
-		/** Waits until the programme has one attempt more than before `act`. */
+		/** Runs `act` and waits until the programme has one attempt more than before. */
 		async untilOneMore({ receiver_id: id, programId }: ShopProgramme, act: () => Promise<unknown>) {
 			const before = (await setup.countAttempts()).get(id) ?? 0;
 			const startedMs = performance.now();

@@ -1,5 +1,5 @@
-// The process that plays all hostile shops. It is separate from the service's process, so that only the service is
-// measured there.
+// The process that plays all hostile shops. It is separate from the service's process, so that measurements
+// of that process cover only the service.
 
 import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -10,12 +10,15 @@ import { makeCertificateSet } from "./certificates.ts";
 import { type HostileShop, type ShopReport, startHostileShop } from "./hostile-shop.ts";
 
 export interface Opened {
-	/** Shops by the attack's name. */
+	/** Port of each shop, by the name of its attack. */
 	ports: ReadonlyMap<string, number>;
 	trustedCa: string;
 }
 
-/** Status to answer with from now on, null for an attack, or undefined if only a report is requested. */
+/**
+ * A command to a shop. The status is the one to answer with from now on, null to attack, or undefined to
+ * request only a report.
+ */
 export interface Order {
 	shop: string;
 	status?: number | null;
@@ -23,12 +26,13 @@ export interface Order {
 
 export interface Answer {
 	report: ShopReport;
-	/** Number of connections to the target of the redirects. */
+	/** Number of connections to the address that redirects lead to. */
 	decoyConnections: number;
 }
 
 /**
- * Long enough that bytes which a shop sends shortly after its answer are on the wire, because timers fire in order.
+ * Delay before a report. Bytes that a shop sends shortly after its answer have then been sent, because timers
+ * fire in order.
  */
 const MOMENT_MS = 50;
 

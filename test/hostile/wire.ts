@@ -1,20 +1,23 @@
-// Functions with which hostile shops write bytes: slowly, endlessly, or all at once. Everything ends with the
-// connection, and nothing sends more than a stated amount.
+// Functions with which hostile shops write bytes slowly, endlessly, or all at once. Everything ends with the
+// connection, and each has a maximum number of bytes.
 
 import type { Socket } from "node:net";
 
-/** Enough to see whether the client continues to read; loopback alone buffers a few MB. */
+/**
+ * Maximum size of a flood. It is enough to see whether the client continues to read, because loopback alone
+ * buffers a few MB.
+ */
 const MAX_FLOOD_BYTES = 256 * 1_024 * 1_024;
 const PIECE_BYTES = 64 * 1_024;
 
-/** Sends `first` at once and then one `drop` after the other. */
+/** Sends `first` at once, and then `drop` repeatedly at an interval. */
 export function drip(socket: Socket, first: string, drop: string, everyMs: number): void {
 	if (first !== "") socket.write(first);
 	const timer = setInterval(() => socket.write(drop), everyMs);
 	socket.once("close", () => clearInterval(timer));
 }
 
-/** Sends its input in pieces of `pieceBytes`, one after the other. */
+/** Returns a function that sends its input in pieces of `pieceBytes`, one after the other. */
 export function openDrip(socket: Socket, pieceBytes: number, everyMs: number): (bytes: Buffer) => void {
 	let unsent = Buffer.alloc(0);
 	const timer = setInterval(() => {
@@ -27,7 +30,10 @@ export function openDrip(socket: Socket, pieceBytes: number, everyMs: number): (
 	};
 }
 
-/** Sends the input of each `everyMs` at once, so that small pieces arrive together. */
+/**
+ * Returns a function that collects its input and sends it every `everyMs`, so that small pieces arrive
+ * together.
+ */
 export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => void {
 	return (bytes) => {
 		if (socket.writableCorked === 0) {
@@ -38,7 +44,7 @@ export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => v
 	};
 }
 
-/** Writes each piece in its own TLS record. Several at once would be put into one record. */
+/** Writes each piece in its own TLS record. Several pieces written at once would be put into one record. */
 export function writeRecords(socket: Socket, bytes: Buffer, recordBytes: number): void {
 	if (bytes.length === 0 || socket.destroyed) return;
 	socket.write(bytes.subarray(0, recordBytes), () =>
@@ -62,11 +68,11 @@ export function flood(socket: Socket, first: string, piece: string | Buffer): vo
 	pour();
 }
 
-/** Runs the function unless the connection has closed. */
+/** Runs the function after the delay, unless the connection has closed. */
 export function later(socket: Socket, delayMs: number, run: () => void): void {
 	const cancel = () => clearTimeout(timer);
 	const timer = setTimeout(() => {
-		// Without this, every call would leave a listener on the socket.
+		// The listener is removed, because otherwise every call would leave one on the socket.
 		socket.off("close", cancel);
 		run();
 	}, delayMs);

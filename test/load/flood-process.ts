@@ -1,5 +1,5 @@
-// A client that floods the service, or a shop whose sales are timed meanwhile. Each runs in a process of its own, so that
-// neither takes time from the service or from the other.
+// A client that floods the service, or a shop whose sales are timed during the flood. Each runs in its own
+// process, so that it takes no time from the service or from the other client.
 
 import { Pool } from "undici";
 import { serveParent } from "../support/forked-process.ts";
@@ -12,7 +12,7 @@ export type FloodOrder =
 	 * wrong answer.
 	 */
 	| { what: "sell"; url: string; shop: Credentials; orders: string; count: number }
-	/** Answers the number of answers by status. */
+	/** Replies with the number of answers by status. */
 	| { what: "report" };
 
 export interface Flood {
@@ -24,7 +24,10 @@ export interface Flood {
 	signedBy?: Credentials;
 	headers?: Readonly<Record<string, string>>;
 	body?: string;
-	/** Address of the client that a trusted proxy names: another one for each request, or always the same. */
+	/**
+	 * Address of the client in the header of a trusted proxy, either another one for each request or always the
+	 * same.
+	 */
 	from?: "everywhere" | "one address";
 }
 
@@ -53,7 +56,7 @@ function startFlood(url: string, flood: Flood): void {
 				? {}
 				: Object.fromEntries(signedRequest(method, path, flood.signedBy, { nowMs: Date.now() }).headers);
 		const n = ++asked;
-		/** Makes the requests of a flood differ. */
+		/** Inserts the number of the request, so that the requests of a flood differ. */
 		const number = (text: string) => text.replace("NUMBER", String(n));
 		const from =
 			flood.from === "one address"
@@ -99,7 +102,7 @@ async function sell(
 		);
 		await timed(times.salesMs, 201, () => pool.request({ method: "POST", path, headers, body }));
 		await timed(times.healthMs, 200, () => pool.request({ method: "GET", path: "/healthz" }));
-		// The pause varies, so that sales do not fall into step with the flood.
+		// The length of the pause varies, so that sales do not fall into step with the flood.
 		await new Promise((resolve) => setTimeout(resolve, 5 + (n % 7)));
 	}
 	await pool.close();

@@ -1,5 +1,6 @@
-// Measures how long a shop's sale takes during a flood of pages, sign-ins, reads or signature checks, compared with a quiet
-// service. Quiet and flooded rounds alternate, and the best round of each counts, because machines are noisy.
+// Measures how long a shop's sale takes during a flood of pages, sign-ins, reads or signature checks,
+// compared with a quiet service. Quiet and flooded rounds alternate. The best round of each counts, because
+// machines are noisy.
 
 import { addSamplePartner, SAMPLE_LINK } from "../../src/partners/sample.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -18,7 +19,7 @@ export interface FloodFigures {
 	name: string;
 	quietMs: number;
 	floodMs: number;
-	/** Slowest health check during the flood. */
+	/** Longest time of a health check during the flood. */
 	slowestHealthMs: number;
 	answered: object;
 }

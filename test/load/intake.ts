@@ -10,7 +10,7 @@ import { signedRequest } from "../support/signed-request.ts";
 export interface AnsweredShop {
 	/** Public id of the conversion, by order. */
 	conversions: Map<string, string>;
-	/** Events that the shop is owed, such as `cnv_… conversion.recorded`. */
+	/** Events that must reach the shop, such as `cnv_… conversion.recorded`. */
 	events: Set<string>;
 }
 
@@ -18,7 +18,7 @@ export type Intake = ReturnType<typeof startIntake>;
 
 /** Number of senders, enough to keep a service of one process busy all the time. */
 const SENDERS = 16;
-/** Share of sales that are also approved, so that shops are owed a second event for them. */
+/** Share of sales that are also approved, so that their shops get a second event. */
 const APPROVED_SHARE = 0.1;
 const MAX_TRIES = 5;
 const PAUSE_MS = 500;
@@ -54,7 +54,8 @@ export function startIntake(
 		const response = await pool.request({ path, method: "POST", headers: Object.fromEntries(headers), body });
 		const text = await response.body.text();
 		latenciesMs.push(performance.now() - startedMs);
-		// On a machine that stalls for seconds a call may be refused with 503. It is sent again, as shops do.
+		// On a machine that stalls for seconds, a call may be refused with 503. It is then sent again, as shops
+		// do.
 		if (response.statusCode === 503 && tries < MAX_TRIES) {
 			state.busy++;
 			await wait(PAUSE_MS);
@@ -82,21 +83,21 @@ export function startIntake(
 		}
 	}
 
-	/** Rejects with the first wrong answer. Does not resolve before `stop`. */
+	/** Rejects with the first wrong answer. It resolves only after `stop` was called. */
 	const done = Promise.all(Array.from({ length: SENDERS }, send)).then(() => pool.close());
-	// The caller handles a failure later. Until then it must not end the process.
+	// The caller handles a failure later. Until then the rejection must not end the process.
 	done.catch(() => pool.destroy());
 	return {
-		/** In the order of the shops. */
+		/** Answers by shop, in the order of the shops. */
 		answered: accounts as readonly AnsweredShop[],
-		/** One for each call. */
+		/** Duration of each call. */
 		latenciesMs,
 		/** Number of calls that were answered with 503. */
 		get busy() {
 			return state.busy;
 		},
 		done,
-		/** Sends no new reports, and resolves when all senders have their answers. */
+		/** Sends no more reports. Resolves when all senders have their answers. */
 		async stop(): Promise<void> {
 			state.isStopping = true;
 			await done;

@@ -13,7 +13,10 @@ import { runLoad } from "./proof.ts";
 
 const SECONDS = isLong ? 5 : 2;
 const WITH_POSTGRES = isLong ? [false, true] : [false];
-/** Shorter than the delay of a retry, so that these tests do not wait for one. */
+/**
+ * Time limit for the last deliveries. It is shorter than the delay of a retry, so that these tests do not
+ * wait for one.
+ */
 const DRAIN_SECONDS = 50;
 
 for (const usesPostgres of WITH_POSTGRES) {
@@ -24,7 +27,7 @@ for (const usesPostgres of WITH_POSTGRES) {
 		const { calls, delivered, waiting, text } = await runLoad(options, noProgress);
 		t.diagnostic(text);
 		ok(calls > 0 && delivered > 0 && waiting > 0, "the run was too short to prove anything");
-		// The processes have ended. Node releases their handles in the next rounds of the event loop.
+		// The processes have ended, but Node releases their handles only in the next rounds of the event loop.
 		await until(() => !process.getActiveResourcesInfo().includes("ProcessWrap"));
 	});
 }
@@ -35,7 +38,8 @@ for (const usesPostgres of WITH_POSTGRES) {
 		const names = isLong ? {} : { names: ["search", "signature checks", "bad signatures"] };
 		const all = await measureFloods(database, { sales: 15, rounds: 1, ...names }, () => undefined);
 		t.diagnostic(describeFloods(database, all));
-		// On a quiet machine the goal is a factor of 3 (`npm run load -- --floods 1`). Without admission it was 100.
+		// On a quiet machine the goal is a factor of 3 (`npm run load -- --floods 1`). Without admission control
+		// it was 100.
 		for (const { name, quietMs, floodMs } of all)
 			ok(floodMs < 20 * Math.max(quietMs, 10), `${name}: ${floodMs}`);
 	});

@@ -3,13 +3,16 @@
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Message of the inspector. It also sends messages that are not replies. */
+/** Message of the inspector. Some messages are not replies and have no id. */
 interface Reply {
 	id?: number;
 	result?: { usedSize?: number; backingStorageSize?: number };
 }
 
-/** `inspectorUrl` is the address that the process prints after "Debugger listening on". */
+/**
+ * Connects to the inspector of a process. `inspectorUrl` is the address that the process prints after
+ * "Debugger listening on".
+ */
 export async function openMemory(inspectorUrl: string) {
 	const socket = new WebSocket(inspectorUrl);
 	const waiting = new Map<number, PromiseWithResolvers<Reply["result"]>>();

@@ -25,21 +25,24 @@ export interface LoadOptions {
 	seconds: number;
 	seed: number;
 	usesPostgres: boolean;
-	/** Maximum time to wait for the last delivery of shops that answer. */
+	/** Maximum time in seconds to wait for the last delivery of shops that answer. */
 	drainSeconds: number;
 }
 
 export interface LoadReport {
 	calls: number;
 	delivered: number;
-	/** Deliveries of shops that hang, which are still pending and have a due time. */
+	/** Number of deliveries of shops that hang. They are still pending and have a due time. */
 	waiting: number;
 	text: string;
 }
 
 const SHOPS = 20;
 const HANGING = 2;
-/** Maximum growth of the live heap. Work in progress varies, and a run of five minutes stays well below. */
+/**
+ * Maximum growth of the live heap. Work in progress varies, and the growth in a run of five minutes is well
+ * below this value.
+ */
 const LIVE_MAY_GROW_BYTES = 4_000_000;
 /** Maximum growth of the resident size. Uncollected garbage varies by tens of megabytes. */
 const RESIDENT_MAY_GROW_BYTES = 64_000_000;
@@ -47,13 +50,25 @@ const RESIDENT_MAY_GROW_BYTES = 64_000_000;
 const SAMPLES = 30;
 /** Minimum number of samples. On a machine that stalls, a short run continues until it has them. */
 const MIN_SAMPLES = 9;
-/** On a busy machine a healthy shop may miss the deadline of five seconds once and get the callback a minute later. */
+/**
+ * Default time to wait for the last deliveries. On a busy machine, a healthy shop may miss the deadline of
+ * five seconds once and get the callback a minute later.
+ */
 const DRAIN_SECONDS = 90;
-/** Maximum share of deliveries that wait for a retry, and of calls answered with 503. The machine does not explain more. */
+/**
+ * Maximum share of deliveries that wait for a retry, and of calls answered with 503. A slow machine alone
+ * does not cause more.
+ */
 const MAX_LATE_SHARE = 0.05;
-/** Maximum number of deliveries in memory for a shop that hangs. The rest of its backlog waits in the database. */
+/**
+ * Maximum number of deliveries in memory for a shop that hangs. The rest of its backlog waits in the
+ * database.
+ */
 const MAX_IN_HAND_PER_HANGING_SHOP = 8;
-/** Number of calls answered with 503 if the machine stalls twice while all senders wait. */
+/**
+ * Maximum number of calls answered with 503. It is reached if the machine stalls twice while all senders
+ * wait.
+ */
 const MAX_BUSY = 32;
 const POLL_MS = 50;
 
@@ -139,7 +154,7 @@ async function runOver(setup: Setup, options: LoadOptions, progress: Progress): 
 	const watching = watch(setup, memory, sizes, options.seconds * SECOND_MS, over.signal, (delivered) =>
 		progress(`${intake.latenciesMs.length} answered, ${delivered} delivered`),
 	);
-	// It may fail when nobody waits for it any more.
+	// The promise may reject when no caller waits for it any more. The rejection must not end the process.
 	watching.catch(() => undefined);
 	try {
 		await Promise.race([intake.done, watching]);
@@ -149,7 +164,7 @@ async function runOver(setup: Setup, options: LoadOptions, progress: Progress): 
 	}
 	const tookSeconds = (performance.now() - startedMs) / SECOND_MS;
 	const drainSeconds = await drain(setup, intake, options.drainSeconds * SECOND_MS);
-	// Closed first, because a process does not end while an inspector is connected.
+	// The inspector is closed first, because a process does not end while one is connected.
 	memory.close();
 	await stopService(setup.service);
 	const { calls, losses } = await judge(setup, intake);
@@ -212,8 +227,8 @@ async function readMetrics(metricsUrl: string) {
 }
 
 /**
- * Waits until every event of the shops that answer is stored as delivered, or until the time is over. The rest is judged
- * with the losses. After that, only shops that hang may have deliveries in memory.
+ * Waits until every event of the shops that answer is stored as delivered, or until the time limit. Missing
+ * events are reported later as losses. At the end, only shops that hang may have deliveries in memory.
  */
 async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: number): Promise<number> {
 	const owed = answered.slice(HANGING).reduce((sum, { events }) => sum + events.size, 0);
@@ -234,14 +249,16 @@ async function drain({ metricsUrl }: Setup, { answered }: Intake, limitMs: numbe
 async function stopService(service: Running): Promise<void> {
 	service.kill("SIGTERM");
 	const { code, stderr } = await service.ended();
-	// Other lines than those of the log come from the inspector.
+	// Lines that are not JSON come from the inspector and not from the log.
 	const complaints = stderr.split("\n").filter((line) => line.startsWith("{"));
 	if (code !== 0 || complaints.length > 0) {
 		throw new Error(`the service ended with ${code}: ${complaints.slice(0, 3).join("\n")}`);
 	}
 }
 
-/** Checks after the service has stopped that everything that was answered is stored and delivered. */
+/**
+ * Checks, after the service has stopped, that every acknowledged sale is stored and its events are delivered.
+ */
 async function judge({ shops, accounts, settings }: Setup, { answered, latenciesMs }: Intake) {
 	const losses = { findings: [] as string[], delivered: 0, waiting: 0, retrying: 0, repeats: 0 };
 	const arrivals = await shops.ask("report");

@@ -1,5 +1,5 @@
-// The shops, in a process of their own, so that they do not disturb the measurement. Each is a TLS server. The first ones
-// hang: they accept a request and never answer. The process ends with its parent.
+// The shops, in a process of their own, so that they do not disturb the measurement. Each shop is a TLS
+// server. The first ones hang, so they accept a request and never answer. The process ends with its parent.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -9,12 +9,12 @@ import { portOf } from "../support/port-of.ts";
 
 export interface ShopsOpened {
 	caPem: string;
-	/** One for each shop. */
+	/** URL of each shop. */
 	urls: readonly string[];
 }
 
 export interface ShopArrivals {
-	/** Conversion and event, such as `cnv_… conversion.recorded`. */
+	/** Conversion and event of each request, such as `cnv_… conversion.recorded`. */
 	keys: ReadonlySet<string>;
 	/** Number of requests, including repeats. */
 	requests: number;
@@ -25,7 +25,7 @@ const [shops = 0, hanging = 0] = process.argv.slice(2).map(Number);
 const arrivals = Array.from({ length: shops }, () => ({ keys: new Set<string>(), requests: 0 }));
 
 async function take(shop: number, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-	// The service may close the connection while the body is read. Such a request did not arrive.
+	// The service may close the connection while the body is read. Such a request does not count as received.
 	const chunks = await incoming.toArray().catch(() => undefined);
 	const arrived = arrivals[shop];
 	if (chunks === undefined || arrived === undefined) return;

@@ -1,5 +1,5 @@
-// The running service processes and their faults: kills and restarts, stalls, deployments, clock changes, and lost
-// notifications between processes.
+// The running service processes of a simulation and their faults: kills and restarts, stalls, deployments,
+// clock changes, and lost notifications between processes.
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { CLOCK_OFFSETS_MS, type Plan } from "./plan.ts";
@@ -7,20 +7,26 @@ import { ServiceProcess, type Site } from "./service-process.ts";
 
 export type Cluster = ReturnType<typeof createCluster>;
 
-/** Most passes, calls and chores take fewer steps than this. */
+/**
+ * Maximum number of steps until a process that is to be killed dies. Most passes, calls and chores take fewer
+ * steps.
+ */
 const MAX_STEPS_TO_LIVE = 60;
 const MAX_DOWN_MS = 120_000;
-/** Longer than the 15 seconds after which an engine counts as silent. */
+/** Maximum length of a stall. It is longer than the 15 seconds after which an engine counts as silent. */
 const MAX_STALL_MS = 60_000;
-/** An engine sends nothing once its last renewal is ten seconds old. */
+/** Age of the last lease renewal at which an engine sends nothing more. */
 const TOO_OLD_MS = 10_000;
-/** If a machine's clock is further away than this, its process does not rely on the time. */
+/**
+ * Maximum difference between a machine's clock and the database's at which its process still relies on the
+ * time.
+ */
 const SURE_WITHIN_MS = 60_000;
-/** Maximum time until a lost connection is open again. */
+/** Maximum time until a lost LISTEN connection is open again. */
 const MAX_DEAF_MS = 5_000;
 /**
- * If a process dies before it notifies the others, a check finds the row within a minute. The row counts as missed
- * only after 30 seconds.
+ * Time within which a row is found if a process died before it notified the others. A check finds it within a
+ * minute, and it counts as missed only after 30 seconds.
  */
 const FOUND_WITHIN_MS = 120_000;
 
@@ -120,21 +126,26 @@ export function createCluster(
 	}
 
 	return {
-		/** Picks a process that is running and not stopping. */
+		/** Returns a random process that is running and not stopping. */
 		pick,
-		/** Stops one process cleanly; it is started again later. */
+		/** Stops one process cleanly. It is started again later. */
 		deployOne() {
 			const process = isCalm ? undefined : pick();
 			if (process !== undefined) deploy(process);
 		},
-		/** Stalls one process, at once or while it sends, for so long that its deliveries become too old to be sent. */
+		/**
+		 * Stalls one process, at once or while it sends, for so long that its deliveries may no longer be sent.
+		 */
 		stallOne() {
 			const process = isCalm ? undefined : pick();
 			if (process === undefined) return;
 			if (random.chance(0.5)) stall(process, TOO_OLD_MS);
 			else process.stallWhenSendingMs = drawStall(TOO_OLD_MS);
 		},
-		/** Time since which at least one process is running and relies on its clock; infinite if there is none. */
+		/**
+		 * Time since which at least one process is running and relies on its clock. It is infinite if there is no
+		 * such process.
+		 */
 		get upSinceMs() {
 			return upSinceMs;
 		},
@@ -144,7 +155,10 @@ export function createCluster(
 		startAll() {
 			for (let count = 0; count < plan.processes; count++) start();
 		},
-		/** Called when something is about to happen, which is a good moment for a fault. */
+		/**
+		 * Causes a random fault. It is called when an event is about to happen, which is a good moment for a
+		 * fault.
+		 */
 		maybeHarm() {
 			if (isCalm) return;
 			if (random.chance(faults.kill))

@@ -1,5 +1,6 @@
-// Changes that owners make on the integration page while deliveries are under way: they save, move and remove the
-// Postback URL, and replace the secret step by step. Afterwards the database shows what is in force.
+// Changes that owners make on the integration page while deliveries are in flight. They save, move and remove
+// the Postback URL, and replace the secret step by step. After each change, the current values are read from
+// the database.
 
 import type { Result } from "../../src/domain/fault.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
@@ -87,7 +88,7 @@ export function createConfiguration(site: ConfigurationSite) {
 			demandInForce(programme, "secrets", result.value.secret);
 	}
 
-	/** A prepared secret signs nothing yet, and the auditor knows only the active one. */
+	/** Prepares a new secret. It signs nothing yet, and the auditor knows only the active one. */
 	async function prepare(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
 		const result = await answerOrNothing(() =>
 			prepareSecret(
@@ -127,7 +128,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	}
 
 	async function remove(process: ServiceProcess, programme: ProgrammeRecord): Promise<void> {
-		// The removal is in force after the first commit, while pending deliveries are still being cancelled.
+		// The URL is removed by the first commit, while pending deliveries are still being cancelled.
 		const store: Store = {
 			...process.store,
 			announceChange(programmeId) {
@@ -149,7 +150,7 @@ export function createConfiguration(site: ConfigurationSite) {
 	}
 
 	return {
-		/** Saves a URL on one of the shop's hosts. */
+		/** Saves a Postback URL on one of the shop's hosts. */
 		saveUrl,
 		issueKey: issue,
 		/** Makes one random change. */

@@ -1,5 +1,6 @@
-// Partners of the simulated shops, and the click IDs and coupon codes in reports: valid, invalid, old, of another
-// programme, two at once, or none. Every programme has partners, and about half of the programmes credit them.
+// Partners of the simulated shops, and the click IDs and coupon codes in sale reports. These are valid,
+// invalid, old, of another programme, two at once, or missing. Every programme has partners, and about half
+// of the programmes credit them.
 
 import { createClickSealer } from "../../src/domain/click-token.ts";
 import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
@@ -17,8 +18,8 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCode">;
 
 /**
- * Partners in every programme. A partner without a rate has the programme's rate. After a partnership has ended, its
- * clicks still count but its code does not.
+ * Partners of every programme. A partner without a rate has the programme's rate. After a partnership has
+ * ended, its clicks still count, but its coupon code does not.
  */
 const PARTNERS = [
 	{ code: "BLOG", rate: "9.8765", isEnded: false },
@@ -36,7 +37,7 @@ const STRANGE_SHARE = 0.1;
 const CLICK_DAYS = 7;
 const WINDOW_MS = CLICK_DAYS * DAY_MS;
 const TOLERANCE_MS = 5 * MINUTE_MS;
-/** Times from the click to the sale: within the window, beyond it, and at both edges. */
+/** Times from the click to the sale. They are within the window, beyond it, and at both edges. */
 const AGES_MS = [MINUTE_MS, DAY_MS, WINDOW_MS, WINDOW_MS + 1, 30 * DAY_MS, -TOLERANCE_MS, -TOLERANCE_MS - 1];
 
 export async function openCrediting(
@@ -68,7 +69,7 @@ export async function openCrediting(
 		return random.chance(STRANGE_SHARE) ? `${token.slice(0, -1)}!` : token;
 	}
 
-	/** Click IDs are opened in the same way as in the signed API. */
+	/** Draws click IDs and a coupon code. Click IDs are decoded in the same way as in the signed API. */
 	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
 		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
 		return {

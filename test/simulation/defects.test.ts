@@ -1,5 +1,6 @@
-// Proves that the auditors notice broken promises. With a planted defect the simulation must fail, and it must name
-// the promise that the defect breaks. `npm test` plants the first few defects, `npm run simulate:defects` all of them.
+// Proves that the auditors notice broken promises. With a planted defect the simulation must fail, and it
+// must name the promise that the defect breaks. `npm test` plants the first few defects, and `npm run
+// simulate:defects` plants all of them.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -1,6 +1,6 @@
-// Faulty versions of single functions, one for each promise. Planted into the sources one at a time, they prove that
-// the auditors would notice a broken promise. A defect replaces one export of one module by a version of the same
-// type, so the type check fails when that export is renamed or its signature changes.
+// Faulty versions of single functions, one for each promise. They are planted into the sources one at a time,
+// and prove that the auditors notice a broken promise. A defect replaces one export of a module with a
+// version of the same type, so the type check fails if that export is renamed or its signature changes.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import type { Queue } from "../../src/store/queries/queue.ts";
@@ -10,17 +10,17 @@ export interface Defect {
 	name: string;
 	/** The promise that the simulation must report as broken. */
 	promise: PromiseName;
-	/** A seed that shows the defect. It is tried first, because the search for another one takes time. */
+	/** A seed that shows the defect. It is tried first, because searching for another one takes time. */
 	seed: number;
 	/** Name of the export that is replaced. */
 	replaces: string;
-	/** Imports the module, builds the faulty version of the export, and hands it to `put`. */
+	/** Imports the module, builds the faulty version of the export, and passes it to `put`. */
 	plant(put: (faulty: unknown) => void): Promise<void>;
 }
 
 interface DefectSpec<Module, Name extends keyof Module & string>
 	extends Pick<Defect, "name" | "promise" | "seed"> {
-	/** Imports the module that has the defect. It must import nothing else. */
+	/** Imports the module that gets the defect. The function must import nothing else. */
 	module: () => Promise<Module>;
 	replaces: Name;
 	by: (genuine: Module[Name]) => Module[Name];
@@ -295,7 +295,9 @@ function defect<Module, Name extends keyof Module & string>({
 	};
 }
 
-/** Returns the queue with the fault that deliveries which ended in this state stay in it, due after the end of the run. */
+/**
+ * Returns a faulty queue. Deliveries that ended in the given state stay in it, due after the end of the run.
+ */
 function leaveInQueue(queue: Queue, state: "delivered" | "failed"): Queue {
 	return {
 		...queue,

@@ -1,5 +1,6 @@
-// Compares deliveries, attempts and the queue with the requests that were sent. Every request has its row and every
-// row its request, verdicts follow from answers, attempts come at their times, and nothing follows a final state.
+// Compares deliveries, attempts and the queue with the requests that were sent. Every request must have its
+// row and every row its request. Verdicts must follow from answers, attempts must come at their times, and
+// nothing may follow a final state.
 
 import type { DatabaseSync } from "node:sqlite";
 import { LEDGER_RULES } from "../../src/store/queries/ledger.ts";
@@ -18,7 +19,7 @@ import type { ProgrammeRecord } from "./programme-record.ts";
 import { DELAYS_MS } from "./settling-auditor.ts";
 import type { Sent } from "./stream-auditor.ts";
 
-/** The promises that are checked here. */
+/** The promises that this auditor checks. */
 const ONE_END = "3 a delivery has one end or a due time";
 const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 const ATTEMPTS = "4 at most seven attempts, each at its time";
@@ -51,7 +52,7 @@ interface UndeliveredRow {
 	run: number;
 }
 
-/** The promise behind each rule of `ringback verify`, by the table that the rule reads. */
+/** The promise that each rule of `ringback verify` belongs to, by the table that the rule reads. */
 const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	queue: ONE_END,
 	undelivered: ONE_END,
@@ -65,15 +66,21 @@ export interface DeliveryTotals {
 	requests: number;
 	/** Number of requests whose result was never stored, because their process died or lost its slots. */
 	lost: number;
-	/** Final failures, by programme. */
+	/** Number of final failures, by programme. */
 	failuresOf: ReadonlyMap<number, number>;
-	/** Runs beyond the first, by programme. */
+	/** Number of runs after the first, by programme. */
 	resentOf: ReadonlyMap<number, number>;
 }
 
-/** Time for the engine's poll and for other deliveries to the same shop. */
+/**
+ * Maximum lateness of an attempt in a run without faults. It covers the engine's poll and other deliveries to
+ * the same shop.
+ */
 const PUNCTUAL_MS = 120_000;
-/** Time for downtimes, stalls and silent engines, several in a row. */
+/**
+ * Maximum lateness of an attempt in a run with faults. It covers downtimes, stalls and silent engines,
+ * several in a row.
+ */
 const DISTURBED_MS = 60 * 60_000;
 /** Time after the end of the faults until every process runs and every dead engine has been ended. */
 const SETTLING_MS = 5 * 60_000;
@@ -83,9 +90,9 @@ export interface Circumstances {
 	plan: Plan;
 	programmes: readonly ProgrammeRecord[];
 	calmSinceMs: number;
-	/** Engines that were ended because they were silent. */
+	/** Engines that other engines ended because they were silent. */
 	ended: ReadonlySet<number>;
-	/** Attempts that somebody sent before their time, by delivery. */
+	/** Requests of people to send an attempt before its time, by delivery. */
 	hurried: ReadonlyMap<number, readonly Hurry[]>;
 }
 
@@ -151,7 +158,7 @@ export function auditDeliveries(
 	return { deliveries: deliveries.length, requests: sent.length, lost, failuresOf, resentOf };
 }
 
-/** Returns the number of runs that finally failed. */
+/** Audits one delivery and returns the number of its runs that finally failed. */
 function auditDelivery(
 	delivery: DeliveryRow,
 	rows: readonly AttemptRow[],
@@ -170,7 +177,10 @@ function auditDelivery(
 	return auditRuns(what, delivery, rows).filter((end) => end === "failed").length;
 }
 
-/** Only the removal of the URL cancels a delivery, and only one that was created before it. */
+/**
+ * Throws unless the removal of the URL cancelled the delivery, and the delivery was created before the
+ * removal.
+ */
 function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: Circumstances): void {
 	const fromMs = delivery.created_at_ms;
 	const toMs = delivery.finished_at_ms ?? 0;
@@ -181,7 +191,7 @@ function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: 
 	demand(wasRemoved, ONE_END, () => `${what} was cancelled although no URL was removed`);
 }
 
-/** Demands that each result belongs to the request that was sent for it, and that every request has a result. */
+/** Throws unless each result belongs to the request that was sent for it, and every request has a result. */
 function auditOwnership(
 	what: string,
 	delivery: DeliveryRow,
@@ -208,7 +218,7 @@ function auditOwnership(
 	const forgotten = [...byNonce.values()].filter(({ process, engineId }) => {
 		return !process.wasKilled && !ended.has(engineId);
 	});
-	// One request may be in flight, or its result is about to be stored.
+	// A pending delivery may have one request in flight, or one whose result is about to be stored.
 	const inHand = delivery.state === "pending" ? 1 : 0;
 	demand(forgotten.length <= inHand, OWN_SLOT, () => `${what} forgot ${forgotten.length} requests`);
 	const mayLose = faults.kill + faults.stall + faults.databaseFailure > 0;
@@ -227,9 +237,11 @@ function auditTimes(
 		const before = counted[index - 1];
 		if (before === undefined) continue;
 		const delayMs = DELAYS_MS[index - 1] ?? Number.POSITIVE_INFINITY;
-		// Requests for an early attempt that were made after the previous attempt and before any other.
+		// These requests of people for an early attempt were made after the previous attempt and before any other
+		// one.
 		const hurries = (hurried.get(deliveryId) ?? []).filter(({ seq }) => seq >= before.seq && seq < row.seq);
-		// By the clocks that wrote the rows: whatever those clocks show, no attempt may be early.
+		// The times are those of the clocks that wrote the rows. Whatever these clocks show, no attempt may be
+		// early.
 		const endedMs = before.started_at_ms + (before.took_ms ?? 0);
 		const notBeforeMs = Math.min(endedMs + delayMs, ...hurries.map(({ clockMs }) => clockMs));
 		const attempt = `${what}: attempt ${index + 1}`;
@@ -247,8 +259,8 @@ function auditTimes(
 		const dueAtMs = Math.min(regularMs, ...sure.map(({ toMs }) => toMs));
 		const lateMs = truly.sentAtMs - dueAtMs;
 		const isUndisturbed = isPunctual(plan) || dueAtMs > calmSinceMs + SETTLING_MS;
-		// Nothing is sent while no process relies on its clock, however long that lasts. The store watch knows when one
-		// does.
+		// With wild clocks the lateness is unlimited, because nothing is sent while no process relies on its
+		// clock. The store watch checks the time in which one does.
 		const disturbedMs = plan.clocks === "wild" ? Number.POSITIVE_INFINITY : DISTURBED_MS;
 		const allowedMs = isUndisturbed ? PUNCTUAL_MS : disturbedMs;
 		demand(lateMs <= allowedMs, ATTEMPTS, () => `${attempt} was ${lateMs} ms late`);

@@ -1,5 +1,5 @@
-// Staff hold all callbacks for a while, around a burst and its first retries, and release them. They use the real use
-// case in some process; afterwards the database shows the result.
+// Staff hold all callbacks for a while, around a burst and its first retries, and release them. The real use
+// case runs in one of the processes. After that, the result is read from the database.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -13,7 +13,7 @@ export interface HoldingSite {
 	nowMs(): number;
 	at(atMs: number, run: () => void): void;
 	pickProcess(): ServiceProcess | undefined;
-	/** Returns whether the row of the hold exists. */
+	/** Returns whether callbacks are held, according to the database. */
 	readIsHeld(): boolean;
 	trace(line: string): void;
 	supervise(work: Promise<void>): void;
@@ -21,7 +21,7 @@ export interface HoldingSite {
 
 export type Holding = ReturnType<typeof createHolding>;
 
-/** Long enough to include retries after one and five minutes. */
+/** Maximum length of a hold. It includes retries after one and after five minutes. */
 const MAX_HELD_MS = 20 * MINUTE_MS;
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
@@ -43,13 +43,13 @@ export function createHolding(site: HoldingSite) {
 	}
 
 	return {
-		/** Holds callbacks from that time on, for at most MAX_HELD_MS. */
+		/** Holds callbacks from the given time on, for at most MAX_HELD_MS. */
 		holdAt(atMs: number): void {
 			site.at(atMs, () => site.supervise(change("held")));
 			site.at(atMs + site.random.between(SECOND_MS, MAX_HELD_MS), () => site.supervise(change("released")));
 		},
 		heldForMs: () => (heldSinceMs === null ? 0 : site.nowMs() - heldSinceMs),
-		/** Returns the time since which callbacks may be sent; infinite during a hold. */
+		/** Returns the time since which callbacks may be sent. It is infinite during a hold. */
 		releasedSinceMs: () => (heldSinceMs === null ? releasedAtMs : Number.POSITIVE_INFINITY),
 	};
 }

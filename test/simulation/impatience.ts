@@ -1,6 +1,6 @@
-// People who press "Send now" instead of waiting for the next attempt: once or twice at the same moment, shortly
-// before it is due anyway, or on an outdated page after it was already tried. They use the real use case in some
-// process.
+// Simulates people who press "Send now" instead of waiting for the next attempt. They press it once, twice at
+// the same moment, shortly before the attempt is due, or on an outdated page after the attempt was made. The
+// real use case runs in one of the processes.
 
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { type SeenDelivery, sendAllWaiting, sendSeen } from "../../src/programmes/resend.ts";
@@ -12,15 +12,17 @@ import { answerOrNothing } from "./workload.ts";
 
 /** A request to send an attempt before its time. */
 export interface Hurry {
-	/** Number of the last attempt that the person saw. */
+	/** Number of the last attempt that the person saw on the page. */
 	seq: number;
-	/** True times at which the request was made and answered. */
+	/** True time at which the request was made. */
 	fromMs: number;
+	/** True time at which the request was answered. */
 	toMs: number;
 	/** Time on the clock of the process that was asked. */
 	clockMs: number;
 	/**
-	 * False if no answer came, or the request was for many deliveries. The attempt may then have been brought forward.
+	 * True if it is certain that the attempt was brought forward. False if no answer came, or if the request
+	 * was for many deliveries.
 	 */
 	isSure: boolean;
 }
@@ -46,8 +48,8 @@ export type Impatience = ReturnType<typeof createImpatience>;
 const ALL_SHARE = 0.1;
 const TWICE_SHARE = 0.4;
 /**
- * Longer than the difference between clocks plus the time of a request, so that an engine may have taken the delivery
- * by then.
+ * A time that is longer than the difference between clocks plus the duration of a request, so that an engine
+ * may already have taken the delivery.
  */
 const SHORTLY_MS = 6_000;
 
@@ -92,7 +94,8 @@ export function createImpatience(site: ImpatienceSite) {
 		if (process === undefined) return;
 		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() => sendAllWaiting(process, { programme, actor: COMMAND_LINE }));
-		// A delivery in flight at this moment may fail before its turn and is then pending too.
+		// Deliveries in flight at this moment are included, because they may fail before their turn and are then
+		// pending, too.
 		for (const { id, seq } of waiting) {
 			for (const last of [seq, seq + 1]) note(id, { ...asked, seq: last, toMs: site.nowMs(), isSure: false });
 		}
@@ -111,7 +114,7 @@ export function createImpatience(site: ImpatienceSite) {
 
 	return {
 		press,
-		/** Requests by delivery. */
+		/** All requests for early attempts, by delivery. */
 		hurried,
 	};
 }

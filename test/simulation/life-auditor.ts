@@ -1,5 +1,5 @@
-// Compares the conversions and events in the database with the workload's ledger. Every answered change and every
-// owed event is stored, and nothing else is.
+// Compares the conversions and events in the database with the workload's ledger. Every acknowledged change
+// and every owed event must be stored, and nothing else.
 
 import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
@@ -32,7 +32,9 @@ interface ConversionRow {
 	moved_to: string | null;
 }
 
-/** Narrows every order to the states that agree with the database. */
+/**
+ * Restricts the possible states of every order to those that agree with the database. Throws if none is left.
+ */
 export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const conversions = database
 		.prepare(
@@ -113,7 +115,7 @@ function isCreditedAs(state: LifeState, { row, credit }: Stored, terms: Terms): 
 	return isDue && isDeepStrictEqual(credit, signed);
 }
 
-/** Returns the row that a credit must have, written independently of the product's mapping. */
+/** Returns the row that a credit must have. It is written independently of the product's mapping. */
 function storedCredit(
 	{ partnershipId, word, linkId, clickedAtMs, subIds }: Credit,
 	conversion: ConversionRow,
@@ -148,7 +150,10 @@ function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
 	);
 }
 
-/** Retention of an expired conversion counts from the time at which the chore processed it. */
+/**
+ * Returns whether the stored end of the window is right. For an expired conversion it is the time at which
+ * the chore processed it, because retention counts from then.
+ */
 function hasWindow({ windowEndsAtMs }: LifeState, row: ConversionRow): boolean {
 	if (row.status === "EXPIRED") return row.window_ends_at_ms === row.updated_at_ms;
 	return row.window_ends_at_ms === windowEndsAtMs;

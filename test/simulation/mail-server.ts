@@ -1,4 +1,4 @@
-// A mail server that sometimes refuses a mail, and stores those that it accepts.
+// A simulated mail server that sometimes refuses a mail, and stores those that it accepts.
 
 import type { Mail } from "../../src/ports.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";

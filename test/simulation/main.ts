@@ -1,4 +1,4 @@
-// `npm run simulate`: see docs/reliability.md.
+// The command `npm run simulate`. See docs/reliability.md.
 
 import { runProof } from "../support/proof.ts";
 import { simulationProof } from "./proof.ts";

@@ -2,14 +2,14 @@
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** Thrown by every call of a dead process. No caller is left to handle it. */
+/** Error of every call that a dead process makes. No caller is left to handle it. */
 export class Killed extends Error {
 	constructor() {
 		super("this process was killed");
 	}
 }
 
-/** Thrown when the database connection breaks. It is then unknown whether a commit succeeded. */
+/** Error of a broken database connection. It is then unknown whether a commit succeeded. */
 export class DatabaseFailed extends Error {
 	constructor() {
 		super("the database did not answer");
@@ -40,9 +40,12 @@ export function createMishaps(
 	return {
 		/** Throws if the process is dead. */
 		demandAlive,
-		/** A step that needs no database. */
+		/** Counts a step that does not use the database. */
 		stepAlone,
-		/** Must be called at every step. Throws if the process dies there, is already dead, or the database fails. */
+		/**
+		 * Counts a step that uses the database. It must be called at every such step. Throws if the process dies
+		 * at this step, is already dead, or the database fails.
+		 */
 		step() {
 			stepAlone();
 			const share = databaseFailureShare();

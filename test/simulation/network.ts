@@ -1,6 +1,6 @@
-// The simulated network: names that turn private and back, shops in every mood, and answers that are slow, lost or
-// never come. Addresses are judged by the real code (outside/https-target). Addresses that it accepts are dialled,
-// and the auditor sees each of them.
+// The simulated network. It has names that resolve to private addresses for a while, shops that behave well
+// or badly, and answers that are slow, lost or never come. The real code (outside/https-target) judges the
+// addresses. Addresses that it accepts are dialled, and the auditor sees each of them.
 
 import { type AnswerExcerpt, excerptAnswer } from "../../src/domain/answer-excerpt.ts";
 import { isSuccess, type Outcome } from "../../src/domain/verdict.ts";
@@ -11,7 +11,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Behaviour of a host from a given time onwards. */
+/** Behaviour of a host from a given time on. */
 export interface Mood {
 	fromMs: number;
 	/** Percentage of requests that go wrong. */
@@ -19,9 +19,9 @@ export interface Mood {
 	dns: "public" | "private" | "mixed" | "rebinding" | "failing";
 }
 
-/** Sees every request, and throws if one must not have been sent. */
+/** Auditor that sees every request, and throws if a request must not have been sent. */
 export interface NetworkAuditor {
-	/** Returns callbacks for the request's further course. */
+	/** Called when a request is sent. Returns functions that are called as the request proceeds. */
 	onSend(from: ServiceProcess, request: PostbackRequest): SeenRequest;
 }
 
@@ -57,7 +57,7 @@ export const PRIVATE_ADDRESSES: readonly string[] = [
 
 export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor) {
 	const moodsOf = new Map<string, Mood[]>();
-	// Each process has its own transport with its own cache.
+	// Each process has its own transport with its own cache of targets.
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
 
 	function findTargets(process: ServiceProcess): Targets {
@@ -137,7 +137,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 				tell(judgement.outcome, 1);
 				return;
 			}
-			// The first address may fail; then the next one is dialled, as in the real transport.
+			// The first address may fail. The next one is then dialled, as in the real transport.
 			const { routes } = judgement;
 			const last = random.between(0, routes.length - 1);
 			for (const { address } of routes.slice(0, last + 1)) seen.onDial(address);
@@ -145,7 +145,10 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		});
 	}
 
-	/** The body follows its headers by up to half a second, within the deadline. It contains the request's nonce. */
+	/**
+	 * Returns the beginning of the answer's body, which arrives up to half a second after the headers and
+	 * within the deadline. It contains the request's nonce.
+	 */
 	function startExcerpt(
 		from: ServiceProcess,
 		request: PostbackRequest,
@@ -154,7 +157,8 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		tookMs: number,
 	): Promise<AnswerExcerpt> | null {
 		if (outcome.kind !== "answered" || isSuccess(outcome.status)) return null;
-		// Derived from an earlier draw, because a new draw would change the history of every seed.
+		// The delay is derived from an earlier random number. Drawing another one would change the history of
+		// every seed.
 		const excerptAtMs = Math.min(tookMs + ((tookMs * 13) % (EXCERPT_WAIT_MS + 1)), DEADLINE_MS);
 		const nonceAt = request.headers.findIndex((name) => name.endsWith("-Nonce"));
 		const body = Buffer.from(`no: ${request.headers[nonceAt + 1]}`);
@@ -189,7 +193,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 	}
 
 	return {
-		/** Moods must be set in the order of time. */
+		/** Sets the behaviour of a host from a given time on. It must be called in the order of time. */
 		setMood: (host: string, mood: Mood) => moodsOf.set(host, [...(moodsOf.get(host) ?? []), mood]),
 		post,
 		lookUp,

@@ -1,48 +1,50 @@
-// Audits invariant 8. At any time a shop whose newest attempts failed has an open notice, a shop whose newest attempt
-// succeeded has none, and no owner is notified too early; failed tests do not count. At the end of a run every final
-// failure is in a notice, every notice was mailed, and nobody got too many mails.
+// Audits invariant 8. At any time, a shop whose newest attempts failed has an open notice, a shop whose
+// newest attempt succeeded has none, and no owner is notified too early. Failed tests do not count. At the
+// end of a run, every final failure is in a notice, every notice was mailed, and nobody got too many mails.
 
 import type { DatabaseSync } from "node:sqlite";
 import { demand } from "../support/broken.ts";
 import { TEST_EVENTS } from "./delivery-auditor.ts";
 
-/** The promise that is checked here. */
+/** The promise that this auditor checks. */
 const NOTIFIED = "8 owners learn of failures";
 
 export interface SentMail {
 	to: string;
-	/** True time. */
+	/** True time of the mail. */
 	atMs: number;
-	/** Number of failures that the text mentions. */
+	/** Number of failures that the text of the mail mentions. */
 	failures: number;
 }
 
 const MAIL_INTERVAL_MS = 15 * 60_000;
-/** Conditions under which owners are notified before a final failure, written independently of the product. */
+/** Time after which owners are notified of failures that are not final. It is written independently of the product. */
 const TOLD_AFTER_MS = 10 * 60_000;
+/** Number of failed attempts after which owners are notified of failures that are not final. */
 const TOLD_AFTER_ATTEMPTS = 5;
-/** Results that ended within this time may have been stored by one pass, in either order. */
+/** Maximum time between the ends of results that one pass may have stored, in either order. */
 const CLOSE_MS = 10_000;
-/** Longer than any stall. */
+/** A time that is longer than any stall. */
 const STANDSTILL_MS = 60 * 60_000;
 /** Time after the end of the faults until every process runs and has stored its results. */
 const SETTLING_MS = 5 * 60_000;
 
 interface Newest {
 	programmeId: number;
-	/** End of the newest success and of the newest failure; 0 if there is none. */
+	/** Time at which the newest success ended, or 0 if there is none. */
 	succeededAtMs: number;
+	/** Time at which the newest failure ended, or 0 if there is none. */
 	failedAtMs: number;
-	/** Time at which a Postback URL was last removed. */
+	/** Time at which the Postback URL was last removed. */
 	removedAtMs: number;
 	/** Number of open notices about failing callbacks. */
 	open: number;
 }
 
 /**
- * While there are faults, a stalled process may hold results. Results that ended minutes apart are then stored by one
- * pass, and a final failure among them counts for all. An attempt in flight during the removal of its URL may end
- * much later, and nobody is notified of it.
+ * Checks the notices of all programmes. During faults, a stalled process may hold back results. One pass then
+ * stores results that ended minutes apart, and a final failure among them counts for all. An attempt that was
+ * in flight when its URL was removed may end much later, and nobody is notified of it.
  */
 export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void {
 	const rows = database

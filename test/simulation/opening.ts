@@ -1,4 +1,4 @@
-// Creates the people and programmes of a run through the real use cases, before the first fault.
+// Creates the people and programmes of a run with the real use cases, before the first fault.
 
 import type { Result } from "../../src/domain/fault.ts";
 import { createPerson } from "../../src/people/people.ts";

@@ -1,4 +1,4 @@
-// The workload's own ledger: for every order, the states that its conversion may be in.
+// The ledger of the workload. For every order it holds the states that the conversion may be in.
 
 import { demand } from "../support/broken.ts";
 import {
@@ -15,7 +15,7 @@ export interface Order {
 	orderId: string;
 	eventType: string;
 	states: LifeState[];
-	/** Acts that were started and not answered yet. An event may be sent before its act is answered. */
+	/** Actions that were started and not answered yet. An event may be sent before its action is answered. */
 	underWay: readonly Asked[];
 }
 
@@ -38,7 +38,7 @@ export function createOrderLedger(nowMs: () => number) {
 
 	return {
 		orders,
-		/** Returns the possible states, including what ended windows may have led to by now. */
+		/** Returns the possible states, including those that result from windows that may have ended by now. */
 		statesNow,
 		open(programme: ProgrammeRecord, orderId: string, eventType: string) {
 			const order: Order = { programme, orderId, eventType, states: [UNKNOWN], underWay: [] };
@@ -46,11 +46,11 @@ export function createOrderLedger(nowMs: () => number) {
 			byName.set(nameOf(programme, orderId, eventType), order);
 			return order;
 		},
-		/** Must be called before the acts are carried out. `note` then records their answers. */
+		/** Records actions that are about to be carried out. `note` records their answers. */
 		ask(order: Order, acts: readonly Asked[]) {
 			order.underWay = acts;
 		},
-		/** Records the answers of acts that were carried out in any order. */
+		/** Records the answers of actions, which may have been carried out in any order. */
 		note(order: Order, acts: readonly Answered[]) {
 			const before = statesNow(order);
 			const after = explain(before, acts, order.programme.terms, owesEvents(order.programme));

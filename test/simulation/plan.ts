@@ -1,5 +1,5 @@
-// The plan that a seed draws at the start: the participants, the length, and the kinds of faults. Each kind of fault
-// is left out of about half of the runs, because faults also hide each other.
+// The plan that is drawn from a seed at the start of a run: participants, length, and kinds of faults. Each
+// kind of fault is left out of about half of the runs, because faults also hide each other.
 
 import { DAY_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -7,13 +7,13 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 export interface Plan {
 	processes: number;
 	programmes: readonly ProgrammePlan[];
-	/** Virtual days with faults, before everything must end. */
+	/** Number of virtual days with faults. After them, everything must end. */
 	days: number;
-	/** Number of bursts in which sales and decisions come. */
+	/** Number of bursts of sales and decisions. */
 	bursts: number;
 	actsPerBurst: number;
 	capPerProgramme: number;
-	/** Distance of the machines' clocks from the database's, and whether they jump. */
+	/** Difference of the machines' clocks from the database's clock, and whether they jump. */
 	clocks: "exact" | "close" | "wild";
 	faults: Faults;
 	/** Number of times that staff hold all callbacks. */
@@ -27,13 +27,13 @@ export interface ProgrammePlan {
 	approvalDays: number;
 	parksPixels: boolean;
 	parkedDays: number;
-	/** Some shops never enter a URL, and some enter it later. */
+	/** True if the shop has a URL from the start. Some shops never enter one, and some enter it later. */
 	startsWithUrl: boolean;
-	/** Percentage of requests that its endpoint does not answer well on a bad day. */
+	/** Percentage of requests that the shop's endpoint does not answer well on a bad day. */
 	badDayPercent: number;
 }
 
-/** Probability of each fault at an occasion; 0 if it is left out. */
+/** Probability of each fault at an occasion. It is 0 if the fault is left out. */
 export interface Faults {
 	kill: number;
 	stall: number;
@@ -41,9 +41,9 @@ export interface Faults {
 	databaseFailure: number;
 	announcementLoss: number;
 	mailRefusal: number;
-	/** Share of the workload's acts that change the URL or the secret. */
+	/** Share of the workload's actions that change the URL or the secret. */
 	configuration: number;
-	/** Changes of a host's mood or DNS per day. */
+	/** Number of changes of a host's behaviour or DNS per day. */
 	moodChangesADay: number;
 }
 
@@ -75,7 +75,7 @@ export function drawPlan(random: SeededRandom): Omit<Plan, "holds"> {
 	};
 }
 
-/** The first programme has a URL from the start, so that every run sends something. */
+/** Draws a programme. The first one has a URL from the start, so that every run sends something. */
 function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 	return {
 		currency: random.pick(CURRENCIES),
@@ -89,15 +89,15 @@ function drawProgramme(random: SeededRandom, isFirst: boolean): ProgrammePlan {
 	};
 }
 
-/** Returns whether nothing in the plan delays attempts, so that each must come at its time. */
+/** Returns true if nothing in the plan delays attempts, so that each must be made at its time. */
 export function isPunctual({ faults, holds, clocks, capPerProgramme }: Plan): boolean {
 	const delays = faults.kill + faults.stall + faults.deploy + faults.databaseFailure + holds;
 	return delays === 0 && clocks !== "wild" && capPerProgramme > 1;
 }
 
 /**
- * Maximum distance of a machine's clock from the database's, in either direction. Beyond a minute the process does
- * nothing that depends on the time.
+ * Maximum difference of a machine's clock from the database's, in either direction. If it is more than a
+ * minute, the process does nothing that depends on the time.
  */
 export const CLOCK_OFFSETS_MS: Readonly<Record<Plan["clocks"], readonly number[]>> = {
 	exact: [0],

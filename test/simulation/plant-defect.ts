@@ -1,26 +1,30 @@
-// Replaces one export of one module for this process. Node's module hooks answer the first import of that module with a
-// stand-in, which exports everything that the genuine module exports, but the replaced export can be set.
+// Replaces one export of one module in this process. Node's module hooks answer the first import of that
+// module with a stand-in. The stand-in exports the same names as the genuine module, but the replaced export
+// can be set.
 
 import { registerHooks } from "node:module";
 import type { Defect } from "./defects.ts";
 
-/** Marks the URL under which the stand-in imports the genuine module. */
+/** Suffix of the URL under which the stand-in imports the genuine module. */
 const GENUINE = "?genuine";
 
 let setExport: ((faulty: unknown) => void) | undefined;
 
-/** Called by the stand-in when it is loaded. */
+/** Receives the function that sets the replaced export. The stand-in calls it when it is loaded. */
 export function onStandInLoaded(set: (faulty: unknown) => void): void {
 	setExport = set;
 }
 
-/** Must be called before anything else imports the module, because modules are loaded once. */
+/**
+ * Plants the defect. It must be called before anything else imports the module, because a module is loaded
+ * only once.
+ */
 export async function plantDefect(defect: Defect): Promise<void> {
 	let target: string | undefined;
 	registerHooks({
 		resolve(specifier, context, nextResolve) {
 			const resolved = nextResolve(specifier, context);
-			// The first import after this registration is the one that the defect makes.
+			// The defect itself makes the first import after this registration.
 			target ??= resolved.url;
 			return resolved;
 		},

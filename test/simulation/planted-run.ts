@@ -1,5 +1,5 @@
-// Runs seeds with one planted defect until an auditor sees it: `node planted-run.ts NAME SEEDS`. Each defect needs a
-// process of its own, because a module is loaded once per process.
+// Runs seeds with one planted defect until an auditor notices it. The command is `node planted-run.ts NAME
+// SEEDS`. Each defect needs its own process, because a module is loaded once per process.
 
 import { Broken } from "../support/broken.ts";
 import { DEFECTS, type Defect } from "./defects.ts";
@@ -7,7 +7,7 @@ import { plantDefect } from "./plant-defect.ts";
 
 export interface PlantedResult {
 	seed: number;
-	/** Null if the run failed without naming a promise. */
+	/** The promise that the run reported as broken. Null if the run failed without naming one. */
 	promise: string | null;
 	message: string;
 }

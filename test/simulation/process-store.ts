@@ -1,6 +1,6 @@
-// The shared database from the point of view of one service process. Every statement, commit and answer is a step at
-// which the process may die. Its open transaction is then rolled back, as a database does. Leases use the database's
-// own clock, not the process's.
+// The shared database as one service process sees it. Every statement, commit and answer is a step at which
+// the process may die. Its open transaction is then rolled back, as a real database does. Leases use the
+// database's clock and not the process's.
 
 import type { KyselyPlugin } from "kysely";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
@@ -8,7 +8,7 @@ import type { Owed, Settlement } from "../../src/store/queries/queue.ts";
 import { DueListeners, type Store } from "../../src/store/store.ts";
 import type { Mishaps } from "./mishaps.ts";
 
-/** A notification from one process to the others, as by NOTIFY. */
+/** A notification from one process to the others, like NOTIFY of PostgreSQL. */
 export type Word =
 	| { kind: "due"; owed: Owed }
 	| { kind: "change"; receiverId: ReceiverId }
@@ -16,11 +16,14 @@ export type Word =
 
 export interface ProcessStore extends Store {
 	hear(word: Word): void;
-	/** Ids of all engines that the process ever registered. */
+	/** Ids of all engines that the process has ever registered. */
 	readonly engineIds: ReadonlySet<number>;
 }
 
-/** Called before results are stored. The function that it returns is called with the ids of the stored ones. */
+/**
+ * Called before results are stored. Returns a function, which is then called with the ids of the results that
+ * were stored.
+ */
 export type WatchSettling = (settlements: readonly Settlement[]) => (settledIds: ReadonlySet<number>) => void;
 
 export function createProcessStore({
@@ -34,7 +37,10 @@ export function createProcessStore({
 	store: Store;
 	mishaps: Mishaps;
 	databaseNowMs(): number;
-	/** Sends a notification to the other processes. It may arrive late, or be lost and end in a recheck. */
+	/**
+	 * Sends a notification to the other processes. It may arrive late. If it is lost, the others check the
+	 * database later.
+	 */
 	tellOthers(word: Word): void;
 	watchSettling: WatchSettling;
 	/** Called when a silent engine is ended. */

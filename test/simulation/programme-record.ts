@@ -1,6 +1,6 @@
-// A shop's programme as the workload knows it: its terms, and its URLs and secrets with the times in which they were
-// in force. They are read from the database after every change, because a change without an answer may still have
-// happened.
+// A shop's programme as the workload knows it: its terms, and its URLs and secrets with the times at which
+// they were valid. They are read from the database after every change, because a change without an answer may
+// still have happened.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { ReceiverId } from "../../src/domain/receiver.ts";
@@ -11,12 +11,12 @@ export interface ProgrammeRecord {
 	id: number;
 	receiver_id: ReceiverId;
 	publicId: string;
-	/** Host of its endpoint, and host after a move. */
+	/** Host of the shop's endpoint, and the host after a move. */
 	hosts: readonly [string, string];
 	ownerEmail: string;
 	badDayPercent: number;
 	terms: Terms;
-	/** Periods in the order of time, each until the next; the value is null if there is none. */
+	/** URLs in the order of time, each valid until the next. The value is null for a time without a URL. */
 	urls: Period[];
 	secrets: Period[];
 }
@@ -26,7 +26,7 @@ interface Period {
 	value: string | null;
 }
 
-/** Returns the values that were in force at some time from `fromMs` to `toMs`. */
+/** Returns the values that were valid at some time from `fromMs` to `toMs`. */
 export function inForce(periods: readonly Period[], fromMs: number, toMs: number): (string | null)[] {
 	const found: (string | null)[] = [];
 	for (const [index, { fromMs: beganMs, value }] of periods.entries()) {
@@ -40,7 +40,7 @@ export function owesEvents({ urls, secrets }: ProgrammeRecord): boolean {
 	return (urls.at(-1)?.value ?? null) !== null && (secrets.at(-1)?.value ?? null) !== null;
 }
 
-/** Returns whether events were owed since `fromMs`; both answers if that changed. */
+/** Returns whether events were owed since `fromMs`. Returns both answers if that changed. */
 export function owedSince(programme: ProgrammeRecord, fromMs: number, toMs: number): boolean[] {
 	const urls = inForce(programme.urls, fromMs, toMs);
 	const secrets = inForce(programme.secrets, fromMs, toMs);

@@ -1,5 +1,5 @@
-// Schedules a run: bursts of sales and decisions, changes by owners, and hosts and names that turn bad and good
-// again.
+// Schedules the events of a run: bursts of sales and decisions, changes by owners, and hosts and names that
+// fail and recover.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
@@ -31,11 +31,14 @@ export interface ScheduleSite {
 const BURST_MS = 30_000;
 const MAX_MOMENTS = 6;
 const MOMENT_MS = 20;
-/** Short enough that calls of that moment are still in flight. */
+/** Delay after a burst. It is so short that calls of the burst are still in flight. */
 const SOON_MS = 3_000;
-/** Times after a burst in which its first, second or a later retry is pending. */
+/** Times after a burst within which its first, second or a later retry is pending. */
 const IMPATIENT_WITHIN_MS = [2 * MINUTE_MS, 40 * MINUTE_MS, 9 * HOUR_MS] as const;
-/** Long enough for a key and a URL to be in force, short enough to meet the first burst. */
+/**
+ * Time for the opening of a run. It is long enough for a key and a URL to be valid, and short enough to
+ * overlap with the first burst.
+ */
 const OPENING_MS = 60_000;
 
 export function scheduleLife(site: ScheduleSite): void {
@@ -62,7 +65,7 @@ export function scheduleLife(site: ScheduleSite): void {
 	for (let burst = 0; burst < plan.bursts; burst++) {
 		const startsMs = OPENING_MS + random.between(0, lengthMs - OPENING_MS - BURST_MS);
 		bursts.push(startsMs);
-		// Many calls at once, because only then does a delivery wait for another one in a process that is hit by a
+		// Many calls are made at once. Only then does a delivery wait for another one in a process that has a
 		// fault.
 		const moments = Array.from(
 			{ length: random.between(1, MAX_MOMENTS) },
@@ -81,7 +84,7 @@ export function scheduleLife(site: ScheduleSite): void {
 		}
 	}
 	for (let hold = 0; hold < plan.holds; hold++) {
-		// The last hold ends well before everything must end.
+		// The last hold must end well before the end of the run.
 		const startsMs = Math.min((bursts[hold] ?? bursts[0] ?? 0) + BURST_MS / 2, lengthMs - HOUR_MS);
 		site.holding.holdAt(timeline.nowMs + startsMs);
 	}
@@ -91,7 +94,10 @@ export function scheduleLife(site: ScheduleSite): void {
 	}
 }
 
-/** Moods need no occasions, because a host's behaviour matters only when it is called. */
+/**
+ * Schedules the behaviour of hosts. This needs no events in the timeline, because a host's behaviour matters
+ * only when it is called.
+ */
 function scheduleMoods(
 	{ timeline, network, plan, random }: ScheduleSite,
 	programme: ProgrammeRecord,

@@ -1,5 +1,5 @@
-// One service process of the simulation: the real engine, chores and use cases over the shared database, with its own
-// clock that may be wrong, and a life that may end between any two steps.
+// One service process of the simulation. It runs the real engine, chores and use cases on the shared
+// database. Its own clock may be wrong, and it may die between any two steps.
 
 import { createIntake, type Intake } from "../../src/api/intake.ts";
 import { Engine } from "../../src/callbacks/engine.ts";
@@ -17,14 +17,14 @@ import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.t
 import { createProcessStore, type ProcessStore, type WatchSettling, type Word } from "./process-store.ts";
 import type { Owner, Timeline } from "./timeline.ts";
 
-/** Everything that the processes share: the database, the network, the mail server, and the time. */
+/** Everything that the processes share: the database, the network, the mail server and the time. */
 export interface Site {
 	timeline: Timeline;
 	store: Store;
 	sealingKey: Uint8Array;
 	brand: string;
 	caps: Caps;
-	/** Current probability that a step at the database fails. */
+	/** Returns the current probability that a step that uses the database fails. */
 	databaseFailureShare(): number;
 	announce(from: ServiceProcess, word: Word): void;
 	post(from: ServiceProcess, request: PostbackRequest): Promise<PostbackAnswer>;
@@ -42,10 +42,10 @@ export interface Site {
 	onUnexpected(error: unknown): void;
 }
 
-/** Longer than any run, so that nothing is removed before the auditors see it. */
+/** Retention time, which is longer than any run, so that nothing is removed before the auditors see it. */
 const RETENTION_DAYS = 3_650;
 
-/** Parts of a process that exist once it knows the time. */
+/** Parts of a process that exist once the process has read the time. */
 interface Running {
 	clock: SharedClock;
 	intake: Intake;
@@ -61,12 +61,14 @@ export class ServiceProcess implements Owner {
 	readonly store: ProcessStore;
 	isAlive = true;
 	isStopping = false;
-	/** True if the process was killed, so that the results of its requests in flight are not stored. */
+	/** True if the process was killed. The results of its requests in flight are then not stored. */
 	wasKilled = false;
 	stalledUntilMs = 0;
-	/** Length of the stall at the next request that it sends while more deliveries wait; zero for none. */
+	/**
+	 * Length of the stall that begins when the process next sends while more deliveries wait; zero for none.
+	 */
 	stallWhenSendingMs = 0;
-	/** Distance of its machine's clock from the database's. */
+	/** Difference of the machine's clock from the database's clock. */
 	clockOffsetMs: number;
 	readonly #site: Site;
 	readonly #programmes = new Map<string, Promise<Programme>>();
@@ -96,11 +98,11 @@ export class ServiceProcess implements Owner {
 			after: (delayMs, run) => timeline.setTimer(this, delayMs, run),
 			yieldLoop: () => new Promise((resolve) => timeline.setTimer(this, 0, resolve)),
 		};
-		// A process that cannot read the time does not start. The cluster starts another one.
+		// A process that cannot read the time does not start. The cluster then starts another one.
 		this.#open(machine).catch(() => this.kill());
 	}
 
-	/** True if the process knows the time and has not begun to stop. */
+	/** True if the process has read the time and has not begun to stop. */
 	get isServing(): boolean {
 		return this.#running !== null && !this.isStopping;
 	}
@@ -123,7 +125,7 @@ export class ServiceProcess implements Owner {
 		const site = this.#site;
 		const log = attentiveLog(site);
 		const clock = await openSharedClock(machine, store.readTime);
-		// Calls of one moment meet in a batch, because nothing else happens in between.
+		// The intake does not yield, so that all calls of one moment are in the same batch.
 		const intakeClock = { ...clock, yieldLoop: async () => undefined };
 		const mailer = { send: (mail: Mail) => this.#mail(mail) };
 		const mails = createMailDispatcher({ store, clock, random, log, mailer, sealingKey: site.sealingKey });
@@ -156,7 +158,10 @@ export class ServiceProcess implements Owner {
 		};
 	}
 
-	/** Reads the programme once, because the columns that a report needs never change here. */
+	/**
+	 * Reads the programme once and caches it, because the columns that a report needs never change in a
+	 * simulation.
+	 */
 	findProgramme(publicId: string): Promise<Programme> {
 		const known = this.#programmes.get(publicId);
 		if (known !== undefined) return known;
@@ -191,7 +196,7 @@ export class ServiceProcess implements Owner {
 		try {
 			this.mishaps.stepAlone();
 		} catch {
-			// The process died before anything was sent, and a transport never rejects.
+			// The process died before anything was sent. A transport never rejects, so the promise stays pending.
 			return new Promise(() => undefined);
 		}
 		this.#maybeStall();
@@ -199,8 +204,8 @@ export class ServiceProcess implements Owner {
 	}
 
 	/**
-	 * Stalls while other deliveries wait, so that the next one would be sent long after the last renewal and before
-	 * any pass.
+	 * Stalls the process while other deliveries wait. The next one would then be sent long after the last lease
+	 * renewal and before the next pass.
 	 */
 	#maybeStall(): void {
 		const { waitingOrInFlight, inFlight } = this.#parts.engine.counters;
@@ -217,11 +222,14 @@ export class ServiceProcess implements Owner {
 	}
 }
 
-/** Every error that the service logs must be one of the planned faults; any other one is a defect. */
+/**
+ * Returns a log that reports unexpected errors. Every error that the service logs must be one of the planned
+ * faults. Any other error is a defect.
+ */
 function attentiveLog(site: Site): Log {
 	const note = (fields: object): void => {
-		// A row may only be missed if a process died before it could notify the others, and no delivery in memory may
-		// vanish.
+		// A row may be missed only if a process died before it could notify the others. A delivery in memory must
+		// never vanish.
 		if ("missed" in fields && !site.mayHaveMissed()) site.onUnexpected(JSON.stringify(fields));
 		if ("deliveryId" in fields) site.onUnexpected(JSON.stringify(fields));
 		const error = "err" in fields ? fields.err : undefined;

@@ -1,17 +1,17 @@
-// Watches how results are stored. A result may only change a delivery whose queue row is as it was read, and the next
-// attempt must be due exactly its delay after the end of the last one.
+// Watches how results are stored. A result may change a delivery only if its queue row is still as it was
+// read. The next attempt must be due exactly its delay after the end of the last one.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Settlement } from "../../src/store/queries/queue.ts";
 import { demand } from "../support/broken.ts";
 import type { WatchSettling } from "./process-store.ts";
 
-/** Delays of contract section 8, written independently of the product. */
+/** Retry delays of contract section 8, written independently of the product. */
 export const DELAYS_MS: readonly number[] = [60, 300, 1_800, 7_200, 21_600, 86_400].map(
 	(seconds) => seconds * 1_000,
 );
 
-/** Demands that a clean stop leaves neither the engine's row nor a slot. */
+/** Throws unless a clean stop has removed the engine's row and released its slots. */
 export function auditCleanStop(database: DatabaseSync, engineIds: ReadonlySet<number>): void {
 	const rows = database
 		.prepare(

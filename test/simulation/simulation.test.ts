@@ -7,7 +7,7 @@ import { isLong, noProgress } from "../support/proof.ts";
 import { runSeeds } from "./proof.ts";
 import { simulate } from "./simulation.ts";
 
-/** Thirty seeds take half a minute on two idle cores. */
+/** Number of seeds. Thirty seeds take half a minute on two idle cores. */
 const SEEDS = isLong ? 30 : 10;
 
 test(`${SEEDS} seeds with faults break no promise`, async (t) => {
@@ -16,7 +16,7 @@ test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 	ok(totals.runs === SEEDS);
 	ok(totals.requests > 20 * SEEDS, "too few requests to prove anything");
 	if (!isLong) return;
-	// Lower counts would mean that the seeds exercise too little.
+	// Lower counts would mean that these seeds exercise too little.
 	ok(totals.kills > SEEDS, "too few kills to prove anything");
 	ok(totals.lost > SEEDS / 5, "the kills hit too few attempts to prove anything");
 	ok(totals.mails > SEEDS, "too few notices to prove anything");
@@ -28,11 +28,12 @@ test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 });
 
 test("seeds that once found a defect pass", async () => {
-	// A delivery went to a URL that had been replaced almost two seconds before.
+	// With this seed, a delivery went to a URL that had been replaced almost two seconds before.
 	await simulate(5_948);
-	// A late result was counted in addition to the result of the engine that had sent the callback again.
+	// With this seed, a late result was counted in addition to the result of the engine that had sent the
+	// callback again.
 	await simulate(100_675);
-	// A mail about many notices left out the failures of the older ones.
+	// With this seed, a mail about many notices left out the failures of the older ones.
 	await simulate(51);
 });
 

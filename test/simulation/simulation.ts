@@ -1,6 +1,6 @@
-// One run from one seed. The first part checks safety: days of virtual time with faults, in which every request and
-// every answer is audited. The second part checks liveness: the faults stop, and everything due must end in time, or
-// the run names the row that is still pending.
+// One simulation run from one seed. The first part checks safety. It is days of virtual time with faults, in
+// which every request and every answer is audited. The second part checks liveness. The faults stop, and
+// everything due must end in time. Otherwise the run names the row that is still pending.
 
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
@@ -35,36 +35,39 @@ import { Timeline } from "./timeline.ts";
 import { createWorkload, type FinishedDelivery } from "./workload.ts";
 
 export interface RunReport {
-	/** Hash of the run. It is equal for equal seeds on every machine. */
+	/** Hash of everything that happened in the run. It is the same for the same seed on every machine. */
 	digest: string;
 	virtualDays: number;
 	orders: number;
 	deliveries: number;
 	requests: number;
 	kills: number;
-	/** Requests whose result was never stored. */
+	/** Number of requests whose result was never stored. */
 	lost: number;
 	mails: number;
-	/** Attempts that somebody sent before their time. */
+	/** Number of attempts that a person sent before their time. */
 	hurried: number;
-	/** Sales that the shop's server reported after the pixel's report had expired. */
+	/** Number of sales that the shop's server reported after the pixel's report had expired. */
 	lateSales: number;
-	/** Confirmations of conversions that a pixel had recorded without parking. */
+	/** Number of confirmations of conversions that a pixel had recorded without parking. */
 	unparkedConfirmations: number;
-	/** Sales that the shop's server reported after the pixel's report had been rejected. */
+	/** Number of sales that the shop's server reported after the pixel's report had been rejected. */
 	replacedPixels: number;
-	/** Conversions with a credited partner. */
+	/** Number of conversions with a credited partner. */
 	credited: number;
 }
 
-/** Longer than the longest window (30 days) and the longest retry delay (one day). */
+/**
+ * Number of days without faults. It is more than the longest window (30 days) and the longest retry delay
+ * (one day).
+ */
 const CALM_DAYS = 33;
 const BRAND = "Service";
-/** Constants that derive further random streams from the seed. */
+/** Constants that are combined with the seed, so that each part of the workload has random numbers of its own. */
 const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
-/** The service's default; no run comes near it. */
+/** Maximum number of requests in flight, the service's default. No run comes near it. */
 const CAP_OVERALL = 512;
 
 export async function simulate(seed: number): Promise<RunReport> {
@@ -146,7 +149,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 			},
 			onEnded: (engineId) => ended.add(engineId),
 			onCleanStop(engineIds) {
-				// If the database fails repeatedly, the last results may stay unstored and the engine falls silent.
+				// This is not checked with database failures. If the database fails repeatedly, the last results may
+				// not be stored, and the engine becomes silent.
 				if (plan.faults.databaseFailure === 0) attempt(() => auditCleanStop(database, engineIds));
 			},
 			onUnexpected: (error) => {
@@ -285,7 +289,7 @@ function auditResends(
 	}
 }
 
-/** Checks invariant 6 with the library that a shop installs. */
+/** Verifies all requests with the library that a shop installs (invariant 6). */
 async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	await Promise.all(
 		sent.map(async ({ programme, path, headers, request, senderNowMs, sentAtMs }) => {
@@ -317,7 +321,7 @@ function countAfter(database: DatabaseSync, move: string, earlier: string): numb
 	);
 }
 
-/** Counts conversions that were replaced by the server's report. */
+/** Counts conversions in the given status that the server's report replaced. */
 function countReplaced(database: DatabaseSync, status: string): number {
 	return count(database, `conversions where order_id like '% (cnv%)' and status ${status}`);
 }

@@ -1,4 +1,4 @@
-// Reads from the database what is due next, and notices when something due does not happen.
+// Reads the next due work from the database, and notices if due work is not done.
 
 import type { DatabaseSync } from "node:sqlite";
 import { Broken, demand } from "../support/broken.ts";
@@ -6,21 +6,26 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Timeline, Watcher } from "./timeline.ts";
 
 export interface StoreWatch extends Watcher {
-	/** Demands, at the very end, an empty queue, no open window and no unsent mail. */
+	/**
+	 * Throws unless the queue is empty, no window is open and no mail is unsent. It is called at the very end.
+	 */
 	demandNothingWaits(): void;
 }
 
 /**
- * Time for a silent engine (15 s), the chores (10 s, 30 s for mail), and a slow shop with a cap of one (5 s per
- * request).
+ * Maximum lateness without faults. It covers a silent engine (15 s), the chores (10 s, 30 s for mail), and a
+ * slow shop with one request at a time (5 s per request).
  */
 const LATE_WHEN_CALM_MS = 120_000;
-/** Time for stalls, downtimes and silent engines, one after the other. */
+/** Maximum lateness with faults. It covers stalls, downtimes and silent engines, one after the other. */
 const LATE_WITH_FAULTS_MS = 60 * 60_000;
 const MAX_SLACK_MS = 12_000;
-/** Owners are notified of trouble that has lasted this long. */
+/** Time that a problem must last before owners are notified of it. */
 const TOLD_AFTER_MS = 10 * 60_000;
-/** Far more than the busiest burst takes, so something is postponed again and again. */
+/**
+ * Maximum number of events between two leaps in time. It is far more than the busiest burst needs, so
+ * exceeding it means that something is postponed again and again.
+ */
 const MAX_HAPPENINGS_BETWEEN_LEAPS = 5_000;
 
 export function createStoreWatch(
@@ -60,7 +65,7 @@ export function createStoreWatch(
 		demand(timeline.nowMs - sinceMs <= allowedMs, "everything due ends", () =>
 			describeWaiting(database, timeline.nowMs),
 		);
-		// While no process can do anything, nothing happens.
+		// While no process can work, no work is due.
 		return site.upSinceMs() === Number.POSITIVE_INFINITY ? site.upSinceMs() : nextMs;
 	}
 
@@ -85,7 +90,7 @@ export function createStoreWatch(
 		},
 		demandNothingWaits() {
 			const open = database.prepare(
-				// A conversion that only a pixel has recorded waits for a person.
+				// A conversion that only a pixel has recorded waits for a person, so its window does not count.
 				`select count(*) as at from conversions
 					where status = 'PARKED' or (status = 'RECORDED' and (source <> 'pixel' or confirmed_at_ms is not null))`,
 			);

@@ -1,5 +1,5 @@
-// Reads the stream of requests as the shops receive it, and compares each request with the workload's expectations
-// and with the database at that moment.
+// Sees all requests as the shops receive them, and compares each with the workload's expectations and with
+// the database at that moment.
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Outcome } from "../../src/domain/verdict.ts";
@@ -14,43 +14,54 @@ import { inForce, type ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** The promises that are checked here. */
+/** The promises that this auditor checks. */
 const VERIFIABLE = "6 every request verifies and is fresh";
 const ATTEMPTS = "4 at most seven attempts, each at its time";
 const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 
-/** One request and its course. */
+/** One request and what became of it. */
 export interface Sent {
 	deliveryId: number;
 	run: number;
 	programme: ProgrammeRecord;
 	process: ServiceProcess;
-	/** The engine that owned the slot at that time. */
+	/** Id of the engine that owned the slot when the request was sent. */
 	engineId: number;
-	/** True time. */
+	/** True time at which the request was sent. */
 	sentAtMs: number;
-	/** Time on the sender's clock. */
+	/** Time of the sender's clock when the request was sent. */
 	senderNowMs: number;
 	request: PostbackRequest;
 	headers: Readonly<Record<string, string>>;
 	nonce: string;
-	/** Path and query. */
+	/** Path and query of the request. */
 	path: string;
 	outcome: Outcome | null;
 	endedAtMs: number | null;
 }
 
 export interface Expectations {
-	/** Returns the bodies that an event of this conversion may have, one for each possible state. */
+	/**
+	 * Returns the bodies that an event of this conversion may have, one for each possible state of the
+	 * conversion.
+	 */
 	bodiesOf(programme: ProgrammeRecord, eventType: string, orderId: string, event: string): OwedBody[];
 }
 
-/** Targets are read again after a second; the rest is the time of a pass. */
+/**
+ * Time within which a changed URL or secret is used. Engines read them again after a second, and the rest is
+ * the time of a pass.
+ */
 export const SEEN_WITHIN_MS = 1_200;
 const DEADLINE_MS = 5_000;
-/** A silent engine is ended after 15 seconds, and an attempt takes up to five. */
+/**
+ * Age of a lease up to which its engine may send. A silent engine is ended after 15 seconds, and an attempt
+ * takes up to five.
+ */
 const SENDABLE_FOR_MS = 10_000;
-/** If its clock is further away than this, a process does not rely on the time. */
+/**
+ * Maximum difference between a process's clock and the database's at which the process relies on the time.
+ */
 const SURE_WITHIN_MS = 60_000;
 
 export function createStreamAuditor(site: {
@@ -60,7 +71,7 @@ export function createStreamAuditor(site: {
 	brand: string;
 	programmes: readonly ProgrammeRecord[];
 	expectations: Expectations;
-	/** Returns how long callbacks have been held; 0 if they are not. */
+	/** Returns for how long callbacks have been held, or 0 if they are not held. */
 	heldForMs(): number;
 	attempt(check: () => void): void;
 	trace(line: string): void;
@@ -107,8 +118,8 @@ export function createStreamAuditor(site: {
 	}
 
 	/**
-	 * Whatever the machine's clock shows, nothing is sent early, with another time than the database's, or by a
-	 * process that does not rely on its clock.
+	 * Checks the time of a request. Whatever the machine's clock shows, nothing may be sent early, with another
+	 * time than the database's, or by a process that does not rely on its clock.
 	 */
 	function checkTime(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
 		const { clockOffsetMs } = sentNow.process;
@@ -123,7 +134,10 @@ export function createStreamAuditor(site: {
 		);
 	}
 
-	/** A process that stalls or cannot reach the database may send until its lease is old. */
+	/**
+	 * Checks that nothing is sent during a hold. A process that stalls or cannot reach the database may send
+	 * until its lease is old.
+	 */
 	function checkHold(what: string): void {
 		const isDisturbed = plan.faults.stall + plan.faults.databaseFailure > 0;
 		const heldForMs = site.heldForMs();
@@ -155,7 +169,7 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkCancellation(what: string, row: Record<string, SQLOutputValue>, sentNow: Sent): void {
-		// A later run was requested by hand, and may go to a URL that was saved again.
+		// A later run was requested by a person, and may go to a URL that was saved again.
 		if (sentNow.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]);
 		const removal = sentNow.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
@@ -168,8 +182,8 @@ export function createStreamAuditor(site: {
 	}
 
 	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
-		// The cap counts over all processes. A request that was sent longer ago has ended, although its stalled sender
-		// has not noticed.
+		// The limit applies to all processes together. A request that was sent longer ago has ended, although its
+		// stalled sender has not noticed it.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
 				other.programme === programme &&

@@ -1,17 +1,17 @@
-// Virtual time. Two kinds of items wait on it: timers of service processes, and occasions (a request arrives, a
-// person acts, a fault begins). If only timers without work would fire for a while, the time leaps ahead as if the
-// machine had been suspended. The timers then fire late, shortly before the next occasion.
+// Virtual time. Two kinds of items wait for their time: timers of service processes, and occasions (a request
+// arrives, a person acts, a fault begins). If only timers without work would fire for a while, time leaps
+// ahead, as if the machine had been suspended. The timers then fire late, shortly before the next occasion.
 
 export interface Owner {
-	/** False once the process is dead; its items are dropped. */
+	/** False if the process is dead. Its items are then dropped. */
 	isAlive: boolean;
-	/** Items of a stalled owner wait until this time. */
+	/** Time until which the owner is stalled. Its items wait until then. */
 	stalledUntilMs: number;
 }
 
 interface Item {
 	atMs: number;
-	/** Order of setting, which decides between equal times. */
+	/** Number that grows with each item. Among items for the same time, the lower number runs first. */
 	order: number;
 	owner: Owner | null;
 	run: () => void;
@@ -19,15 +19,17 @@ interface Item {
 }
 
 export interface Watcher {
-	/** Called between any two items; throws if a promise is broken. */
+	/** Called between any two items. It throws if a promise is broken. */
 	check(): void;
-	/** Returns the next time at which the store has work for the processes. */
+	/** Returns the time of the next work in the database. */
 	nextInStoreMs(): number;
-	/** Called at every leap. Returns how long before its target the leap ends, which is less than LEAP_WORTH_MS. */
+	/**
+	 * Called at every leap. Returns how long before its target the leap ends. That is less than LEAP_WORTH_MS.
+	 */
 	onLeap(): number;
 }
 
-/** A shorter leap saves nothing, because the engines poll every five seconds anyway. */
+/** Minimum length of a leap. A shorter one saves nothing, because the engines poll every five seconds. */
 const LEAP_WORTH_MS = 15_000;
 
 export class Timeline {
@@ -48,7 +50,10 @@ export class Timeline {
 		return this.#put(this.#timers, owner, this.#nowMs + Math.max(0, delayMs), run);
 	}
 
-	/** An item with an owner is dropped when the owner dies, and waits while the owner stalls. */
+	/**
+	 * Adds an occasion. An occasion with an owner is dropped when the owner dies, and waits while the owner
+	 * stalls.
+	 */
 	setOccasion(atMs: number, run: () => void, owner: Owner | null = null): void {
 		this.#put(this.#occasions, owner, Math.max(this.#nowMs, atMs), run);
 	}
@@ -62,7 +67,7 @@ export class Timeline {
 			if (item.isCancelled || item.owner?.isAlive === false) continue;
 			const { owner } = item;
 			if (owner !== null && owner.stalledUntilMs > this.#nowMs) {
-				// The same item is used again, because its setter may still cancel it.
+				// The same item is used again, because the code that set it may still cancel it.
 				item.atMs = owner.stalledUntilMs;
 				this.#occasions.push(item);
 				continue;
@@ -95,7 +100,10 @@ export class Timeline {
 	}
 }
 
-/** Nothing in a simulation waits for the real world, so one turn of the event loop settles every promise. */
+/**
+ * Waits until all promises have settled. Nothing in a simulation waits for the real world, so one turn of the
+ * event loop is enough.
+ */
 function settle(): Promise<void> {
 	return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,6 @@
-// Acts of shops, owners and staff: sales, pixels, confirmations, decisions, repeats, and several at once, each
-// through the real use case in some process. Every answer is compared with the workload's own ledger.
+// Actions of shops, owners and staff: sales, pixels, confirmations, decisions, repeats, and several at once.
+// Each uses the real use case in one of the processes. Every answer is compared with the workload's own
+// ledger.
 
 import { decidedAnswer } from "../../src/api/answers.ts";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
@@ -25,13 +26,13 @@ export interface WorkloadSite {
 	programmes: readonly ProgrammeRecord[];
 	ledger: OrderLedger;
 	crediting: Crediting;
-	/** Returns a process that can be called now, or undefined if none is running. */
+	/** Returns a random process that can be called now, or undefined if none is running. */
 	pickProcess(): ServiceProcess | undefined;
-	/** Returns some delivery of this shop that is not pending. */
+	/** Returns a random delivery of this shop that is not pending. */
 	pickFinished(programme: ProgrammeRecord): FinishedDelivery | undefined;
-	/** Returns the number of deliveries of this shop that failed between these times and are not set aside. */
+	/** Returns the number of deliveries of this shop that failed between these times and were not set aside. */
 	countFailed(programme: ProgrammeRecord, sinceMs: number, untilMs: number): number;
-	/** A counter that grows whenever results are stored. */
+	/** Returns a counter that grows whenever results are stored. */
 	settledCount(): number;
 	trace(line: string): void;
 	/** Fails the run if the promise rejects. */
@@ -45,12 +46,12 @@ export interface FinishedDelivery extends SeenDelivery {
 export type Workload = ReturnType<typeof createWorkload>;
 
 const MAX_BASKET_COINS = 99_999_999;
-/** Share of acts that begin a new order. Most acts continue the life of an existing one. */
+/** Share of actions that begin a new order. Most actions continue the life of an existing one. */
 const NEW_ORDER_SHARE = 0.45;
 const RESEND_SHARE = 0.12;
 const BURST_SHARE = 0.2;
 const MAX_BURST = 4;
-/** Share of acts in which the shop's server reports an order that only a pixel has reported. */
+/** Share of actions in which the shop's server reports an order that only a pixel has reported. */
 const SERVER_SHARE = 0.3;
 const MAX_RESEND_AGE_MS = 5 * 24 * 60 * 60_000;
 
@@ -66,7 +67,7 @@ export function createWorkload(site: WorkloadSite) {
 			return;
 		}
 		const orders = new Set([pickOrder(programme)]);
-		// Calls of several shops at the same moment are stored together if they meet in one process.
+		// Calls of several shops at the same moment are stored together if they reach the same process.
 		const others = random.chance(BURST_SHARE) ? random.between(1, MAX_BURST) : 0;
 		for (let n = 0; n < others; n++) orders.add(pickOrder(random.pick(site.programmes)));
 		for (const order of orders) site.supervise(advance(order));
@@ -81,7 +82,10 @@ export function createWorkload(site: WorkloadSite) {
 		return ledger.open(programme, `order-${nextOrder++}`, eventType);
 	}
 
-	/** Sometimes makes several calls at once through different processes. The answers must fit some order of them. */
+	/**
+	 * Carries out the next actions of an order. Sometimes several calls are made at once through different
+	 * processes, and the answers must fit some order of them.
+	 */
 	async function advance(order: Order): Promise<void> {
 		const together = random.chance(0.25) ? random.between(2, 3) : 1;
 		const asked = Array.from({ length: together }, () => {
@@ -139,14 +143,16 @@ export function createWorkload(site: WorkloadSite) {
 			const sinceMs = nowMs - random.between(0, MAX_RESEND_AGE_MS);
 			const failed = site.countFailed(programme, sinceMs, nowMs);
 			const settledBefore = site.settledCount();
-			// Counted until there is an answer, which a process that is killed in between may never give.
+			// The deliveries count as possibly resent until there is an answer. A process that is killed before
+			// that never answers.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
 				resendFailed(process, { programmes: [programme], actor: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
-			// This does not hold if more deliveries failed at the same moment.
+			// The comparison is skipped if results were stored in the meantime, because more deliveries may have
+			// failed then.
 			if (result?.ok === true && site.settledCount() === settledBefore) {
 				demand(
 					result.value.count === failed,
@@ -177,14 +183,14 @@ export function createWorkload(site: WorkloadSite) {
 	return {
 		act,
 		/**
-		 * By shop, the number of runs that were requested by hand, and of those that may have been because no answer
-		 * came.
+		 * Number of runs that people requested, by shop, and of those that were possibly requested because no
+		 * answer came.
 		 */
 		resent,
 	};
 }
 
-/** Calls the intake like the API, together with the other calls of its process at that moment. */
+/** Calls the intake as the API does, in one batch with the other calls of its process at that moment. */
 async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.accept({
@@ -215,7 +221,10 @@ function requestFor(process: ServiceProcess, programme: Programme, { orderId, ..
 	return decisionRequest(programme, { orderId, eventType }, decision);
 }
 
-/** Returns null if the process died or its database failed, because the caller then does not know the result. */
+/**
+ * Resolves to null if the process died or its database failed, because the caller then does not know the
+ * result.
+ */
 export async function answerOrNothing<Value>(work: () => Promise<Value>): Promise<Value | null> {
 	try {
 		return await work();
