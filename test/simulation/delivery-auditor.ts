@@ -97,8 +97,9 @@ export interface Circumstances {
 }
 
 /**
- * Events of tests, by the flag in the callback itself (contract section 2.1). An event has one value per line. The flag is the
- * only line that can say "test", because the simulation gives no order that id.
+ * SQL query that selects the events of test conversions, by the flag in the callback itself (contract section
+ * 2.1). A stored event has one value per line. Only the flag can be the line "test", because no simulated
+ * order has that id.
  */
 export const TEST_EVENTS = "select id from events where instr(body, char(10) || 'test' || char(10)) > 0";
 
