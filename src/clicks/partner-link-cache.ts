@@ -25,7 +25,7 @@ export interface PartnerLinkCache {
 	 * it cannot be read.
 	 */
 	find(code: string): Promise<KnownLink | null> | KnownLink | null;
-	/** Returns whether `find` can answer from the cache for a code that has not been used lately. */
+	/** Returns whether the cache contains a link with this code, or the fact that there is none. */
 	isKnown(code: string): boolean;
 }
 

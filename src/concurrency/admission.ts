@@ -42,8 +42,8 @@ export const PIXEL_RATES = {
 	 */
 	privateAddresses: { burst: 300, perSecond: 50 },
 	/**
-	 * Limit for one programme. A single shop may have a fifth of the network's expected peak. The burst is six
-	 * times that of an address block.
+	 * Limit for one programme. A single shop may receive a fifth of the network's expected peak. The burst is
+	 * six times that of an address block.
 	 */
 	programme: { burst: 2_000, perSecond: 100 },
 	/** Limit for the whole process: the expected peak, and a burst of ten seconds at that peak. */
@@ -315,8 +315,8 @@ function createReportGate(clock: AdmissionClock) {
 /** Time by which a refusal is delayed. Customers do not see the pixel, so its image may be this late, too. */
 export const REFUSAL_DELAY_MS = SECOND_MS;
 /**
- * Maximum number of delayed refusals, which is half of all connections, because each holds a connection and
- * some kilobytes. Further refusals are answered at once.
+ * Maximum number of delayed refusals. Each holds a connection and some kilobytes, so they may take at most
+ * half of all connections. Further refusals are answered at once.
  */
 export const MAX_DELAYED_REFUSALS = 1_000;
 

@@ -6,8 +6,8 @@
 
 export interface BatchRules<Item> {
 	/**
-	 * Maximum total size of the small items in a batch, and also of the large ones. A single item that is
-	 * larger takes all the room for large items.
+	 * Maximum total size of the small items in a batch. The large items together may have this size, too. A
+	 * single item that exceeds it is the only large item of its batch.
 	 */
 	maxSize: number;
 	sizeOf(item: Item): number;

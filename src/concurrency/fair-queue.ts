@@ -14,8 +14,8 @@ export interface QueueLimits {
 	/** Maximum number of waiting requests of one client. */
 	waitingPerClient: number;
 	/**
-	 * Maximum number of waiting requests up to which a client that has none waiting may still add one. It is
-	 * larger than `waiting` in classes in which a few busy clients must not lock the others out.
+	 * A client that has no waiting request may add one until this many requests of all clients wait. If this is
+	 * larger than `waiting`, a few busy clients cannot lock the others out.
 	 */
 	waitingForNewClients: number;
 }
@@ -72,7 +72,7 @@ export function createFairQueue(limits: QueueLimits): FairQueue {
 			if (client === undefined) return;
 			const starts = waiting.get(client) ?? [];
 			const start = starts.shift();
-			// The client moves to the end of the line.
+			// The client moves to the end of the line, so that the others get their turns first.
 			waiting.delete(client);
 			if (starts.length > 0) waiting.set(client, starts);
 			waitingInAll--;

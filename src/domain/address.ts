@@ -36,8 +36,8 @@ const NETWORKS: readonly (readonly [network: AddressRange, findInside: FindInsid
 ];
 const GLOBAL_UNICAST = networkOf("2000::/3");
 /**
- * The former 6bone, returned by RFC 3701. It is the only block of IANA's registries that ipaddr.js does not
- * know.
+ * The address block of the former 6bone network, which RFC 3701 gave back to IANA. It is the only block of
+ * IANA's registries that ipaddr.js does not know.
  */
 const SIX_BONE = networkOf("3ffe::/16");
 

@@ -32,7 +32,10 @@ export interface Credit {
 	/** The partnership that is credited, or null if nobody is. */
 	partnershipId: number | null;
 	word: CreditWord;
-	/** The link that was clicked, also if the click does not count, or null if no click decided. */
+	/**
+	 * The link of the click that decided the credit, even if that click credits nobody. Null if no click
+	 * decided it.
+	 */
 	linkId: number | null;
 	clickedAtMs: number | null;
 	subIds: SubIds;
@@ -107,8 +110,9 @@ export function isClickOf(click: Click | null, partnership: { createdAtMs: numbe
 }
 
 /**
- * Returns the time before which clicks of a partnership credit nobody, or null if all of them count. As long as it is ended
- * together with its clicks, none counts, because links may hand out click IDs for some seconds after the end.
+ * Returns the time before which clicks of a partnership credit nobody, or null if all its clicks count. While
+ * the partnership is ended together with its clicks, no click counts, because links may still hand out click
+ * IDs for some seconds after the end.
  */
 export function clicksEndMs(partnership: {
 	endedAtMs: number | null;
@@ -139,7 +143,7 @@ function creditByClick(
 	if (click === null) return { ...NOBODY, word: "CLICK_UNREADABLE" };
 	const { atMs, partnershipId, linkId, subIds } = click;
 	if (click.programmeId !== programmeId) return { ...NOBODY, word: "OTHER_PROGRAMME" };
-	// The page of the sale says whose click it was, which link and when, also if it does not count.
+	// The refused click is stored too, because the page of the sale shows which link was clicked and when.
 	const refused = { ...NOBODY, linkId, clickedAtMs: atMs };
 	if (atMs > soldAtMs + AFTER_SALE_TOLERANCE_MS) return { ...refused, word: "CLICK_AFTER_SALE" };
 	if (atMs < soldAtMs - windowDays * DAY_MS) return { ...refused, word: "CLICK_TOO_OLD" };

@@ -30,7 +30,7 @@ export function readName(text: string, whose: string): Result<string> {
 
 // Checks the form of email addresses. Only a mail that arrives shows whether an address exists.
 
-/** RFC 5321 allows 256 characters for an address with its two angle brackets. */
+/** Maximum length of an email address. RFC 5321 allows 256 characters including two angle brackets. */
 const MAX_ADDRESS_LENGTH = 254;
 
 /**

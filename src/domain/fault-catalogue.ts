@@ -190,7 +190,7 @@ export const FAULTS_BY_KIND = {
 			field: "cursor",
 		},
 	},
-	/** Faults of approvals and rejections. */
+	/** Faults of calls that approve or reject, which need a key with the right to decide. */
 	"key's right": {
 		key_may_not_decide: {
 			status: 403,

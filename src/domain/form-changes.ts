@@ -1,4 +1,4 @@
-// Finds what a person changed in a form that another person may have saved while the form was open.
+// Finds which fields of a form a person has changed, even if another person saved the same form meanwhile.
 
 export interface FormChanges<Name extends string> {
 	/** Fields that the person changed and whose stored value differs from what they want. */

@@ -1,11 +1,12 @@
-// Receivers of callbacks. A receiver is the shop of a programme, or a partner. Each has one callback URL and its own signing
-// secrets. Engines know nothing else of programmes and partners, so both kinds are sent to in the same way.
+// Receivers of callbacks. A receiver is the shop of a programme, or a partner. Each has one callback URL and
+// its own signing secrets. The engine knows only receivers, so callbacks are sent to shops and partners in
+// the same way.
 
 declare const IS_RECEIVER_ID: unique symbol;
 
 /**
- * Row id of a receiver. A programme's or partner's id is a plain number, so it does not compile where a receiver's id is
- * needed.
+ * Row id of a receiver. It is a distinct type, so a programme's or partner's id in its place does not
+ * compile.
  */
 export type ReceiverId = number & { readonly [IS_RECEIVER_ID]: true };
 

@@ -58,7 +58,7 @@ function judgeStatus(status: number): Verdict {
 	if (status >= 300 && status <= 399) return "redirect";
 	if (status === 408 || status === 429) return "retry";
 	if (status >= 400 && status <= 499) return "refused";
-	// This covers 5xx and all undefined numbers. In these cases the shop did not deliberately refuse the
-	// callback.
+	// All other numbers are 5xx, or are not HTTP statuses. Neither means that the shop refuses the callback for
+	// good.
 	return "retry";
 }

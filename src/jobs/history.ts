@@ -191,7 +191,8 @@ function bringHistory({ programme, history }: Meant): RowVerdict {
 
 function compare(known: Conversion, history: History): RowVerdict {
 	const isImported = known.source === "import";
-	// The conversion was imported earlier and has been reversed since, so the file was correct at its time.
+	// If an imported conversion was reversed here later, a file that says "approved" is still correct for its
+	// time.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
 	const { imported_decision_at_ms: hereMs } = known;

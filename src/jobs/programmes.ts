@@ -232,7 +232,10 @@ async function readPerson(db: Db, cells: Cells): Promise<Result<MeantPerson>> {
 	return succeed({ email: email.value, name, membership: { programme: programme.value, role: role.value } });
 }
 
-/** Adds the person to the programme. If no invitation is sent, it appends an audit entry to `added`. */
+/**
+ * Adds the person to the programme. If the person is not sent an invitation, an audit entry is appended to
+ * `added`.
+ */
 async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNote[]): Promise<RowVerdict> {
 	const { verdict, meant } = await judgePerson(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;

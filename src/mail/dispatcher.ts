@@ -33,8 +33,7 @@ export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
 	/** Time after which the mail is useless, because its link has expired or its news is out of date. */
 	goodForMs: number;
 	/**
-	 * Topic of the mail. The number of mails about one topic is limited. Left out for a mail that somebody
-	 * requested.
+	 * Topic of the mail, by which the number of mails is limited. Left out for a mail that somebody requested.
 	 */
 	topic?: string;
 	/**
@@ -187,7 +186,8 @@ async function writeMail(
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
 /**
- * Sends mails until none is due or the mail server itself fails. In that case the next mail would fail, too.
+ * Sends mails until none is due, or until the mail server itself fails, because then all other mails would
+ * fail, too.
  */
 async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
 	// If the clock is not known to be right, nothing is sent, because a mail could look expired and be given

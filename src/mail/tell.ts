@@ -207,8 +207,8 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 		async write(trx, nowMs) {
 			const notices = await findNoticesToMail(trx, receiverId);
 			if (notices.length === 0) return [];
-			// A programme may have no owner yet. Until it has one, who is then mailed, only the page shows the
-			// notice.
+			// A programme may have no owner yet. The owner is mailed as soon as there is one. Until then only the
+			// page shows the notice.
 			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
 				await postponeNoticeMail(trx, receiverId, nowMs + MAIL_INTERVAL_MS);
 				return [];

@@ -151,7 +151,8 @@ export async function acceptApplication(
 			return refuse("not_allowed", ONLY_STAFF_ACCEPT);
 		}
 		const found = await findOrMakePartner(trx, deps, actor, programme, application);
-		// The owner does not learn whose address it is, for example that it belongs to staff.
+		// The refusal is replaced by a general one, so that the owner does not learn that the address belongs to,
+		// for example, staff.
 		if (!found.ok && found.fault.code === "email_taken") {
 			const text = "This address cannot be a partner here. Decline the application, or ask for another.";
 			return refuse("email_taken", text);
@@ -233,10 +234,10 @@ function alreadyAnswered(): ReturnType<typeof refuse> {
 }
 
 /**
- * Returns the partner that the applicant already signs in for, if there is exactly one and the applicant has
- * a password. A password proves that the applicant reads the mailbox, because anybody could have typed the
- * address. A person who signs in for several partners keeps them apart on purpose, so a new partner is made
- * for them. It is refused if the applicant already signs in for a partner of this programme.
+ * Finds or creates the partner for an applicant. An existing partner is used if the applicant signs in for
+ * exactly one and has a password, which proves that they read the mailbox, because anybody could have typed
+ * the address. A person who signs in for several partners keeps them apart on purpose, so they get a new one.
+ * It is refused if the applicant already signs in for a partner of this programme.
  */
 async function findOrMakePartner(
 	trx: Db,

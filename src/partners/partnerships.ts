@@ -1,6 +1,6 @@
 // Partnerships between partners and programmes. Staff add a partner to a programme and set its rate. The
 // programme's owner enters coupon codes. Both may end a partnership. An ended partnership keeps what it has
-// earned, and still earns from earlier clicks.
+// earned. It still earns from clicks that were made before its end, unless staff end its clicks, too.
 
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { parseName } from "../domain/display-name.ts";
@@ -227,8 +227,8 @@ function readCodes(text: string): Result<CouponCodes> {
 type State = "ended" | "active";
 
 /**
- * Ends or resumes a partnership. After it is resumed, its links and codes count again. Staff can also end its clicks: then
- * no sale is credited by a click that was made before the partnership is resumed.
+ * Ends or resumes a partnership. The links and codes of a resumed partnership count again. Staff can also end
+ * its clicks. Clicks that were made before the partnership is resumed then credit no sale.
  */
 export function changeState(
 	deps: Deps,
@@ -281,7 +281,8 @@ async function setState(
 	const isAlready = (ended_at_ms === null) === (to === "active") && ended_by_staff === endedByStaff;
 	const endsClicksNow = to === "ended" && endsClicks && clicks_ended_at_ms === null;
 	if (isAlready && !endsClicksNow) return;
-	// Clicks that links handed out between the end and now do not count either.
+	// A partnership that was ended with its clicks is resumed now, so click IDs that were handed out until now
+	// do not count.
 	const resumesClicks = to === "active" && clicks_ended_at_ms !== null;
 	await rows.changePartnership(trx, partnership, {
 		ended_at_ms: to === "ended" ? (ended_at_ms ?? nowMs) : null,

@@ -64,8 +64,8 @@ const MAX_HOSTS = 50;
 
 /**
  * Saves the settings, and resolves to whether anything changed. `shown` is what the form contained when it
- * was opened, and only differences from it are saved. Without `shown`, all fields are saved. In an owner's
- * form, the setting that partners are credited is ignored.
+ * was opened, and only differences from it are saved. Without `shown`, all fields are saved. An owner's form
+ * cannot change whether partners are credited.
  */
 export async function savePartnerTerms(
 	{ store, clock }: { store: Store; clock: Clock },

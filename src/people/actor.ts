@@ -49,7 +49,7 @@ export function personIdOf(actor: ActingPerson | CommandLine | Service): number 
 /**
  * Runs a transaction that creates a sign-in link or ends somebody's access. It holds the access lock, so
  * nobody can end the actor's access while it runs. It is refused if the actor was signed out after the
- * request arrived, because a link that they create now would survive the end of their access.
+ * request arrived. A link that they created now would otherwise stay valid although their access has ended.
  */
 export function transactAs<Value>(
 	{ transact }: Pick<Store, "transact">,

@@ -254,7 +254,8 @@ export async function makePasswordLink(
 			"People who forgot theirs choose a new one on the sign-in page, or ask the network's staff for a link.";
 		return refuse("not_allowed", `${email} has a password already. ${advice}`);
 	}
-	// Otherwise anybody who finds an unlocked browser could take over the account of its user.
+	// People cannot make a link for themselves. Otherwise anybody who finds an unlocked browser could take over
+	// the account.
 	if (personId === personIdOf(actor)) return refuse("not_allowed", "Change your own password under Account.");
 	return sendAs(deps, actor, email, programmeId, async (trx) => {
 		const madeBy = personIdOf(actor);
@@ -268,7 +269,7 @@ export async function makePasswordLink(
 	});
 }
 
-/** Returns the person with this id. People are never deleted, so there always is one. */
+/** Returns the person with this id, who always exists, because people are never deleted. */
 async function requirePerson({ store }: Pick<InvitationsDeps, "store">, personId: number): Promise<Person> {
 	const person = await findPersonById(store.db, personId);
 	if (person === undefined) throw new Error(`there is no person ${personId}`);

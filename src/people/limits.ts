@@ -161,7 +161,7 @@ export async function giveUseBack(db: Db, use: Use): Promise<void> {
 	await uncountUse(db, keyOf(use));
 }
 
-/** Resets the count of the subject, so that earlier uses no longer count either. */
+/** Resets the count of a subject, so that its earlier uses no longer count. */
 export async function forgetUse(db: Db, use: Use): Promise<void> {
 	await forgetUses(db, keyOf(use));
 }

@@ -105,8 +105,8 @@ export async function issueSignInLink(
 
 /**
  * Issues the link that creates the first staff account. Every start issues a new link, which replaces the
- * previous one, until a member of staff can sign in. Then this returns null. It returns only a path, because
- * the public address is not known yet.
+ * previous one. Returns null once a member of staff can sign in. It returns only the path of the link,
+ * because the public address is not known yet.
  */
 export async function makeFirstStaffPath(
 	deps: Pick<AccountsDeps, "store" | "clock" | "random">,

@@ -24,7 +24,10 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
-/** Maximum number of days: ten years. A larger number is a typing error. */
+/**
+ * Maximum number of days of any term. Ten years are more than anybody needs, so a larger number is a typing
+ * error.
+ */
 const MAX_DAYS = 3_650;
 export const DEFAULT_APPROVAL_DAYS = 30;
 /**

@@ -22,19 +22,19 @@ import {
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
-/** A programme, and its shop, which receives the callbacks. */
+/** The ids of a programme and of its receiver, which is the shop that gets the callbacks. */
 export type CalledProgramme = Pick<Programme, "id" | "receiver_id">;
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** The receiver whose callbacks are sent, its programme, and the party that asked for it. */
+/** The programme whose callbacks are to be sent, and the actor who asked for it. */
 export interface Asked {
 	programme: CalledProgramme;
 	actor: Actor;
 }
 
 type Note = (count: number) => Pick<AuditNote, "action" | "subject" | "detail">;
-/** The deliveries that were started, or null if there is no URL or no secret now. */
+/** The deliveries that were started, or null if the receiver has no URL or no secret. */
 type Started = readonly unknown[] | null;
 
 /** Maximum time that a person waits for the response to a form. */

@@ -15,7 +15,7 @@ import { createTestSite, type TestSite } from "../web/test-site.test-support.ts"
 import { type CheckedSignature, checkSignature, pasteSent } from "./check-signature.ts";
 import type { PastedRequest } from "./pasted-request.ts";
 
-/** Postback URL with encoded characters and a query, which proxies and frameworks often change. */
+/** Postback URL with encoded characters and a query. Proxies and frameworks often change these parts. */
 export const CALLBACK_URL = "https://shop.example/hooks/r%C3%BCckruf?shop=garden&note=a%20b";
 
 export interface CalledShop {
