@@ -150,7 +150,7 @@ export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise
 type Columns = Readonly<Record<string, "text" | "integer" | "bigint">>;
 
 /** Returns `name (columns) as (values …)` to follow `with`. There must be at least one row. */
-export function valueList<List extends Columns>(
+function valueList<List extends Columns>(
 	name: string,
 	columns: List,
 	rows: readonly Readonly<Record<keyof List & string, string | number | null>>[],
