@@ -70,7 +70,6 @@ eachDatabase("retention", (database) => {
 			[1, 2].map((seq) => ({
 				delivery_id,
 				seq,
-				programme_id: programme.id,
 				run: 1,
 				result: "answered" as const,
 				started_at_ms: finishedAtMs ?? madeAtMs,
