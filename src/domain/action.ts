@@ -106,6 +106,7 @@ const ACTIONS = {
 		"The Postback URL was removed: status changes are no longer sent",
 	],
 	"partner.invited": "Partner invited",
+	"partner.changed": "Partner changed",
 	"partnership.started": [
 		"Partnership started",
 		"owners",

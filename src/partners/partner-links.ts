@@ -15,7 +15,7 @@ import {
 	type PartnerLink,
 } from "../store/queries/partners.ts";
 import type { Store } from "../store/store.ts";
-import { note } from "./partners.ts";
+import { note, withScheme } from "./partners.ts";
 import { unknownPartnership } from "./partnerships.ts";
 
 /** Length of a random code. With 40 bits a code is short enough to type, and cannot be found by trying. */
@@ -53,7 +53,7 @@ export async function makePartnerLink(
 		const hosts = (await findLandingHosts(trx, [programmeId])).get(programmeId) ?? [];
 		const isWaiting = (await listLandingHosts(trx, programmeId)).length > 0;
 		const read = checkAll({
-			target: readTarget(input.target.trim(), hosts, named.programme_name, isWaiting),
+			target: readTarget(withScheme(input.target.trim()), hosts, named.programme_name, isWaiting),
 			name: input.name.trim() === "" ? succeed("") : readName(input.name, "the link's"),
 			code: readCode(input.code.trim().toLowerCase() || random.hex(CODE_BYTES)),
 		});

@@ -54,15 +54,47 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 	});
 }
 
+/** Corrects a partner's name and site. Only staff may. Resolves to whether something changed. */
+export async function renamePartner(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+	typed: Pick<PartnerInput, "name" | "site">,
+): Promise<Result<boolean>> {
+	const read = checkAll({ name: readName(typed.name, "the partner's"), site: readSite(typed.site.trim()) });
+	if (!read.ok) return read;
+	const { name, site } = read.value;
+	return transactAs<boolean>(deps.store, actor, async (trx) => {
+		if (actor.kind !== "staff")
+			return refuse("not_allowed", "Only the network's staff can rename a partner.");
+		const partner = await rows.lockPartner(trx, partnerId);
+		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		const changes = [
+			...(name === partner.name ? [] : [`name: ${partner.name} → ${name}`]),
+			...(site === partner.site ? [] : [`site: ${partner.site || "none"} → ${site || "none"}`]),
+		];
+		if (changes.length === 0) return succeed(false);
+		await rows.updatePartner(trx, partner, { name, site });
+		await note(trx, deps, actor, "partner.changed", partner.public_id, changes.join("; "));
+		return succeed(true);
+	});
+}
+
 const MAX_SITE_LENGTH = 200;
 
-/** Parses the address of the partner's website, which is optional. */
-function readSite(text: string): Result<string> {
+/** Parses the address of the partner's website, which is optional. People often leave out https://. */
+function readSite(typed: string): Result<string> {
+	const text = withScheme(typed);
 	const url = URL.parse(text);
 	const isSite = /^https?:$/.test(url?.protocol ?? "") && text.length <= MAX_SITE_LENGTH;
 	if (text === "" || isSite) return succeed(url?.href ?? "");
 	const rule = `Enter the site with https://, in at most ${MAX_SITE_LENGTH} characters, or leave the field empty.`;
 	return refuse("invalid_field", rule, "site");
+}
+
+/** Adds https:// to an address that was typed without it, such as "blog.example". */
+export function withScheme(text: string): string {
+	return text === "" || /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
 }
 
 /** Creates a partner in the transaction of `sendAs`. If it refuses, nothing was written before. */

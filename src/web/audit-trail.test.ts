@@ -136,6 +136,7 @@ async function walkPartners(site: TestSite, send: Send, programme: Programme): P
 	const assigned = { partner: "Blog", reason: "as agreed" };
 	const form = `/conversions/${conversion.public_id}/partner`;
 	await send("/conversions/:conversionId/partner", browser, form, assigned);
+	await send(`${route}/earnings/name`, browser, `${path}/earnings/name`, { name: "Renamed", site: "" });
 	await send(`${route}/earnings/end`, browser, `${path}/earnings/end`);
 }
 

@@ -183,6 +183,7 @@ export const ROUTES: readonly Route[] = [
 	// invite its people, and end its partnerships.
 	page(PARTNER_EARNINGS, "partner", earnings.showEarnings),
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
+	form(`${PARTNER_EARNINGS}/name`, "partner-manage", earnings.rename),
 	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),

@@ -34,6 +34,18 @@ export function findPartnerById(db: Db, id: number): Promise<Partner | undefined
 	return db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | undefined> {
+	return lockRow(trx, trx.selectFrom("partners").selectAll().where("id", "=", id));
+}
+
+export async function updatePartner(
+	trx: Db,
+	{ id }: Locked<Partner>,
+	change: Pick<Partner, "name" | "site">,
+): Promise<void> {
+	await trx.updateTable("partners").set(change).where("id", "=", id).execute();
+}
+
 const PARTNER_PREFIX = "ptn_";
 /** An id that no row has. It fills lists that may be empty, because `in ()` is not valid SQL. */
 export const NO_ID = 0;

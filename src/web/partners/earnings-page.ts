@@ -2,6 +2,7 @@
 // On the same page, staff add the partner to programmes and end its partnerships.
 
 import type { Result } from "../../domain/fault.ts";
+import { renamePartner } from "../../partners/partners.ts";
 import { addPartnership, endPartner } from "../../partners/partnerships.ts";
 import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
@@ -34,6 +35,11 @@ import { earnedSection, partnershipPath, partnershipTable } from "./earned-secti
 import { endSection } from "./end-section.ts";
 
 const ADD_FORM = declareForm({ programme: { label: "Programme's name or ID", isRequired: true } });
+
+const NAME_FORM = declareForm({
+	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
+	site: { label: "Site (optional)", inputMode: "url", placeholder: "https://" },
+});
 
 /**
  * Shows the page. `invited` is the one-time link of a partner that staff have just made. It is part of the
@@ -86,6 +92,15 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 			rows.length === 0
 				? null
 				: ui.section({ id: "terms", title: "Terms", body: ui.padded(rows.map(termsOf)) }),
+			isStaff
+				? ui.section({
+						id: "name-and-site",
+						title: "Name and site",
+						body: ui.padded(
+							NAME_FORM.show(c, { action: `${path}/name`, values: { name, site }, send: "Save" }),
+						),
+					})
+				: null,
 			isStaff && isActive ? endSection(`${path}/end`, { label: "End partner", confirm: sayEnd(name) }) : null,
 		],
 	});
@@ -121,6 +136,13 @@ export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Respo
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);
 	const next = "If you agreed a special rate or coupon codes, enter them below.";
 	return leadTo(c, path, `${partner.name} is now a partner of ${programme.name}. ${next}`);
+}
+
+export async function rename(c: WebContext, deps: PageDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	const renamed = await renamePartner(deps, actorOf(c), partner.id, await NAME_FORM.read(c));
+	if (!renamed.ok) return NAME_FORM.refuse(c, renamed, () => showEarnings(c, deps));
+	return leadTo(c, earningsPath(partner.public_id), "Saved.");
 }
 
 export async function endAllPartnerships(c: WebContext, deps: PageDeps): Promise<Response> {

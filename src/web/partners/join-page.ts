@@ -1,6 +1,7 @@
 // The public page /join/:programmeId, on which strangers apply as partners if the programme takes
 // applications.
 
+import { shortenRate } from "../../domain/money.ts";
 import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
 import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
@@ -8,6 +9,7 @@ import { declareForm, HIDDEN } from "../form.ts";
 import { answerPlainPage, type WebContext, type WebDeps } from "../page.ts";
 import { joinPath } from "../paths.ts";
 import { wideButton } from "../sign-in/sign-in-page.ts";
+import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 
 const JOIN_FORM = declareForm({
@@ -16,9 +18,9 @@ const JOIN_FORM = declareForm({
 	email: { label: "Email", type: "email", autocomplete: "email", isRequired: true },
 	site: {
 		label: "Your site (optional)",
-		type: "url",
+		inputMode: "url",
 		autocomplete: "url",
-		hint: "With https:// in front.",
+		placeholder: "https://",
 	},
 	about: { label: "How would you bring sales?", rows: 5, maxLength: MAX_ABOUT_LENGTH, isRequired: true },
 	acceptsTerms: { label: "I accept these terms.", isBox: true },
@@ -32,7 +34,8 @@ async function openProgramme(c: WebContext, { store }: WebDeps): Promise<Program
 export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = await openProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");
-	const { name, partner_terms: terms } = programme;
+	const { name, partner_terms: terms, commission_rate: rate, click_days: days } = programme;
+	const offer = `The commission is ${shortenRate(rate)} % of the basket value. A click counts for ${ui.countOf(days, "day")}.`;
 	const form = JOIN_FORM.show(c, {
 		action: joinPath(programme.public_id),
 		values: { seenTerms: terms },
@@ -43,7 +46,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	return answerPlainPage(c, {
 		title: `Become a partner of ${name}`,
 		heading: "Become a partner",
-		body: html`<p class="break">Bring sales to ${name} and earn a commission. Tell us who you are: the programme's owner reads your application.</p>${form}`,
+		body: html`<p class="break">Bring sales to ${name} and earn a commission. ${programme.credits_partners === 1 ? offer : null} Tell us who you are: the programme's owner reads your application.</p>${form}`,
 	});
 }
 

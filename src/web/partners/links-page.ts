@@ -23,7 +23,7 @@ const FORM = declareForm({
 	partnership: { label: "Programme", options: [], isRequired: true },
 	target: {
 		label: "Target address",
-		type: "url",
+		inputMode: "url",
 		hint: "The page of the shop that the link opens. Copy it from your browser.",
 		isRequired: true,
 	},

@@ -424,3 +424,22 @@ test("a person who was removed from the partner sees nothing and can make nothin
 	equal((await makeLink(shop)).status, 404);
 	match((await browser.open("/programmes")).text, /You have no programme/);
 });
+
+test("staff correct a partner's name and site, the audit log has both, and the partner cannot", async (t) => {
+	const { site, partner, browser, base } = await openPartnerShop(t);
+	const staff = await site.signIn(await site.addStaff());
+	const path = `${base}/earnings`;
+	equal((await browser.submit(`${path}/name`, { name: "Mine", site: "" })).status, 404);
+	const refused = await staff.submit(`${path}/name`, { name: "", site: "ftp://x" });
+	match(refused.text, /id="name-error"[\s\S]+id="site-error"/);
+	const named = await staff.submit(`${path}/name`, { name: "Bergblog", site: "bergblog.example" });
+	equal(named.location, path);
+	const shown = (await staff.open(path)).text;
+	match(shown, /value="Bergblog"/);
+	match(shown, /https:\/\/bergblog\.example\//, "https:// is added");
+	await staff.submit(`${path}/name`, { name: "Bergblog", site: "https://bergblog.example" });
+	deepEqual(
+		(await site.audit("partner.changed")).map(({ subject, detail }) => [subject, detail]),
+		[[partner.public_id, "name: Blog → Bergblog; site: none → https://bergblog.example/"]],
+	);
+});

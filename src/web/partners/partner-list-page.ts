@@ -33,7 +33,7 @@ const PAGE_ROWS = 50;
 
 const INVITE_FORM = declareForm({
 	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
-	site: { label: "Site (optional)", type: "url", placeholder: "https://" },
+	site: { label: "Site (optional)", inputMode: "url", placeholder: "https://" },
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
 });
 
