@@ -277,9 +277,9 @@ export const MAX_WAIT_FOR_REPORTS_MS = 30;
 
 function createReportGate(clock: AdmissionClock) {
 	let reports = 0;
-	/** Resolves when the last report is done. Null if nothing waits for that. */
+	/** Promise that resolves when no report is at work any more. Null if no request waits for that. */
 	let lastReportDone: PromiseWithResolvers<void> | null = null;
-	/** The previous call of `yieldToReports`. Calls continue one after the other. */
+	/** End of the previous call of `yieldToReports`. Each call waits for the one before. */
 	let lastYield: Promise<void> = Promise.resolve();
 
 	async function whenNoReports(): Promise<void> {

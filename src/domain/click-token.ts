@@ -17,7 +17,10 @@ const HEAD_BYTES = 3;
 const TAG_BYTES = 16;
 const FIXED_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum number of cached keys. There is one for each day, and the longest click window has fewer days. */
+/**
+ * Maximum number of cached keys. Each day has its own key, and the longest click window has fewer days than
+ * this.
+ */
 const MAX_KEYS = 500;
 
 /** The three texts that a partner can add to a link to tell its placements apart. */

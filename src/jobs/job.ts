@@ -104,7 +104,10 @@ export async function startJob(
 	});
 }
 
-/** Returns null if the job can be started or continued. Otherwise returns the answer to the person. */
+/**
+ * Returns null if the job can be started or continued. Otherwise returns a refusal, or "already" if it was
+ * started before.
+ */
 function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job === undefined) {
 		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");

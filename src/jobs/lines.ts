@@ -20,7 +20,10 @@ import {
 } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 
-/** A line, with its verdict if the comparison with other lines already decides it, otherwise null. */
+/**
+ * A line of a file. `settled` is its verdict if comparing it with other lines was enough to judge it,
+ * otherwise null.
+ */
 export interface SettledRow extends JobRow {
 	settled: RowVerdict | null;
 }

@@ -265,8 +265,8 @@ async function clearOld(deps: JobWorkDeps, isStopping: () => boolean): Promise<v
 			await discardJob(deps, job, SERVICE, "not applied within three days");
 			continue;
 		}
-		// If a person continues the job at the same moment, either that happens first and this update fails, or
-		// the person is refused.
+		// A person may continue the job at the same moment. Either that happens first and this update changes
+		// nothing, or it is refused.
 		if (job.lines === "kept" && !(await moveJob(store.db, job.id, [job.state], { lines: "going" }))) continue;
 		if (!(await removeLines(store, clock, job.id, isStopping))) return;
 		if (job.state === "done" || job.state === "stopped") await noteLinesGone(store.db, job.id);

@@ -56,7 +56,7 @@ export function createNetworkMailer(
 export function addressMail(mail: Mail, face: NetworkFace, publicUrl: string): Mail {
 	const { supportAddress } = face;
 	const from = senderOf(face);
-	// These lines let readers see who wrote the mail, and check it.
+	// The mail says who sends it, so that readers can recognize the sender and check it.
 	const name = networkName(face);
 	const sender = `This mail was sent by the affiliate network ${name === null ? "" : `${name} `}at ${publicUrl}`;
 	const questions = supportAddress === null ? [] : [`Questions? Write to ${supportAddress}`];

@@ -220,7 +220,7 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 			if (programme === undefined) return [];
 			const kinds = [...new Set(notices.map(({ kind }) => kind))];
-			// People who switched these mails off see the notice on the page.
+			// People who switched off mails about callbacks get none. They see the notice on the page.
 			const readers = await addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
 			const to = readers.map(({ email }) => email);
 			for (const notice of notices) await markMailed(trx, notice, to, nowMs);

@@ -234,10 +234,11 @@ function alreadyAnswered(): ReturnType<typeof refuse> {
 }
 
 /**
- * Finds or creates the partner for an applicant. An existing partner is used if the applicant signs in for
- * exactly one and has a password, which proves that they read the mailbox, because anybody could have typed
- * the address. A person who signs in for several partners keeps them apart on purpose, so they get a new one.
- * It is refused if the applicant already signs in for a partner of this programme.
+ * Finds or creates the partner for an applicant. If the applicant signs in for exactly one partner and has a
+ * password, that partner is used. The password is required, because anybody can type an address, and a
+ * password proves that its owner reads the mailbox. A person who signs in for several partners keeps them
+ * apart on purpose, so they get a new one. It is refused if the applicant already signs in for a partner of
+ * this programme.
  */
 async function findOrMakePartner(
 	trx: Db,

@@ -228,7 +228,7 @@ type State = "ended" | "active";
 
 /**
  * Ends or resumes a partnership. The links and codes of a resumed partnership count again. Staff can also end
- * its clicks. Clicks that were made before the partnership is resumed then credit no sale.
+ * its clicks. A click that was made before the partnership is resumed then never credits a sale.
  */
 export function changeState(
 	deps: Deps,

@@ -156,8 +156,8 @@ function sayHosts(hosts: readonly LandingHost[]): string {
 
 /**
  * Returns the hosts to store. A host that was already there keeps its state, so staff who change another host
- * or setting do not confirm it by accident. `waitingSinceMs` is stored for new hosts, which wait for
- * confirmation if it is not null.
+ * or setting do not confirm it by accident. A new host waits for confirmation since `waitingSinceMs`, or is
+ * confirmed if that is null.
  */
 function planHosts(
 	stored: readonly ListedHost[],

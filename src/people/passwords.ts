@@ -60,8 +60,8 @@ export async function checkPassword(
 	if (hash === null) {
 		return refuse("wrong_password", "This is not your current password. Enter it again.", "currentPassword");
 	}
-	// A right password resets the count of the browser or address block, and takes this attempt back from the
-	// other counts.
+	// A right password resets the count of the browser or address block that it came from. In the other counts,
+	// only this attempt is taken back.
 	const [fromHere, ...others] = counted.value;
 	if (fromHere !== undefined) await forgetUse(deps.store.db, fromHere);
 	for (const use of others) await giveUseBack(deps.store.db, use);

@@ -59,7 +59,7 @@ export interface OpenedProgramme {
 
 export type OwnerWay =
 	| Inviter
-	/** The owner must already have an account. The command line uses this. */
+	/** The way of the command line, in which the owner must already have an account. */
 	| { kind: "known" }
 	/**
 	 * An account is created if the owner has none. `personId` is the person who imports, or null for the

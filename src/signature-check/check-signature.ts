@@ -47,8 +47,8 @@ export interface SignatureCheckDeps {
 }
 
 /**
- * Checks a pasted request. `sent` is our record of the callback, if there is one. `pause` is called between
- * two mistakes and lets other work run.
+ * Checks a pasted request. `sent` is our record of the callback, if there is one. `pause` lets other work run
+ * and is called after each mistake that was tried.
  */
 export async function checkSignature(
 	deps: SignatureCheckDeps,

@@ -23,7 +23,7 @@ interface Facts {
 	wrongKeys: readonly { key: string; detail: string }[];
 	/** Other paths and queries that may have been signed, such as those of the programme's Postback URLs. */
 	targets: readonly string[];
-	/** Lets other work run. It is called between two mistakes. */
+	/** Lets other work run. It is called after each mistake that was tried. */
 	pause(): Promise<void>;
 }
 
@@ -35,9 +35,9 @@ interface Mistake {
 }
 
 /**
- * All mistakes. The first entry covers signatures in a wrong encoding over the right text with the right
- * secret. It comes first, so that no later entry whose text happens to equal the right text is reported in
- * its place.
+ * All mistakes, in the order in which they are tried. The first one is a wrong encoding of an otherwise right
+ * signature. If it came later, another mistake whose text happens to equal the right text would be reported
+ * in its place.
  */
 export const MISTAKES: readonly Mistake[] = [
 	{
