@@ -48,10 +48,10 @@ export function seedPartners(store: Store, shops: readonly SeededShop[]): Promis
 				created_at_ms: nowMs,
 			});
 			if (partnership === undefined) throw new Error("the partnership is there already");
-			const own = { partnership_id: partnership.id, created_at_ms: nowMs };
+			const sharedFields = { partnership_id: partnership.id, created_at_ms: nowMs };
 			const code = random.hex(5);
 			const link = await insertPartnerLink(trx, {
-				...own,
+				...sharedFields,
 				code,
 				name: "",
 				target: "https://shop.example/shoes",
@@ -59,7 +59,7 @@ export function seedPartners(store: Store, shops: readonly SeededShop[]): Promis
 			if (link === undefined) throw new Error("the code is taken");
 			const couponCode = "Summer10";
 			await insertCode(trx, {
-				...own,
+				...sharedFields,
 				programme_id: programmeId,
 				code: couponCode,
 				folded: foldCode(couponCode),

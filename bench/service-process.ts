@@ -86,6 +86,6 @@ async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
 
 /** Returns the sum of a metric over all labels, or NaN if the service does not have the metric. */
 export function sumOf(metrics: ReadonlyMap<string, number>, name: string): number {
-	const own = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
-	return own.length === 0 ? Number.NaN : own.reduce((sum, [, value]) => sum + value, 0);
+	const samples = [...metrics].filter(([sample]) => sample === name || sample.startsWith(`${name}{`));
+	return samples.length === 0 ? Number.NaN : samples.reduce((sum, [, value]) => sum + value, 0);
 }

@@ -24,10 +24,10 @@ const HEADERS = { "content-type": "application/json", "cache-control": "no-store
 const app = new Hono<{ Bindings: { incoming?: { url?: string } } }>();
 app.post("/v1/conversions", async (c) => {
 	const header = (name: string) => c.req.header(name);
-	const known = await callers.findKey(header("authorization"));
+	const key = await callers.findKey(header("authorization"));
 	const body = await readBody(c.req.raw);
-	if (!known.ok || !body.ok) return new Response("", { status: 400 });
-	const result = await callers.verify(known.value, {
+	if (!key.ok || !body.ok) return new Response("", { status: 400 });
+	const result = await callers.verify(key.value, {
 		method: c.req.method,
 		target: c.env.incoming?.url ?? "",
 		header,

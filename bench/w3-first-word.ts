@@ -129,11 +129,11 @@ function figuresOf(
 		] as const
 	).flatMap(([name, share]): Figure[] => {
 		const value = percentile(waitsMs, share);
-		const own: Figure = { what: `${what}: ${name}`, value, unit: "ms", goal: null };
-		if (bareMs === null) return [own];
+		const figure: Figure = { what: `${what}: ${name}`, value, unit: "ms", goal: null };
+		if (bareMs === null) return [figure];
 		const ratio = value / percentile(bareMs, share);
 		return [
-			own,
+			figure,
 			{ what: `${what}: ${name} ÷ bare POST's`, value: ratio, unit: "", goal: { atMost: REACH[name] } },
 		];
 	});

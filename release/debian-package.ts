@@ -40,7 +40,7 @@ export interface DebianParts {
 	licences: string;
 	/** Folder for the package. */
 	folder: string;
-	/** An empty folder for this build alone. */
+	/** Empty folder that only this build uses. */
 	workFolder: string;
 }
 

@@ -19,7 +19,7 @@ export interface ExecutableParts {
 	code: Uint8Array;
 	files: readonly ShippedFile[];
 	output: string;
-	/** An empty folder for this build alone, because Node reads its input from files. */
+	/** Empty folder that only this build uses, because Node reads its input from files. */
 	workFolder: string;
 }
 

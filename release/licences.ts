@@ -31,8 +31,8 @@ export function writeLicences(
 	packages: readonly ReleasedPackage[],
 	node: LicensedPart,
 ): string {
-	const own = { title: "Ringback (MIT)", text: readFileSync(join(root, "LICENSE"), "utf8") };
-	const parts = [own, ...packages.map((each) => licencePart(root, each)), node];
+	const ringback = { title: "Ringback (MIT)", text: readFileSync(join(root, "LICENSE"), "utf8") };
+	const parts = [ringback, ...packages.map((each) => licencePart(root, each)), node];
 	const intro = "Ringback is made of the parts below. Each is followed by the licence it is under.";
 	return [intro, ...parts.map(({ title, text }) => `${RULE}\n${title}\n${RULE}\n\n${tidy(text)}`)]
 		.join("\n\n")

@@ -34,10 +34,10 @@ export function findSbomProblems(sbom: unknown): string[] {
 	if (!read.success) return read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 	const { metadata, components, dependencies } = read.data;
 	const refs = [metadata.component, ...components].map((each) => each["bom-ref"]);
-	const known = new Set(refs);
+	const knownRefs = new Set(refs);
 	const named = dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
 	return [
 		...refs.filter((ref, index) => refs.indexOf(ref) !== index).map((ref) => `${ref} is there twice`),
-		...named.filter((ref) => !known.has(ref)).map((ref) => `${ref} is needed and not there`),
+		...named.filter((ref) => !knownRefs.has(ref)).map((ref) => `${ref} is needed and not there`),
 	];
 }

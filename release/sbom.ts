@@ -86,7 +86,7 @@ const NO_PARTS: readonly string[] = ["node", "modules", "napi"];
 function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Component {
 	const { name, version } = locked;
 	// A version is empty if this Node was built without that part.
-	const known = Object.entries(parts).filter(([part, of = ""]) => of !== "" && !NO_PARTS.includes(part));
+	const included = Object.entries(parts).filter(([part, of = ""]) => of !== "" && !NO_PARTS.includes(part));
 	return {
 		type: "platform",
 		"bom-ref": refOf(locked),
@@ -96,7 +96,7 @@ function describeNode(locked: LockedPackage, parts: Released["nodeParts"]): Comp
 		cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
 		hashes: [tarballHash(locked)],
 		licenses: [{ license: { id: "MIT" } }],
-		components: known.sort().map(([part, partVersion = ""]) => ({
+		components: included.sort().map(([part, partVersion = ""]) => ({
 			type: "library",
 			"bom-ref": `node/${part}@${partVersion}`,
 			name: part,

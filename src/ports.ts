@@ -80,8 +80,8 @@ export interface AnsweredRequest extends RequestRecord {
 export interface Random {
 	bytes(count: number): Uint8Array;
 	/**
-	 * Returns `2 × count` lower-case hex digits. It is separate from `bytes` because every attempt needs a
-	 * nonce.
+	 * Returns `2 × count` random lower-case hex digits. It is a function of its own, because every attempt
+	 * needs a nonce and this way is faster than converting bytes.
 	 */
 	hex(count: number): string;
 }

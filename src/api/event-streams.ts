@@ -39,7 +39,7 @@ type StreamDeps = Pick<AppDeps, "clock" | "log" | "stopSignal">;
  */
 export const MAX_STREAMS = 50;
 export const MAX_STREAMS_A_PROGRAMME = 5;
-/** Time between two checks for news. */
+/** Time between two checks for new events. */
 const LOOK_MS = 500;
 /**
  * Time without an event after which a heartbeat is sent. Proxies close connections that are silent for half a
@@ -95,7 +95,7 @@ export class EventStreams {
 		return [...this.#open.values()].filter((id) => id === programmeId).length;
 	}
 
-	/** Returns undefined if there is no room for another stream. */
+	/** Opens a stream and returns it as an answer. Returns undefined if there is no room for another stream. */
 	answer(programmeId: number, source: StreamSource): Response | undefined {
 		if (!this.hasRoom(programmeId)) return undefined;
 		const stream = openStream(this.#deps, source, {

@@ -32,7 +32,7 @@ interface HandledCall {
 }
 
 export interface StoredCalls {
-	/** In the order of the calls. */
+	/** Results in the order of the calls. */
 	results: readonly Result<Answer>[];
 	owed: Owed;
 	/** Programmes that have repeated a call or the report of an order. */

@@ -25,7 +25,7 @@ export interface TestShop {
 	store: Store;
 	programme: Programme;
 	credentials: Credentials;
-	/** Programmes that were announced to the engines, in order. */
+	/** Ids of the programmes of which the engines were notified, in order. */
 	announced: number[];
 	/** Fields of the log lines at the levels warn and error. */
 	complaints: object[];

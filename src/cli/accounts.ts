@@ -29,11 +29,14 @@ export const userCreateCommand = workplaceCommand({
 		kind: { type: "string", value: "shop|staff", help: "where the person belongs", isRequired: true },
 	},
 	async work(workplace, options) {
-		const made = await createPerson(workplace, { email: options.text("email"), kind: options.text("kind") });
-		if (!made.ok) return made;
-		const { kind, email, public_id } = made.value;
+		const created = await createPerson(workplace, {
+			email: options.text("email"),
+			kind: options.text("kind"),
+		});
+		if (!created.ok) return created;
+		const { kind, email, public_id } = created.value;
 		const what = kind === "staff" ? "staff" : "shop person";
-		return giveLink(workplace, made.value, [`Made ${what} ${email} (${public_id}).`]);
+		return giveLink(workplace, created.value, [`Made ${what} ${email} (${public_id}).`]);
 	},
 });
 
@@ -53,9 +56,9 @@ async function giveLink(
 	person: Person,
 	lines: readonly string[],
 ): Promise<Result<Answer>> {
-	const made = await renewLink(workplace, COMMAND_LINE, person.id, null);
-	if (!made.ok) return made;
-	const { link, isMailed, isForPassword } = made.value;
+	const renewed = await renewLink(workplace, COMMAND_LINE, person.id, null);
+	if (!renewed.ok) return renewed;
+	const { link, isMailed, isForPassword } = renewed.value;
 	const about = isForPassword
 		? `The link to choose a new password, good once and for 24 hours. Hand it over yourself.${isMailed ? " A mail tells them that it was created." : ""}`
 		: `The link to choose a password, good once and for seven days.${isMailed ? " It is being mailed, too." : ""}`;

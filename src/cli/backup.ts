@@ -83,8 +83,8 @@ function sayReport(
 	const { createdAt, databaseBytes, schema } = manifest;
 	const key = manifest.key !== null ? "sealed" : hasKey ? "left out" : "none yet";
 	if (asJson) {
-		const made = { createdAt, databaseBytes, schemaVersion: schema.version, key };
-		screen.out(JSON.stringify({ ...facts, ...made }));
+		const backup = { createdAt, databaseBytes, schemaVersion: schema.version, key };
+		screen.out(JSON.stringify({ ...facts, ...backup }));
 		return;
 	}
 	screen.out(`${path} has everything that was stored by ${createdAt}.`);

@@ -58,10 +58,10 @@ async function runImport(
 		return refuse("invalid_field", `There is a file ${result} already. Choose another name for the result.`);
 	}
 	const file = { name: basename(path), bytes: stats.size, read: () => createReadStream(path) };
-	const made = await uploadFile(workplace, kind, { actor: COMMAND_LINE }, file);
-	if (!made.ok) return made;
+	const uploaded = await uploadFile(workplace, kind, { actor: COMMAND_LINE }, file);
+	if (!uploaded.ok) return uploaded;
 	const work = (done: string) =>
-		finishJob(workplace, made.value, tellProgress(workplace, screen, kind, done));
+		finishJob(workplace, uploaded.value, tellProgress(workplace, screen, kind, done));
 	const previewed = await work("checked");
 	if (previewed?.state !== "previewed") return refuseElsewhere();
 	const answer = async (job: Job, next?: string): Promise<Result<Answer>> => {

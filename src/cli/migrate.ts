@@ -28,9 +28,9 @@ export const migrateCommand: Command = {
 			if (options.flag("json")) {
 				screen.out(JSON.stringify({ version, applied, ...(isCheck ? { pending } : {}) }));
 			} else if (pending.length > 0) {
-				const known = MIGRATIONS.length;
+				const supportedVersion = MIGRATIONS.length;
 				screen.out(
-					`The schema has version ${version}; this program's is ${known}. To do: ${pending.join("; ")}.`,
+					`The schema has version ${version}; this program's is ${supportedVersion}. To do: ${pending.join("; ")}.`,
 				);
 			} else if (applied.length === 0) {
 				screen.out(`The schema is current (version ${version}); nothing to do.`);

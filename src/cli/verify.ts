@@ -74,11 +74,12 @@ function describeDatabase(database: CheckedDatabase, key: KeySource): Finding[] 
 }
 
 function describeSchema({ schema: { version }, schemaProblem }: CheckedDatabase): Finding {
-	const known = MIGRATIONS.length;
+	const supportedVersion = MIGRATIONS.length;
 	if (schemaProblem !== null) return problem("schema", schemaProblem);
-	if (version === known) return ok("schema", `version ${known} is this program's`);
-	if (version > known) return warning("schema", `version ${version} is newer than this program's ${known}`);
-	return ok("schema", `version ${version}; this program migrates it to ${known} at the start`);
+	if (version === supportedVersion) return ok("schema", `version ${supportedVersion} is this program's`);
+	if (version > supportedVersion)
+		return warning("schema", `version ${version} is newer than this program's ${supportedVersion}`);
+	return ok("schema", `version ${version}; this program migrates it to ${supportedVersion} at the start`);
 }
 
 function describeLedger({ ledger }: CheckedDatabase): Finding[] {

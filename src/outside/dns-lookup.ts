@@ -63,8 +63,8 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	const asked = new Map<string, Promise<LookUp>>();
 
 	function recall(host: string): LookUp | undefined {
-		const known = remembered.get(host);
-		if (known !== undefined && performance.now() < known.untilMs) return known.answer;
+		const cached = remembered.get(host);
+		if (cached !== undefined && performance.now() < cached.untilMs) return cached.answer;
 		if (host === "localhost" || host.endsWith(".localhost")) return LOCALHOST;
 		return isIP(host) === 0 ? undefined : { ok: true, addresses: [host] };
 	}
@@ -85,12 +85,12 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 		} catch (error) {
 			if (readErrorCode(error) !== BROKEN_MESSAGE) throw error;
 		}
-		const own = createResolver(servers);
-		ownResolvers.add(own);
+		const separateResolver = createResolver(servers);
+		ownResolvers.add(separateResolver);
 		try {
-			return await ask(own);
+			return await ask(separateResolver);
 		} finally {
-			ownResolvers.delete(own);
+			ownResolvers.delete(separateResolver);
 		}
 	}
 
@@ -108,8 +108,8 @@ export function createDnsLookUp(servers: readonly string[] | undefined): DnsLook
 	return {
 		recall,
 		ask(host) {
-			const known = recall(host);
-			if (known !== undefined) return Promise.resolve(known);
+			const cached = recall(host);
+			if (cached !== undefined) return Promise.resolve(cached);
 			let answer = asked.get(host);
 			if (answer === undefined) {
 				answer = query(host);

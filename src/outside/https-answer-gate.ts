@@ -119,8 +119,8 @@ export function placeAnswerGate(socket: Readable): AnswerGate {
 }
 
 function judgeBeginning(bytes: Buffer): "announcement" | "answer" | "undecided" {
-	const known = Math.min(bytes.length, BEGINNING.length);
-	if (BEGINNING.compare(bytes, 0, known, 0, known) !== 0) return "answer";
+	const comparedBytes = Math.min(bytes.length, BEGINNING.length);
+	if (BEGINNING.compare(bytes, 0, comparedBytes, 0, comparedBytes) !== 0) return "answer";
 	if (bytes.length < STATUS_BYTES) return "undecided";
 	return ANNOUNCING_STATUS.test(bytes.toString("latin1", 0, STATUS_BYTES)) ? "announcement" : "answer";
 }

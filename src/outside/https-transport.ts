@@ -61,9 +61,9 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			return;
 		}
 		attempt.target = target;
-		const known = target.literal ?? lookUp.recall(target.url.hostname);
-		if (known !== undefined) {
-			goTo(attempt, target, known, false);
+		const addresses = target.literal ?? lookUp.recall(target.url.hostname);
+		if (addresses !== undefined) {
+			goTo(attempt, target, addresses, false);
 			return;
 		}
 		lookUp.ask(target.url.hostname).then((answer) => {
@@ -84,21 +84,21 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
 			return;
 		}
 		attempt.routes = judgement.routes;
-		const kept = takeKept(judgement.routes);
-		if (kept === undefined) {
+		const idleConnection = takeKept(judgement.routes);
+		if (idleConnection === undefined) {
 			attempt.enter("connectMs", wasAsked);
 			dialFor(attempt, target);
 		} else {
 			attempt.enter("answerMs", wasAsked);
-			attempt.take(kept, true);
+			attempt.take(idleConnection, true);
 			sendAfterPollPhase(attempt);
 		}
 	}
 
 	function takeKept(routes: readonly Route[]): Connection | undefined {
 		for (const { key } of routes) {
-			const kept = connections.take(key);
-			if (kept !== undefined) return kept;
+			const idleConnection = connections.take(key);
+			if (idleConnection !== undefined) return idleConnection;
 		}
 		return undefined;
 	}

@@ -8,8 +8,8 @@ import { readErrorCode } from "./error-code.ts";
 export class KeyFileError extends Error {}
 
 export function readOrMakeKeyFile(path: string): { key: Uint8Array; isNew: boolean } {
-	const known = readKeyFile(path);
-	if (known !== null) return { key: known, isNew: false };
+	const existing = readKeyFile(path);
+	if (existing !== null) return { key: existing, isNew: false };
 	const fresh = randomBytes(SEALING_KEY_BYTES);
 	// The file is complete before it gets its name. Otherwise a process that starts at the same time could read
 	// half a key, and a killed process would leave a file that prevents every later start.

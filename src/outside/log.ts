@@ -87,11 +87,11 @@ export function foldRepeats(log: Log, after: (delayMs: number, run: () => void) 
 			const kind = [level, message, type, code, words, placeOf(err)].join(" ");
 			const tell = (times: number) =>
 				log[level]({ ...fields, err: { type, message: said, code }, times }, message);
-			const known = troubles.get(kind);
-			if (known === undefined) log[level](fields, message);
-			if (known === undefined && troubles.size >= MAX_TROUBLES) return;
-			troubles.set(kind, { times: known === undefined ? 0 : known.times + 1, tell });
-			if (known === undefined) tellLater(kind);
+			const trouble = troubles.get(kind);
+			if (trouble === undefined) log[level](fields, message);
+			if (trouble === undefined && troubles.size >= MAX_TROUBLES) return;
+			troubles.set(kind, { times: trouble === undefined ? 0 : trouble.times + 1, tell });
+			if (trouble === undefined) tellLater(kind);
 		};
 	return {
 		info: (fields, message) => log.info(fields, message),

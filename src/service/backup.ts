@@ -70,7 +70,7 @@ export async function backUpSqlite(
 	refuseTarget(path, databasePath, request.mayOverwrite);
 	await refuseFullDisk(folder, readUsedBytes(databasePath) * NEEDED_SHARE, "A backup");
 	const key = findKeyFor(databasePath, config);
-	const made = await withPartialFiles(async (partial) => {
+	const written = await withPartialFiles(async (partial) => {
 		const copy = partial(partialName(`${path}.copy`));
 		const packed = partial(partialName(path));
 		// Everything that was acknowledged before this time is stored, so the copy contains it.
@@ -100,12 +100,12 @@ export async function backUpSqlite(
 		replaceDurably(packed, path);
 		return { manifest, broken: checked.ledger?.broken ?? [] };
 	});
-	const noteProblem = await recordBackup(databasePath, Date.parse(made.manifest.createdAt)).then(
+	const noteProblem = await recordBackup(databasePath, Date.parse(written.manifest.createdAt)).then(
 		() => null,
 		sayReason,
 	);
 	const tookMs = realClock.nowMs() - startedAtMs;
-	return { path, bytes: statSync(path).size, ...made, hasKey: key !== null, noteProblem, tookMs };
+	return { path, bytes: statSync(path).size, ...written, hasKey: key !== null, noteProblem, tookMs };
 }
 
 /** Records the time of the backup. The System page and `ringback doctor` warn if the last backup is old. */
@@ -191,15 +191,15 @@ export function nameBackup(folder: string): string {
 }
 
 /**
- * Removes old backups when the new one, `made`, is complete. Returns the names of the removed files. A file
- * with a later name than `made` was written while the clock was ahead. Such a file is neither counted nor
+ * Removes old backups when the new one, `newBackup`, is complete. Returns the names of the removed files. A file
+ * with a later name than `newBackup` was written while the clock was ahead. Such a file is neither counted nor
  * removed, because it would displace backups that are really newer. Unfinished files are removed after a day.
  */
-export function removeOldBackups(made: string, keep: number): string[] {
-	const folder = dirname(made);
+export function removeOldBackups(newBackup: string, keep: number): string[] {
+	const folder = dirname(newBackup);
 	const names = readdirSync(folder);
 	const old = names
-		.filter((name) => NAME.test(name) && name < basename(made))
+		.filter((name) => NAME.test(name) && name < basename(newBackup))
 		.sort()
 		.reverse()
 		.slice(keep - 1);

@@ -5,7 +5,7 @@ import { askHealth } from "../outside/health-call.ts";
 
 export type Readiness = { isReady: true; url: string } | { isReady: false; url: string; why: string };
 
-/** What is asked: whether the process can work, or only whether it runs and answers. */
+/** Question to ask, either whether the process is ready for requests, or only whether it runs and answers. */
 export type HealthQuestion = "ready" | "alive";
 
 const PATHS: Readonly<Record<HealthQuestion, string>> = { ready: "/readyz", alive: "/healthz" };

@@ -120,9 +120,11 @@ export async function restoreSqlite(
 }
 
 function refuseSchema({ schema }: Manifest): void {
-	const known = MIGRATIONS.length;
-	if (schema.oldestProgram > known) {
-		throw new BackupError(new SchemaTooNewError(schema.version, schema.oldestProgram, known).message);
+	const supportedVersion = MIGRATIONS.length;
+	if (schema.oldestProgram > supportedVersion) {
+		throw new BackupError(
+			new SchemaTooNewError(schema.version, schema.oldestProgram, supportedVersion).message,
+		);
 	}
 }
 
@@ -239,11 +241,11 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 		path.startsWith(database.path)
 			? `${database.path}${stamp}${path.slice(database.path.length)}`
 			: `${path}${stamp}`;
-	const kept: string[] = [];
+	const renamed: string[] = [];
 	const keep = (path: string): void => {
 		if (lstatOf(path) === null) return;
 		nameAlso(path, asideOf(path));
-		kept.push(path);
+		renamed.push(path);
 		// The folder is synced first. Otherwise a power cut could keep the new file and lose the new name of the
 		// old one.
 		syncFolder(dirname(path));
@@ -262,7 +264,7 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 			syncFolder(dirname(path));
 		}
 	} catch (error) {
-		const moves = kept.map((path) => `${asideOf(path)} to ${path}`).join(", and ");
+		const moves = renamed.map((path) => `${asideOf(path)} to ${path}`).join(", and ");
 		const next =
 			moves === ""
 				? "Remove what is there now, and try again."
@@ -270,5 +272,5 @@ function swapFiles(database: NewFile, key: NewFile | null, atMs: number): string
 		throw new BackupError(`The backup was not put in place: ${sayReason(error)}. ${next}`, { cause: error });
 	}
 	// Sorting puts the database first in the report.
-	return kept.toSorted().map(asideOf);
+	return renamed.toSorted().map(asideOf);
 }

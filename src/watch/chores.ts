@@ -128,7 +128,7 @@ export function startTelling(deps: TellDeps & ChoreDeps): Loop | null {
 
 export function startChore({ store, clock, log }: ChoreDeps, name: ChoreName, work: Work): Loop {
 	let hasRun = false;
-	/** Whether the last run succeeded. False before the first run. */
+	/** True if the last run succeeded. False before the first run. */
 	let hasSucceeded = false;
 	let savedAtMs = Number.NEGATIVE_INFINITY;
 	let saving: Promise<void> = Promise.resolve();

@@ -131,7 +131,8 @@ function createProcessesTime() {
 			return ms;
 		},
 		noteSuccess(nowMs: number): void {
-			// Before the first reading, no outage of the database is known.
+			// At the first reading no outage is known, so the database counts as having been reachable for long
+			// enough.
 			reachableSinceMs ??= ms === null ? nowMs - SILENT_AFTER_MS : nowMs;
 			if (nowMs - reachableSinceMs >= SILENT_AFTER_MS) ms = nowMs;
 		},

@@ -39,8 +39,8 @@ export function checkArrivals(
 	equal(nonces.size, arrivals.length, "no nonce comes twice");
 	const arrivalsOf = Map.groupBy(arrivals, ({ key }) => key);
 	const counts: ArrivalCounts = { reached: 0, retried: 0, duplicates: 0 };
-	const known = new Set(ledger.deliveries.map(({ key }) => key));
-	for (const key of arrivalsOf.keys()) ok(known.has(key), `${key} arrived and is owed to nobody`);
+	const storedKeys = new Set(ledger.deliveries.map(({ key }) => key));
+	for (const key of arrivalsOf.keys()) ok(storedKeys.has(key), `${key} arrived and is owed to nobody`);
 	for (const delivery of ledger.deliveries) {
 		const arrived = arrivalsOf.get(delivery.key) ?? [];
 		const rowOf = new Map(delivery.log.map((entry) => [entry.nonce, entry]));

@@ -75,8 +75,8 @@ function checkFinals(earlier: Ledger, ledger: Ledger): void {
 		ok(after !== undefined, `${tell(before)}: it has vanished`);
 		if (before.state !== "pending") deepEqual(after, before, `${tell(before)}: it was final and has changed`);
 	}
-	const kept = new Set(ledger.conversions.map(({ publicId }) => publicId));
-	for (const { publicId } of earlier.conversions) ok(kept.has(publicId), `${publicId} has vanished`);
+	const storedIds = new Set(ledger.conversions.map(({ publicId }) => publicId));
+	for (const { publicId } of earlier.conversions) ok(storedIds.has(publicId), `${publicId} has vanished`);
 }
 
 export function tell(delivery: DeliveryEntry): string {

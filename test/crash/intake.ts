@@ -66,9 +66,11 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		const client = clients.get(name) ?? createShopClient(door, account.apiKey, account.secret, Date.now);
 		clients.set(name, client);
 		const { conversion } = await client.post(pathOf(step), bodyOf(order.orderId, step));
-		const known = answered.get(order.orderId)?.conversionId ?? conversion.id;
-		if (known !== conversion.id || conversion.status !== STATUS_AFTER[step]) {
-			throw new Error(`${step} of order ${order.orderId} (${known}) answered ${JSON.stringify(conversion)}`);
+		const expectedId = answered.get(order.orderId)?.conversionId ?? conversion.id;
+		if (expectedId !== conversion.id || conversion.status !== STATUS_AFTER[step]) {
+			throw new Error(
+				`${step} of order ${order.orderId} (${expectedId}) answered ${JSON.stringify(conversion)}`,
+			);
 		}
 		const next = order.steps[done + 1];
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];

@@ -69,7 +69,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const publicIdOf = new Map(conversions.map((row) => [row.id, row.public_id]));
 	const eventOf = new Map(events.map((row) => [row.id, row]));
 	const ownerOf = new Map(slots.map(({ slot, engine_id }) => [slot, engine_id]));
-	const known = new Set(deliveries.map(({ id }) => id));
+	const deliveryIds = new Set(deliveries.map(({ id }) => id));
 	const wordOf = new Map(credits.map((row) => [row.conversion_id, row.word]));
 	return {
 		conversions: conversions.map((row) => ({
@@ -94,7 +94,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 		engines,
 		strays: [
 			...broken.map(({ problem, examples }) => `${problem}: ${examples}`),
-			...[...attemptsOf.keys()].filter((id) => !known.has(id)).map((id) => `attempt of ${id}`),
+			...[...attemptsOf.keys()].filter((id) => !deliveryIds.has(id)).map((id) => `attempt of ${id}`),
 			...conversions
 				.filter(({ id }) => wordOf.get(id) !== creditAfter((movesOf.get(id) ?? []).map(({ move }) => move)))
 				.map(({ id }) => `conversion ${id}, which is credited by ${wordOf.get(id)}`),

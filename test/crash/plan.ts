@@ -22,7 +22,7 @@ export type Role = "all" | "web" | "worker";
 
 export type Happening = "answer" | "arrival";
 
-/** Moment of a crash. It comes after a number of these events, counted together, or a delay after a start. */
+/** Moment of a crash. It comes after a number of events of these kinds, or after a delay from a start. */
 export type Moment =
 	| { kind: "happenings"; counted: readonly Happening[]; count: number }
 	| { kind: "start"; delayMs: number };

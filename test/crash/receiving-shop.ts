@@ -7,7 +7,7 @@ import { type ShopAnswer, type ShopRequest, startShop } from "../support/shop.ts
 import type { Manner, PlannedOrder } from "./orders.ts";
 
 export interface Arrival {
-	/** Key of the delivery (see ledger.ts). */
+	/** Key of the delivery, which ledger.ts defines. */
 	key: string;
 	nonce: string;
 	/** Status of the answer, or null if the shop closed the connection. */

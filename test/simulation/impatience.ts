@@ -18,7 +18,7 @@ export interface Hurry {
 	fromMs: number;
 	/** True time at which the request was answered. */
 	toMs: number;
-	/** Time on the clock of the process that was asked. */
+	/** Time of the clock of the process that received the request. */
 	clockMs: number;
 	/**
 	 * True if it is certain that the attempt was brought forward. False if no answer came, or if the request

@@ -61,9 +61,9 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
 
 	function findTargets(process: ServiceProcess): Targets {
-		const known = targetsOf.get(process) ?? createTargets([]);
-		targetsOf.set(process, known);
-		return known;
+		const targets = targetsOf.get(process) ?? createTargets([]);
+		targetsOf.set(process, targets);
+		return targets;
 	}
 
 	function moodOf(host: string): Mood {

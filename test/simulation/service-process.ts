@@ -163,8 +163,8 @@ export class ServiceProcess implements Owner {
 	 * simulation.
 	 */
 	findProgramme(publicId: string): Promise<Programme> {
-		const known = this.#programmes.get(publicId);
-		if (known !== undefined) return known;
+		const cached = this.#programmes.get(publicId);
+		if (cached !== undefined) return cached;
 		const reading = findProgramme(this.#site.store.db, publicId).then((found) => {
 			if (found === undefined) throw new Broken("1 an answered change is stored", "a programme has vanished");
 			return found;

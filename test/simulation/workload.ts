@@ -74,10 +74,10 @@ export function createWorkload(site: WorkloadSite) {
 	}
 
 	function pickOrder(programme: ProgrammeRecord): Order {
-		const known = ledger.orders.filter((order) => order.programme === programme);
-		const unsigned = known.filter(({ states }) => states.some(({ isUnsigned }) => isUnsigned));
+		const orders = ledger.orders.filter((order) => order.programme === programme);
+		const unsigned = orders.filter(({ states }) => states.some(({ isUnsigned }) => isUnsigned));
 		if (unsigned.length > 0 && random.chance(SERVER_SHARE)) return random.pick(unsigned);
-		if (known.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(known);
+		if (orders.length > 0 && !random.chance(NEW_ORDER_SHARE)) return random.pick(orders);
 		const eventType = random.chance(0.8) ? "SALE" : random.pick(EVENT_TYPES);
 		return ledger.open(programme, `order-${nextOrder++}`, eventType);
 	}

@@ -44,19 +44,19 @@ export function onDatabase(
 		define({
 			kind,
 			get location() {
-				return made(database).location;
+				return requireValue(database).location;
 			},
 			get store() {
-				return made(store);
+				return requireValue(store);
 			},
 			get rival() {
-				return made(rival);
+				return requireValue(rival);
 			},
 		});
 	});
 }
 
-function made<Value>(value: Value | undefined): Value {
+function requireValue<Value>(value: Value | undefined): Value {
 	if (value === undefined) throw new Error("the database exists only from the first test on");
 	return value;
 }

@@ -20,7 +20,10 @@ export const LARGE = 1;
 export const SMALL = 7;
 
 const PROGRAMME = `case when i % 2 = 0 then ${LARGE} else 2 + i % ${PROGRAMMES - 1} end`;
-/** As long as a real body, so that the planner's cost of reading all events is realistic. */
+/**
+ * Body of an event. It is as long as a real one, so that the planner's estimate for reading all events is
+ * realistic.
+ */
 const BODY = "body ".repeat(40);
 /** Added to a programme's id to get the id of its receiver. */
 const FIRST_RECEIVER = 1_000;

@@ -307,10 +307,10 @@ function share(basketValue: string, ratePercent: string, digits: number): string
 
 function withoutTwins(states: readonly LifeState[]): LifeState[] {
 	if (states.length < 2) return [...states];
-	const known = new Map<string, LifeState>();
+	const stateByText = new Map<string, LifeState>();
 	for (const state of states) {
 		const replaced = [...(state.replaced?.events ?? [])];
-		known.set(JSON.stringify({ ...state, events: [...state.events, ...replaced] }), state);
+		stateByText.set(JSON.stringify({ ...state, events: [...state.events, ...replaced] }), state);
 	}
-	return [...known.values()];
+	return [...stateByText.values()];
 }

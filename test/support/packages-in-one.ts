@@ -43,9 +43,9 @@ const CACHE = join(ROOT, "node_modules/.cache/packages-in-one");
 
 /** Builds the bundles, and makes all processes that are started later with this environment use them. */
 export async function bindPackages(): Promise<void> {
-	const made = createHash("sha256");
-	for (const path of [join(ROOT, "package-lock.json"), import.meta.filename]) made.update(readFileSync(path));
-	const folder = join(CACHE, made.digest("hex").slice(0, 16));
+	const hash = createHash("sha256");
+	for (const path of [join(ROOT, "package-lock.json"), import.meta.filename]) hash.update(readFileSync(path));
+	const folder = join(CACHE, hash.digest("hex").slice(0, 16));
 	if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 	else await makeFolder(folder);
 	const loader = new URL("./load-packages-in-one.ts", import.meta.url);

@@ -65,11 +65,11 @@ class RunningServiceOf implements RunningService {
 	}
 
 	get service(): Service {
-		return made(this.#running).service;
+		return requireValue(this.#running).service;
 	}
 
 	get shop(): Shop {
-		return made(this.#shops[0]);
+		return requireValue(this.#shops[0]);
 	}
 
 	async start(settings: Settings): Promise<void> {
@@ -86,7 +86,7 @@ class RunningServiceOf implements RunningService {
 		this.brand = this.service.network.face.brand;
 	}
 
-	async startShop(certificates: Certificates = made(this.#certificates)): Promise<Shop> {
+	async startShop(certificates: Certificates = requireValue(this.#certificates)): Promise<Shop> {
 		const shop = await startShop({ certificates, answer: (request) => this.#take(request) });
 		this.#shops.push(shop);
 		return shop;
@@ -126,17 +126,17 @@ class RunningServiceOf implements RunningService {
 
 	async #checkForms(): Promise<void> {
 		while (this.#checked < this.received.length) {
-			const callback = made(this.received[this.#checked]);
+			const callback = requireValue(this.received[this.#checked]);
 			this.#checked++;
 			await checkForm(callback, this.brand);
-			const nonce = made(callback.headers.get(`X-${this.brand}-Nonce`));
+			const nonce = requireValue(callback.headers.get(`X-${this.brand}-Nonce`));
 			ok(!this.#nonces.has(nonce), `nonce ${nonce} came twice`);
 			this.#nonces.add(nonce);
 		}
 	}
 
 	async end(): Promise<void> {
-		const opening = made(this.#running);
+		const opening = requireValue(this.#running);
 		await opening.stop();
 		for (const shop of this.#shops) await shop.close();
 		await auditStore(opening.database.open().db, this.received, this.brand);
@@ -150,7 +150,7 @@ class RunningServiceOf implements RunningService {
 	}
 }
 
-function made<Value>(value: Value | undefined): Value {
+function requireValue<Value>(value: Value | undefined): Value {
 	if (value === undefined) throw new Error("the service exists only from the first test on");
 	return value;
 }

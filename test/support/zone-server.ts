@@ -96,9 +96,9 @@ export async function startZoneServer(answer: AnswerQuestion) {
 export async function startNameServer(): Promise<NameServer> {
 	const records = new Map<string, readonly string[]>();
 	const { address, close } = await startZoneServer(({ name, type }) => {
-		const known = records.get(name);
-		if (known === undefined) return { failure: "NXDOMAIN" };
-		return { answers: type === "A" ? known.map((data) => ({ type, data })) : [] };
+		const addresses = records.get(name);
+		if (addresses === undefined) return { failure: "NXDOMAIN" };
+		return { answers: type === "A" ? addresses.map((data) => ({ type, data })) : [] };
 	});
 	return { address, records, close };
 }

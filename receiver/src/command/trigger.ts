@@ -98,8 +98,8 @@ export async function trigger(
 	if (!before.ok) return fail(before);
 	if (before.conversions.some(({ test }) => !test)) return fail(refuseReal(orderId));
 	const basketValue = given.text("basket-value") ?? defaultBasketValue;
-	const by = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
-	const recorded = await client.record({ orderId, basketValue, test: true, ...by }, call);
+	const credit = { clickId: given.text("click-id"), couponCode: given.text("coupon-code") };
+	const recorded = await client.record({ orderId, basketValue, test: true, ...credit }, call);
 	if (!recorded.ok) return fail(recorded);
 	// A real sale with this order id may have been recorded since the lookup.
 	if (!recorded.conversion.test) return fail(refuseReal(orderId));

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 
 export type OptionSpec = {
 	readonly type: "string" | "boolean";
-	/** Name of the value in the usage line. */
+	/** Name of the option's value in the usage line. */
 	readonly value?: string;
 	readonly help: string;
 	readonly isRequired?: boolean;

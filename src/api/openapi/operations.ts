@@ -62,7 +62,7 @@ interface SignedCall extends Pick<Operation, "operationId" | "summary" | "descri
 	tag: string;
 	query?: z.ZodObject;
 	parameters?: readonly Parameter[];
-	/** Body of a POST, with the body of the example request. */
+	/** Schema of a POST's body, and the body of the example request. */
 	body?: { schema: z.ZodObject; sample: object };
 	/** Kinds of faults that this call can be refused with, in addition to those of every signed call. */
 	faults: readonly Exclude<FaultKind, "inbound log">[];
@@ -321,7 +321,9 @@ function ok<Schema extends z.ZodType>(description: string, schema: Schema, examp
 	return { "200": jsonAnswer(description, schema, example) };
 }
 
-/** Returns one response for each status, with exactly the codes that the operation can answer. */
+/**
+ * Returns the error responses of an operation, one for each status, with the fault codes that it can answer.
+ */
 function problemAnswers(instance: Instance, codes: readonly ApiFaultCode[]): Record<string, ApiResponse> {
 	const byStatus = [...Map.groupBy(codes, (code) => explainFault(code).status)];
 	return Object.fromEntries(
