@@ -103,7 +103,7 @@ eachDatabase("making moves", (database) => {
 		for (const [index, kind] of ALL_KINDS.entries()) {
 			const made = conversions[index];
 			const stored = await findByPublicId(store.db, programme.id, made?.public_id ?? "");
-			deepEqual({ ...made }, { ...stored }, kind);
+			deepEqual({ ...made }, written(stored), kind);
 			if (stored === undefined) continue;
 			const last = (await listMoves(store.db, stored.id)).at(-1);
 			equal(last?.to_status, stored.status);
@@ -147,7 +147,8 @@ eachDatabase("making moves", (database) => {
 				conversions.map((conversion) => conversion?.status),
 				["APPROVED", undefined, "RECORDED"],
 			);
-			deepEqual({ ...(await findByPublicId(store.db, programme.id, own?.public_id ?? "")) }, { ...own });
+			const stored = await findByPublicId(store.db, programme.id, own?.public_id ?? "");
+			deepEqual(written(stored), { ...own });
 			deepEqual(await listMoves(store.db, own?.id ?? 0), before);
 		});
 	}
@@ -219,7 +220,7 @@ eachDatabase("making moves", (database) => {
 		);
 		deepEqual(
 			stored.map((conversion) => ({ ...conversion })),
-			found.toSorted((a, b) => a.id - b.id).map((conversion) => ({ ...conversion })),
+			found.toSorted((a, b) => a.id - b.id).map(written),
 		);
 	});
 
@@ -255,3 +256,11 @@ eachDatabase("windows that have ended", (database) => {
 		deepEqual(await list("PARKED", 10), [parked.id]);
 	});
 });
+
+/** Returns the columns that the program writes. The database computes the keys of lists. */
+function written(conversion: Conversion | undefined): Partial<Conversion> {
+	const columns: Record<string, unknown> = { ...conversion };
+	delete columns["list_key"];
+	delete columns["list_kind"];
+	return columns;
+}
