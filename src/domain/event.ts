@@ -25,7 +25,8 @@ export interface EventSubject {
 /**
  * Returns what the callback says about the conversion in the form in which it is stored: one value per line, without names
  * and quotes, which takes a third of the space. No value has a line break (see domain/order-id.ts). The event's name is
- * stored beside it, and the status follows from the name.
+ * stored beside it, and the status follows from the name. A new field must be added as the last line, because stored events
+ * do not have it.
  */
 export function composeEvent(subject: EventSubject): string {
 	return [

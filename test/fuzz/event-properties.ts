@@ -3,6 +3,7 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
+import type { EventName } from "../../src/domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../src/domain/id.ts";
 import { openSecret, SEALING_IV_BYTES, SEALING_KEY_BYTES, sealSecret } from "../../src/domain/sealing.ts";
 import { BODY_FIELDS, type CallbackBody } from "../support/callback-form.ts";
@@ -10,6 +11,14 @@ import { receiverId } from "../support/receiver-ids.ts";
 import { ANY_EVENT_NAME, ANY_SUBJECT, ANY_TEXT, ANY_TIME_MS } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 import { ANY_TAMPERING, tamperBytes } from "./tampering.ts";
+
+/** The status that each event announces (contract section 3). */
+const STATUS_OF_EVENT: Readonly<Record<EventName, string>> = {
+	"conversion.recorded": "RECORDED",
+	"conversion.approved": "APPROVED",
+	"conversion.rejected": "REJECTED",
+	"conversion.reversed": "REVERSED",
+};
 
 const COMPOSED = pureProperty("a callback's body has its fourteen fields with the event's values", [], () =>
 	fc.property(ANY_EVENT_NAME, ANY_SUBJECT, ANY_TIME_MS, (event, subject, sentAtMs) => {
@@ -22,6 +31,7 @@ const COMPOSED = pureProperty("a callback's body has its fourteen fields with th
 		deepEqual(parsed, {
 			event,
 			...rest,
+			status: STATUS_OF_EVENT[event],
 			occurredAt: new Date(occurredAtMs).toISOString(),
 			sentAt: new Date(sentAtMs).toISOString(),
 		});

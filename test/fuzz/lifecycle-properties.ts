@@ -254,7 +254,6 @@ async function readConversions(
 		for (const row of await rows.execute()) {
 			const events = await db
 				.selectFrom("events")
-				.innerJoin("deliveries", "deliveries.id", "events.id")
 				.select(["events.name", "events.body"])
 				.where("conversion_id", "=", row.id)
 				.orderBy("events.id")
