@@ -40,7 +40,7 @@ export function composeEvent(subject: EventSubject): string {
 		subject.currency,
 		subject.reason ?? "",
 		subject.test ? TEST : "",
-		subject.occurredAtMs,
+		isoTime(subject.occurredAtMs),
 	].join("\n");
 }
 
@@ -53,7 +53,7 @@ export function isTestEvent(composedEvent: string): boolean {
 	return composedEvent.split("\n")[TEST_LINE] === TEST;
 }
 
-/** Returns the body of one attempt. */
+/** Returns the body of one attempt. It joins text, because it runs for every request, and only the order id needs escaping. */
 export function bodySentAt(event: EventName, composedEvent: string, sentAtMs: number): string {
 	const [
 		conversionId,
@@ -66,24 +66,15 @@ export function bodySentAt(event: EventName, composedEvent: string, sentAtMs: nu
 		currency,
 		reason,
 		test,
-		occurredAtMs,
+		occurredAt,
 	] = composedEvent.split("\n");
-	return JSON.stringify({
-		event,
-		conversionId,
-		orderId,
-		programId,
-		status: STATUS_OF_EVENT[event],
-		eventType,
-		basketValue,
-		commission,
-		networkFee,
-		currency,
-		reason: reason === "" ? null : reason,
-		test: test === TEST,
-		occurredAt: isoTime(Number(occurredAtMs)),
-		sentAt: isoTime(sentAtMs),
-	});
+	return (
+		`{"event":"${event}","conversionId":"${conversionId}","orderId":${JSON.stringify(orderId)}` +
+		`,"programId":"${programId}","status":"${STATUS_OF_EVENT[event]}","eventType":"${eventType}"` +
+		`,"basketValue":"${basketValue}","commission":"${commission}","networkFee":"${networkFee}"` +
+		`,"currency":"${currency}","reason":${reason === "" ? null : `"${reason}"`},"test":${test === TEST}` +
+		`,"occurredAt":"${occurredAt}","sentAt":"${isoTime(sentAtMs)}"}`
+	);
 }
 
 /** The status that each event announces (contract section 3). */

@@ -47,13 +47,15 @@ const ANY_DECIMAL = fc
 
 export const ANY_EVENT_NAME = fc.constantFrom(...EVENT_NAMES);
 
-/** No id has a line break: ours have none, and domain/order-id.ts refuses it in order ids. */
-const ANY_ID = ANY_TEXT.filter((text) => !text.includes("\n"));
+/** An id of ours. */
+const ANY_OWN_ID = fc.stringMatching(/^[a-z]{3}_[0-9A-Z]{26}$/);
+/** No order id has a line break, because domain/order-id.ts refuses it. */
+const ANY_ORDER_ID = ANY_TEXT.filter((text) => !text.includes("\n"));
 
 export const ANY_SUBJECT: fc.Arbitrary<EventSubject> = fc.record({
-	conversionId: ANY_ID,
-	orderId: ANY_ID,
-	programId: ANY_ID,
+	conversionId: ANY_OWN_ID,
+	orderId: ANY_ORDER_ID,
+	programId: ANY_OWN_ID,
 	status: fc.constantFrom(...STATUSES),
 	eventType: fc.constantFrom(...EVENT_TYPES),
 	basketValue: ANY_DECIMAL,
