@@ -15,13 +15,13 @@ import {
 } from "../../src/web/test-site.test-support.ts";
 
 export interface Holdings {
-	/** Paths of sign-in links, by a description of each link. */
+	/** Path of each sign-in link, by a description of the link. */
 	links: Map<string, string>;
 	/** Browsers in which the person is signed in. */
 	sessions: readonly Browser[];
 	/** Browser in which the person has entered the password and is asked for a code. */
 	challenge: Browser;
-	/** Returns the authenticator code of the next time step, which is not used yet. */
+	/** Returns the authenticator code of the next time step, which has not been used yet. */
 	nextCode(): string;
 }
 
@@ -52,8 +52,8 @@ export async function openAccessSetup(site: TestSite): Promise<AccessSetup> {
 }
 
 /**
- * Gives the person two sessions, a sign-in that waits for a code, and every kind of link by them and for
- * them.
+ * Gives the person two sessions, a sign-in that still needs an authenticator code, and every kind of link,
+ * both created by the person and created for the person.
  */
 export async function holdEverything(
 	site: TestSite,

@@ -1,4 +1,4 @@
-// Turning the authenticator on and off, on both databases. The audit log and the mails match what has
+// Tests turning the authenticator on and off, on both databases. The audit log and the mails match what has
 // happened, and neither change happens partially.
 
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
@@ -34,7 +34,7 @@ eachDatabase("the authenticator", (database) => {
 		site = createTestSite(database.store, { hasMail: true });
 	});
 
-	test("only the six digits of the app turn it on, and a backup code does not", async () => {
+	test("only the six digits of the app turn the authenticator on, and a backup code does not", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret, backupCodes } = await begin(staff);
 		equal(backupCodes.length, 10);
@@ -52,7 +52,7 @@ eachDatabase("the authenticator", (database) => {
 		equal((await other.submit("/sign-in/code", entered)).location, "/", "the backup code is still valid");
 	});
 
-	test("without a set-up no code turns it on, and the page says where to begin", async () => {
+	test("without a set-up no code turns the authenticator on, and the page says where to begin", async () => {
 		const staff = await site.addStaff();
 		const browser = await site.signIn(staff);
 		await browser.open("/account");
@@ -64,7 +64,7 @@ eachDatabase("the authenticator", (database) => {
 		await isOff(staff);
 	});
 
-	test("a sign-in that waits for a code when the authenticator is turned off is refused any code", async () => {
+	test("if the authenticator is turned off during a sign-in, that sign-in accepts no code", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret, backupCodes } = await turnOn(staff);
 		const waiting = await beginSignIn(staff);
@@ -76,7 +76,7 @@ eachDatabase("the authenticator", (database) => {
 		}
 	});
 
-	test("if the audit entry cannot be written, turning it on or off fails and the session stays valid", async () => {
+	test("if the audit entry cannot be written, turning the authenticator on or off fails and the session stays valid", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };
@@ -96,7 +96,7 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual(await setupsOf(staff), []);
 	});
 
-	test("turning it on or off gives the session a new token and keeps its age, and the old token is invalid", async () => {
+	test("turning the authenticator on or off replaces the session's token, does not extend the session, and makes the old token invalid", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const [before] = await sessionsOf(staff);
@@ -116,7 +116,7 @@ eachDatabase("the authenticator", (database) => {
 		deepEqual([after?.createdAtMs, others], [before?.createdAtMs, []]);
 	});
 
-	test("turning it on ends the other sessions and the trust in other browsers, which needed only the password", async () => {
+	test("turning the authenticator on ends other sessions and trusted browsers, because they needed only the password", async () => {
 		const staff = await site.addStaff();
 		const thief = await site.signIn(staff);
 		const known = thief.cookies.get(DEVICE_COOKIE) ?? "";
@@ -133,7 +133,7 @@ eachDatabase("the authenticator", (database) => {
 		notEqual(await findDevice(site.deps, staff.email, own), null, "this browser stays trusted");
 	});
 
-	test("if the code that turns it on is sent twice at once, one request succeeds and one audit entry is written", async () => {
+	test("if the code that turns the authenticator on is sent twice at once, one request succeeds and one audit entry is written", async () => {
 		const staff = await site.addStaff();
 		const { browser, secret } = await begin(staff);
 		const on = { code: codeAt(secret, site.deps.clock.nowMs()) };

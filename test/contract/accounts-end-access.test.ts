@@ -1,5 +1,5 @@
-// Every way to lose access, with everything that a person may hold or have created by then. All of it must
-// end, and what other people hold or have created must still work.
+// Tests every way in which a person loses access. Their sessions, links and keys must end, and those of other
+// people must still work.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -42,16 +42,16 @@ interface Way {
 	kind: Person["kind"];
 	lose(given: Case): Promise<Lost>;
 	/**
-	 * Beginning of the message on the next page of the person who caused the loss. The number of ended sessions
-	 * and links follows.
+	 * Beginning of the message that the person who caused the loss of access sees next. The number of ended
+	 * sessions and links follows.
 	 */
 	says(given: Case): string;
 }
 
 interface Lost {
-	/** Sessions that stay valid. */
+	/** Sessions that stay valid after the change. */
 	goOn: readonly Browser[];
-	/** Text of the next page of the person who caused the loss. */
+	/** Text of the page that the person who caused the loss of access sees next. */
 	page: string;
 }
 
@@ -190,7 +190,7 @@ eachDatabase("access that ends", (database) => {
 	}
 
 	for (const kind of ["shop", "staff"] as const) {
-		test(`API keys and the prepared secret of ${kind} end with their access, except keys that are not ticked`, async () => {
+		test(`when the access of ${kind} ends, their prepared secret and their API keys end, except keys that are not ticked`, async () => {
 			const { db } = site.store;
 			const programme = await site.addProgramme("Keys");
 			const { public_id: programmeId, id } = programme;
@@ -215,8 +215,8 @@ eachDatabase("access that ends", (database) => {
 			match(text, /1 session ends[\s\S]*prepared signing secret <code>rbs_…\w{4}<\/code> is discarded/);
 			for (const name of ["Mine", "Shop", "Late"]) match(text, new RegExp(`>${name}</span>`));
 			doesNotMatch(text, />Boss<\/span>/);
-			// The form does not list "Late", as if that key was issued after the page was shown. Such a key ends,
-			// too.
+			// The form does not list the key "Late", as if that key was issued after the page was shown. A key that
+			// the form does not list ends, too.
 			const fields = new URLSearchParams([...[mine, shop].map((key) => ["listed", key]), ["end", mine]]);
 			const announced: number[] = [];
 			site.store.onChange((changed) => announced.push(changed));
@@ -250,7 +250,7 @@ eachDatabase("access that ends", (database) => {
 		});
 	}
 
-	test("after all these tests, the links and the sign-in of unrelated people still work", async () => {
+	test("links and sign-ins of unrelated people still work after everybody else has lost access", async () => {
 		const { links, challenge, nextCode } = setup.bystanders;
 		equal((await challenge.submit("/sign-in/code", { code: nextCode() })).location, "/");
 		const used: number[] = [];
@@ -274,7 +274,7 @@ eachDatabase("access that ends", (database) => {
 			const before = await openOf(person);
 			const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 			const hash = (await findPasswordHash(site.store.db, person.email)) ?? "";
-			// A link in the test above has given the bystander a new password.
+			// The previous test has given the bystander a new password through a link.
 			const password = hasAuthenticator ? NEW_PASSWORD : PASSWORD;
 			const entered = { email: person.email, password };
 			const answer = await signIn({ ...site.deps, auth: late }, entered, visitor);
@@ -321,8 +321,8 @@ async function submit(
 }
 
 /**
- * Uses a password link. Everybody here has an authenticator, so the link leads to the page that asks for a
- * code.
+ * Chooses a new password with the link. Every person in these tests has an authenticator, so the next page
+ * asks for a code.
  */
 async function choosePassword(site: TestSite, link: string): Promise<Lost> {
 	const reader = site.browser();

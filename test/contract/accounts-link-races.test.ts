@@ -1,5 +1,5 @@
-// Links that several processes create, use and withdraw at the moment when a person's access ends. A link can
-// be used only before its creator loses access.
+// Tests links that several processes create, use and withdraw while a person's access ends. A link can be
+// used only before its creator loses access.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -30,7 +30,7 @@ import { expectValue } from "../support/shop-account.ts";
 import { signInAs } from "../support/signed-in.ts";
 
 /**
- * Number of rounds. It is large enough that each order of events happens on PostgreSQL, and takes only
+ * Number of rounds. On PostgreSQL they are enough to produce each order of events, and they take only
  * seconds.
  */
 const ROUNDS = 20;
@@ -122,7 +122,7 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	test("signing out everywhere else also ends a session that gets a new token at that moment", async () => {
+	test("signing out of all other sessions also ends a session that gets a new token at that moment", async () => {
 		for (let round = 0; round < ROUNDS; round++) {
 			const { person, actor } = await addSignedIn("staff");
 			const other = `${person.public_id}-other`;
@@ -153,7 +153,7 @@ eachDatabase("links while access ends", (database) => {
 		}
 	});
 
-	test("a browser is trusted for the password that was entered, even if the password changes a moment later", async () => {
+	test("a browser that is trusted while the password changes is trusted only for the password that was entered", async () => {
 		const { person } = await addSignedIn("staff");
 		const store: Store = {
 			...database.store,
@@ -178,7 +178,7 @@ eachDatabase("links while access ends", (database) => {
 		equal((await findDevice(depsOf(database.store), person.email, cookie)) === null, false);
 	});
 
-	test("a link that is used while its creator is deactivated is used before that, or not at all", async () => {
+	test("a link cannot be used after its creator was deactivated, even if both happen at once", async () => {
 		const outcomes = new Set<string>();
 		for (let round = 0; round < ROUNDS; round++) {
 			const [boss, leaver] = [await addSignedIn("staff"), await addSignedIn("staff")];
@@ -191,8 +191,8 @@ eachDatabase("links while access ends", (database) => {
 			outcomes.add(`${used.ok} ${ended.ok}`);
 			equal(hash, used.ok ? "chosen" : "hash", "a refused link changes nothing");
 			if (ended.ok) deepEqual(await openLinksOf(leaver.person), []);
-			// Otherwise the link was used first. The new password has signed the boss out, so their old session
-			// cannot deactivate anybody.
+			// If the deactivation failed, the link was used first. The boss's new password has ended the boss's old
+			// session, which therefore cannot deactivate anybody.
 			else ok(used.ok);
 		}
 		ok(!outcomes.has("false false"), [...outcomes].join());

@@ -27,7 +27,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		site = createTestSite(database.store, { hasMail: true });
 	});
 
-	test("a new password by a link signs the person in at the address that sent the wrong ones", async () => {
+	test("choosing a new password by a link signs the person in, even at the address that sent the wrong passwords", async () => {
 		const staff = await site.addStaff();
 		const address = newAddress();
 		await guessUntilRefused(staff.email, address);
@@ -38,7 +38,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		equal((await browser.open("/account")).status, 200);
 	});
 
-	test("a first password by an invitation signs the person in, too", async () => {
+	test("choosing a first password by an invitation signs the person in, even at the address that sent wrong passwords", async () => {
 		const [email, address] = [newEmail("network"), newAddress()];
 		const invited = await invitePerson(site.deps, { email, membership: null, invitedBy: COMMAND_LINE });
 		const link = invited.ok ? new URL(invited.value.link ?? "").pathname : "";
@@ -49,7 +49,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		equal((await browser.open("/account")).status, 200);
 	});
 
-	test("a new password under Account allows signing in from the same network and from any other", async () => {
+	test("after a password change under Account, the person can sign in from the same network and from any other", async () => {
 		const staff = await site.addStaff();
 		const address = newAddress();
 		const here = site.browser({ address });
@@ -66,7 +66,7 @@ eachDatabase("a new password after many wrong ones", (database) => {
 		}
 	});
 
-	test("if the network itself must wait, the page says that the password is changed and how long to wait", async () => {
+	test("if the person's network is rate limited, the page says that the password is changed and how long to wait", async () => {
 		const staff = await site.addStaff();
 		const link = await askByMail(site, staff);
 		const address = newAddress();
@@ -87,8 +87,8 @@ eachDatabase("a new password after many wrong ones", (database) => {
 	});
 
 	/**
-	 * Uses up both limits of the account: the one for wrong passwords from this address and the one for all
-	 * addresses.
+	 * Sends wrong passwords until the account's limit for this address and its limit for all addresses are used
+	 * up.
 	 */
 	async function guessUntilRefused(email: string, address: string): Promise<void> {
 		const guesser = site.browser({ address });

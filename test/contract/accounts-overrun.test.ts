@@ -1,5 +1,5 @@
-// Guessing at a sign-in many times at once, from many addresses, or with a stolen session gives no additional
-// guesses. The tests run on both databases, and over two stores, as two processes have them.
+// Tests that many guesses at a sign-in at once, from many addresses, or with a stolen session give no
+// additional guesses. The tests run on both databases and use two stores, like two processes.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ const DEVICE_COOKIE = "__Host-ringback.device";
 const CHALLENGES = 16;
 
 eachDatabase("guessing at a sign-in", (database) => {
-	test("of many codes for as many challenges at once, ten are checked in total by two processes", async () => {
+	test("if many challenges get a code at once, two processes together check only ten codes", async () => {
 		const sites = [createTestSite(database.store), createTestSite(database.rival)] as const;
 		const staff = await sites[0].addStaff();
 		const secret = await turnOn(sites[0], staff);
@@ -59,7 +59,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal(answers.filter(({ status }) => status === 429).length, 3);
 	});
 
-	test("a stolen session cannot guess the password on the account page, because each form counts for the account", async () => {
+	test("a stolen session cannot guess the password on the account page, because the guesses of all forms count for the account", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const taken = (await site.signIn(staff)).cookies.get(SESSION_COOKIE) ?? "";
@@ -118,7 +118,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		equal((await turnOff(PASSWORD, right)).status, 429, "the right code is refused, too");
 	});
 
-	test("strangers who use up the account's guesses do not lock its own browser out, in any network", async () => {
+	test("strangers who use up an account's guesses do not lock out the owner's browser, in whatever network it is", async () => {
 		const site = createTestSite(database.store);
 		const staff = await site.addStaff();
 		const own = await site.signIn(staff);
@@ -135,7 +135,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		);
 	});
 
-	test("a device cookie gives twenty guesses per quarter of an hour to its account alone, until the password changes", async () => {
+	test("a device cookie allows twenty guesses per quarter of an hour at its own account, until the password changes", async () => {
 		const site = createTestSite(database.store);
 		const [staff, other] = [await site.addStaff(), await site.addStaff()];
 		const own = await site.signIn(staff);
@@ -168,7 +168,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 		);
 	});
 
-	test("an address that is limited writes nothing more to the database, for any number of requests and any name", async () => {
+	test("requests from a rate-limited address write nothing to the database, however many there are and whatever name they give", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const guesser = site.browser({ address: "2001:db8:1:2::1" });
 		await guesser.open("/sign-in");
@@ -224,7 +224,7 @@ eachDatabase("guessing at a sign-in", (database) => {
 	}
 });
 
-/** Counts wrong passwords from `count` different networks, without the time that hashing takes. */
+/** Counts wrong passwords from `count` different networks directly, which saves the time for hashing. */
 async function guessEverywhere(
 	{ deps }: TestSite,
 	{ email }: Person,

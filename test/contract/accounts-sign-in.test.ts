@@ -1,4 +1,4 @@
-// Signing in from the first link to the last code, on both databases.
+// Tests signing in, from the first link to the last code, on both databases.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -58,7 +58,7 @@ eachDatabase("signing in", (database) => {
 		);
 	});
 
-	test("an address that guesses is limited in spite of its headers, and all processes share the limit", async () => {
+	test("guesses from one address are limited whatever headers it sends, and all processes share the limit", async () => {
 		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
 		for (let guess = 0; guess < 22; guess++) {
 			const headers = {
@@ -71,7 +71,7 @@ eachDatabase("signing in", (database) => {
 		}
 	});
 
-	test("a session that was created at one process is valid at the other, and a sign-out ends it at both", async () => {
+	test("a session that one process created is valid in the other, and a sign-out ends it in both", async () => {
 		const [site, rival] = [createTestSite(database.store), createTestSite(database.rival)];
 		const browser = await site.signIn(await site.addStaff());
 		const moved = rival.browser();
@@ -81,7 +81,7 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
-	test("a code can be used once, by the first of two at the same time, and is forgotten when it expires", async () => {
+	test("an authenticator code works once, even if two requests use it at the same time, and is forgotten when it expires", async () => {
 		const spend = (store: typeof database.store, nowMs: number) =>
 			store.transact((trx) => markCodeSpent(trx, 4_711, "hash", { nowMs, expiresAtMs: nowMs + 1_000 }));
 		const together = await Promise.all([spend(database.store, 0), spend(database.rival, 0)]);
@@ -117,7 +117,7 @@ eachDatabase("signing in", (database) => {
 		equal((await browser.open("/account")).status, 303);
 	});
 
-	test("a limit counts within its window, starts again after it, and admits no more than allowed of many at once", async () => {
+	test("a limit counts uses within its window, starts again after the window, and holds for many uses at once", async () => {
 		const { db } = database.store;
 		const limit = { max: 2, windowMs: 1_000 };
 		const count = (subject: string, nowMs: number) => countUse(db, subject, limit, nowMs);

@@ -1,4 +1,4 @@
-// Rows that a service must still write when it stops, on both databases.
+// Tests that a stopping service still writes the rows that it must, on both databases.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,7 +13,7 @@ const LIMITED = 3;
 
 for (const kind of DATABASE_KINDS) {
 	describe(kind, () => {
-		test("pixel calls that were refused for their rate are in the inbound log after a stop", async (t) => {
+		test("pixel calls that exceeded the rate limit are in the inbound log after a stop", async (t) => {
 			const clock = createClock();
 			const settings = { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" };
 			const { service, database, log, stop, close } = await openService({ database: kind, clock, settings });
@@ -26,7 +26,8 @@ for (const kind of DATABASE_KINDS) {
 			await Promise.all(Array.from({ length: PIXEL_RATES.addressBlock.burst }, () => call("prg_NOBODY")));
 			const timers = clock.waitingTimers;
 			const answers = Array.from({ length: LIMITED }, () => call(programme.public_id));
-			// Each has a timer for its delayed answer, and one for the deadline of all answers.
+			// Each limited call has two timers, one for its delayed answer and one for the deadline that every
+			// answer has.
 			await until(() => clock.waitingTimers === timers + 2 * LIMITED);
 			await stop();
 			await Promise.all(answers);

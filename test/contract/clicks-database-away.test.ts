@@ -1,5 +1,5 @@
-// Partner links while the database is away: cached ones work for ten minutes, others get a page that says so,
-// and clicks are stored later. A flood of unknown codes is not a flood of statements.
+// Tests partner links while the database is away. Cached links work for ten minutes, other links show a page
+// that says so, and clicks are stored later. A flood of unknown codes must not cause a flood of statements.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,7 +22,7 @@ import { createMigratedDatabase, openStore } from "../support/test-database.ts";
 
 const BROWSER = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0" };
 const FLOOD = 5_000;
-/** The same limit as in clicks/partner-link-cache.ts. */
+/** Maximum number of codes in one read. It must equal the limit in clicks/partner-link-cache.ts. */
 const CODES_A_READ = 1_000;
 
 describe("partner links while PostgreSQL is away", () => {
@@ -63,7 +63,7 @@ describe("partner links while PostgreSQL is away", () => {
 		await database.remove();
 	});
 
-	/** Disconnects every client and refuses new connections, or ends that. */
+	/** Makes the database unavailable by ending and refusing all connections, or makes it available again. */
 	async function setAway(isAway: boolean): Promise<void> {
 		const name = new URL(database.location).pathname.slice(1);
 		await sql`alter database ${sql.id(name)} allow_connections ${sql.lit(!isAway)}`.execute(admin.db);
@@ -76,7 +76,7 @@ describe("partner links while PostgreSQL is away", () => {
 
 	const click = (code: string) => app.request(`/c/${code}`, { headers: BROWSER });
 
-	test("cached links work for ten minutes, others get a page, and the counts are stored when it is back", async () => {
+	test("while the database is away cached links work for ten minutes, other links show a page, and clicks are stored afterwards", async () => {
 		equal((await click("known")).status, 302);
 		await counts.flush();
 		await setAway(true);
@@ -109,7 +109,7 @@ describe("partner links while PostgreSQL is away", () => {
 		equal(Number(total), clicks + 2);
 	});
 
-	test("a flood of unknown codes causes a few statements, one at a time, and evicts no link", async () => {
+	test("a flood of unknown link codes causes a few statements, one at a time, and evicts no cached link", async () => {
 		let statements = 0;
 		let [under, most] = [0, 0];
 		const db = store.db.withPlugin({
@@ -143,7 +143,7 @@ describe("partner links while PostgreSQL is away", () => {
 		ok(statements <= before + 2);
 	});
 
-	test("many requests for one link at once all get it while another link is being read", async () => {
+	test("many simultaneous requests for one link all succeed while another link is being read", async () => {
 		const links = createPartnerLinkCache({ store, clock, log });
 		const asked = [links.find("known")];
 		for (let turn = 0; turn < 20; turn++) {

@@ -1,5 +1,5 @@
-// Two PostgreSQL servers, a primary and its standby: the service uses the one that accepts writes, whichever host it is,
-// and continues by itself after a failover.
+// Tests two PostgreSQL servers, a primary and its standby. The service uses the server that accepts writes,
+// whichever host it is, and continues by itself after a failover.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -20,7 +20,7 @@ const SETTINGS = { fsync: "off" };
 
 test("with several hosts the primary is found, and after a failover the promoted standby is used", async (t) => {
 	const { primary, standby } = await startPair(t);
-	// The guide's address, with these servers and their account.
+	// This is the connection URL of the guide, with the hosts and the account of the test's servers.
 	const { host, username, password } = new URL(primary.url());
 	const inGuide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md")
 		.map(({ text }) => /^DATABASE_URL=(.*target_session_attrs.*)$/m.exec(text)?.[1])
@@ -43,7 +43,7 @@ test("with several hosts the primary is found, and after a failover the promoted
 	await until(async () => (await listListeners(standby)).length === 1);
 });
 
-test("an address that leads to a standby for a while is unavailable, and is used again without its connections being cut", async (t) => {
+test("an address that leads to a standby counts as unavailable, and is used again once it leads to the primary, without a cut connection", async (t) => {
 	const { primary, standby } = await startPair(t);
 	const line = await openLine(primary.url(NAME));
 	t.after(() => line.close());
@@ -99,7 +99,7 @@ async function query<Row extends object>(server: PostgresServer, text: string): 
 	}
 }
 
-/** Returns the orders that the server has. The tables may not have arrived at a standby yet. */
+/** Returns the orders that are stored on the server. A standby may not have the tables yet. */
 async function readOrders(server: PostgresServer): Promise<string[]> {
 	const [found] = await query<{ exists: boolean }>(
 		server,

@@ -1,5 +1,5 @@
-// Calls that are stored in one transaction, on both databases. Each is answered as if they had arrived one
-// after the other, and a problem with one of them does not affect the others.
+// Tests calls that are stored in one transaction, on both databases. Each call is answered as if the calls
+// had arrived one after the other, and a problem with one of them does not affect the others.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ eachDatabase("calls stored together", (database) => {
 	const { clock, openShop, sendTo, post, sale, approval, pixel, logged, eventsOf } =
 		createIntakeSetup(database);
 
-	test("the same order twice: the first is recorded, the second is a duplicate, and one event is owed", async () => {
+	test("if an order comes twice, the first call is recorded, the second is a duplicate, and one event is owed", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const answers = await sendTogether(
 			["1.00", "2.00", "3.00"].map((value) => sale(credentials, "A-1", value)),
@@ -60,7 +60,7 @@ eachDatabase("calls stored together", (database) => {
 		}
 	});
 
-	test("a sale and its approval: in this order both succeed, in the other the order is unknown", async () => {
+	test("an approval after its sale succeeds, and an approval before its sale finds no order", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const answers = await sendTogether([
 			approval(credentials, "A-2"),
@@ -78,7 +78,7 @@ eachDatabase("calls stored together", (database) => {
 		]);
 	});
 
-	test("each call of a batch has its own refusal, and the good ones are stored", async () => {
+	test("each refused call of a batch gets its own answer, and the valid calls are stored", async () => {
 		const { programme, credentials, watched, sendTogether } = await openShop();
 		const nonce = "0123456789abcdef";
 		const good = { orderId: "A-1", basketValue: "1.00" };
@@ -90,7 +90,7 @@ eachDatabase("calls stored together", (database) => {
 			post(credentials, "/v1/reversals", { orderId: "A-5", reason: "RETURN" }),
 			sale(credentials, "A-6"),
 		]);
-		// On PostgreSQL the only usual call is stored by a statement of its own.
+		// On PostgreSQL the last call, an ordinary new sale, is stored by a separate statement.
 		equal(watched.transactions, database.kind === "PostgreSQL" ? 2 : 1);
 		deepEqual(answers.map(word), [
 			"RECORDED",
@@ -135,7 +135,7 @@ eachDatabase("calls stored together", (database) => {
 		equal(word(await send(again)), "RECORDED");
 	});
 
-	test("a batch that the database aborts in favour of others is retried before anybody is answered", async () => {
+	test("a batch that the database aborts because of a deadlock is retried before any call is answered", async () => {
 		for (const calls of [1, 3]) {
 			const { credentials, watched, send } = await openShop();
 			watched.before = async () => {
@@ -152,7 +152,7 @@ eachDatabase("calls stored together", (database) => {
 		}
 	});
 
-	test("while the database is away each call is answered at once, and none is tried alone", async () => {
+	test("while the database is away each call is answered at once, and no call is retried alone", async () => {
 		const { credentials, watched, send } = await openShop();
 		watched.before = async () => {
 			throw Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
@@ -169,7 +169,7 @@ eachDatabase("calls stored together", (database) => {
 		const { programme, credentials, watched, send } = await openShop();
 		watched.after = async () => {
 			watched.after = async () => undefined;
-			// The driver's error after a timeout, which has no code.
+			// This is the driver's error after a timeout. It has no error code.
 			throw new Error("Query read timeout");
 		};
 		const orders = ["A-1", "A-2"];

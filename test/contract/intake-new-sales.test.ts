@@ -1,5 +1,6 @@
-// New sales that PostgreSQL stores in one statement. The statement stores the same rows as the general path. If
-// anything about a call is not new, it stores nothing, and the calls take the general path.
+// Tests new sales that PostgreSQL stores in one statement. The statement stores the same rows as the general
+// path. If anything about a call is not new, the statement stores nothing, and the calls take the general
+// path.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { mock, test } from "node:test";
@@ -39,12 +40,12 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 				[...Array(40).fill(201), 200],
 			);
 		});
-		// The two sales that kept the workers busy are a statement each.
+		// Besides the batch there are two statements for the two sales that kept the workers busy.
 		equal(statements.length, 3, statements.join("\n"));
 		equal(new Set(statements).size, 1);
 	});
 
-	test("the statement stores the same rows as the general path", async () => {
+	test("the single statement for new sales stores the same rows as the general path", async () => {
 		const stored: object[] = [];
 		const shops = [
 			await openShop({ parksPixels: true }),
@@ -86,7 +87,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		}
 	});
 
-	test("if one call is not new, all take the general path, which stores the others", async () => {
+	test("if one call of a batch is not new, all calls take the general path, which stores the new ones", async () => {
 		const { programme, credentials, other, watched, send, sendTogether } = await openShop();
 		const nonce = "0123456789abcdef";
 		const replayed = { orderId: "A-3", basketValue: "1.00" };
@@ -100,7 +101,8 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 			sale(credentials, "A-5"),
 			sale(other.credentials, "A-1"),
 		]);
-		// The replayed call looks new, so the statement that stores it with the last two is in vain.
+		// The replayed call looks new at first, so the single statement includes it and ends with a conflict. The
+		// general path then stores the last two calls.
 		deepEqual([watched.transactions, watched.conflicts], [2, 1]);
 		deepEqual(answers.map(word), ["DUPLICATE", "replayed_nonce", undefined, "RECORDED", "RECORDED"]);
 		deepEqual((await eventsOf(programme.id)).map(({ order_id }) => order_id).sort(), [
@@ -115,7 +117,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		]);
 	});
 
-	test("a shop that repeats a sale is left out of the statement for a while, so others wait once", async () => {
+	test("a shop that repeats a sale is left out of the single statement for a while, so it delays other shops only once", async () => {
 		const { credentials, other, watched, send, identify, sendTogether } = await openShop();
 		await send(sale(credentials, "A-1"));
 		for (const [n, conflicts] of [1, 0, 0].entries()) {
@@ -156,20 +158,20 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		{ end: "commit", expected: "DUPLICATE" },
 		{ end: "rollback", expected: "RECORDED" },
 	] as const) {
-		test(`a sale whose order another process is storing waits for it; after a ${end} it is ${expected}`, async () => {
+		test(`a sale waits while another process is storing the same order; after a ${end} it is ${expected}`, async () => {
 			const { programme, credentials, other, send } = await openShop();
 			const order = `held until ${end}`;
 			const held = await holdOrder(database.rival, programme.id, order);
 			const answer = send(sale(credentials, order));
 			await until(() => isWaiting(database.rival));
-			// The other worker of the intake is free.
+			// The other worker of the intake is free, so a sale of another shop is stored at once.
 			equal(word(await send(sale(other.credentials, "B-1"))), "RECORDED");
 			await held.end(end);
 			equal(word(await answer), expected);
 		});
 	}
 
-	test("a statement whose connection is ended in between leaves nothing, and its nonce is not spent", async () => {
+	test("a statement whose connection breaks stores nothing, and its nonce is not spent", async () => {
 		const { programme, credentials, send } = await openShop();
 		await clearTables(database.store);
 		const held = await holdOrder(database.rival, programme.id, "A-2");
@@ -192,7 +194,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		equal(await countLinked(database.store), 4);
 	});
 
-	test("a move of a transaction that began before the sale was stored comes after the sale's", async () => {
+	test("an approval is ordered after the sale's first move, even if its transaction began before the sale was stored", async () => {
 		const { credentials, send } = await openShop();
 		const order = "approved at once";
 		await database.rival.transact(async (trx) => {
@@ -289,7 +291,10 @@ async function readTables({ db }: Store): Promise<Record<string, unknown[]>> {
 	return tables;
 }
 
-/** Counts the conversions whose first move is stored and, if it is announced, whose event is due. */
+/**
+ * Counts the conversions whose first move is stored and whose event is in the queue. A parked conversion
+ * counts if it has no event.
+ */
 async function countLinked({ db }: Store): Promise<number> {
 	const { rows } = await sql<{ count: number }>`select count(*) as count from conversions c
 		join moves m on m.conversion_id = c.id and m.to_status = c.status

@@ -1,5 +1,5 @@
-// A shop whose calls are stored in one batch, because both workers of the intake are kept busy while the
-// calls arrive.
+// Test setup with a shop whose calls are stored in one batch, because both workers of the intake are busy
+// while the calls arrive.
 
 import { equal } from "node:assert/strict";
 import { type Answered, makeShop, read } from "../../src/api/test-shop.test-support.ts";
@@ -13,7 +13,7 @@ import type { SuiteDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
 
-/** Rounds of the event loop until a call in this process waits to be stored. */
+/** Number of event loop turns after which a call in this process is waiting to be stored. */
 const YIELDS = 10;
 const [FIRST_WAIT_MS] = LOCK_WAITS_MS;
 const nothing = async (): Promise<void> => undefined;
@@ -21,12 +21,15 @@ const nothing = async (): Promise<void> => undefined;
 export function createIntakeSetup(database: SuiteDatabase) {
 	const clock = createClock();
 
-	/** Counts the store's transactions and conflicts of new sales, and runs planted work instead of one or after it. */
+	/**
+	 * Wraps the store to count its transactions and its conflicts of new sales. A test can run its own work
+	 * instead of a transaction or after it.
+	 */
 	function watch(store: Store) {
 		const watched = { transactions: 0, conflicts: 0, before: nothing, after: nothing };
 		const transact: Store["transact"] = async (work, options) => {
 			watched.transactions++;
-			// A retry has a shorter lock wait, and is not held here.
+			// Retries have a shorter lock wait. Only first tries are held here.
 			if (options?.maxLockWaitMs === FIRST_WAIT_MS) await watched.before();
 			const done = await store.transact(work, options);
 			await watched.after();
@@ -61,7 +64,8 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		const other = await makeShop(deps);
 		const app = createApp(deps);
 		const send = (request: Request) => sendTo(app, request);
-		// The first calls note that the programmes and keys work. Cached rows show it a second later.
+		// The first calls store that the programmes and keys were used. The cached rows show this only after a
+		// second.
 		await identify();
 		await clock.moveBy(SECOND_MS);
 		await identify();
@@ -69,7 +73,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 		await database.store.db.deleteFrom("inbound_calls").execute();
 		watched.transactions = 0;
 
-		/** Loads the caller's identity, so that no later call waits for it. */
+		/** Loads the identities of the callers into the cache, so that no later call waits for them. */
 		async function identify(): Promise<void> {
 			for (const known of [credentials, other.credentials]) {
 				await send(signedRequest("GET", "/v1/conversions", known, { nowMs: clock.nowMs() }));
@@ -87,7 +91,10 @@ export function createIntakeSetup(database: SuiteDatabase) {
 			return Promise.all(sent.map((answer) => answer()));
 		}
 
-		/** Makes new calls wait until both workers are free. `before` runs in the transactions that follow. */
+		/**
+		 * Keeps both workers busy, so that new calls wait until `setFree` is called. Work that is passed to
+		 * `setFree` runs at the start of each following transaction.
+		 */
 		async function makeBusy() {
 			const gate = Promise.withResolvers<void>();
 			watched.before = () => gate.promise;
@@ -156,7 +163,7 @@ export function createIntakeSetup(database: SuiteDatabase) {
 	return { clock, openShop, sendTo, post, sale, approval, bulk, pixel, logged, eventsOf };
 }
 
-/** Returns the code or outcome of a call. */
+/** Returns the outcome of a call, or its error code if the call was refused. */
 export function word({ json }: Answered): string | undefined {
 	return json.outcome ?? json.code;
 }

@@ -1,5 +1,5 @@
-// Which calls are stored when not all can be at once, on both databases. Shops take turns, nobody waits too
-// long, and a locked row only affects its own shop.
+// Tests which calls are stored first when there are too many, on both databases. Shops take turns, no call
+// waits too long, and a locked row affects only its own shop.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ import { createIntakeSetup, word } from "./intake-setup.ts";
 eachDatabase("calls that wait to be stored", (database) => {
 	const { clock, openShop, sale, approval, bulk, eventsOf } = createIntakeSetup(database);
 
-	test("a shop that uses all its places leaves room for others, and acknowledged calls are stored", async () => {
+	test("a shop that has used all its places in the queue leaves room for other shops, and every acknowledged call is stored", async () => {
 		const { programme, credentials, other, send, makeBusy } = await openShop();
 		const lines = await makeBusy();
 		const surplus = 7;
@@ -51,7 +51,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		await lines.setFree(async () => {
 			if (watched.transactions > 1) await gate.promise;
 		});
-		// The first call of both shops is in the first batch, and the others are held.
+		// The first batch has the first calls of both shops. The following batch is held.
 		equal(word((await many[0]?.()) ?? (await nobody())), "RECORDED");
 		equal(word(await one()), "RECORDED");
 		equal(await isAnswered(many.at(-1)), false);
@@ -59,7 +59,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		deepEqual([...new Set((await Promise.all(many.map((answer) => answer()))).map(word))], ["RECORDED"]);
 	});
 
-	test("a shop has one bulk call in progress and few waiting, and the calls of others join its batch", async () => {
+	test("each shop may have one bulk call in progress and a few waiting, and calls of other shops join its batch", async () => {
 		const { credentials, other, watched, makeBusy, oneByOne } = await openShop();
 		const items = Math.floor(WAITING_ROOM.bulk.ofProgramme / 2);
 		const lines = await makeBusy();
@@ -101,7 +101,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 		equal(word(await send(again)), "RECORDED", "its nonce is not spent");
 	});
 
-	test("a stopping service stores what is in progress and answers waiting calls with a 503", async () => {
+	test("a stopping service stores the calls in progress and answers waiting calls with a 503", async () => {
 		const stopping = new AbortController();
 		const { credentials, makeBusy, oneByOne } = await openShop({ stopSignal: stopping.signal });
 		const lines = await makeBusy();
@@ -120,7 +120,7 @@ eachDatabase("calls that wait to be stored", (database) => {
 	});
 
 	if (database.kind === "PostgreSQL") {
-		test("a locked row delays others for a moment, and then not at all", async () => {
+		test("a locked row delays other shops' calls for a moment, and then not at all", async () => {
 			const { credentials, other, watched, send, identify, ...shop } = await openShop();
 			const { sendTogether, makeBusy, oneByOne } = shop;
 			for (const known of [credentials, other.credentials]) await send(sale(known, "known"));
@@ -148,7 +148,8 @@ eachDatabase("calls that wait to be stored", (database) => {
 					"once together, once for the call that waits in vain, and once for each of the others",
 				);
 
-				// For a while, calls of that shop are stored in separate batches, by at most one of the two workers.
+				// For a while, calls of the shop with the locked row are stored in separate batches, by at most one
+				// of the two workers.
 				const lines = await makeBusy();
 				const [again = nobody] = await oneByOne([approval(credentials, "held")]);
 				const [another = nobody] = await oneByOne([sale(other.credentials, "B-2")]);

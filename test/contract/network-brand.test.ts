@@ -1,5 +1,5 @@
-// The brand on the wire: it is chosen while nobody verifies headers with it, fixed with the first key, and
-// known to every process before it signs or verifies anything.
+// Tests the brand that names the headers of signed requests. It can be chosen while nobody verifies headers
+// with it, is fixed with the first key, and is known to every process before it signs or verifies anything.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,11 +18,11 @@ import { startShop } from "../support/shop.ts";
 import { addAccount, addProgrammeOf, expectValue } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
 
-describe("several processes on PostgreSQL", () => {
-	test("a process that started before the brand was chosen uses it from the first request on", async (t) => {
+describe("the brand in several processes on PostgreSQL", () => {
+	test("a process that started before the brand was chosen uses the brand from its first request on", async (t) => {
 		const shop = await startShop();
 		const opened = await prepareService({ database: "PostgreSQL", trustedCa: shop.caPem });
-		// Both processes read the network before it had chosen anything; only the second has an engine.
+		// Both processes read the network's row before a brand was chosen. Only the second process has an engine.
 		const first = await opened.start({ RINGBACK_ROLE: "web" });
 		const second = await opened.start({ PORT: "0" });
 		t.after(async () => {
@@ -41,7 +41,7 @@ describe("several processes on PostgreSQL", () => {
 				basketValue: "10.00",
 				currency: "EUR",
 			});
-		// The second process is called first, because it has not been notified of anything.
+		// The second process is called first, because it has not been notified of the new brand.
 		deepEqual((await call(second.url, "1", "Acme")).ok, true);
 		const refused = await call(second.url, "2", "Service");
 		ok(!refused.ok && refused.code === "missing_signature_header", JSON.stringify(refused));
@@ -66,7 +66,7 @@ eachDatabase("the brand", (database) => {
 		sealingKey: new Uint8Array(32).fill(7),
 	});
 
-	test("can be chosen again and again until there is a secret", async () => {
+	test("the brand can be chosen again and again until the first signing secret exists", async () => {
 		const deps = parts();
 		const network = createKnownNetwork(deps, null);
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", false]);
@@ -78,7 +78,7 @@ eachDatabase("the brand", (database) => {
 		deepEqual([(await network.read()).brandState, network.face.isBrandChosen], ["open", true]);
 	});
 
-	test("from a setting is stored, takes precedence while it is set, and cannot be chosen on a page", async () => {
+	test("a brand from a setting is stored, takes precedence while it is set, and cannot be changed on a page", async () => {
 		const deps = parts();
 		equal(await keepGivenBrand(database.store, "Given"), null);
 		const network = createKnownNetwork(deps, "Given");
@@ -90,7 +90,7 @@ eachDatabase("the brand", (database) => {
 		equal((await findNetwork(database.store.db)).brand, "Given");
 	});
 
-	test("is either chosen or fixed when a key is issued at the same moment, never both", async () => {
+	test("if a brand is chosen while the first key is issued, the choice is either stored before the key or refused", async () => {
 		const deps = parts();
 		const programme = await addProgrammeOf(deps);
 		const mine = createKnownNetwork(deps, null);

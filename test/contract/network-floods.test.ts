@@ -1,5 +1,6 @@
-// One address block floods what needs no sign-in: link codes, signed calls, user agents and the readiness check, on both
-// databases. The block is slowed down and costs no more queries, and other blocks notice nothing.
+// Tests floods of requests from one address block that need no sign-in: link codes, signed calls, user agents
+// and the readiness check, on both databases. The block is slowed down and causes no further queries, and
+// other blocks are not affected.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -47,7 +48,10 @@ async function openFlooded(store: Store) {
 		const incoming = { url: target, headers, socket: { remoteAddress: "127.0.0.1" } };
 		return Promise.resolve(app.request(target, { method, headers }, { incoming }));
 	};
-	/** Resolves to the status of a request that must wait for the clock. All others are answered while it stands still. */
+	/**
+	 * Moves the clock until a request that is answered with a delay gets its answer, and resolves to its
+	 * status. Other requests are answered without a move of the clock.
+	 */
 	const late = async (send: () => Promise<Response>) => {
 		const timers = clock.waitingTimers;
 		let status: number | null = null;
@@ -66,8 +70,8 @@ async function openFlooded(store: Store) {
 	return { clock, log, credentials, request, late, countLinkReads: () => linkReads };
 }
 
-eachDatabase("a flood from one address block", (database) => {
-	test("of codes that no link has is answered late without a query, and others still open links", async () => {
+eachDatabase("floods from one address block", (database) => {
+	test("a flood of unknown link codes is answered late without a query, and other clients still open links", async () => {
 		const { request, late, countLinkReads } = await openFlooded(database.store);
 		const [{ burst }] = UNKNOWN_CODE_RATES;
 		for (let n = 0; n < burst; n++) equal((await request(`/c/x${n}`, FLOODER)).status, 404);
@@ -80,7 +84,7 @@ eachDatabase("a flood from one address block", (database) => {
 		equal((await request(`/c/${SAMPLE_LINK.code}`, FLOODER)).status, 302, "a cached link opens");
 	});
 
-	test("of new user agents is answered late, with a click ID, and others are not delayed", async () => {
+	test("a flood of new user agents is answered late, with a click ID, and other clients are not delayed", async () => {
 		const { request, late } = await openFlooded(database.store);
 		const [{ burst }] = NEW_AGENT_RATES;
 		const click = (n: number, address: string) =>
@@ -93,7 +97,7 @@ eachDatabase("a flood from one address block", (database) => {
 		equal((await click(burst + 1, VISITOR)).status, 302);
 	});
 
-	test("of bad signatures or unknown keys is answered late, and the log says it once a minute", async () => {
+	test("a flood of bad signatures or unknown keys is answered late, and is logged once a minute", async () => {
 		const { request, late, credentials, clock, log } = await openFlooded(database.store);
 		const wrong = (key: string, address: string) => {
 			const headers = {
@@ -123,7 +127,7 @@ eachDatabase("a flood from one address block", (database) => {
 		equal(lines().length, 2);
 	});
 
-	test("of readiness checks is answered late, and all together make one query a second", async () => {
+	test("a flood of readiness checks is answered late, and all checks together make one query a second", async () => {
 		const { request, late } = await openFlooded(database.store);
 		const [{ burst }] = READY_RATES;
 		const statuses = await Promise.all(Array.from({ length: burst }, () => request("/readyz", FLOODER)));

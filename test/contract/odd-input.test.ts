@@ -1,5 +1,6 @@
-// A NUL character in every place that accepts text, on both databases. PostgreSQL can neither store nor
-// compare it, so an unchecked one would be an error of ours. All mounted routes are visited.
+// Sends a NUL character in every place that accepts text, on both databases. PostgreSQL can neither store nor
+// compare a NUL character, so an unchecked one would cause an internal error. The tests visit all mounted
+// routes.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -59,7 +60,7 @@ const FIELD_NAMES = [
 	...["commissionRate", "feeRate", "approvalDays", "parkedDays", "currency", "method", "page", "shown"],
 ];
 
-test("a form whose body breaks off or is not chunked correctly is a 400, and not logged as our error", async (t) => {
+test("a form whose body breaks off or is not chunked correctly gets a 400, and no error is logged", async (t) => {
 	const opened = await openService();
 	t.after(() => opened.close());
 	const { port } = new URL(opened.service.url);
@@ -84,8 +85,8 @@ test("a form whose body breaks off or is not chunked correctly is a 400, and not
 	assertNoErrors(opened.log);
 });
 
-eachDatabase("a NUL character", (database) => {
-	test("in an address is a 404 page, for every kind of visitor", async () => {
+eachDatabase("NUL characters", (database) => {
+	test("a NUL character in an address leads to a 404 page, for every kind of visitor", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const owner = await site.signIn(await site.addOwner(programme));
@@ -107,7 +108,7 @@ eachDatabase("a NUL character", (database) => {
 		match(text.text, /value="%00"/);
 	});
 
-	test("in a form changes nothing, and is reported", async () => {
+	test("a NUL character in a form changes nothing, and is reported", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const staff = await site.signIn(await site.addStaff());
@@ -133,7 +134,7 @@ eachDatabase("a NUL character", (database) => {
 		deepEqual(await countEverything(site), before);
 	});
 
-	test("in a file makes its row invalid, and the other rows are read", async () => {
+	test("a NUL character in a file makes its row invalid, and the other rows are read", async () => {
 		const site = createTestSite(database.store);
 		const programme = await site.addProgramme();
 		const staff = await site.signIn(await site.addStaff());
@@ -156,7 +157,7 @@ eachDatabase("a NUL character", (database) => {
 		deepEqual(faultsLogged(site), []);
 	});
 
-	test("in an API or pixel call is refused at its field, and the inbound log shows it", async () => {
+	test("a NUL character in an API or pixel call is refused at its field, and the inbound log shows it", async () => {
 		const site = createTestSite(database.store);
 		const app = createApp(site.deps);
 		const { programme, credentials } = await makeShop(site.deps);
@@ -193,7 +194,8 @@ eachDatabase("a NUL character", (database) => {
 });
 
 /**
- * Sends each form as a browser would, in both encodings. The name of an uploaded file also contains a NUL.
+ * Submits each form as a browser would, in both encodings. The name of an uploaded file also contains a NUL
+ * character.
  */
 async function sendOddForms(browser: Browser, path: string): Promise<{ status: number; text: string }[]> {
 	const typed = Object.fromEntries(FIELD_NAMES.map((name) => [name, `a${NUL}b`]));

@@ -1,6 +1,6 @@
-// From a click on a partner link to the credited sale, through the app and on both databases. The tests check
-// who is credited and why, the amounts at the partner's rate, and that an unsigned call never credits
-// anybody.
+// Tests the way from a click on a partner link to the credited sale, through the app and on both databases.
+// The tests check who is credited and why, the amounts at the partner's rate, and that an unsigned call never
+// credits anybody.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -194,7 +194,7 @@ eachDatabase("credits", (database) => {
 		await save(TERMS.hosts);
 	});
 
-	test("clicks on cached links are answered on the socket exactly as the app would answer them", async (t) => {
+	test("clicks on cached links, which are answered directly on the socket, get exactly the app's answer", async (t) => {
 		const code = await linkOf(await partnerOf("socket"));
 		const answered: AnsweredRequest[] = [];
 		const onAnswered = (request: AnsweredRequest) => void answered.push(request);
@@ -215,7 +215,9 @@ eachDatabase("credits", (database) => {
 			},
 			answerAtOnce: app.answerAtOnce,
 		});
-		/** Leaves out headers that depend on the connection or differ each time. */
+		/**
+		 * Returns the status and the headers, without headers that depend on the connection or differ each time.
+		 */
 		const shown = ({ status, headers }: Response) => {
 			const own = ["date", "connection", "keep-alive", "x-request-id", "content-length", "transfer-encoding"];
 			const kept = [...headers].filter(([name]) => !own.includes(name)).sort();
@@ -315,7 +317,7 @@ eachDatabase("credits", (database) => {
 		);
 	});
 
-	test("a pixel call credits nobody in any order of arrival, and the shop's server does", async () => {
+	test("a pixel call never credits a partner, and the shop's sale report does, in any order of arrival", async () => {
 		const partnership = await partnerOf("pixels");
 		const id = await clickId(await linkOf(partnership));
 		const pixel = (orderId: string) =>
@@ -340,8 +342,8 @@ eachDatabase("credits", (database) => {
 			.executeTakeFirstOrThrow();
 		equal(parked.commission, "0.00");
 		equal((await findCredits(database.store.db, [parked.id])).size, 0);
-		// The status becomes that of a programme that does not park pixel calls. Staff still may not assign a
-		// partner, because the shop's own report would replace the assignment.
+		// The conversion gets the status that it would have in a programme that does not park pixel calls. Staff
+		// may still not assign a partner, because the shop's own report would replace the assignment.
 		const { public_id } = await database.store.db
 			.updateTable("conversions")
 			.set({ status: "RECORDED" })
@@ -412,7 +414,7 @@ eachDatabase("credits", (database) => {
 		] as const;
 	}
 
-	test("reports of an order give the same credit in any order and batch, and pixel calls change nothing", async () => {
+	test("sale reports of an order give the same credit in any order and batch, and pixel calls change nothing", async () => {
 		const ranked = await rankedReports("Shuffled");
 		const foreign = await clickId(await linkOf(await partnerOf("claims")));
 		for (let seed = 1; seed <= 40; seed++) {
@@ -452,7 +454,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("a better repeated report takes the credit, and listeners still read the announced amounts", async () => {
+	test("a repeated report with a better claim takes the credit, and listeners still read the announced amounts", async () => {
 		const one = await partnerOf("forgotten");
 		const id = await clickId(await linkOf(one));
 		const first = await report({ orderId: "R-1" });
@@ -491,7 +493,7 @@ eachDatabase("credits", (database) => {
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});
 
-	test("a click from before a restored backup credits nobody, because its partnership is missing or another one", async () => {
+	test("after a backup is restored, an earlier click credits nobody if its partnership is missing or a different one", async () => {
 		const sealer = createClickSealer(site.deps.sealingKey);
 		const { id: later } = await partnerOf("later");
 		for (const [partnershipId, atMs] of [
@@ -520,7 +522,7 @@ eachDatabase("credits", (database) => {
 		equal((await assigned)?.ok, true);
 	});
 
-	test("a repeated report without click ID or code reads no credit, nor does one of a programme that credits nobody", async () => {
+	test("a repeated report does not read the credit if it has no click ID or code, or if its programme credits nobody", async () => {
 		const { kind, store } = database;
 		const { programme: plain } = await makeShop(site.deps);
 		const readsOf = (of: Programme, couponCode?: string) =>
@@ -536,11 +538,11 @@ eachDatabase("credits", (database) => {
 			equal(await readsOf(one, "nobodys"), 0, "the first report of an order reads no credit");
 		for (const one of [programme, plain]) equal(await readsOf(one), 0);
 		equal(await readsOf(plain, "nobodys"), 0);
-		// On SQLite hot statements bypass the recorder.
+		// On SQLite the frequent statements bypass the query recorder, so they cannot be counted.
 		if (kind === "PostgreSQL") equal(await readsOf(programme, "nobodys"), 1);
 	});
 
-	test("a repeated report changes nothing for a test, after staff have assigned the sale, or after a decision", async () => {
+	test("a repeated report changes no credit of a test conversion, of a sale that staff assigned, or of a decided sale", async () => {
 		const one = await partnerOf("late");
 		ok((await addCode(one, "LATE")).ok);
 		const better = { couponCode: "late" };
@@ -584,7 +586,7 @@ eachDatabase("credits", (database) => {
 		doesNotMatch(JSON.stringify(body), /secret-place|told|CLICK/);
 	});
 
-	test("after staff end a partnership with its clicks, no earlier click credits a sale, also when it is resumed", async () => {
+	test("after staff end a partnership together with its clicks, earlier clicks credit no sale, even after it is resumed", async () => {
 		const partnership = await partnerOf("fraud");
 		const code = await linkOf(partnership);
 		const before = await clickId(code);
@@ -599,7 +601,7 @@ eachDatabase("credits", (database) => {
 		equal(ended?.clicks_ended_at_ms, clock.nowMs());
 		const first = await report({ clickId: before });
 		deepEqual([first.json.credit, first.json.conversion?.commission], ["CLICK_ENDED", "0.00"]);
-		// A link may hand out a click ID for some seconds after the end.
+		// A cached link may still hand out a click ID for some seconds after the end of the partnership.
 		await clock.moveBy(1);
 		const late = await clickId(code);
 		equal((await report({ clickId: late })).json.credit, "CLICK_ENDED");
@@ -646,7 +648,7 @@ eachDatabase("credits", (database) => {
 		equal((await report({ clickId: id })).credit?.partnership_id, partnership.id);
 	});
 
-	test("a target outside the shop is replaced by the link's own, an unknown code shows a page, and visits are counted by kind", async () => {
+	test("a target outside the shop is replaced by the link's own target, an unknown code shows a page, and visits are counted by kind", async () => {
 		const partnership = await partnerOf("counted");
 		const code = await linkOf(partnership);
 		const evil = await click(code, "?to=https%3A%2F%2Fevil.example%2F");
@@ -773,12 +775,12 @@ eachDatabase("credits", (database) => {
 			}
 			after = page.next ?? undefined;
 		} while (after !== undefined);
-		// Only the programme that shows baskets has a basket value.
+		// Only the programme that shows basket values to partners has them in the list.
 		deepEqual(seen, ["100.00", null, null, "100.00", null, null, "100.00"]);
 		const since = async (soldFromMs: number) =>
 			(await listCredited(db, { partnerships, soldFromMs }, { limit: 50 })).rows.length;
 		deepEqual([await since(clock.nowMs() - DAY_MS), await since(clock.nowMs() + 2 * DAY_MS)], [7, 0]);
-		// More partnerships than SQLite accepts in one union.
+		// This is more partnerships than SQLite accepts in one UNION query.
 		const many = Array.from({ length: 1_200 }, (_, n) => ({ ...one, id: 1_000_000 + n }));
 		const found = await listCredited(db, { partnerships: [...many, ...partnerships] }, { limit: 50 });
 		equal(found.rows.length, 7);
@@ -807,7 +809,7 @@ eachDatabase("credits", (database) => {
 		}
 	});
 
-	test("the inbound log shows what a sale was credited by, and which fields differ", async () => {
+	test("the inbound log shows the result of crediting a sale, and which fields of a repeated report differ", async () => {
 		const sold = await report({ clickId: "anything" });
 		equal(await inboundDetail(sold.conversion), "Credit: CLICK_UNREADABLE");
 		const again = { orderId: sold.conversion.order_id, clickId: "anything", basketValue: "99.00" };
@@ -874,7 +876,7 @@ eachDatabase("credits", (database) => {
 		const partnership = await partnerOf("busy");
 		const now = clock.nowMs();
 		const conversion = newConversion(programme.id, { basket_value: "10.00", commission: "0.80" });
-		// Two thirds of the sales have the same time, so the span cannot be halved any further.
+		// Two thirds of the sales have the same time, so their time span cannot be divided any further.
 		const soldAtMs = (n: number) => now - (n % 3 === 0 ? n * MINUTE_MS : DAY_MS);
 		for (let first = 0; first < 9_000; first += 500) {
 			const rows = Array.from({ length: 500 }, (_, n) => ({

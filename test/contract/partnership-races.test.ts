@@ -1,6 +1,6 @@
-// Two people change the same partnership at the same moment. The owner's request reads the partnership, staff
-// commit their change, and then the owner's transaction writes. It must check and keep what staff have just
-// stored.
+// Tests two people who change the same partnership at the same moment. The owner's request reads the
+// partnership, staff commit their change, and then the owner's transaction writes. The owner's transaction
+// must check and keep the values that staff have just stored.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
@@ -63,7 +63,10 @@ eachDatabase("a partnership that two people change at once", (database) => {
 		return found;
 	}
 
-	/** Writes the row as the staff's transaction does, without its other statements. */
+	/**
+	 * Updates the partnership's row as the staff's transaction does, without the other statements of that
+	 * transaction.
+	 */
 	async function setRow(
 		db: Db,
 		id: number,
@@ -75,7 +78,10 @@ eachDatabase("a partnership that two people change at once", (database) => {
 	const endByStaff = (db: Db) => setRow(db, partnership.id, { ended_at_ms: 1, ended_by_staff: 1 });
 	const raiseRate = (db: Db) => setRow(db, partnership.id, { commission_rate: STAFF_RATE });
 
-	/** Holds the row's lock on another connection until the owner's request waits for it, then commits. */
+	/**
+	 * Locks the partnership's row on another connection until the owner's request waits for the lock, then
+	 * commits.
+	 */
 	async function submitWhileLocked(
 		change: (db: Db) => Promise<void>,
 		at: string,
@@ -111,7 +117,7 @@ eachDatabase("a partnership that two people change at once", (database) => {
 		equal((await read()).ended_at_ms, 1);
 	});
 
-	test("an owner who saves coupon codes waits for the staff's transaction and keeps its rate", async (t) => {
+	test("an owner who saves coupon codes waits for the staff's open transaction and keeps the rate that it stores", async (t) => {
 		if (database.kind === "SQLite") return t.skip("SQLite has one writer, which the tests above stage");
 		const saved = await submitWhileLocked(raiseRate, path, { codes: "SUMMER" });
 		equal(saved.status, 303, saved.text);

@@ -1,5 +1,5 @@
-// A stranger floods the pixel with calls, on both databases. The tests check which rows remain, that other
-// callers are not affected, and what the shop's people can read about the flood.
+// Tests a stranger who floods the pixel with calls, on both databases. The tests check which rows remain,
+// that other callers are not affected, and what the shop's people can read about the flood.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -59,14 +59,17 @@ async function openPixels(store: Store) {
 			statements = 0;
 			return counted;
 		},
-		/** Stops as the service does. Delayed answers end first, and then the counts are written. */
+		/**
+		 * Stops the parts in the order in which the service stops them. Delayed answers end first, and then the
+		 * counts are written.
+		 */
 		async stop(answers: readonly Promise<Response>[]) {
 			stopping.abort();
 			await Promise.all(answers);
 			await limitedCalls.stop();
 		},
 		start: (query: string, address: string) => request(`/pixel/${programme.public_id}.gif?${query}`, address),
-		/** Loads the pixel and waits for a delayed answer while the clock moves. */
+		/** Calls the pixel, and moves the clock until a delayed answer has come. */
 		async load(query: string, address: string, programmeId = programme.public_id) {
 			const answering = request(`/pixel/${programmeId}.gif?${query}`, address);
 			await clock.moveBy(0);
@@ -88,8 +91,8 @@ async function openPixels(store: Store) {
 	};
 }
 
-eachDatabase("a flood of pixel calls", (database) => {
-	test("from one address block ends at its limit, uses no database, and leaves one row a minute", async () => {
+eachDatabase("floods of pixel calls", (database) => {
+	test("a flood of pixel calls from one address block is cut at its limit, needs no queries, and leaves one row a minute", async () => {
 		const setup = await openPixels(database.store);
 		const { burst } = PIXEL_RATES.addressBlock;
 		for (let call = 0; call < burst; call++) {
@@ -134,13 +137,13 @@ eachDatabase("a flood of pixel calls", (database) => {
 		equal(setup.clock.waitingTimers, 0);
 	});
 
-	test("for an unknown programme leaves no row, and a stop writes what was counted", async () => {
+	test("a flood of pixel calls for an unknown programme leaves no row of a programme, and a stop writes the counted refusals", async () => {
 		const setup = await openPixels(database.store);
 		const before = await countRows(database.store);
 		for (let call = 0; call < PIXEL_RATES.addressBlock.burst; call++) {
 			await setup.load("orderId=1&basketValue=1", "5.6.7.8", "prg_NOBODY");
 		}
-		// The log keeps as many of them as one block may leave.
+		// The inbound log has as many of these refusals as one address block may leave.
 		equal((await countRows(database.store)) - before, BLOCK_REFUSALS.burst);
 		const answers = [1, 2, 3].map((order) => setup.start(`orderId=${order}&basketValue=1`, "5.6.7.8"));
 		await setup.clock.moveBy(0);
@@ -152,7 +155,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		equal(setup.clock.waitingTimers, 0);
 	});
 
-	test("that is refused for its content is limited too, and the refusals of others still show", async () => {
+	test("a flood of pixel calls that are refused for their content is limited too, and refusals of other callers still show", async () => {
 		const setup = await openPixels(database.store);
 		const calls = BLOCK_REFUSALS.burst + 50;
 		for (let call = 0; call < calls; call++) await setup.load(`orderId=${call}`, "5.6.7.8");
@@ -163,7 +166,7 @@ eachDatabase("a flood of pixel calls", (database) => {
 		ok(PROGRAMME_REFUSALS.burst >= 5 * BLOCK_REFUSALS.burst, "one block cannot use up the programme's limit");
 	});
 
-	test("with long queries leaves rows of a limited size that say they were cut", async () => {
+	test("a flood of pixel calls with long queries leaves rows of a limited size that say they were cut", async () => {
 		const setup = await openPixels(database.store);
 		const padding = "ö€😀\u0001".repeat(1_000);
 		await setup.load(

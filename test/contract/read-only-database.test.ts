@@ -1,5 +1,6 @@
-// A PostgreSQL that answers but refuses writes, as after half a failover, or when a hosted database has no room left. The
-// server belongs to this file, because the setting applies to all its databases.
+// Tests a PostgreSQL server that answers but refuses writes, as after an incomplete failover, or when a
+// hosted database has no space left. The server belongs to this file alone, because the setting applies to
+// all its databases.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -17,7 +18,7 @@ before(async () => {
 });
 after(() => server?.stop());
 
-test("a read-only PostgreSQL is answered with 503, makes the process unready, and is used again by itself", async (t) => {
+test("while PostgreSQL is read-only, calls get a 503 and the process is not ready, and it recovers by itself", async (t) => {
 	if (server === undefined) throw new Error("the server exists from the first test on");
 	const admin = new pg.Client({ connectionString: server.url() });
 	await admin.connect();
@@ -49,7 +50,7 @@ test("a read-only PostgreSQL is answered with 503, makes the process unready, an
 
 	await admin.query("alter system set default_transaction_read_only = on");
 	await admin.query("select pg_reload_conf()");
-	// No call has failed yet: the check notices it by itself.
+	// No call has failed yet, so the readiness check notices the read-only database by itself.
 	await until(async () => (await readiness()) === 503);
 	await until(async () => /^ringback_ready 0$/m.test(await operatorReads("/metrics")));
 	match(await operatorReads("/health"), /"database":"is read-only"/);

@@ -1,6 +1,6 @@
-// Contract section 1, rule 2: the URL must point to a public address, when it is saved and at every attempt.
-// The test's own name server changes the address of a name in between. test/addresses covers what is refused
-// when a URL is saved.
+// Tests rule 2 of contract section 1. The URL must point to a public address when it is saved and at every
+// attempt. The test's name server changes the address of a name between the two. test/addresses covers URLs
+// that are refused when they are saved.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { after, test } from "node:test";
@@ -12,8 +12,9 @@ import { startNameServer } from "../support/zone-server.ts";
 const names = await startNameServer();
 after(() => names.close());
 
-// Name server answers are cached for a second of real time, which passes when a test says so. It is never
-// reset, because the tests of both databases run side by side in this process.
+// Time that the tests add to the real clock. Answers of the name server are cached for a second of real time,
+// and adding a second makes them expire. The value is never reset, because the tests of both databases run
+// side by side in this process.
 let passedMs = 0;
 const now = performance.now.bind(performance);
 performance.now = () => now() + passedMs;
@@ -24,7 +25,7 @@ function forgetNames(): void {
 eachService(
 	"section 1 rule 2, a public address",
 	(running) => {
-		test("contract 1 rule 2, 7 private address: a name that becomes private after it was saved gets no byte, and its delivery fails at once", async () => {
+		test("contract 1 rule 2, 7 private address: nothing is sent to a name whose address became private after it was saved, and the delivery fails at once", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			names.records.set(name, ["127.0.0.1"]);
 			const programme = await running.openProgramme({ url: running.shop.url("/postback", name) });
@@ -45,7 +46,7 @@ eachService(
 			equal((await programme.notices())[0]?.last_verdict, "forbidden address");
 		});
 
-		test("contract 1 rule 2: each attempt is checked by itself, so a retry is refused too", async () => {
+		test("contract 1 rule 2: the address is checked at each attempt, so a retry to a private address is refused too", async () => {
 			const name = `${running.service.random.hex(4)}.shop.example`;
 			names.records.set(name, ["127.0.0.1"]);
 			const programme = await running.openProgramme({ url: running.shop.url("/postback", name) });
@@ -66,7 +67,7 @@ eachService(
 eachService(
 	"section 1 rule 2, in production",
 	(running) => {
-		test("contract 1 rule 2: a literal that was allowed when it was saved is refused at delivery", async () => {
+		test("contract 1 rule 2: a literal IP address that was allowed when it was saved is refused at delivery", async () => {
 			const programme = await running.openProgramme({ url: null });
 			const { service, clock, shop } = running;
 			await setUrl(service.store.db, programme.id, shop.url(), clock.nowMs());

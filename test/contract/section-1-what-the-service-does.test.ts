@@ -1,5 +1,5 @@
-// Contract section 1: one signed POST per status change, to an HTTPS URL at a public address, and only for
-// changes after it was saved.
+// Tests contract section 1. The service sends one signed POST for each status change, to an HTTPS URL at a
+// public address, and only for changes after the URL was saved.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
 eachService("section 1, what the service does", (running) => {
-	/** Returns the fault's code, or "saved". */
+	/** Tries to save the URL. Returns the code of the fault, or "saved". */
 	const trySaving = async ({ programId }: ShopProgramme, url: string) => {
 		const saved = await savePostbackUrl(running.service, programId, url, COMMAND_LINE);
 		return saved.ok ? "saved" : saved.fault.code;
@@ -35,7 +35,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved", "conversion.reversed"]);
 	});
 
-	test("contract 1 optional: without a URL every move is possible and nothing is stored for sending", async () => {
+	test("contract 1 optional: without a URL every status change is possible, and nothing is queued for sending", async () => {
 		const programme = await running.openProgramme({ url: null });
 		equal((await programme.record("A-1")).outcome, "RECORDED");
 		equal((await programme.approve("A-1")).outcome, "APPROVED");
@@ -44,7 +44,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual(programme.received, []);
 	});
 
-	test("contract 1 setup: the URL that was saved is where callbacks go, as it was entered", async () => {
+	test("contract 1 setup: callbacks go to the saved URL exactly as it was entered", async () => {
 		const programme = await running.openProgramme({ url: null });
 		const url = running.shop.url("/hooks/status?shop=7");
 		await programme.saveUrl(`  ${url} `);
@@ -78,7 +78,7 @@ eachService("section 1, what the service does", (running) => {
 		deepEqual([attempt?.result, attempt?.detail, others], ["network-error", "INVALID_URL (look-up)", []]);
 	});
 
-	test("contract 1 rule 4, 5 no secret: without a signing secret nothing is sent, also not after one was issued", async () => {
+	test("contract 1 rule 4, 5 no secret: a change without a signing secret is never sent, not even after a secret is issued", async () => {
 		const programme = await running.openProgramme({ hasKey: false, parksPixels: false });
 		await programme.pixel("A-1");
 		deepEqual(await programme.deliveries(), []);

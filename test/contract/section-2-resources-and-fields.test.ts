@@ -1,6 +1,6 @@
-// Contract section 2.1: the headers and the fourteen fields of a delivery. The exact set of headers, and the
-// names, order, types and consistency of the fields, are checked for every request in
-// support/callback-form.ts.
+// Tests contract section 2.1, the headers and the fourteen fields of a delivery. support/callback-form.ts
+// checks the exact set of headers, and the names, order, types and consistency of the fields, for every
+// request.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -66,7 +66,7 @@ eachService("section 2, resources and their fields", (running) => {
 		equal(timestamp, String(Math.floor(Date.parse(String(body.sentAt)) / 1000)));
 	});
 
-	test("contract 2.1 same trio: the names in a callback are those the shop signs its own requests with", async () => {
+	test("contract 2.1 same trio: a callback's signature headers have the same names as those of the shop's own requests", async () => {
 		const { headers } = await receiveOne();
 		const programme = await running.openProgramme();
 		const trio = [...headers.keys()].filter((name) => /^X-Service-(Timestamp|Nonce|Signature)$/.test(name));
@@ -153,7 +153,7 @@ eachService("section 2, resources and their fields", (running) => {
 		["BHD", "12.345", ["12.345", "0.988", "0.309"]],
 		["EUR", "999999999999.99", ["999999999999.99", "80000000000.00", "25000000000.00"]],
 	] as const) {
-		test(`contract 2.1 basketValue, 2.1 commission, 2.1 networkFee, 2.1 currency, 2.1 amounts: ${basketValue} ${currency}`, async () => {
+		test(`contract 2.1 basketValue, 2.1 commission, 2.1 networkFee, 2.1 currency, 2.1 amounts: the amounts of a basket of ${basketValue} ${currency} are exact`, async () => {
 			const programme = await running.openProgramme({ currency });
 			await programme.record("A-1", { basketValue, currency });
 			await programme.settled();
@@ -213,7 +213,7 @@ eachService("section 2, resources and their fields", (running) => {
 eachService(
 	"section 2.1, another brand",
 	(running) => {
-		test("contract 2.1 brand prefix: the brand names the four headers and the user agent, both ways", async () => {
+		test("contract 2.1 brand prefix: the brand is part of the headers and the user agent of callbacks, and of the headers of the shop's requests", async () => {
 			const programme = await running.openProgramme();
 			equal((await programme.record("A-1")).outcome, "RECORDED");
 			await programme.settled();

@@ -1,4 +1,5 @@
-// Contract sections 3 and 6: the statuses of a conversion, what moves it, and the one event of each move.
+// Tests contract sections 3 and 6: the statuses of a conversion, what causes each status change, and the
+// single event of each change.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +7,7 @@ import { DAY_MS } from "../../src/domain/time.ts";
 import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
-/** Interval of the chores that look for ended windows. */
+/** Interval at which the chores look for ended windows. */
 const WINDOW_NOTICED_MS = 10_000;
 
 eachService("sections 3 and 6, states, transitions and events", (running) => {
@@ -57,7 +58,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		deepEqual(programme.events, ["conversion.recorded", "conversion.approved"]);
 	});
 
-	test("contract 3 approved: the window does not change what was decided before it ended", async () => {
+	test("contract 3 approved: the end of the approval window does not change an earlier decision", async () => {
 		const programme = await running.openProgramme({ approvalDays: 1 });
 		for (const orderId of ["A-1", "A-2", "A-3"]) await programme.record(orderId);
 		await programme.approve("A-1");

@@ -1,4 +1,4 @@
-// Contract section 4: where deliveries go, in which form, and which answer is expected.
+// Tests contract section 4: where deliveries go, in which form, and which answer is expected.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ eachService("section 4, endpoints", (running) => {
 			const programme = await running.openProgramme({ url: running.shop.url(path) });
 			await programme.record("A-1");
 			await programme.settled();
-			// Every request of the suite is checked to be signed over its own path.
+			// The suite checks for every request that its signature covers its own path.
 			deepEqual(
 				programme.received.map(({ request }) => request.path),
 				[path],
@@ -93,7 +93,7 @@ eachService("section 4, endpoints", (running) => {
 		equal(programme.received.length, 1);
 	});
 
-	test("contract 4.1 response: the body of the answer is not used, whatever it is", async () => {
+	test("contract 4.1 response: the body of the shop's answer is ignored, whatever it contains", async () => {
 		const programme = await running.openProgramme();
 		const bodies = ['{"status":"error","retry":true}', "<html>", "\0".repeat(1_000_000), ""];
 		programme.answer = () => ({ status: 200, body: bodies.pop() ?? "" });
@@ -159,7 +159,8 @@ eachService("section 4, endpoints", (running) => {
 		await programme.record("A-1");
 		await programme.settled();
 		const { db, kind, queue } = running.service.store;
-		// Another process owns the slot, sends the retry at its time, and dies. Only its row is left.
+		// This simulates a process that owned the slot, sent the retry when it was due, and died before it stored
+		// the result. Only the row of its engine is left.
 		await queue.register(db, 7, 1, running.clock.nowMs());
 		await db
 			.updateTable("slots")

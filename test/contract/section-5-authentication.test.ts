@@ -1,5 +1,5 @@
-// Contract section 5. Every attempt is signed with the programme's secret and a new nonce, and the shop's own
-// requests use the same scheme. callback-form.ts verifies each request of every suite.
+// Tests contract section 5. Every attempt is signed with the programme's secret and a new nonce, and the
+// shop's own requests use the same scheme. callback-form.ts verifies each request of every suite.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -34,7 +34,7 @@ eachService("section 5, authentication", (running) => {
 			...change,
 		});
 
-	test("contract 5 signed: a delivery verifies with its programme's secret and with no other's", async () => {
+	test("contract 5 signed: a delivery verifies with its programme's secret and with no other secret", async () => {
 		const programme = await running.openProgramme();
 		const other = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
@@ -43,7 +43,7 @@ eachService("section 5, authentication", (running) => {
 		equal(!refused.ok && refused.reason, "bad_signature");
 	});
 
-	test("contract 5 first key: the first API key brings the secret, the second changes nothing", async () => {
+	test("contract 5 first key: the first API key comes with the signing secret, and the second key does not change it", async () => {
 		const programme = await running.openProgramme({ hasKey: false });
 		const secret = await programme.issueKey();
 		ok(secret !== null && secret.length >= 32);
@@ -154,7 +154,7 @@ eachService("section 5, authentication", (running) => {
 		equal((await verify(second, { secret: oldSecret })).ok, false);
 	});
 
-	test("contract 4.3: the library accepts a delivery as it arrives, and no changed one", async () => {
+	test("contract 4.3: the receiver library accepts a delivery as it arrives, and refuses every changed one", async () => {
 		const programme = await running.openProgramme();
 		const callback = await receive(programme, "A-1");
 		const { request } = callback;

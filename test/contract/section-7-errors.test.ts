@@ -1,4 +1,4 @@
-// Contract section 7: what each outcome of an attempt means for its delivery.
+// Tests contract section 7: what each outcome of an attempt means for its delivery.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, test } from "node:test";
@@ -44,7 +44,8 @@ eachService(
 			equal((await programme.attempts()).length, 2);
 		};
 
-		// Only the edges of each kind; src/domain/verdict.test.ts judges every status.
+		// Only the lowest and highest statuses of each kind are tested here. src/domain/verdict.test.ts covers
+		// every status.
 		for (const status of [200, 204, 299]) {
 			test(`contract 7 2xx: ${status} is success and completes the delivery`, async () => {
 				const programme = await deliverTo(() => ({ status }));
@@ -88,7 +89,7 @@ eachService(
 			});
 		}
 
-		test("contract 7 network error: nobody listening is a failure and retried", async () => {
+		test("contract 7 network error: a refused connection is a failure and retried", async () => {
 			const gone = await running.startShop();
 			await gone.close();
 			const programme = await running.openProgramme({ url: gone.url() });

@@ -1,5 +1,6 @@
-// Contract section 8: the numbers. Delays count from the end of the failed attempt, to the millisecond. The
-// clock is moved, and another order of the same shop shows that the engine was awake when it sent nothing.
+// Tests the numbers of contract section 8. Delays count from the end of the failed attempt, to the
+// millisecond. The tests move the clock. To show that the engine was running when it sent nothing, another
+// order of the same shop is delivered at that moment.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -73,7 +74,8 @@ eachService("section 8, limits", (running) => {
 		await programme.settled();
 		const [delivery] = await programme.deliveries();
 		deepEqual([delivery?.state, delivery?.attempts, delivery?.last_http_status], ["delivered", 4, 204]);
-		// A failure that lasts for ten minutes may have been announced, but nothing has finally failed.
+		// The owner may have been notified of a failure that lasts ten minutes, but no delivery has finally
+		// failed.
 		deepEqual(
 			(await programme.notices()).filter(({ failures }) => failures > 0),
 			[],
@@ -204,7 +206,8 @@ eachService("section 8, limits", (running) => {
 const BEFORE_MS = 2_000;
 
 /**
- * Delivers another order of the same shop at that moment, which shows that the engine read only what was due.
+ * Delivers another order of the same shop at that moment. This shows that the engine was running and sent
+ * only deliveries that were due.
  */
 async function deliverAnotherAt(
 	{ clock }: RunningService,

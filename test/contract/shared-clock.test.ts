@@ -1,5 +1,5 @@
-// The time that processes share: what the database's answers prove, how long it continues without them, and
-// what a service does while its machine's clock and the database's are far apart.
+// Tests the time that all processes share: what the database's answers prove, how long the time continues
+// without them, and what a service does while its machine's clock and the database's clock are far apart.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ import { createTestDatabase } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
 interface Journey {
-	/** Duration of the question's way to the server; `backMs` is that of the answer. */
+	/** Time that the query takes to reach the server. `backMs` is the time that the answer takes back. */
 	thereMs?: number;
 	backMs?: number;
 }
@@ -62,7 +62,7 @@ function createWorld() {
 		pass: (ms: number) => {
 			passedMs += ms;
 		},
-		/** Waits until the next question was answered or failed. */
+		/** Waits until the next query for the time was answered or has failed. */
 		async ask(next: Journey | null = {}) {
 			if (next === null) journey = null;
 			else setJourney(next);
@@ -81,7 +81,7 @@ function createWorld() {
 	};
 }
 
-test("the first answer counts for the middle of its round trip, and later ones correct it as far as they prove", async () => {
+test("the first answer is taken as the time in the middle of its round trip, and later answers correct it only as far as they prove", async () => {
 	const world = createWorld();
 	world.ahead.serverMs = 3_000;
 	const clock = await world.open({ thereMs: 30, backMs: 10 });
@@ -99,7 +99,7 @@ test("the first answer counts for the middle of its round trip, and later ones c
 	await clock.stop();
 });
 
-test("a server whose clock is set is followed in both directions, and never further than the answer proves", async () => {
+test("if the server's clock is set forward or back, the shared time follows it, but never further than an answer proves", async () => {
 	const world = createWorld();
 	const clock = await world.open();
 	const error = () => clock.nowMs() - world.serverMs();
@@ -116,7 +116,7 @@ test("a server whose clock is set is followed in both directions, and never furt
 	await clock.stop();
 });
 
-test("a database that is away is asked every second, time continues without it, and a stop leaves nothing", async () => {
+test("while the database is away it is asked every second, time continues, and a stop leaves nothing running", async () => {
 	const world = createWorld();
 	world.ahead.serverMs = 4_000;
 	const clock = await world.open();
@@ -136,7 +136,7 @@ test("a database that is away is asked every second, time continues without it, 
 	deepEqual(world.delays(), []);
 });
 
-test("a stop waits for the question in flight, after which none is asked", async () => {
+test("a stop waits for the query in flight, and no query follows", async () => {
 	const world = createWorld();
 	const gate = Promise.withResolvers<number>();
 	let asked = 0;
@@ -158,7 +158,7 @@ function runAtOnce(_delayMs: number, run: () => void): () => void {
 	return () => undefined;
 }
 
-test("a process is sure of the time while its machine's clock is within a minute, at every moment", async () => {
+test("a process is sure of the time exactly while its machine's clock is within a minute of the shared time", async () => {
 	const world = createWorld();
 	const clock = await world.open();
 	for (const [machineMs, isSure] of [
@@ -184,7 +184,7 @@ test("a process is sure of the time while its machine's clock is within a minute
 	await clock.stop();
 });
 
-test("without a first answer the clock does not open; on SQLite it is the machine's", async () => {
+test("without a first answer from PostgreSQL the clock does not open, and on SQLite it is the machine's clock", async () => {
 	const world = createWorld();
 	await rejects(world.open(null), /no route to host/);
 	deepEqual(world.delays(), []);
@@ -195,7 +195,7 @@ test("without a first answer the clock does not open; on SQLite it is the machin
 	deepEqual(world.delays(), []);
 });
 
-test("PostgreSQL is asked for its own time, and followed when that is set", async (t) => {
+test("the shared clock reads PostgreSQL's own time, and follows it when the server's clock is set", async (t) => {
 	const database = await createTestDatabase("PostgreSQL");
 	t.after(() => database.remove());
 	const { db } = database.open();
@@ -213,11 +213,11 @@ test("PostgreSQL is asked for its own time, and followed when that is set", asyn
 	await sql`drop function public.clock_timestamp()`.execute(db);
 	await until(clock.isSure);
 	ok(isAbout(Date.now()));
-	// Both are this machine's clock, and the round trip is short.
+	// The database server uses this machine's clock and the round trip is short, so the offset is almost zero.
 	await until(() => Math.abs(clock.offsetMs() ?? Number.NaN) <= 20);
 });
 
-test("a service uses PostgreSQL's time, and accepts no signed call while it does not know whose is right", async (t) => {
+test("a service uses PostgreSQL's time, and accepts no signed call while its own clock and PostgreSQL's are too far apart", async (t) => {
 	let machineAheadMs = 7_000;
 	const machineClock: Clock = { ...realClock, nowMs: () => Date.now() + machineAheadMs };
 	const settings = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };

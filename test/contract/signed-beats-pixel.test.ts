@@ -10,7 +10,10 @@ import { eachService } from "../support/running-service.ts";
 import type { ShopProgramme } from "../support/shop-programme.ts";
 
 const APPROVAL_DAYS = 300;
-/** The wait for confirmation, plus the interval of the chore. */
+/**
+ * Time after which a parked conversion has expired: the wait for confirmation plus the interval of the chore
+ * that ends it.
+ */
 const PAST_THE_WAIT_MS = 30 * DAY_MS + 10_000;
 
 const STRANGERS_AMOUNT = "99999.00";
@@ -27,7 +30,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		return Number(count);
 	}
 
-	test("future orders that a stranger parked and let expire are sales when they happen", async () => {
+	test("if a stranger parked orders by pixel and let them expire, the shop's later sales of these orders still count", async () => {
 		const programme = await running.openProgramme({ approvalDays: APPROVAL_DAYS });
 		const orderIds = ["5001", "5002", "5003", "5004", "5005"];
 		for (const orderId of orderIds) await programme.pixel(orderId, "1.00");
@@ -66,7 +69,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		equal(await countOf(programme, "RECORDED"), 5);
 	});
 
-	test("a pixel's conversion that a person approved stays, and one that was rejected costs nobody the sale", async () => {
+	test("a pixel's conversion stays if a person approved it, and if it was rejected the shop's sale still counts", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		for (const orderId of ["APPROVED", "REJECTED", "REVERSED"]) await programme.pixel(orderId, "1.00");
 		await programme.approve("APPROVED");
@@ -90,7 +93,7 @@ eachService("a signed report beats an unsigned one", (running) => {
 		equal((await programme.deliveries()).length, 9, "the rejection of the new conversion is announced, too");
 	});
 
-	test("the event that was owed before the confirmation keeps its body, even if it is retried afterwards", async () => {
+	test("an event that was owed before the confirmation keeps its body, even if it is retried afterwards", async () => {
 		const programme = await running.openProgramme({ parksPixels: false });
 		programme.answer = () => ({ status: 503 });
 		await programme.pixel("A-1", STRANGERS_AMOUNT);

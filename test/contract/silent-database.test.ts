@@ -1,6 +1,6 @@
-// A PostgreSQL that does not answer any more: every caller is answered within five seconds, and calls are
-// accepted again when it is back. It uses real time, because the limits on connections and statements are the
-// driver's.
+// Tests a PostgreSQL server that stops answering. Every caller is answered within five seconds, and calls are
+// accepted again when the server is back. The tests use real time, because the driver enforces the limits on
+// connections and statements.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -15,21 +15,21 @@ import { watchStalls } from "../support/stalls.ts";
 import { until } from "../support/until.ts";
 import { type Freeze, openLine } from "./silent-line.ts";
 
-/** The promise of docs/operations/postgresql.md. */
+/** Maximum time until a caller is answered, as docs/operations/postgresql.md promises. */
 const ANSWERED_WITHIN_MS = 5_000;
 const FLOOD = 200;
 /** Time between two rounds with a call of each kind. */
 const ROUND_MS = 250;
 /** Round trip to a PostgreSQL on another continent, in a network that loses packets. */
 const SLOW_ROUND_TRIP_MS = 300;
-/** Five seconds of 25 sales a second. */
+/** Number of sales: 25 a second for five seconds. */
 const SLOW_SALES = 125;
 const SLOW_INTERVAL_MS = 40;
 const EMAIL = "first@network.example";
 
 const WAYS: Readonly<Record<Freeze, string>> = {
 	hold: "a PostgreSQL that is frozen",
-	lose: "a PostgreSQL to which every connection is lost without a word",
+	lose: "a PostgreSQL whose connections are all lost silently",
 };
 
 for (const [way, what] of Object.entries(WAYS)) {
@@ -61,7 +61,7 @@ for (const [way, what] of Object.entries(WAYS)) {
 		equal((await shop.post("/v1/conversions", sale("before"))).status, 201);
 		line.freeze(way === "hold" ? "hold" : "lose");
 		frozenAtMs = performance.now();
-		// Many calls at once, some that arrive while those wait, and some that arrive after they were answered.
+		// The test sends many calls at once, some more while those wait, and some after they were answered.
 		const flood = Array.from({ length: FLOOD }, (_, n) =>
 			ask("flood", () => shop.post("/v1/conversions", sale(`flood-${n}`))),
 		);
@@ -131,7 +131,7 @@ test("a PostgreSQL that answers but stores nothing makes the process unready unt
 	const isReady = async () => (await fetch(`${url}/readyz`)).ok;
 	const report = async (orderId: string) => (await shop.post("/v1/conversions", sale(orderId))).status;
 	equal(await report("before"), 201);
-	// Like a database with a full disk.
+	// The trigger refuses every insert, like a database with a full disk.
 	await sql`create function refuse() returns trigger as $$
 		begin raise exception 'could not extend file' using errcode = '53100'; end $$ language plpgsql`.execute(
 		db,
@@ -165,7 +165,7 @@ async function openSite(t: TestContext) {
 		await line.close();
 		await opened.close();
 	});
-	// The flood comes from one address, as behind a proxy.
+	// The whole flood comes from 127.0.0.1, so this address is configured as a trusted proxy.
 	const settings = { DATABASE_URL: line.url, RINGBACK_TRUSTED_PROXIES: "127.0.0.1" };
 	const service = await opened.start(settings);
 	const { url } = service;

@@ -15,7 +15,10 @@ export async function openLine(databaseUrl: string) {
 	let frozen: Freeze | null = null;
 	let delayMs = 0;
 
-	/** Passes on in the same order, because timers of the same length do. */
+	/**
+	 * Sends the data after the current delay. The order stays the same, because timers of equal length fire in
+	 * order.
+	 */
 	function pass(send: () => void): void {
 		if (delayMs === 0) send();
 		else setTimeout(send, delayMs);
@@ -25,7 +28,8 @@ export async function openLine(databaseUrl: string) {
 		sockets.add(from);
 		from.on("data", (bytes) => lost.has(from) || pass(() => to.write(bytes)));
 		from.on("end", () => lost.has(from) || pass(() => to.end()));
-		// A broken connection is reported to the other end by "end", or by the end of the test.
+		// The error is ignored. The other side learns of a broken connection by "end", or is closed at the end of
+		// the test.
 		from.on("error", () => undefined);
 		from.on("close", () => sockets.delete(from));
 		if (frozen !== null) silence(from, frozen);
@@ -47,7 +51,7 @@ export async function openLine(databaseUrl: string) {
 	return {
 		/** URL of the same database over this connection. */
 		url: url.href,
-		/** Stops all data in both directions. New connections are accepted, but nothing arrives there either. */
+		/** Stops all data in both directions. New connections are accepted, but no data passes on them either. */
 		freeze(how: Freeze) {
 			frozen = how;
 			for (const socket of sockets) silence(socket, how);
@@ -56,7 +60,7 @@ export async function openLine(databaseUrl: string) {
 			frozen = null;
 			for (const socket of sockets) socket.resume();
 		},
-		/** Delays everything, so that a round trip takes this time longer. */
+		/** Delays all data, so that a round trip takes this much longer. */
 		slowDown(roundTripMs: number) {
 			delayMs = roundTripMs / 2;
 		},

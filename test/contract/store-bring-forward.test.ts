@@ -1,6 +1,6 @@
-// The button that sends pending deliveries now, on both databases. It moves only deliveries that are pending
-// as the page showed them, and leaves those that are due or almost due to the engine. Transactions that
-// change the same rows at the same moment must still store correct results.
+// Tests the button that sends pending deliveries now, on both databases. It moves only deliveries that are
+// pending as the page showed them, and leaves those that are due or almost due to the engine. Transactions
+// that change the same rows at the same moment must still store correct results.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -38,8 +38,8 @@ const LATER_MS = START_MS + 60_000;
 
 const asked = (programme: CalledProgramme) => ({ programme, actor: COMMAND_LINE });
 
-eachDatabase("sending now", (database) => {
-	test("makes a pending delivery due at once and keeps its number of attempts", async () => {
+eachDatabase("sending pending deliveries now", (database) => {
+	test("sending now makes a pending delivery due at once and keeps its number of attempts", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addWaiting(store, programme);
@@ -53,7 +53,7 @@ eachDatabase("sending now", (database) => {
 		deepEqual([taken.id, taken.counted], [id, 1], "the next attempt is the second of the seven");
 	});
 
-	test("changes no delivery that is due, was tried since, has ended, or belongs to another shop", async () => {
+	test("sending now changes no delivery that is due, was tried since, has ended, or belongs to another shop", async () => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const due = await addDelivery(store, programme, NOW_MS);
@@ -70,7 +70,7 @@ eachDatabase("sending now", (database) => {
 		equal((await readAll(store, theirs)).queued?.due_at_ms, LATER_MS);
 	});
 
-	test("leaves alone a delivery that is due within five seconds, because it may be in progress", async () => {
+	test("sending now leaves alone a delivery that is due within five seconds, because it may be in progress", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const soonMs = NOW_MS + 5 * SECOND_MS;
@@ -90,7 +90,7 @@ eachDatabase("sending now", (database) => {
 		await demandNoLimbo(store, programme);
 	});
 
-	test("changes nothing without a URL, and no delivery of a URL that was removed", async () => {
+	test("sending now changes nothing without a URL, and no delivery of a URL that was removed", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const id = await addDelivery(store, programme, LATER_MS);
@@ -104,7 +104,7 @@ eachDatabase("sending now", (database) => {
 	});
 
 	if (database.kind === "PostgreSQL") {
-		test("does not move a row again that another transaction has just moved, because it may be in progress", async () => {
+		test("sending now does not move a row that another transaction has just moved, because it may be in progress", async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const id = await addWaiting(store, programme);
@@ -124,7 +124,7 @@ eachDatabase("sending now", (database) => {
 		});
 	}
 
-	test("moves all pending deliveries in batches, and none that is due or was tried meanwhile", async () => {
+	test("sending all now moves pending deliveries in batches, and none that is due or was tried meanwhile", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addPending(store, programme, 1_100);
@@ -143,7 +143,7 @@ eachDatabase("sending now", (database) => {
 		equal(expectValue(await sendAllWaiting(deps, asked(programme))).count, 0);
 	});
 
-	test("moves all pending deliveries of a removed URL that cannot be in progress, and none of a URL that was saved since", async () => {
+	test("after a URL is removed, its pending deliveries become due unless they may be in progress, and those of a newer URL do not", async () => {
 		const { store } = database;
 		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
 		await addPending(store, programme, 1_100);
@@ -171,7 +171,7 @@ eachDatabase("sending now", (database) => {
 		);
 	});
 
-	test("moves no more at once than a page can wait for, and the rest when the button is pressed again", async () => {
+	test("a button for all deliveries changes no more at once than a page can wait for, and the rest when it is pressed again", async () => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
@@ -202,7 +202,7 @@ eachDatabase("sending now", (database) => {
 		});
 	});
 
-	test("after a URL is removed, moves no more than the page can wait for, and the soonest ones first", async () => {
+	test("removing a URL brings forward no more deliveries at once than the page can wait for, and the soonest ones first", async () => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
@@ -218,7 +218,7 @@ eachDatabase("sending now", (database) => {
 		deepEqual([left.length, left.at(-1)?.id], [1_501, last]);
 	});
 
-	test("of the ticked deliveries, finished ones start a new run, pending ones become due, and changed ones stay as they are", async () => {
+	test("of the selected deliveries, finished ones start a new run, pending ones become due, and changed ones stay as they are", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);
@@ -249,7 +249,7 @@ eachDatabase("sending now", (database) => {
 		equal((await readAll(store, changed)).queued?.due_at_ms, LATER_MS);
 	});
 
-	test("sends nothing for a person who was signed out after their request came", async () => {
+	test("nothing is sent for a person who was signed out after their request came", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ended = await addDelivery(store, programme);

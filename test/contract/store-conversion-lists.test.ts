@@ -1,4 +1,4 @@
-// Every list of conversions, compared with a filter and a sort of the same rows in memory, on both databases.
+// Compares every list of conversions with a filter and a sort of the same rows in memory, on both databases.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -21,9 +21,9 @@ import { eachDatabase } from "../support/databases.ts";
 import { addConversion, addProgramme } from "../support/rows.ts";
 
 const ROWS = 150;
-/** Smaller than the number of rows of most lists, so that most lists have several pages. */
+/** Number of rows on a page. It is smaller than most lists, so that most lists have several pages. */
 const PAGE_ROWS = 11;
-/** The statuses and event types that occur. The others have empty lists. */
+/** Statuses and event types that occur in the test data. Lists of any others are empty. */
 const USED_STATUSES = ["PARKED", "RECORDED", "APPROVED", "REVERSED"] as const;
 const USED_TYPES = ["SALE", "LEAD", "OTHER"] as const;
 const EVERY_STATUS = [undefined, ...STATUSES];
@@ -64,12 +64,12 @@ eachDatabase("lists of conversions", (database) => {
 		equal(rows.length, ROWS);
 	});
 
-	/** Reads the list page by page. */
+	/** Reads the list page by page, and checks its rows. */
 	async function checkPages(filter: ConversionFilter, sort: ConversionSort): Promise<void> {
 		deepEqual(await readPages(database.store.db, filter, sort), idsOf(filter, sort), nameOf(filter, sort));
 	}
 
-	/** Reads the list page by page, then as an export does, then all its matches to add them up. */
+	/** Checks the list as pages show it, as an export reads it, and as the sums read it. */
 	async function checkAll(filter: ConversionFilter, sort: ConversionSort): Promise<void> {
 		await checkPages(filter, sort);
 		const { db } = database.store;
@@ -89,7 +89,7 @@ eachDatabase("lists of conversions", (database) => {
 		return matching.toSorted((one, other) => compareRows(one, other, sort)).map(({ id }) => id);
 	}
 
-	test("the column list_key has the number that the program computes, for every status, event type and test", async () => {
+	test("for every status, event type and test flag, the column list_key has the number that the program computes", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const rolledBack = new Error("only to roll back");
@@ -116,7 +116,7 @@ eachDatabase("lists of conversions", (database) => {
 	});
 
 	for (const sort of SORTS) {
-		test(`a programme's list by ${sort.by}, ${sort.direction}, has the same rows as a filter in memory, for every status, event type and test`, async () => {
+		test(`a programme's list by ${sort.by}, ${sort.direction}, has the same rows as a filter in memory, for every status, event type and test flag`, async () => {
 			for (const status of EVERY_STATUS) {
 				await checkAll({ programmeId, status }, sort);
 				for (const eventType of EVERY_TYPE) {
@@ -136,7 +136,7 @@ eachDatabase("lists of conversions", (database) => {
 	}
 
 	for (const direction of ["asc", "desc"] as const) {
-		test(`the list of all programmes, ${direction}, has the same rows as a filter in memory, for every status, event type and test`, async () => {
+		test(`the list of all programmes, ${direction}, has the same rows as a filter in memory, for every status, event type and test flag`, async () => {
 			const sort = { by: "recorded", direction } as const;
 			for (const status of EVERY_STATUS) {
 				for (const eventType of EVERY_TYPE) {

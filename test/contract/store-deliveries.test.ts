@@ -1,4 +1,4 @@
-// Finished deliveries on both databases: finding them, and sending them again.
+// Tests how finished deliveries are found and sent again, on both databases.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await findDeliveries(store.db, stranger.receiver_id, [delivery.public_id]), []);
 	});
 
-	test("failures since a time are listed with the oldest first, only failed ones and only those of the programme", async () => {
+	test("failures since a given time are listed with the oldest first, without other states and other programmes", async () => {
 		const { store } = database;
 		const [programme, stranger] = [await addProgramme(store), await addProgramme(store)];
 		const ids = await addDeliveries(store, programme, START_MS, START_MS + 1, START_MS + 2, START_MS + 3);
@@ -131,7 +131,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual([delivery.state, delivery.run, queued], ["delivered", 2, null]);
 	});
 
-	test("of many deliveries at once, only unchanged ones are resent, and each keeps its number of attempts", async () => {
+	test("a resend of many deliveries skips those that have changed, and each keeps its number of attempts", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const found = [
@@ -184,7 +184,7 @@ eachDatabase("deliveries", (database) => {
 	});
 });
 
-/** Adds a delivery that failed with its second attempt. */
+/** Adds a delivery that its second attempt ends, by default as a failure. */
 async function finish(store: Store, programme: Programme, end = failed): Promise<Delivery> {
 	const id = await addDelivery(store, programme);
 	await settle(store, retried(await takeOne(store, programme.receiver_id, START_MS), START_MS + 1));

@@ -1,4 +1,5 @@
-// The deliveries, attempts, calls and health that the integration page shows, on both databases.
+// Tests the deliveries, attempts, calls and health figures that the integration page shows, on both
+// databases.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -38,7 +39,7 @@ import {
 } from "../support/rows.ts";
 
 eachDatabase("the list of deliveries", (database) => {
-	test("pages follow each other without a gap or a repeat, the newest first", async () => {
+	test("pages of deliveries follow each other without a gap or a repeat, the newest first", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const ids = await addDeliveries(store, programme, ...Array.from({ length: 7 }, (_, n) => START_MS + n));
@@ -135,7 +136,7 @@ eachDatabase("the list of deliveries", (database) => {
 		);
 	});
 
-	test("a filter that matches nothing stops after a bounded number of rows, and the next page continues there", async () => {
+	test("a filter that matches no delivery stops after a bounded number of rows, and the next page continues there", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const [first] = await addDeliveries(store, programme, START_MS);
@@ -153,7 +154,7 @@ eachDatabase("the list of deliveries", (database) => {
 		deepEqual([next.rows.map((row) => row.id), next.next], [[first], null]);
 	});
 
-	test("the progress value changes after a new delivery, an attempt and a call, and otherwise stays the same", async () => {
+	test("the progress value that open pages poll changes after a new delivery, an attempt or a call, and otherwise stays the same", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const seen = new Set<string>();
@@ -200,7 +201,7 @@ eachDatabase("a delivery with its attempts", (database) => {
 });
 
 eachDatabase("the inbound log", (database) => {
-	test("is filtered by kind and outcome and searched by order, page by page", async () => {
+	test("the inbound log is filtered by kind and outcome and searched by order, page by page", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await addCall(store, programme, { outcome: "RECORDED", order_id: "A" });
@@ -241,7 +242,7 @@ eachDatabase("the health of callbacks", (database) => {
 		deepEqual(await listCallbackHours(store.db, programme.receiver_id, 0), []);
 	});
 
-	test("the summary covers the last 24 hours, and the chart 14 days including empty ones", async () => {
+	test("the summary of callbacks covers the last 24 hours, and the chart 14 days including empty ones", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const at = (hoursAgo: number, good: number, bad: number) => ({

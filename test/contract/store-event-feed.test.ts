@@ -1,6 +1,6 @@
-// The feed of events that listeners read, on both databases. Every status change that announces an event
-// comes once, and those of a conversion come in order, even if transactions commit in another order than they
-// began.
+// Tests the feed of events that listeners read, on both databases. Every status change that announces an
+// event comes once, and those of a conversion come in order, even if transactions commit in another order
+// than they began.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -18,7 +18,7 @@ import { startListening } from "../support/listener.ts";
 import { addConversion, addProgramme, newConversion } from "../support/rows.ts";
 
 eachDatabase("the feed of events", (database) => {
-	test("has each announced event once, as it was at that moment, and nothing of parked conversions or other shops", async () => {
+	test("the feed has each announced event once, as it was at that moment, and nothing of parked conversions or other shops", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const stranger = await addProgramme(store);
@@ -64,7 +64,7 @@ eachDatabase("the feed of events", (database) => {
 		equal(await hasReached(store, { id: 0, at: start.at + 1 }), false);
 	});
 
-	test("events wait for transactions that are still open, even if later transactions have already committed", async (t) => {
+	test("the feed holds events back while an earlier transaction is open, even if later transactions have committed", async (t) => {
 		// SQLite has one writer at a time, so transactions commit in the order of their numbers.
 		if (database.kind === "SQLite") return;
 		const { store, rival } = database;
@@ -116,8 +116,7 @@ eachDatabase("the feed of events", (database) => {
 		const listener = await startListening(store, programme);
 		await record(store.db, programme, "before");
 		await record(store.db, programme, "before, too");
-		// Transaction numbers look like this in a cluster whose own numbers are this much lower than those of the
-		// dump.
+		// The offsets simulate a cluster whose transaction numbers are this much lower than those in the dump.
 		for (const behind of [1_000_000_000_000, 5_000]) {
 			await sql`update moves set transaction = transaction + ${behind}`.execute(store.db);
 			listener.position.at += behind;

@@ -1,5 +1,5 @@
-// Hot statements on PostgreSQL have a name, so that a connection plans each of them once. This can be turned
-// off.
+// Tests hot statements, which are those that run most often. On PostgreSQL each has a name, so that a
+// connection plans it only once. The names can be turned off.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

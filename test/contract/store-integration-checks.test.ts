@@ -1,4 +1,5 @@
-// The checks of an integration on both databases: what ticks each of them, and that nothing unticks it.
+// Tests the checklist of an integration on both databases: what ticks each check, and that nothing unticks
+// it.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -34,7 +35,7 @@ const REPORT: Report = {
 const MANY = 1_050;
 
 eachDatabase("the checks of an integration", (database) => {
-	test("the pixel is ticked when the shop's server reports the same order, before or after it", async () => {
+	test("the pixel check is ticked when the shop's server reports the same order, before or after the pixel", async () => {
 		const { store } = database;
 		for (const sources of [["pixel", "postback"] as const, ["postback", "pixel"] as const]) {
 			const programme = await addProgramme(store);
@@ -47,7 +48,7 @@ eachDatabase("the checks of an integration", (database) => {
 		}
 	});
 
-	test("a pixel is ticked at once if the programme does not park, but not for the order of a test", async () => {
+	test("the pixel check is ticked at once if the programme does not park pixel calls, but not by the order of a test", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		await setProgramme(store.db, programme.id, { parks_pixels: 0 });
@@ -58,7 +59,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await ticks(store, programme)).pixel, true);
 	});
 
-	test("the callback is ticked by the first 2xx, even if two engines get one at the same moment", async () => {
+	test("the callback check is ticked by the first 2xx answer, even if two engines get one at the same moment", async () => {
 		const { store, rival } = database;
 		const programme = await addProgramme(store);
 		await addDelivery(store, programme);
@@ -103,7 +104,7 @@ eachDatabase("the checks of an integration", (database) => {
 		equal((await findNewestTest(store.db, programme.id))?.order_id, "test-2");
 	});
 
-	test("from the second time on, checks that are ticked cause no query and no write", async () => {
+	test("checks that are already ticked cause no query and no write from the second call on", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const queries: string[] = [];
@@ -159,7 +160,7 @@ eachDatabase("the checks of an integration", (database) => {
 	});
 });
 
-/** Reports an order, with the programme's row read first, as a request does. */
+/** Reads the programme's row and reports an order, as a request does. */
 async function record(store: Store, { id }: Pick<Programme, "id">, change: Partial<Report>): Promise<void> {
 	const programme = (await findProgrammesById(store.db, [id])).get(id);
 	if (programme === undefined) throw new Error("the programme is gone");

@@ -1,4 +1,4 @@
-// API keys and nonces on both databases.
+// Tests API keys and nonces on both databases.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -48,7 +48,7 @@ async function spend(
 }
 
 eachDatabase("nonces", (database) => {
-	test("used nonces are left out of a set, and of a duplicate the first is spent", async () => {
+	test("spending a set of nonces skips used ones, and of two equal nonces in a set the first is spent", async () => {
 		const { store } = database;
 		await spend(store, 5, "used");
 		const rows = ["b", "used", "a", "b", "a", "c", 'quo"te', "1,2", "Used"].map((nonce) => ({
@@ -98,7 +98,7 @@ eachDatabase("nonces", (database) => {
 		let spent: Promise<boolean> | undefined;
 		const rolledBack = store.transact(async (trx) => {
 			await spend({ ...store, db: trx }, 8, "theirs");
-			// On SQLite this waits until the transaction ends.
+			// On SQLite this write waits until the open transaction ends.
 			spent = spend(store, 8, "ours");
 			await new Promise((resolve) => setImmediate(resolve));
 			throw new Error("the request failed");

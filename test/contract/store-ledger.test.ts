@@ -1,5 +1,5 @@
-// The ledger on both databases. A database in its normal state breaks no rule, and each rule finds and names
-// a row that breaks it.
+// Tests the ledger, which is the set of rules that stored rows must follow, on both databases. A database in
+// its normal state breaks no rule, and each rule finds and names a row that breaks it.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -20,17 +20,21 @@ function addAttempt(httpStatus: number): string {
 		values ($d, 1, 1, 'answered', ${httpStatus}, 1)`;
 }
 
-/** `d` is the number of a pending delivery and of its event, `c` of its conversion, `p` of its programme. */
+/**
+ * Statements that break each rule, with the expected problem. `$d` is the id of a pending delivery and of its
+ * event, `$c` of its conversion, `$p` of its programme.
+ */
 const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 	[/^rows of the queue have no event/, "delete from events where id = $d"],
 	[/^undelivered rows have no event/, END_AS_FAILED, "delete from events where id = $d"],
-	// Both at once.
+	// The delivery is in `queue` and in `undelivered` at once.
 	[/^deliveries have ended undelivered and are still in the queue/, END_AS_FAILED],
-	// A resend that loses its run.
+	// The queue counts no attempt although one is stored in the same run, as after a resend that started no new
+	// run.
 	[/^rows of the queue do not agree with the attempts/, addAttempt(503)],
 	[/^rows of the queue do not agree with the attempts/, "update queue set seq = 1 where id = $d"],
 	[/^rows of the queue do not agree with the attempts/, "update queue set counted = 1 where id = $d"],
-	// A success that leaves its queue row.
+	// A success has left its row in the queue.
 	[
 		/^deliveries have succeeded in their run and are still in the queue/,
 		addAttempt(204),
@@ -42,7 +46,7 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 		END_AS_FAILED,
 		"delete from queue where id = $d",
 	],
-	// A failure without an undelivered row.
+	// A final failure has left no row in `undelivered`.
 	[/^events are neither in the queue nor undelivered/, addAttempt(503), "delete from queue where id = $d"],
 	[/^events are neither in the queue nor undelivered/, "delete from queue where id = $d"],
 	[/^events belong to no conversion/, "delete from conversions where id = $c"],

@@ -1,4 +1,4 @@
-// Rows that are read under their lock, on both databases.
+// Tests reading rows under their lock, on both databases.
 
 import { equal, rejects } from "node:assert/strict";
 import { test } from "node:test";

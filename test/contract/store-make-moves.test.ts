@@ -1,6 +1,6 @@
-// Status changes of conversions on both databases. A set of any size takes the same number of statements,
-// each change is stored once, and conversions that another process has changed in the meantime stay as they
-// are.
+// Tests status changes of conversions on both databases. A set of any size takes the same number of
+// statements, each change is stored once, and conversions that another process has changed in the meantime
+// stay as they are.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,10 @@ const deps = { clock: createClock(), random: createRandom() };
 
 type Kind = keyof typeof KINDS;
 
-/** Every kind of step, with its first status, its last status, and the event that it announces. */
+/**
+ * Every kind of status change, with the status before it, the status after it, and the event that it
+ * announces.
+ */
 const KINDS = {
 	record: { from: null, to: "RECORDED", announces: "conversion.recorded" },
 	park: { from: null, to: "PARKED", announces: null },
@@ -77,7 +80,7 @@ async function makeStep(store: Store, { id }: Programme, kind: Kind): Promise<St
 	}
 }
 
-eachDatabase("making moves", (database) => {
+eachDatabase("storing status changes", (database) => {
 	const transact = (steps: readonly Step[], store: Store = database.store) =>
 		store.transact((trx) => makeMoves(trx, { ...deps, store }, steps));
 
@@ -94,7 +97,7 @@ eachDatabase("making moves", (database) => {
 		return (await events.executeTakeFirst())?.name ?? null;
 	}
 
-	test("one set with every kind of step stores the status, the history and the event of each", async () => {
+	test("a set with every kind of status change stores the status, the history and the event of each change", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const { conversions, owed } = await transact(await stepsOf(programme, 1));
@@ -115,7 +118,7 @@ eachDatabase("making moves", (database) => {
 		);
 	});
 
-	test("a set of 200 takes as many statements as a set of 10", async () => {
+	test("storing 200 status changes takes as many statements as storing 10", async () => {
 		const programme = await addProgramme(database.store);
 		const statementsFor = async (steps: readonly Step[]) => {
 			return database.store.transact(async (trx) => {
@@ -131,7 +134,7 @@ eachDatabase("making moves", (database) => {
 	});
 
 	for (const kind of ALL_KINDS) {
-		test(`${kind}: a conversion that another process has changed since it was read stays, and the others of the set are written`, async () => {
+		test(`${kind}: a conversion that another process has changed since it was read stays as it is, and the others of the set are stored`, async () => {
 			const { store, rival } = database;
 			const programme = await addProgramme(store);
 			const [first, last] = [
@@ -173,7 +176,7 @@ eachDatabase("making moves", (database) => {
 		}
 	});
 
-	test("a set with an illegal step, or with too many steps, stores nothing", async () => {
+	test("a set with an illegal status change, or with too many changes, stores nothing", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
 		const rejected = await addConversion(store, programme.id, { status: "REJECTED" });
@@ -202,7 +205,7 @@ eachDatabase("making moves", (database) => {
 		deepEqual(await store.writes.insertConversions(store.db, [newConversion(id, { order_id: "a-2" })]), []);
 	});
 
-	test("orders of a set that exist or occur twice are left out, and the others keep their order", async () => {
+	test("inserting a set of orders skips those that exist or occur twice, and the others keep their sequence", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		await addConversion(store, id, { order_id: "b" });
@@ -235,7 +238,7 @@ eachDatabase("making moves", (database) => {
 });
 
 eachDatabase("windows that have ended", (database) => {
-	test("are listed with the oldest first, and only those of the requested status", async () => {
+	test("conversions whose window has ended are listed with the oldest first, and only those of the requested status", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const ended = [];

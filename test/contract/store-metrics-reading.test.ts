@@ -1,4 +1,4 @@
-// Reading the metrics makes no query, even while thousands of programmes have due deliveries.
+// Tests that reading the metrics makes no query, even while thousands of programmes have due deliveries.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ const OLDEST_DUE_MS = 90_500;
 const QUICK_MS = 2_000;
 
 eachDatabase("reading the metrics", (database) => {
-	test(`with ${PROGRAMMES} programmes due, ${READINGS} readings at once make no query`, async (t) => {
+	test(`with due deliveries of ${PROGRAMMES} programmes, ${READINGS} simultaneous readings of the metrics make no query`, async (t) => {
 		const { store, takeCounts } = countQueries(database.store);
 		await fillQueue(store);
 		const clock = createClock();
@@ -54,7 +54,7 @@ eachDatabase("reading the metrics", (database) => {
 		});
 		const isRead = () => engine.counters.backlog.receiversDue === PROGRAMMES;
 		await untilOnClock(clock, "the engine has read all programmes", isRead, 100);
-		// No pass is running, and none begins while the clock stands still.
+		// The engine is idle once a timer waits, and no pass begins while the clock stands still.
 		await until(() => clock.waitingTimers > 0);
 		const ageMs = OLDEST_DUE_MS + clock.nowMs() - START_MS;
 		const engineCounters = () => engine.counters;

@@ -1,5 +1,6 @@
-// Migrations on both databases: a new database, a second start, several processes at once, a process that is killed, and a
-// schema that a newer program has changed. A made-up second migration stands for those of later releases.
+// Tests migrations on both databases: a new database, a second start, several processes at once, a process
+// that is killed, and a schema that a newer program has changed. A made-up second migration represents those
+// of later releases.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -178,7 +179,7 @@ test("a released migration is never changed, and a release pins the hash of each
 	}
 });
 
-test("a migration waits for a table in use two seconds at a time, and nobody waits behind it for long (PostgreSQL)", async () => {
+test("a migration waits for a table in use two seconds at a time, so that readers behind it never wait long (PostgreSQL)", async () => {
 	await using database = await createTestDatabase("PostgreSQL").then((created) => ({
 		...created,
 		[Symbol.asyncDispose]: () => created.remove(),
@@ -201,8 +202,8 @@ test("a migration waits for a table in use two seconds at a time, and nobody wai
 	});
 	deepEqual((await migrating).applied, ["from the future"]);
 	match(told[0] ?? "", /a table that has to be changed is in use; trying again \(1 of 100\)/);
-	// The limit allows for two seconds and a busy machine. A migration that waited without end would make the latecomer
-	// wait until its statement timeout of 15 seconds.
+	// The limit allows for two seconds and a busy machine. A migration that waited without a limit would make
+	// the later reader wait until its statement timeout of 15 seconds.
 	ok(longestMs < 10_000, `a reader waited for ${longestMs} ms`);
 });
 

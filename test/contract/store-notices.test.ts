@@ -1,4 +1,5 @@
-// Notices on both databases: one open per programme, nothing counted twice or lost, one mail at a time.
+// Tests notices on both databases. Each programme has at most one open notice, no failure is lost or counted
+// twice, and one mail is sent at a time.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -61,7 +62,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("many receivers are written together, and each gets its own notice", async () => {
+	test("failures of many receivers are stored together, and each receiver gets its own notice", async () => {
 		const { store } = database;
 		const ids = [await addProgramme(store), await addProgramme(store), await addProgramme(store)].map(
 			({ receiver_id }) => receiver_id,
@@ -92,7 +93,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 		);
 	});
 
-	test("a mail mentions the failures up to its writing, and later ones plan the next mail", async () => {
+	test("a mail covers the failures before it was written, and later failures schedule the next mail", async () => {
 		const { store } = database;
 		const { receiver_id: id } = await addProgramme(store);
 		await fail(store.db, id, { failures: 2 });
@@ -167,7 +168,7 @@ eachDatabase("notices of failing callbacks", (database) => {
 	});
 });
 
-eachDatabase("trouble that lasts", (database) => {
+eachDatabase("failures that last", (database) => {
 	const never = () => false;
 
 	test("a notice that was watched for ten minutes becomes visible once, whichever process comes first", async () => {
@@ -200,7 +201,7 @@ eachDatabase("trouble that lasts", (database) => {
 });
 
 eachDatabase("shops whose callbacks are failing", (database) => {
-	test("are listed by undelivered callbacks, without watched and ended notices and programmes without a URL", async () => {
+	test("shops with failing callbacks are listed by their undelivered callbacks, without watched and ended notices and programmes without a URL", async () => {
 		const { store } = database;
 		const [few, many, watched, ended, removed] = await Promise.all(
 			Array.from({ length: 5 }, () => addProgramme(store)),

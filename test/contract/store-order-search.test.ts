@@ -1,5 +1,5 @@
-// The lists that people page through, on both databases. Any part of an order id finds the order, in upper or
-// lower case. Every sort order and filter gives exactly the matching rows, once each and in order.
+// Tests the lists that people page through, on both databases. Any part of an order id finds the order, in
+// upper or lower case. Every sort order and filter gives exactly the matching rows, once each and in order.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, test } from "node:test";
@@ -248,7 +248,10 @@ eachDatabase("search and order of conversions", (database) => {
 		});
 	}
 
-	/** Returns the matching rows of the index itself. New orders are in `order_tail` until they are indexed. */
+	/**
+	 * Returns the matching rows of the search index itself. New orders are in `order_tail` until they are
+	 * indexed.
+	 */
 	async function indexed(part: string): Promise<number[]> {
 		const all = database.store.db.selectFrom("order_search").select("rowid");
 		const rows = await all.where("order_id", "like", `%${part}%`).orderBy("rowid", "desc").execute();

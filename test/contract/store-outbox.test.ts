@@ -1,5 +1,5 @@
-// Events that are owed to a shop, on both databases. An event is stored with its status change or not at all,
-// and at most once per conversion.
+// Tests events that are owed to a shop, on both databases. An event is stored with its status change or not
+// at all, and at most once per conversion.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";

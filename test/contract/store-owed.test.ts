@@ -1,4 +1,4 @@
-// Pending callbacks of all programmes, and callbacks that staff hold, on both databases.
+// Tests pending callbacks of all programmes, and callbacks that staff hold, on both databases.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { failedAttempts } from "../support/notices.ts";
 import { settle, takeOne } from "../support/queue-rows.ts";
 import { addConversion, addDeliveries, addProgramme, delivered } from "../support/rows.ts";
 
-eachDatabase("what is owed", (database) => {
+eachDatabase("pending callbacks of all programmes", (database) => {
 	test("pending callbacks are listed by programme, the most first, without ended and cancelled ones", async () => {
 		const { store } = database;
 		const [few, many, done, removed] = [
@@ -76,7 +76,7 @@ eachDatabase("what is owed", (database) => {
 		);
 	});
 
-	test("recorded conversions whose window has ended are counted in addition", async () => {
+	test("recorded conversions whose window has ended are counted in addition to pending callbacks", async () => {
 		const { store } = database;
 		const { id } = await addProgramme(store);
 		const before = await countEndedWindows(store.db, START_MS + 100);
@@ -87,8 +87,8 @@ eachDatabase("what is owed", (database) => {
 	});
 });
 
-eachDatabase("a pause", (database) => {
-	test("a hold has its first time, its person and the pending callbacks until it ends", async () => {
+eachDatabase("callbacks on hold", (database) => {
+	test("a hold shows when it first began, who began it and how many callbacks are pending, until it ends", async () => {
 		const { store } = database;
 		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 		await addDeliveries(store, await addProgramme(store), START_MS, START_MS + MINUTE_MS);
@@ -109,7 +109,7 @@ eachDatabase("a pause", (database) => {
 		deepEqual([await readPause(store.db, START_MS), await readIsHeld(store.db)], [null, false]);
 	});
 
-	test("the time of a hold does not count for failures that were only watched when it began", async () => {
+	test("time on hold does not count towards the age of a failure that was only watched when the hold began", async () => {
 		const { store } = database;
 		const [watched, told] = [await addProgramme(store), await addProgramme(store)];
 		for (const { receiver_id } of [watched, told]) {

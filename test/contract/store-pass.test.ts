@@ -1,5 +1,5 @@
-// One pass of an engine over the store, on both databases. It stores everything or nothing, stores nothing
-// without the engine's row, and opens and ends notices according to its results.
+// Tests one pass of an engine over the store, on both databases. A pass stores everything or nothing, stores
+// nothing without the engine's row, and opens and ends notices according to its results.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
@@ -27,8 +27,8 @@ eachDatabase("a pass", (database) => {
 		const id = await addDelivery(store, programme);
 		const late = failed(await takeOne(store, programme.receiver_id, START_MS));
 		const owned = await takeAll(store, engineId);
-		// The slots stay with the removed engine. In production that state is possible only if code forgets the
-		// fence.
+		// The slots stay with the removed engine. In production that state is possible only if a statement does
+		// not check the engine's row.
 		await store.db.deleteFrom("engines").where("id", "=", engineId).execute();
 		const before = await readAll(store, id);
 		for (const change of [
@@ -163,7 +163,7 @@ eachDatabase("a pass", (database) => {
 	});
 
 	for (const by of ["the same process", "another process, which has read the target since"] as const) {
-		test(`a success ends the notice that an earlier failure opened: ${by}`, async () => {
+		test(`a success ends the notice that an earlier failure opened, if it is stored by ${by}`, async () => {
 			const { store } = database;
 			const programme = await addProgramme(store);
 			await addDelivery(store, programme);
@@ -181,7 +181,7 @@ eachDatabase("a pass", (database) => {
 				["callbacks_failing", START_MS],
 				["callbacks_working_again", null],
 			]);
-			// The recovery is announced once. From here on, no failure is known.
+			// The recovery is announced only once, so the next success opens no notice.
 			await addDelivery(store, programme);
 			const again = delivered(await takeOne(store, programme.receiver_id, START_MS));
 			equal((await next.run(input({ settlements: [again] })))?.hasNotice, false);

@@ -127,11 +127,11 @@ const sortBy = (by: ConversionSort["by"], direction: ConversionSort["direction"]
 const DELIVERY_LISTS: readonly (readonly [what: string, index: string, filter: Partial<DeliveryFilter>])[] = [
 	["the newest deliveries", "events_by_receiver", {}],
 	["a later page of deliveries", "events_by_receiver", { after: LATER }],
-	["delivered ones of one event", "events_by_receiver", { state: "delivered", event: "conversion.reversed" }],
-	["failed ones", "undelivered_by_receiver", { state: "failed" }],
-	["a later page of failed ones", "undelivered_by_receiver", { state: "failed", after: LATER }],
-	["pending ones", "queue_by_due", { state: "pending" }],
-	["a later page of pending ones", "queue_by_due", { state: "pending", after: LATER }],
+	["delivered callbacks of one event", "events_by_receiver", { state: "delivered", event: "conversion.reversed" }],
+	["failed deliveries", "undelivered_by_receiver", { state: "failed" }],
+	["a later page of failed deliveries", "undelivered_by_receiver", { state: "failed", after: LATER }],
+	["pending deliveries", "queue_by_due", { state: "pending" }],
+	["a later page of pending deliveries", "queue_by_due", { state: "pending", after: LATER }],
 	["deliveries by a part of the order id", "", { search: readOrderSearch("der 30") }],
 ];
 const CALL_LISTS: readonly (readonly [what: string, index: string, filter: Partial<InboundFilter>])[] = [
@@ -143,7 +143,10 @@ const CALL_LISTS: readonly (readonly [what: string, index: string, filter: Parti
 
 /** Id of a programme without conversions. */
 const NO_CONVERSIONS = PROGRAMMES + 1;
-/** Three pages for each of 84 buckets, and a page for each of the rows that are found in them. */
+/**
+ * Maximum number of database pages that a list may read: three for each of 84 buckets, and one for each row
+ * that is found.
+ */
 const MAX_LIST_PAGES = 1_000;
 const MIDDLE_MS = START_MS + ROWS / 2;
 const MIDDLE = { at: ROWS / 2, id: ROWS / 2 };
@@ -152,7 +155,7 @@ const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter:
 	["a later page", "conversions_by_list", { after: MIDDLE }],
 	["a rare status", "conversions_by_list", { status: "REVERSED" }],
 	["a common status", "conversions_by_list", { status: "APPROVED" }],
-	["an event type nobody has", "conversions_by_list", { eventType: "INSTALL" }],
+	["an event type that does not occur", "conversions_by_list", { eventType: "INSTALL" }],
 	["tests", "conversions_by_list", { isTest: true }],
 	["status, type and test", "conversions_by_list", { status: "RECORDED", eventType: "SALE", isTest: false }],
 	["a range of time", "conversions_by_list", { fromMs: MIDDLE_MS, beforeMs: MIDDLE_MS + 500 }],
@@ -188,14 +191,14 @@ const REVIEW_LISTS: readonly (readonly [what: string, index: string, filter: Fil
 	["a common status", "conversions_by_kind", { status: "APPROVED", after: MIDDLE }],
 	["one programme", "conversions_by_list", { programmeId: LARGE, status: "RECORDED" }],
 	["a part of an order id", "", { search: readOrderSearch("der 30") }],
-	["one of a status", "", { search: readOrderSearch("der 3"), status: "REVERSED" }],
-	["one, a later page", "", { search: readOrderSearch("der 3"), after: MIDDLE }],
-	["one of a programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
+	["a part of an order id with a status", "", { search: readOrderSearch("der 3"), status: "REVERSED" }],
+	["a later page for a part of an order id", "", { search: readOrderSearch("der 3"), after: MIDDLE }],
+	["a part of an order id in one programme", "", { programmeId: LARGE, search: readOrderSearch("der 30") }],
 ];
 
 /**
- * Lists for a small and a large programme. For one with half of all rows, PostgreSQL may choose another
- * index.
+ * Returns the check of a list for a small and for a large programme. The large one has half of all rows, so
+ * PostgreSQL may choose another index for it.
  */
 function ofBoth(
 	what: string,
@@ -242,7 +245,8 @@ const READS: readonly Read[] = [
 				await insertSecret(db, newSecret(LARGE_RECEIVER));
 				const span = { fromMs: START_MS - ROWS, untilMs: START_MS };
 				const found = await failedWithin(db, LARGE_RECEIVER, span, count);
-				// The test data has a queue row for every delivery, even for failed ones.
+				// The test data has a queue row for every delivery, even for failed ones, so those rows are removed
+				// here.
 				const ids = found.map(({ id }) => id);
 				await db.deleteFrom("queue").where("id", "in", ids).execute();
 				const failed = found.map((delivery) => ({ ...delivery, state: "failed" as const }));
@@ -252,7 +256,7 @@ const READS: readonly Read[] = [
 	),
 	...[LARGE, SMALL].map(
 		(programmeId): Read => [
-			`what is pending of programme ${programmeId}, whose URL was removed`,
+			`pending deliveries of programme ${programmeId}, whose URL was removed`,
 			["queue_by_due"],
 			async (db, store) => {
 				await removeUrl(db, programmeId, START_MS);
@@ -268,7 +272,7 @@ const READS: readonly Read[] = [
 	...ofBoth("how many deliveries failed", "undelivered_in_sight", (db, id) =>
 		countFailed(db, receiverOf(id)),
 	),
-	...ofBoth("failed deliveries in sight", "undelivered_in_sight", (db, id) =>
+	...ofBoth("failed deliveries that are not set aside", "undelivered_in_sight", (db, id) =>
 		failedWithin(db, receiverOf(id), { untilMs: START_MS }, 500),
 	),
 	...ofBoth("how many deliveries wait", "queue_by_due", (db, id) =>
@@ -277,7 +281,7 @@ const READS: readonly Read[] = [
 	["deliveries that are ticked", [], (db) => findDeliveries(db, LARGE_RECEIVER, ["dlv2", "dlv3"])],
 	...[LARGE, SMALL].map(
 		(programmeId): Read => [
-			`what waits of programme ${programmeId} is sent now`,
+			`pending deliveries of programme ${programmeId} that are sent now`,
 			["queue_by_due"],
 			async (db, store) => {
 				const clock = createClock(START_MS - ROWS);
@@ -302,7 +306,7 @@ const READS: readonly Read[] = [
 	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE_RECEIVER], "success", START_MS)],
 	["the next job", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
 	["a programme to be mailed", ["notices_to_mail"], (db) => findShopToMail(db, START_MS - 1)],
-	["the notices of that mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
+	["the notices of a mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) =>
 			listDeliveries(db, { receiverId: receiverOf(programmeId), programmeId, limit: 25, ...filter }),
@@ -337,7 +341,7 @@ const READS: readonly Read[] = [
 			index === "" ? [] : [index],
 			(db) => listConversions(db, { programmeId: LARGE, limit: 50, ...filter }),
 		],
-		// A programme with a few rows may be read with any index and sorted.
+		// The rows of a small programme may be read with any index and then sorted.
 		[
 			`conversions of a small programme: ${what}`,
 			[],
@@ -389,7 +393,7 @@ const READS: readonly Read[] = [
 				),
 		],
 	),
-	["what became of the clicks on links", [], (db) => sumClicks(db, [7, 8], START_MS)],
+	["results of the clicks on links", [], (db) => sumClicks(db, [7, 8], START_MS)],
 	[
 		"clicks of partners",
 		["partner_links_by_partnership"],
@@ -496,9 +500,9 @@ const READS: readonly Read[] = [
 	["a programme's people", ["sign_in_links_by_person"], (db) => listProgrammePeople(db, SMALL, START_MS)],
 	["the staff", ["people_by_kind"], (db) => listStaff(db, START_MS)],
 	["a link that is followed", [], (db) => findOpenSignInLink(db, "x", 0)],
-	["who has a password", [], (db) => hasPassword(db, 7)],
-	["somebody's programmes", [], (db) => listProgrammesOf(db, 77, 50)],
-	["one of somebody's programmes", [], (db) => findProgrammeOf(db, 77, "prg_7")],
+	["whether a person has a password", [], (db) => hasPassword(db, 7)],
+	["the programmes of a person", [], (db) => listProgrammesOf(db, 77, 50)],
+	["one programme of a person", [], (db) => findProgrammeOf(db, 77, "prg_7")],
 	["a page of notices", ["notices_by_receiver"], (db) => listNotices(db, SMALL_RECEIVER, { limit: 20 })],
 	[
 		"a later page of notices",
@@ -507,7 +511,7 @@ const READS: readonly Read[] = [
 	],
 	["the open notice", ["notices_open"], (db) => findOpenNotice(db, LARGE_RECEIVER)],
 	[
-		"what is undelivered",
+		"count of undelivered callbacks",
 		["queue_by_due", "undelivered_in_sight"],
 		(db) => countUndelivered(db, LARGE_RECEIVER),
 	],
@@ -594,7 +598,7 @@ const STATISTICS: readonly (readonly [which: string, prepare: (trx: Db) => Promi
 	],
 ];
 
-eachDatabase("plans", (database) => {
+eachDatabase("query plans", (database) => {
 	before(() => fillTables(database.store));
 
 	for (const [what, indexes, run] of READS) {
@@ -636,7 +640,7 @@ eachDatabase("plans", (database) => {
 
 	if (database.kind === "PostgreSQL") {
 		for (const count of [1, 64]) {
-			test(`new sales that one statement stores, ${count} at once: reads no table from end to end`, () =>
+			test(`the statement that stores ${count} new sales at once reads no table from end to end`, () =>
 				rolledBack(database.store, async (trx) => {
 					const calls = makeNewSales(count);
 					const plans = await plansOf(database.kind, trx, async (db) => {
@@ -648,7 +652,7 @@ eachDatabase("plans", (database) => {
 		}
 	}
 
-	test("a later page begins after the last row of the previous one, and does not read the rows before it", async () => {
+	test("a later page of a list begins after the last row of the previous one, and does not read the rows before it", async () => {
 		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };
 		for (const filter of [{}, { status: "APPROVED" }] as const) {
@@ -676,7 +680,7 @@ eachDatabase("plans", (database) => {
 	});
 
 	for (const [statistics, prepare] of STATISTICS) {
-		test(`every list of conversions reads a few pages of each bucket, also if nothing is found, with ${statistics} statistics`, async () => {
+		test(`every list of conversions reads a few pages of each bucket, even if nothing is found, with ${statistics} statistics`, async () => {
 			const { kind, store } = database;
 			if (kind === "SQLite") return; // SQLite has no statistics, and the plans above are its only ones.
 			await rolledBack(store, async (trx) => {
@@ -694,7 +698,8 @@ eachDatabase("plans", (database) => {
 			if (kind === "SQLite") return checkSqliteQueue(database);
 			for (const requests of [REQUESTS.slice(0, 1), REQUESTS]) {
 				await rolledBack(store, async (trx) => {
-					// In the test data every delivery is also undelivered, but a real one is never both.
+					// In the test data every delivery has a row in both `queue` and `undelivered`, which a real
+					// delivery never has.
 					await trx.deleteFrom("undelivered").execute();
 					await prepare(trx);
 					const plans = await plansOf(kind, trx, (db) => runPassOver(store, db, requests));
@@ -793,8 +798,9 @@ function listFilters(): Filter[] {
 }
 
 /**
- * Checks how a statement of a list runs on PostgreSQL. Before version 18 the scan for a comparison of rows ends only where the
- * first of their columns changes. If a bucket consisted of several columns, an empty one would be read to the end of the shop.
+ * Checks how many pages a list's statement reads on PostgreSQL. Before version 18, an index scan for a row
+ * comparison stops only where the first compared column changes. If several columns identified a bucket,
+ * reading an empty bucket would scan all remaining rows of the shop.
  */
 async function checkPagesRead(trx: Db, query: CompiledQuery, what: string): Promise<void> {
 	const text = `explain (analyze, buffers) ${query.sql}`;
@@ -878,7 +884,8 @@ async function checkSqliteQueue({ location, store }: SuiteDatabase): Promise<voi
 		ok(plans.length >= 8);
 		const walked = plans.flatMap(({ walks }) => walks).filter((walk) => !SMALL_WALKS.includes(walk));
 		deepEqual(walked, []);
-		// These are the due rows, the next due time, and the first due rows, which use the index three times.
+		// The statements read the due rows, the next due time, and the first due rows. The last one uses the
+		// index three times.
 		const byDue = plans.map(({ indexes }) => indexes.filter((index) => index === "queue_by_due").length);
 		deepEqual(
 			byDue.filter((times) => times > 0).sort((a, b) => a - b),

@@ -1,6 +1,6 @@
-// Queries of the pages about programmes, people and notices, on both databases. They return the right rows
-// with an index. Two people who act at once never leave a programme without an owner or the network without
-// staff.
+// Tests the queries of the pages about programmes, people and notices, on both databases. The queries return
+// the right rows and use an index. Two people who act at once never leave a programme without an owner or the
+// network without staff.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -132,7 +132,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		);
 	});
 
-	test("the network's totals are by currency, status and day of the period, without tests and with callbacks", async () => {
+	test("the network's totals are grouped by currency, status and day of the period, leave out tests, and include callbacks", async () => {
 		const { store } = database;
 		const [one, other] = [await addProgramme(store), await addProgramme(store)];
 		// The time is after everything that other tests have recorded.
@@ -193,7 +193,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		],
 	];
 	for (const [what, act, left] of AT_ONCE) {
-		test(`two owners who ${what} at once leave one`, async () => {
+		test(`one owner remains if two owners ${what} at once`, async () => {
 			const { store, rival } = database;
 			for (let round = 0; round < 10; round++) {
 				const programme = await addProgramme(store);
@@ -214,7 +214,7 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		});
 	}
 
-	test("two of the staff who deactivate each other at once leave one", async () => {
+	test("one member of staff remains if two deactivate each other at once", async () => {
 		const { store, rival } = database;
 		for (let round = 0; round < 10; round++) {
 			const [one, other] = [await addPerson(store, "staff"), await addPerson(store, "staff")];

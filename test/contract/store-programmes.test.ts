@@ -1,4 +1,4 @@
-// Programmes, their owners and their Postback URLs on both databases.
+// Tests programmes, their owners and their Postback URLs on both databases.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Reading the queue on both databases: the due rows of a programme in order and page by page, and the next
-// due time of each programme in an engine's slots.
+// Tests reading the queue on both databases: the due rows of a programme in order and page by page, and the
+// next due time of each programme in an engine's slots.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ function fromFront(receiverId: ReceiverId, limit: number): ReadRequest {
 	return { receiverId, limit, afterDueAtMs: -1, afterId: 0 };
 }
 
-eachDatabase("reading what is due", (database) => {
+eachDatabase("reading due rows", (database) => {
 	const read = (requests: readonly ReadRequest[], nowMs: number) =>
 		database.store.queue.readDue(database.store.db, requests, nowMs);
 
@@ -141,10 +141,10 @@ eachDatabase("reading the first due rows", (database) => {
 		deepEqual(await read(ALL_SLOTS), []);
 	});
 
-	test("returns the first row of each programme in the requested slots, due or not", async () => {
+	test("the first row of each programme in the requested slots is returned, whether it is due or not", async () => {
 		const { store } = database;
 		const programmes = [];
-		// The ids span more than one round of the slots, and programmes in between have no deliveries.
+		// There are more programmes than slots, so some share a slot. Programmes in between have no deliveries.
 		for (let n = 0; n < SLOTS + 3; n++) programmes.push(await addProgramme(store));
 		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
 		if (first === undefined || second === undefined || later === undefined)

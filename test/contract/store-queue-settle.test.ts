@@ -1,4 +1,5 @@
-// Results of attempts on both databases: what each result stores, and that it is stored once.
+// Tests how results of attempts are stored on both databases: what each result stores, and that it is stored
+// once.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +26,7 @@ const ENDINGS: Readonly<Record<string, (delivery: DueDelivery) => Settlement>> =
 	cancelled: (delivery) => ({ kind: "cancelled", delivery, endedAtMs: START_MS + 1 }),
 };
 
-eachDatabase("settling", (database) => {
+eachDatabase("storing the results of attempts", (database) => {
 	test("a delivered delivery leaves the queue, and its attempt is stored", async () => {
 		const { store } = database;
 		const programme = await addProgramme(store);
@@ -35,7 +36,7 @@ eachDatabase("settling", (database) => {
 		const { delivery, queued, attempts } = await readAll(store, id);
 		equal(queued, null);
 		deepEqual([delivery.state, delivery.attempts, delivery.last_http_status], ["delivered", 1, 200]);
-		// The attempt took 32.5 ms, and the databases round a half differently.
+		// The attempt took 32.5 ms, and the two databases round a half in different directions.
 		const { last_attempt_at_ms, finished_at_ms } = delivery;
 		equal(last_attempt_at_ms, START_MS + 10);
 		ok(finished_at_ms === START_MS + 42 || finished_at_ms === START_MS + 43, `${finished_at_ms}`);

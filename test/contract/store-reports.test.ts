@@ -1,5 +1,5 @@
-// Reports of one order, in every order of arrival, on both databases. The shop's signed sale report wins over
-// any pixel call before or after it. Several simultaneous reports count once.
+// Tests reports of one order, in every order of arrival, on both databases. The shop's signed sale report
+// wins over any pixel call before or after it. Several simultaneous reports count once.
 
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ import { addProgramme, findConversion } from "../support/rows.ts";
 
 const APPROVAL_DAYS = 300;
 const PARKED_DAYS = 30;
-/** Terms of the programme that `addProgramme` creates, with other windows. */
+/** Terms of the programme that `addProgramme` creates, except for its windows. */
 const TERMS: Omit<Terms, "parksPixels"> = {
 	currency: "EUR",
 	currencyDigits: 2,
@@ -69,7 +69,7 @@ const STORIES: readonly (readonly Step[])[] = [
 	["pixel", "approve", "reverse", "server", "pixel"],
 ];
 
-/** Returns the act of a step, or null for the step that only waits. */
+/** Returns the model's action for a step, or null if the step only waits. */
 function actOf(step: Step, nowMs: number, namesTime: boolean): Act | null {
 	if (step === "wait") return null;
 	if (step === "approve") return { kind: "approve" };
@@ -117,7 +117,7 @@ eachDatabase("reports of one order", (database) => {
 		for (const parksPixels of [true, false]) {
 			for (const namesTime of [true, false]) {
 				const setting = `${parksPixels ? "parking" : "recording"}, ${namesTime ? "with" : "without"} the time of the sale`;
-				test(`${steps.join(", ")}: ${setting}`, () => live(steps, parksPixels, namesTime));
+				test(`the reports and decisions "${steps.join(", ")}" match the model, ${setting}`, () => live(steps, parksPixels, namesTime));
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Replacing a signing secret on both databases. At most one secret is prepared and one active, even if many people act at
-// once, and each step happens once.
+// Tests replacing a signing secret on both databases. At most one secret is prepared and one active, even if
+// many people act at once, and each step happens once.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";

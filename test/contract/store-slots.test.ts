@@ -1,6 +1,6 @@
-// Engines and the slots that they own, on both databases. The database's clock decides which engines are
-// alive and which are removed as silent. However many engines take and give up slots at once, no two ever own
-// the same slot.
+// Tests engines and the slots that they own, on both databases. The database's clock decides which engines
+// are alive and which are removed as silent. However many engines take and give up slots at once, no two ever
+// own the same slot.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
@@ -36,7 +36,7 @@ eachDatabase("engines and their slots", (database) => {
 		return engineId;
 	}
 
-	/** Takes slots as a pass does, which checks the fence first. */
+	/** Takes slots as a pass does, after checking that the engine's row still exists. */
 	const take = (engineId: number, count: number, store = database.store): Promise<number[]> =>
 		store.transact(async (trx) => {
 			ok(await store.queue.beginPass(trx, engineId, null));
@@ -248,8 +248,8 @@ eachDatabase("engines and their slots", (database) => {
 						owner.set(slot, engineId);
 					}
 					deepEqual(await ownedBy(process, engineId), taken);
-					// The test forgets them before they are given up, because another engine may take them right after
-					// the commit.
+					// The test forgets the slots before the engine gives them up, because another engine may take them
+					// right after the commit.
 					for (const slot of taken) owner.delete(slot);
 					await give(engineId, taken, process);
 				}

@@ -1,5 +1,5 @@
-// Statements and transactions whose caller has stopped waiting also end at the PostgreSQL server. The number
-// of our connections there is limited, and each has a name.
+// Tests that statements and transactions whose caller has stopped waiting also end at the PostgreSQL server.
+// The number of our connections there is limited, and each has a name.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import type { TestDatabase } from "../support/sqlite-database.ts";
 import { createTestDatabase, openPostgresAt } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-describe("on the PostgreSQL server's side", () => {
+describe("time limits on the PostgreSQL server", () => {
 	let database: TestDatabase;
 	let onlooker: Store;
 	before(async () => {
@@ -90,7 +90,7 @@ describe("on the PostgreSQL server's side", () => {
 		});
 	});
 
-	test("a process opens at most its number of connections, under its name", async () => {
+	test("a process opens at most the configured number of connections, and they have its name", async () => {
 		await until(async () => (await activities("ringback-timeouts")).length === 0);
 		await withStore({ poolSize: 3 }, async (store) => {
 			await Promise.all(Array.from({ length: 9 }, () => sql`select pg_sleep(0.02)`.execute(store.db)));

@@ -1,5 +1,5 @@
-// Notifications on both databases: which engine gets which, and that a lost one leads to a recheck. Closing a
-// store always comes to an end, too.
+// Tests notifications on both databases: which engine gets which notification, and that a lost one leads to a
+// recheck. Also tests that closing a store always completes.
 
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -15,7 +15,7 @@ import { newProgramme } from "../support/rows.ts";
 import { createTestDatabase, DATABASE_KINDS, openPostgresAt, openStore } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-eachDatabase("the word that something is due", (database) => {
+eachDatabase("notifications of due deliveries", (database) => {
 	test("an engine is notified by its own process, with the deliveries to send, until it stops listening", async () => {
 		const { store } = database;
 		const heard = listen(store);
@@ -36,7 +36,7 @@ eachDatabase("the word that something is due", (database) => {
 		deepEqual(heard.waiting, []);
 	});
 
-	test("a write of another process is noticed once, and own writes and reads are not taken for one", async () => {
+	test("a write of another process is noticed once, and a process does not notice its own reads and writes", async () => {
 		const { store, kind, location } = database;
 		const other = openStore(kind, location);
 		const hasChanged = () => store.queue.hasChangedElsewhere();
@@ -60,8 +60,8 @@ eachDatabase("the word that something is due", (database) => {
 	if (database.kind === "SQLite") return;
 
 	/**
-	 * Opens two processes that listen. The second one announces, and its engine sends to the programmes in
-	 * `held`.
+	 * Opens two processes that listen. The second one sends notifications, and its engine sends to the
+	 * receivers in `held`.
 	 */
 	async function listenTwice(t: TestContext, held: readonly number[] = []) {
 		const stores = [openPostgresAt(database.location), openPostgresAt(database.location)] as const;
@@ -86,7 +86,7 @@ eachDatabase("the word that something is due", (database) => {
 		equal(await there.next(), "change 5", "an empty list of due receivers is not announced");
 	});
 
-	test("thousands of due receivers are announced in portions, each once, with a due time that is not too late", async (t) => {
+	test("thousands of due receivers are announced in batches, each once, with a due time that is not too late", async (t) => {
 		const { there, announcing } = await listenTwice(t);
 		const ids = Array.from({ length: 5_000 }, (_, n) => receiverId(1_000_000_000 + n));
 		const portions = [ids.slice(0, 401), ids.slice(401, 402), ids.slice(402)];
@@ -112,8 +112,8 @@ eachDatabase("the word that something is due", (database) => {
 		announcing.announceDue({ receiverIds: [301, 302].map(receiverId), dueAtMs: START_MS });
 		announcing.announceDue({ receiverIds: [302, 402, 301].map(receiverId), dueAtMs: START_MS });
 		deepEqual(await there.next(), { receiverIds: [402], dueAtMs: START_MS });
-		// A change is announced to all processes, because the previous owner of the slot may still be sending a
-		// request.
+		// A changed target is announced to all processes, because the previous owner of the slot may still be
+		// sending a request.
 		announcing.announceTargetChange(receiverId(302));
 		equal(await there.next(), "change 302");
 	});
@@ -212,7 +212,7 @@ eachDatabase("the word that something is due", (database) => {
 });
 
 for (const kind of DATABASE_KINDS) {
-	test(`a store that was opened and never used closes everything (${kind})`, async () => {
+	test(`closing a store that was never used leaves nothing open (${kind})`, async () => {
 		const database = await createTestDatabase(kind);
 		listen(database.open());
 		database.open();
@@ -221,7 +221,7 @@ for (const kind of DATABASE_KINDS) {
 }
 
 // PostgreSQL needs no such test, because its pool rejects a query whose wait for a connection times out.
-test("queries that wait when a SQLite store closes come to an end", async () => {
+test("closing a SQLite store ends the queries that are still waiting", async () => {
 	const database = await createTestDatabase("SQLite");
 	const store = database.open();
 	const queries = Array.from({ length: 10 }, () =>

@@ -1,6 +1,6 @@
-// The ends of windows on PostgreSQL. Ending them is fast whatever the planner's statistics say, and several
-// workers share the work. With statistics from a time when a status was rare, a plan may suit a few rows and
-// take minutes for many.
+// Tests how conversions are moved at the end of their window on PostgreSQL. This is fast whatever the
+// planner's statistics say, and several workers share the work. Statistics from a time when a status was rare
+// may lead to a plan that suits a few rows and takes minutes for many.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -62,7 +62,7 @@ describe("windows that end, on PostgreSQL", () => {
 
 	for (const [status, ended, endWindows] of WINDOWS) {
 		for (const [statistics, prepare] of STATISTICS) {
-			test(`a batch of ${status} conversions ends in time with ${statistics} statistics`, async () => {
+			test(`the windows of a batch of ${status} conversions are ended in time with ${statistics} statistics`, async () => {
 				await (prepare === null ? fill(status) : prepare.execute(store.db));
 				const plans = await store.transact((trx) =>
 					plansOf("PostgreSQL", trx, (db) => endOneBatch(endWindows, within(store, db))),
