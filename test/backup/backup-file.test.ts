@@ -1,5 +1,5 @@
-// Backups of a SQLite database: complete or not there at all, refused if a byte is wrong, and restored without losing
-// the existing database.
+// Tests backups of a SQLite database. A backup is complete or does not exist, is refused if a byte is wrong,
+// and is restored without losing the existing database.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -30,7 +30,7 @@ import { skipHere } from "../support/not-run.ts";
 import "../support/quick-passphrases.ts";
 import { enlarge, openBackupSetup, PASSPHRASE, tell } from "./backup-setup.ts";
 
-test("a backup is one complete file with the sealed key that only its owner can read, and nothing else is left", async (t) => {
+test("a backup is one complete file with the sealed key, which only its owner can read, and leaves no other file", async (t) => {
 	const setup = await openBackupSetup(t);
 	const stages: string[] = [];
 	const report = await setup.backUp({ tell: (stage) => stages.push(stage) });
@@ -74,7 +74,7 @@ test("tar unpacks a backup, sha256sum confirms its members, and zstd gives the d
 	equal(count(setup.path("by-hand.db"), "queue"), 3);
 });
 
-test("a restored database has every row, its key, and the settings of a new file", async (t) => {
+test("a restored database has every row, its key, and the file settings of a new database", async (t) => {
 	const setup = await openBackupSetup(t);
 	const before = readTables(setup.databasePath);
 	await setup.backUp();
@@ -103,7 +103,7 @@ test("a backup without the key contains no part of it, and restoring says whethe
 	deepEqual([verified.key, verified.database.secrets], ["left out", { total: 1, unopened: null }]);
 });
 
-test("an existing file is overwritten only on request, and links, folders and the database never", async (t) => {
+test("a backup overwrites an existing file only on request, and never a link, a folder or the database", async (t) => {
 	const setup = await openBackupSetup(t);
 	writeFileSync(setup.path("old"), "an older backup");
 	mkdirSync(setup.path("folder"));
@@ -129,7 +129,7 @@ test("an existing file is overwritten only on request, and links, folders and th
 	deepEqual(setup.files(), before);
 });
 
-test("a backup never takes the name of a file of the database, even if the file does not exist or is named by a link", async (t) => {
+test("a backup never takes the name of one of the database's files, even if that file does not exist or is named by a link", async (t) => {
 	const setup = await openBackupSetup(t);
 	const data = dirname(setup.databasePath);
 	const key = readFileSync(`${setup.databasePath}.key`, "utf8");
@@ -220,7 +220,7 @@ test("a truncated file is refused at any length, and nothing is restored", async
 	}
 });
 
-test("one changed byte in any part is detected", async (t) => {
+test("one changed byte in any part of a backup is detected", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { path } = await setup.backUp();
 	const whole = readFileSync(path);
@@ -240,7 +240,7 @@ test("one changed byte in any part is detected", async (t) => {
 	deepEqual(setup.files(), ["damaged", "one.backup"]);
 });
 
-test("a file that is no backup is recognized, and a SQLite file is checked as one", async (t) => {
+test("a file that is not a backup is recognized, and a plain SQLite file is checked as a database", async (t) => {
 	const setup = await openBackupSetup(t);
 	writeFileSync(setup.path("text"), "The quick brown fox jumps over the lazy dog.\n".repeat(1_000));
 	await rejects(
@@ -266,7 +266,7 @@ test("a file that is no backup is recognized, and a SQLite file is checked as on
 	deepEqual(setup.files(), ["text"]);
 });
 
-test("a database whose ledger does not balance is backed up and restored with a warning, but not with a wrong key", async (t) => {
+test("a database that breaks a rule of the ledger is backed up and restored with a warning, but never with a wrong key", async (t) => {
 	const setup = await openBackupSetup(t);
 	copyFileSync(`${setup.databasePath}.key`, setup.path("key"));
 	writeFileSync(`${setup.databasePath}.key`, `${"ab".repeat(32)}\n`);
@@ -315,7 +315,7 @@ test("an existing database is replaced only on request, and is kept aside with i
 	equal(count(to, "queue"), 3);
 });
 
-test("a key of another database is not overwritten, and a log is not taken for the restored database's", async (t) => {
+test("restoring does not overwrite another database's key, and does not use another database's write-ahead log", async (t) => {
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
 	const to = setup.path("restored.db");
@@ -374,7 +374,7 @@ test("a key that equals RINGBACK_SECRET_KEY is not written to the disk, and a di
 	equal((await restoreSqlite(other, { ...ask, to: setup.path("other.db") })).key, "setting differs");
 });
 
-test("a backup of a newer schema or form is refused", async (t) => {
+test("a backup with a newer schema or format is refused", async (t) => {
 	const setup = await openBackupSetup(t);
 	const { manifest } = await setup.backUp();
 	const schema = { ...manifest.schema, version: 99, oldestProgram: 99 };
@@ -389,7 +389,7 @@ test("a backup of a newer schema or form is refused", async (t) => {
 	deepEqual(setup.files(), ["later", "newer", "one.backup"]);
 });
 
-test("a full disk is reported in a sentence, and nothing is left on it", async (t) => {
+test("a full disk is reported in a sentence, and no file is left on it", async (t) => {
 	const ways = await findDiskWays();
 	if (!ways.includes("small file system")) {
 		return skipHere(t, "A backup on a full disk needs root, to mount a small file system.");

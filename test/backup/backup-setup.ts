@@ -1,4 +1,4 @@
-// A SQLite database of a small network with its key beside it, and a folder for backups.
+// Test setup with a SQLite database of a small network, its key file, and a folder for backups.
 
 import { deepEqual } from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,10 @@ export interface BackupSetup {
 export const tell = (): void => undefined;
 const OWED = 3;
 
-/** Opens the setup. Tests must close their connections, because files beside the database at the end are a leak. */
+/**
+ * Opens the setup. Tests must close their connections. Files that are left beside the database at the end
+ * count as a leak.
+ */
 export async function openBackupSetup(t: TestContext, owed = OWED): Promise<BackupSetup> {
 	const home = makeFolder("backup");
 	const [data, folder] = [join(home, "data"), join(home, "backups")];
@@ -89,7 +92,7 @@ export async function openBackupSetup(t: TestContext, owed = OWED): Promise<Back
 	};
 }
 
-/** Adds this many megabytes, which compression cannot shrink much. */
+/** Adds this many megabytes of rows that hardly compress. */
 export async function enlarge(store: Store, megabytes: number): Promise<void> {
 	await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${megabytes})
 		insert into audit_entries (at_ms, action, detail) select i, 'sample', hex(randomblob(500000)) from n`.execute(

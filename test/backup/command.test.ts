@@ -1,4 +1,4 @@
-// The commands `ringback backup`, `restore` and `verify` as a person types them: interrupted, with a
+// Tests the commands `ringback backup`, `restore` and `verify` as a person types them: interrupted, with a
 // passphrase from a terminal, and used incorrectly.
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
@@ -32,7 +32,7 @@ import { enlarge, PASSPHRASE, writePassphrase } from "./backup-setup.ts";
 
 describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 	for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-		test(`leaves no file under its name if ${signal} ends it, and the next backup works`, async (t) => {
+		test(`ringback backup leaves no file under its name if ${signal} ends it, and the next backup works`, async (t) => {
 			const home = await openFilledHome(t, 60);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
 			const running = home.start(["backup", "one.backup", ...passphrase]);
@@ -47,7 +47,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("does nothing without a terminal and without an option about the key, and says what is missing", async (t) => {
+	test("ringback backup does nothing without a terminal and without an option about the key, and says what is missing", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const bare = await home.run(["backup", "one.backup"]);
 		equal(bare.code, 2);
@@ -66,7 +66,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		equal(hasStack(taken), false);
 	});
 
-	test("with --keep names the file by its time, and removes only its own oldest files", async (t) => {
+	test("ringback backup --keep names the file by its time, and removes only its own oldest files", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const folder = join(home.folder, "backups");
 		const words = ["backup", "backups", "--keep", "2", "--passphrase-file", writePassphrase(home.folder)];
@@ -98,7 +98,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("with --keep removes nothing while the ledger does not balance", async (t) => {
+	test("ringback backup --keep removes nothing while the database breaks a rule of the ledger", async (t) => {
 		const home = await openFilledHome(t, 0);
 		const store = openSqlite(home.databasePath, realClock);
 		await sql`delete from queue where id = (select min(id) from queue)`.execute(store.db);
@@ -114,7 +114,7 @@ describe("ringback backup on SQLite", { concurrency: 2 }, () => {
 		equal(existsSync(join(folder, balanced)), true);
 	});
 
-	test("asks for the passphrase twice on a terminal, shows nothing of it, and takes no other", async (t) => {
+	test("ringback backup asks for the passphrase twice on a terminal, does not show it, and refuses two different ones", async (t) => {
 		if (!hasProgram("script"))
 			return skipHere(t, "The prompt on a terminal needs the program `script` (util-linux).");
 		const home = await openFilledHome(t, 0);
@@ -141,11 +141,11 @@ describe("ringback restore over a database", { concurrency: 2 }, () => {
 	const ways = [
 		{ signal: "SIGTERM", call: "linkSync", holds: "the backup" },
 		{ signal: "SIGINT", call: "renameSync", holds: "the backup" },
-		{ signal: "SIGKILL", call: "linkSync", holds: "what was there" },
-		{ signal: "SIGKILL", call: "renameSync", holds: "what was there" },
+		{ signal: "SIGKILL", call: "linkSync", holds: "the old database" },
+		{ signal: "SIGKILL", call: "renameSync", holds: "the old database" },
 	] as const;
 	for (const { signal, call, holds } of ways) {
-		test(`leaves ${holds} under the name if ${signal} comes while it puts the file in place (${call})`, async (t) => {
+		test(`ringback restore leaves ${holds} under the database's name if ${signal} comes while it puts the file in place (${call})`, async (t) => {
 			const home = await openFilledHome(t, 0);
 			const passphrase = ["--passphrase-file", writePassphrase(home.folder)];
 			equal((await home.runHere(["backup", join(home.folder, "one.backup"), ...passphrase])).code, 0);
@@ -188,7 +188,7 @@ function signalItself(signal: NodeJS.Signals, call: "linkSync" | "renameSync", p
 	return `data:text/javascript;base64,${Buffer.from(source).toString("base64")}`;
 }
 
-test("verify prints one line for each problem, and exits 1", async (t) => {
+test("ringback verify prints one line for each problem, and exits with 1", async (t) => {
 	const home = await openFilledHome(t, 0);
 	const path = join(home.folder, "one.backup");
 	await home.runHere(["backup", path, "--without-key"]);
@@ -211,7 +211,7 @@ test("verify prints one line for each problem, and exits 1", async (t) => {
 	match(none.stdout, /^PROBLEM {2}file +There is no file /m);
 });
 
-test("on PostgreSQL backup and restore write nothing, and name the part of the guide to read", async (t) => {
+test("on PostgreSQL ringback backup and restore write nothing, and name the part of the guide to read", async (t) => {
 	const home = openHome(t);
 	const settings = {
 		DATABASE_URL: "postgres://ringback@127.0.0.1:9/ringback",

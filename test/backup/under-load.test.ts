@@ -1,6 +1,6 @@
-// The whole procedure with real components. A service that receives reports and sends callbacks is backed up
-// and killed. It is then restored elsewhere, started with its callbacks on hold, inspected and released.
-// Nothing that was answered before the backup is lost.
+// Tests the whole backup procedure with real components. A service that receives reports and sends callbacks
+// is backed up and killed. It is then restored elsewhere, started with its callbacks on hold, inspected and
+// released. Nothing that was answered before the backup is lost.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ interface Answered {
 const BEFORE = 60;
 const AFTER = 15;
 
-test("a backup under load that is restored, held and released has everything that was answered before it", async (t) => {
+test("a backup that is taken under load, restored, held and released has everything that was answered before it", async (t) => {
 	const { home, shop, account, settings, start } = await open(t);
 	const service = await start({});
 	const load = startLoad(service.url, account);

@@ -21,18 +21,18 @@ after(async () => {
 	if (found.isThere) await found.browser.close();
 });
 
-describe("in a browser", { skip: found.isThere ? false : reportNotRun(found.reason) }, () => {
+describe("tests in a real browser", { skip: found.isThere ? false : reportNotRun(found.reason) }, () => {
 	if (!found.isThere) return;
 	const browser = (): Browser => found.browser;
-	describe("the checks of every page", () => testFlaws(browser));
-	describe("the first two minutes", () => testTwoMinutePath(browser));
+	describe("the checks that every page must pass", () => testFlaws(browser));
+	describe("the path from the first start to the first callback", () => testTwoMinutePath(browser));
 	describe("a partner's first sale", () => testPartnerPath(browser));
-	describe("by keyboard alone", () => testKeyboard(browser));
-	describe("with scripts off", () => testScriptsOff(browser));
-	describe("deciding", () => testDeciding(browser));
-	describe("the guide", () => testDocs(browser));
-	describe("where links lead", () => testLandingUrls(browser));
-	describe("live pages", () => testLive(browser));
-	// Four readers, two at a time, each in its own browser process.
-	describe("every page", { concurrency: 2 }, () => testEveryPage(browser));
+	describe("the site by keyboard alone", () => testKeyboard(browser));
+	describe("the site with scripts off", () => testScriptsOff(browser));
+	describe("deciding on conversions", () => testDeciding(browser));
+	describe("the guide in a browser", () => testDocs(browser));
+	describe("landing URLs in a browser", () => testLandingUrls(browser));
+	describe("pages that change while they are open", () => testLive(browser));
+	// The pages are checked for five kinds of readers, two at a time, each in its own browser process.
+	describe("every page of the site", { concurrency: 2 }, () => testEveryPage(browser));
 });

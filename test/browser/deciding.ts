@@ -1,4 +1,5 @@
-// Finding conversions and deciding on them: the browser's own checks, the time zone of filters, and rows on a phone.
+// Tests finding conversions and deciding on them: the browser's own checks, the time zone of filters, and
+// rows on a phone.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -13,11 +14,13 @@ import { type FirstShop, openFirstShop } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
-/** Half past midnight in Berlin, where the visitor is. In UTC it is still the day before. */
+/**
+ * A conversion of half past midnight in Berlin, the visitor's time zone. In UTC it is still the day before.
+ */
 const EARLY = { order_id: "EARLY", created_at_ms: Date.UTC(2025, 10, 14, 23, 30) };
 const LATER = { order_id: "LATER", created_at_ms: Date.UTC(2025, 10, 15, 12) };
 
-/** The text that is shown on hover, and without scripts. */
+/** Recording time as it is shown on hover, and without scripts. */
 const RECORDED = "2025-11-14 23:30:00 UTC";
 
 export function testDeciding(browser: () => Browser): void {
@@ -171,7 +174,7 @@ export function testDeciding(browser: () => Browser): void {
 		});
 	}
 
-	test("a visible bar counts the selected conversions, and rejecting two takes one page in between", async () => {
+	test("a visible bar counts the selected conversions, and rejecting two of them takes one page in between", async () => {
 		const { store, url } = setup.service;
 		const programme = await findProgramme(store.db, list.split("/").at(-2) ?? "");
 		for (let index = 0; index < 30; index++) {
@@ -200,7 +203,7 @@ export function testDeciding(browser: () => Browser): void {
 			await page.getByLabel(`Select order ${orders[1]}`).check();
 			await page.getByRole("button", { name: "Approve" }).click();
 			await page.getByRole("heading", { name: "Approve 2 conversions?" }).waitFor();
-			// In German, as the account was set above.
+			// The amount is in German format, because the account's language was set to German above.
 			await page.getByText("2.725,68 EUR").waitFor();
 			await page.getByRole("button", { name: "Approve 2 conversions" }).click();
 			await page.getByText("2 conversions approved.").waitFor();

@@ -1,4 +1,4 @@
-// The guide on a desktop, on a phone, without scripts and in print.
+// Tests the guide on a desktop, on a phone, without scripts and in print.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -119,7 +119,7 @@ function isInSight(page: Page, selector: string): Promise<boolean> {
 	})()`);
 }
 
-/** Returns the median number of letters per line of the longest paragraphs. */
+/** Script that returns the median number of letters per line of the longest paragraphs. */
 const LETTERS_A_LINE = `(() => {
 	const counts = [...document.querySelectorAll(".prose > p")].filter(({ textContent }) => textContent.length > 240).map((paragraph) => {
 		const lines = Math.round(paragraph.getBoundingClientRect().height / parseFloat(getComputedStyle(paragraph).lineHeight));

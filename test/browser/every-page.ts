@@ -33,7 +33,7 @@ export function testEveryPage(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("the pages of the first start, without any data", async (t) => {
+	test("the pages of the first start, without any data, have no flaws", async (t) => {
 		const first = await openSetup();
 		t.after(() => first.close());
 		const visitor = await openVisitor(browser(), first.service.url);
@@ -64,14 +64,14 @@ export function testEveryPage(browser: () => Browser): void {
 		staff: () => [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES],
 	};
 	for (const reader of ["nobody", "owner", "viewer", "partner", "staff"] as const) {
-		test(`every page as ${reader === "nobody" ? "nobody" : `the ${reader}`} sees it`, async (t) => {
+		test(`every page as ${reader === "nobody" ? "a stranger" : `the ${reader}`} sees it has no flaws`, async (t) => {
 			const storageState = reader === "nobody" ? undefined : site[reader];
 			const visitor = await openVisitor(browser(), setup.service.url, storageState && { storageState });
 			const fragments = new Set<string>();
 			for (const page of readers[reader]()) {
 				await t.test(page.what, () => lookAt(visitor, page, measured, fragments));
 			}
-			await t.test("links to a part of a page lead to one that is there", () =>
+			await t.test("every link to a part of a page leads to an existing part", () =>
 				checkFragments(visitor, fragments),
 			);
 			await visitor.leave();

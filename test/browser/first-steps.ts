@@ -12,7 +12,7 @@ import { openVisitor } from "./visitor.ts";
 export const PASSWORD = "correct horse battery";
 export const STAFF_EMAIL = "mira@network.example";
 
-/** Creates the first account. Ends on the set-up. */
+/** Creates the first account. Afterwards the browser shows the set-up page. */
 export async function becomeFirstStaff(
 	page: Page,
 	welcomeLink: string | null,
@@ -27,7 +27,7 @@ export async function becomeFirstStaff(
 	await page.getByRole("heading", { name: "Set up your network", level: 1 }).waitFor();
 }
 
-/** Goes from the set-up to the form of the first programme. */
+/** Goes from the set-up page to the form of the first programme. */
 export async function nameNetwork(page: Page, name: string, brand: string): Promise<void> {
 	await page.getByLabel("Network name").fill(name);
 	await page.getByLabel("Brand in header names").fill(brand);
@@ -35,7 +35,7 @@ export async function nameNetwork(page: Page, name: string, brand: string): Prom
 	await page.getByRole("heading", { name: "Create programme", level: 1 }).waitFor();
 }
 
-/** Goes from the set-up to the Integration page of a sample programme, which shows its key. */
+/** Goes from the set-up page to the Integration page of a sample programme, which shows its key. */
 export async function trySample(page: Page, name: string): Promise<ShownKey> {
 	await page.getByLabel("Network name").fill(name);
 	await pressTwice(page, "Save and try it with a sample programme");
@@ -57,7 +57,9 @@ const PRESS_TWICE = `(() => {
 	return sent;
 })()`;
 
-/** Creates a programme. Ends on the page with the owner's link, and resolves to the link. */
+/**
+ * Creates a programme and resolves to the owner's link. Afterwards the browser shows the page with that link.
+ */
 export async function createProgramme(page: Page, programme: ProgrammeForm): Promise<string> {
 	await page.goto("/programmes/new");
 	await fillProgramme(page, programme);
@@ -68,13 +70,13 @@ export async function createProgramme(page: Page, programme: ProgrammeForm): Pro
 
 interface ProgrammeForm {
 	name: string;
-	/** Without an owner the form ends on the Integration page. */
+	/** Email address of the owner. Without an owner, the Integration page follows the form. */
 	ownerEmail?: string;
 	commission?: string;
 	fee?: string;
 }
 
-/** Fills in and sends the form. Ends on the page with the owner's link. */
+/** Fills in and sends the form. Afterwards the browser shows the page with the owner's link. */
 export async function fillProgramme(
 	page: Page,
 	{ name, ownerEmail, commission = "8", fee = "2.5" }: ProgrammeForm,
@@ -102,7 +104,9 @@ export async function linkFromMail(mail: MailServer, to: string, subject: RegExp
 	}
 }
 
-/** Joins by the link. Ends on the Integration page, and resolves to the programme's path. */
+/**
+ * Joins by the link and resolves to the programme's path. Afterwards the browser shows the Integration page.
+ */
 export async function joinAsOwner(page: Page, link: string, name = "Jonas Brandt"): Promise<string> {
 	await page.goto(link);
 	await page.getByLabel("Your name").fill(name);
@@ -156,7 +160,7 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
 
 /** A shop whose owner has joined, and the owner's cookies. */
 export interface FirstShop {
-	/** The path of the programme. */
+	/** Path of the programme's pages. */
 	path: string;
 	storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
 }

@@ -1,4 +1,4 @@
-// The checks of page-checks.ts, on pages with one flaw each.
+// Tests the checks of page-checks.ts on pages with one flaw each.
 
 import { deepEqual, match } from "node:assert/strict";
 import { test } from "node:test";
@@ -9,26 +9,26 @@ const LINES = "<p>Many lines of the same kind.</p>".repeat(40);
 
 const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp }[] = [
 	{
-		what: "text that can hardly be read in the dark theme",
+		what: "text with too little contrast in the dark theme",
 		style:
 			"@media (prefers-color-scheme: dark) { body { background: #000; color: #fff } .late { color: #333 } }",
 		body: `${LINES}<p class="late">Hardly to be read.</p>`,
 		flaw: /^1440 px, dark: color-contrast: .*class="late"/,
 	},
 	{
-		what: "text that can hardly be read on a phone",
+		what: "text with too little contrast on a phone",
 		style: "@media (max-width: 500px) { .late { color: #ddd } }",
 		body: `${LINES}<p class="late">Hardly to be read.</p>`,
 		flaw: /^390 px, dark: color-contrast: .*class="late"/,
 	},
 	{
-		what: "text of the same colour on another ground",
+		what: "text of the same colour on another background",
 		style: ".ground { background: #222 }",
 		body: `${LINES}<div class="ground"><p id="late">Hardly to be read.</p></div>`,
 		flaw: /^1440 px, light: color-contrast: .*id="late"/,
 	},
 	{
-		what: "text of the same colour on the same ground, both half gone",
+		what: "text of the same colour on the same background, both half transparent",
 		style: ".ground { background: #fff } .veil { opacity: 0.3 }",
 		body: `<div class="ground">${LINES}</div><div class="veil"><div class="ground"><p id="late">Hardly to be read.</p></div></div>`,
 		flaw: /^1440 px, light: color-contrast: .*id="late"/,
@@ -46,7 +46,7 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: color-contrast: .*id="late"/,
 	},
 	{
-		what: "a link in a sentence that only looks like the many that stand alone",
+		what: "a link in a sentence that looks like the many links that stand alone",
 		style: "a { color: #333; text-decoration: none }",
 		body: `${'<p><a href="#main">One by itself</a></p>'.repeat(20)}<p>Somebody reads <a id="late" href="#main">this</a> in the middle of a sentence.</p>`,
 		flaw: /^1440 px, light: link-in-text-block: .*id="late"/,
@@ -76,13 +76,13 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: label: .*id="late"/,
 	},
 	{
-		what: "a field without a name that is there on a phone alone",
+		what: "a field without a name that exists only on a phone",
 		style: ".late { display: none } @media (max-width: 500px) { .late { display: block } }",
 		body: '<input class="late" type="text">',
 		flaw: /^390 px, light: label: .*class="late"/,
 	},
 	{
-		what: "something that scrolls on a phone alone, and cannot be reached by keyboard",
+		what: "something that scrolls only on a phone, and cannot be reached by keyboard",
 		style: "@media (max-width: 500px) { .late { overflow: auto; height: 50px } }",
 		body: `<div class="late">${LINES}</div>`,
 		flaw: /^390 px, light: scrollable-region-focusable: .*class="late"/,
@@ -95,12 +95,12 @@ export function testFlaws(browser: () => Browser): void {
 	});
 
 	for (const { what, style, body, flaw } of FLAWED) {
-		test(`${what} is found`, async () => {
+		test(`the page checks find ${what}`, async () => {
 			match((await flawsOf(browser(), style, body))[0] ?? "nothing", flaw);
 		});
 	}
 
-	test("looks that were measured on another page do not hide new ones, or ones that could not be measured there", async () => {
+	test("skipping looks that were measured on another page hides neither new looks nor looks that could not be measured there", async () => {
 		const measured: MeasuredLooks = new Map();
 		const style = ".cover { position: absolute; inset: 0; background: #fff } .late { color: #ddd }";
 		const late = '<p class="late">Hardly to be read.</p>';

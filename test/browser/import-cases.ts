@@ -1,4 +1,4 @@
-// The pages of imports, in every state of an import.
+// Lists the pages of imports for the page checks, in every state of an import.
 
 import type { Page } from "playwright-core";
 import { parseSummary } from "../../src/jobs/summary.ts";
@@ -62,7 +62,7 @@ export const IMPORT_PAGES: readonly Case[] = [
 	look("import, nothing new", "/import/conversions", uploadHistoryAgain),
 ];
 
-/** Stops the reloading of a page, which would change while it is checked. */
+/** Stops a page from reloading itself, because it would change while it is checked. */
 async function holdStill(page: Page): Promise<void> {
 	await page.evaluate(`{ const job = document.querySelector("#job"); job.outerHTML = job.outerHTML; }`);
 }

@@ -1,4 +1,4 @@
-// The site without a mouse. Every step uses the keyboard, and the focus is always visible.
+// Tests the site without a mouse. Every step uses the keyboard, and the focus is always visible.
 
 import { equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -8,7 +8,7 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-/** Maximum number of Tab presses. No page has so many stops. */
+/** Maximum number of Tab presses. No page has that many elements that take the focus. */
 const MOST_TABS = 60;
 
 export function testKeyboard(browser: () => Browser): void {
@@ -68,7 +68,10 @@ export function testKeyboard(browser: () => Browser): void {
 	});
 }
 
-/** Presses Tab until the named element has the focus. Every stop and its focus must be visible. */
+/**
+ * Presses Tab until the named element has the focus. Every element on the way must be visible and show its
+ * focus.
+ */
 async function tabTo(page: Page, name: string): Promise<void> {
 	for (let tabs = 0; tabs < MOST_TABS; tabs++) {
 		await page.keyboard.press("Tab");

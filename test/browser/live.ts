@@ -1,4 +1,4 @@
-// Pages that change while they are open, and sessions that end.
+// Tests pages that change while they are open, and sessions that end.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";

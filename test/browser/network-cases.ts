@@ -1,4 +1,4 @@
-// The network's own pages, and the actions of staff on them.
+// Lists the network's own pages for the page checks, with the actions of staff on them.
 
 import type { Page } from "playwright-core";
 import { pngOf } from "../support/images.ts";

@@ -1,4 +1,5 @@
-// Every page of the site: the reader, the address, and the action before the page is checked.
+// Lists every page of the site for the page checks, with its reader, its address, and the action before it is
+// checked.
 
 import type { Page } from "playwright-core";
 import { openConversion, rejectOne, rejectTwo, tickTwo, uploadDecisions } from "./deciding-acts.ts";
@@ -12,7 +13,7 @@ export interface Case {
 	status: number;
 	/** True if the length of the page is limited. */
 	isBounded: boolean;
-	/** The action before the page is checked. */
+	/** Action on the page before it is checked, or undefined if there is none. */
 	act: ((page: Page) => Promise<void>) | undefined;
 }
 
@@ -124,7 +125,7 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 	];
 }
 
-/** The pages of a viewer, which have no buttons. */
+/** Returns the pages of a viewer, which have no buttons. */
 export function viewersPages({ main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${main}${path}`;
 	return [
@@ -141,7 +142,7 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 	];
 }
 
-/** The pages of a partner's person, who has no access to a programme. */
+/** Returns the pages of a partner's person, who has no access to a programme. */
 export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${partnerBase}${path}`;
 	return [
@@ -309,7 +310,7 @@ async function openDelivery(page: Page): Promise<void> {
 	await openDetails(page);
 }
 
-/** Checks a callback with the changes that a proxy and a framework make. */
+/** Checks the signature of a callback with the changes that a proxy and a framework make to it. */
 async function checkDamaged(page: Page): Promise<void> {
 	await page.locator("#deliveries-live a").first().click();
 	await page.getByRole("heading", { name: "Attempt 1" }).waitFor();

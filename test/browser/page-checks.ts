@@ -6,10 +6,15 @@ import type { Page } from "playwright-core";
 
 const WIDTHS = [1440, 390] as const;
 const HEIGHT = 900;
-/** The minified script, which the browser loads on every page. The package exports only the long one. */
+/**
+ * Minified axe-core script, which the browser loads on every page. The package exports only the unminified
+ * one.
+ */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** Maximum length of a page: three screens of a desktop. On a phone rows are cards, so it may be longer. */
+/**
+ * Maximum length of a page by width: three screens on a desktop, and more on a phone, where rows are cards.
+ */
 const LONGEST_PX: Readonly<Record<(typeof WIDTHS)[number], number>> = { 1440: 3 * HEIGHT, 390: 6 * HEIGHT };
 
 /** Returns the widths at which the page is too long. */
@@ -24,10 +29,16 @@ export async function findExcess(page: Page): Promise<string[]> {
 	return excess;
 }
 
-/** Looks of texts and links that were already measured, by width and theme. */
+/**
+ * Looks of texts and links that were already measured, by width and theme. A look is everything that decides
+ * the contrast.
+ */
 export type MeasuredLooks = Map<string, Set<string>>;
 
-/** The steps from a desktop with the light theme. Each changes only one thing, because every change costs a new layout. */
+/**
+ * Order in which widths and themes are checked, from a desktop with the light theme. Each step changes only
+ * one thing, because every change costs a new layout.
+ */
 const ROUND = [
 	[1440, "light", "all"],
 	// The other theme differs only in colours, so the other rules need not run again.
@@ -110,7 +121,7 @@ const SAMPLE_LOOKS = `(() => {
 	] });
 	const LAYER = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
 	const CLEAR = ["rgba(0, 0, 0, 0)", "none", "1", "none", "normal"].join();
-	/** Nothing of what lies below it can be seen. */
+	/** Pattern for a layer that hides everything below it. */
 	const OPAQUE = /^rgb\\([^)]*\\),none,1,none,normal$/;
 	const VEIL = ["opacity", "filter", "mixBlendMode"];
 	const NO_VEIL = ["1", "none", "normal"].join();
@@ -126,7 +137,7 @@ const SAMPLE_LOOKS = `(() => {
 	};
 	const veils = new Map();
 	const layers = new Map();
-	/** What an element and all around it do to whatever is in it. */
+	/** Returns the opacity, filters and blend modes of an element and its ancestors. */
 	const veilsOf = remember(veils, (element) => {
 		const veil = read(element, VEIL);
 		const around = veilsOf(element.parentElement);
@@ -134,26 +145,26 @@ const SAMPLE_LOOKS = `(() => {
 	});
 	const layersOf = remember(layers, (element) => {
 		const layer = read(element, LAYER);
-		// What is positioned may lie on something else than its parent.
+		// A positioned element may lie on another background than its parent's.
 		const place = ["absolute", "fixed", "sticky"].includes(getComputedStyle(element).position) ? element.className : "";
 		if (OPAQUE.test(layer)) return [layer, place, veilsOf(element.parentElement)].join("/");
 		const below = layersOf(element.parentElement);
-		// One that can be seen through changes nothing of what lies on it.
+		// A fully transparent layer does not change the background.
 		return layer === CLEAR && place === "" ? below : [layer, place, below].join("/");
 	});
-	/** The rule asks no more of size and weight. */
+	/** Returns true if the text counts as large. The contrast rule considers size and weight only for this. */
 	const isLarge = ({ fontSize, fontWeight }) => Math.ceil(parseFloat(fontSize) * 72) / 96 >= (Number(fontWeight) >= 700 ? 14 : 18);
 	const hasText = (element) => element.matches("input, select, textarea") ||
 		[...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
 	const LINK = ["display", "fontSize", "fontWeight", "textDecorationLine", "fontFamily", "fontStyle", "borderTopWidth",
 		"borderRightWidth", "borderBottomWidth", "borderLeftWidth"];
-	/** A link that is one is in no text, says the rule. */
+	/** Display values of links that the rule does not count as part of a text. */
 	const BOXES = ["block", "list-item", "table", "flex", "grid", "inline-block", "inline-flex", "inline-grid"];
 	const lengthOf = (element) => element.textContent.replace(/\\s+/g, " ").trim().length;
 	const textAround = (link) => {
 		let block = link.parentElement;
 		while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
-		// In such blocks each line is a separate text, so every link in it is checked.
+		// In a block with line breaks each line is a separate text, so every link in it is checked.
 		if (block.querySelector("br") !== null) return null;
 		const own = [...block.querySelectorAll("a, button, summary")].reduce((sum, each) => sum + lengthOf(each), 0);
 		return [read(block, TEXT), read(block, LINK), lengthOf(block) - own > own].join();
@@ -162,7 +173,7 @@ const SAMPLE_LOOKS = `(() => {
 		layers.clear();
 		veils.clear();
 		const seen = new Set(known);
-		/** With their element; null for one that is like no other. */
+		/** Pairs of an element and its look. The look is null if the element must always be measured. */
 		const samples = [];
 		const take = (element, mark, look) => {
 			if (!element.checkVisibility({ visibilityProperty: true }) || seen.has(look)) return;
@@ -191,7 +202,10 @@ const SAMPLE_LOOKS = `(() => {
 	const scrolls = (element) => /auto|scroll/.test(read(element, ["overflowX", "overflowY"])) && isCutOff(element);
 	const kindOf = (element) => [element.tagName, element.className, element.getAttribute("role"), element.tabIndex].join(".");
 	const atDesk = new Set([...document.querySelectorAll("body *")].filter(isVisible));
-	/** What is to be seen here and was not at a desk, and what scrolls here, each with what it is in. */
+	/**
+	 * Returns the kinds of elements that are visible here but not on a desktop, or that scroll here, each with
+	 * its parent's kind.
+	 */
 	globalThis.findOnlyHere = () => {
 		const here = [...document.querySelectorAll("body *")].filter((element) => isVisible(element) && (!atDesk.has(element) || scrolls(element)));
 		return [...new Set(here.map((element) => "only here: " + kindOf(element) + " < " + kindOf(element.parentElement)))];
@@ -236,8 +250,9 @@ const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")]
 })`;
 
 /**
- * A function that runs in the page. It applies all rules, or only the rules of looks, to looks that are new. A look that
- * cannot be measured here, because another element covers it, is measured on another page.
+ * Function that runs in the page. It applies all rules, or only the rules about looks, to looks that were not
+ * measured before. A look that cannot be measured here, because another element covers it, is measured on
+ * another page.
  */
 const MEASURE = `async (known, rules) => {
 	const samples = sampleLooks(known);

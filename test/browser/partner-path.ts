@@ -1,4 +1,5 @@
-// From a partner's application to a sale in the earnings. Staff, owner, partner and buyer each have their own browser.
+// Tests the path from a partner's application to a sale in the earnings. Staff, owner, partner and buyer each
+// have their own browser.
 
 import { ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,9 +16,9 @@ const BROWSER =
 	"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36";
 /** The first order of the demo's shop. */
 const ORDER = "2001";
-/** The commission: eight percent of 89.00. */
 /** Time to wait for the new sum before the page is opened again. */
 const RELOAD_MS = 250;
+/** Commission of the sale: eight percent of 89.00. */
 const COMMISSION = "7.12";
 
 export function testPartnerPath(browser: () => Browser): void {

@@ -17,7 +17,7 @@ export interface History {
 	store: Store;
 	programme: Programme;
 	secret: string;
-	/** The end of the history, which is now. */
+	/** Time at which the history ends, which is now. */
 	endMs: number;
 	sales: number;
 	seed: number;
@@ -25,10 +25,10 @@ export interface History {
 	orderIds?: readonly string[];
 }
 
-/** The day on which the shop was down, and how long. */
+/** Age in days of the shop's outage. The next constant is how long the shop was down. */
 export const OUTAGE_DAYS_AGO = 6;
 const OUTAGE_MS = 14 * HOUR_MS;
-/** Sales of this age still wait for their next attempt. */
+/** Maximum age of sales whose callback still waits for its next attempt. */
 const FRESH_MS = 5 * 60_000;
 
 const TIMEOUT: Outcome = { kind: "timeout", stage: "exchange" };

@@ -1,5 +1,6 @@
-// Writes a month of sales, decisions and callbacks of a shop into the database. The use cases create it with a clock in the
-// past. Only the shop's answers are written directly. The result is the same every time.
+// Writes a month of sales, decisions and callbacks of a shop into the database. The product's own use cases
+// create the rows with a clock in the past. Only the shop's answers are written directly. The result is the
+// same every time.
 
 import { type Decision, decideConversion } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
@@ -87,7 +88,7 @@ function planSales({ programme, endMs, sales, orderIds = [] }: History, chance: 
 					const decided = await deps.store.transact((trx) =>
 						decideConversion(trx, deps, conversion, decision),
 					);
-					// The window may have ended before the decision.
+					// The decision fails if the conversion's window ended before it.
 					if (decided.ok) sold = decided.value.conversion;
 				},
 			}),

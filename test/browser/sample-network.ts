@@ -32,9 +32,9 @@ type SignedIn = Awaited<ReturnType<Awaited<ReturnType<typeof openVisitor>>["cont
 export interface SampleNetwork {
 	staff: SignedIn;
 	owner: SignedIn;
-	/** A viewer of the same programme. */
+	/** Cookies of a viewer of the main programme. */
 	viewer: SignedIn;
-	/** A person of a partner of the main programme, who belongs to no programme. */
+	/** Cookies of a person who belongs to a partner of the main programme and to no programme. */
 	partner: SignedIn;
 	/** The path of the partner's own pages. */
 	partnerBase: string;
@@ -42,7 +42,7 @@ export interface SampleNetwork {
 	main: string;
 	fresh: string;
 	failing: string;
-	/** The page of a partner that brought every third sale, for staff. */
+	/** Path of the page on which staff see a partner that brought every third sale. */
 	partnerPage: string;
 }
 
@@ -110,7 +110,7 @@ async function findByPath({ store }: Service, path: string): Promise<Programme> 
 	return programme;
 }
 
-/** Invites people who have not joined yet. Resolves to the link of a viewer. */
+/** Invites people who do not join yet. Resolves to the invitation link of a viewer. */
 async function inviteMore(service: Service, programme: Programme): Promise<string> {
 	const deps = { ...service, publicUrl: service.url };
 	const invite = async (email: string, role: ProgrammeRole) =>

@@ -1,4 +1,4 @@
-// Everything works with scripts off. Live parts of pages then need a reload.
+// Tests that everything works with scripts off. Live parts of pages then need a reload.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -26,7 +26,7 @@ export function testScriptsOff(browser: () => Browser): void {
 	});
 	after(() => setup.close());
 
-	test("the path from the first key to a callback works with reloads", async () => {
+	test("without scripts, the path from the first key to a callback works with reloads", async () => {
 		const { service, shop, mail } = setup;
 		const off = { javaScriptEnabled: false };
 		const staff = await openVisitor(browser(), service.url, off);

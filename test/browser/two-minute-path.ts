@@ -1,4 +1,4 @@
-// The path from the first start to the first callback, for a person who has never seen the product.
+// Tests the path from the first start to the first callback, for a person who has never seen the product.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,11 +19,17 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
 const OWNER = "jonas@nordlicht.example";
-/** The promised maximum for a person. The test takes only seconds, or more on a busy machine. */
+/**
+ * Maximum duration of the path that is promised to a person. The test itself takes only seconds, or longer on
+ * a busy machine.
+ */
 const LONGEST_PATH_MS = 120_000;
-/** Shorter than the time after which a silent listener counts as gone. */
+/**
+ * Maximum time until the page shows that a listener has stopped. It is shorter than the time after which a
+ * silent listener counts as gone.
+ */
 const SEEN_AS_GONE_MS = 20_000;
-/** Maximum number of pages: the link, the account and the network's name. */
+/** Maximum number of pages on the path: the link, the account and the network's name. */
 const MOST_PAGES = 3;
 
 export function testTwoMinutePath(browser: () => Browser): void {
@@ -86,7 +92,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 		const { page } = newcomer;
 		await savePostbackUrl(page, shop.url("/ringback?shop=1"));
 		await page.locator(".step:not(.step-done)").filter({ hasText: "Callback answered 2xx" }).waitFor();
-		// The shop answers only after the page is shown. So the page received the result later.
+		// The shop answers only after the page is shown, so the page must receive the result later.
 		const isShown = Promise.withResolvers<void>();
 		shop.answer = () => ({
 			raw: (socket) =>
@@ -142,7 +148,7 @@ export function testTwoMinutePath(browser: () => Browser): void {
 	});
 }
 
-/** Sends a test with a character that cannot be stored, and resolves to the message. */
+/** Sends a test conversion with a character that cannot be stored, and resolves to the error message. */
 async function beRefused(page: Page): Promise<string> {
 	const field = `Object.assign(document.createElement("input"), { type: "hidden", name: "x", value: "\\0" })`;
 	await page.evaluate(`document.querySelector("#test form").append(${field})`);

@@ -1,4 +1,5 @@
-// People, programmes and keys from the command line: what is created, what is refused, and what is printed.
+// Tests creating people, programmes and keys from the command line: what is created, what is refused, and
+// what is printed.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +15,7 @@ const PROGRAMME = {
 	"--approval-days": "30",
 };
 
-test("README's first steps create a person, a programme and a key, and print sentences", async (t) => {
+test("the README's first steps create a person, a programme and a key, and print sentences", async (t) => {
 	const home = openHome(t);
 	const user = await home.run(["user", "create", "--email", "Owner@Shop.example", "--kind", "shop"]);
 	match(
@@ -37,7 +38,7 @@ test("README's first steps create a person, a programme and a key, and print sen
 	equal(second.includes("rbs_"), false, "the secret is shown once");
 });
 
-test("with --json each prints one object, and the database holds neither the key nor the secret", async (t) => {
+test("with --json each command prints one object, and the database holds neither the key nor the secret", async (t) => {
 	const home = openHome(t);
 	const person = onlyJson(
 		await home.runHere("user create --email a@shop.example --kind shop --json".split(" ")),
@@ -144,7 +145,7 @@ test("a refusal exits with 1, says why in a sentence or as JSON, and creates not
 	equal((await home.runHere(userArgs("staff@network.example", "staff"))).code, 0);
 	const before = readEverything(home);
 	for (const [index, [title, args, error, detail]] of REFUSALS.entries()) {
-		// One case runs as a process, to check the exit code and standard error.
+		// Only one case runs as a separate process, to check the exit code and standard error.
 		const run = index === 0 ? home.run : home.runHere;
 		await t.test(title, async () => {
 			const [text, json] = [await run(args), await run([...args, "--json"])];
@@ -162,7 +163,7 @@ test("a refusal exits with 1, says why in a sentence or as JSON, and creates not
 	equal(readEverything(home), before);
 });
 
-test("a second migrate has nothing to do", async (t) => {
+test("a second ringback migrate has nothing to do", async (t) => {
 	const home = openHome(t);
 	const first = await home.runHere(["migrate"]);
 	match(first.stdout, /^Applied first schema\. .*now at version 1\.\n$/);

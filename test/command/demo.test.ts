@@ -33,7 +33,7 @@ describe("npm run demo -- --once --json", () => {
 		printed = await runDemo(openHome({ after }));
 	});
 
-	test("prints the secret and then every request, each signed with it, and exits with 0 although port 8080 is taken", () => {
+	test("npm run demo prints the secret and then every request, each signed with it, and exits with 0 although port 8080 is taken", () => {
 		const { secret, requests } = printed;
 		ok(requests.length > 0);
 		for (const request of requests) {
@@ -47,12 +47,12 @@ describe("npm run demo -- --once --json", () => {
 		equal(nonces.has(undefined), false);
 	});
 
-	test("the first sale comes from a partner's link and has the partner's commission of ten percent", () => {
+	test("the demo's first sale comes from a partner's link and has the partner's commission of ten percent", () => {
 		const [first = {}] = printed.requests.map(bodyOf);
 		deepEqual([first["orderId"], first["basketValue"], first["commission"]], ["1001", "129.90", "12.99"]);
 	});
 
-	test("shows all four events, a test conversion, and a failure with its retry", () => {
+	test("the demo shows all four events, a test conversion, and a failure with its retry", () => {
 		const shown = printed.requests.map((request) => ({ ...request, body: bodyOf(request) }));
 		deepEqual([...new Set(shown.map(({ body }) => body["event"]))].toSorted(), [
 			"conversion.approved",
@@ -86,7 +86,7 @@ describe("npm run demo -- --once --json", () => {
 });
 
 describe("npm run demo", { concurrency: 2 }, () => {
-	test("shows its steps, runs until Ctrl-C, then exits with 0 and leaves nothing behind", async (t) => {
+	test("npm run demo shows its steps, runs until Ctrl-C, then exits with 0 and leaves nothing behind", async (t) => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);
 		const [, path = ""] = await demo.said(/^ {2}(\S+\.db) {3}the database/m);
@@ -106,7 +106,7 @@ describe("npm run demo", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), []);
 	});
 
-	test("cleans up after Ctrl-C in the middle of its steps", async (t) => {
+	test("npm run demo cleans up after Ctrl-C in the middle of its steps", async (t) => {
 		const home = openHome(t);
 		const demo = home.startScript("demo/main.ts", []);
 		await demo.said(/^Order 1001 is sold/m);
@@ -189,7 +189,7 @@ function checkContractShape(request: PrintedRequest): void {
 	}
 }
 
-/** Another program may already use the port, which has the same effect. */
+/** Occupies the usual port. If another program already uses it, the effect is the same. */
 async function takeUsualPort(t: { after(clean: () => unknown): void }): Promise<void> {
 	const server = createServer().listen(8080, "127.0.0.1");
 	t.after(() => server.close());

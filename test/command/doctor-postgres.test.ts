@@ -1,4 +1,4 @@
-// The findings of `ringback doctor` about PostgreSQL: the server's state and its clock.
+// Tests the findings of `ringback doctor` about PostgreSQL: the server's state and its clock.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { createTestDatabase } from "../support/test-database.ts";
 import { emptyPostgres, examine, KEY, withNames } from "./doctor-setup.ts";
 
 describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
-	test("checks the server and its settings", async (t) => {
+	test("ringback doctor checks the PostgreSQL server and its settings", async (t) => {
 		const home = openHome(t);
 		const database = await createTestDatabase("PostgreSQL");
 		t.after(() => database.remove());
@@ -35,7 +35,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		equal(bad.code, 0, "it works all the same");
 	});
 
-	test("two addresses of different databases are refused, and neither is changed", async (t) => {
+	test("ringback doctor refuses two addresses that lead to different databases, and changes neither", async (t) => {
 		const home = openHome(t);
 		const [queried, direct] = [
 			await createTestDatabase("PostgreSQL"),
@@ -58,7 +58,7 @@ describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("compares this machine's clock with PostgreSQL's: a warning above 5 s, a problem above a minute", async (t) => {
+	test("ringback doctor compares this machine's clock with PostgreSQL's, with a warning above 5 s and a problem above a minute", async (t) => {
 		const home = openHome(t);
 		const settings = { ...(await withNames(t, "example.com")), ...(await emptyPostgres(t)) };
 		const cases: readonly [shiftMs: number, said: RegExp, code: number][] = [

@@ -1,4 +1,4 @@
-// Shared by the suites about `ringback doctor`: runs it and reads its findings.
+// Runs `ringback doctor` and reads its findings, for the suites about it.
 
 import { equal } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -6,15 +6,15 @@ import { type Ended, type Home, hasStack, type Settings } from "../support/comma
 import { createTestDatabase } from "../support/test-database.ts";
 import { startNameServer } from "../support/zone-server.ts";
 
-/** With PostgreSQL there is no key file. */
+/** Secret key for the settings. With PostgreSQL there is no key file. */
 export const KEY = "ab".repeat(32);
-/** Part of the settings that must never be printed. */
+/** Password in the settings, which must never be printed. */
 export const PASSWORD = "hunter2-do-not-print";
 
 interface Findings {
 	code: number | null;
 	all: readonly { check: string; state: string; detail: string }[];
-	/** Returns state and detail of one check. */
+	/** Returns the state and the detail of one check. */
 	of(check: string): string;
 }
 

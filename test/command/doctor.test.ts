@@ -1,4 +1,4 @@
-// `ringback doctor` before anything exists, in a healthy installation, and with one fault at a time.
+// Tests `ringback doctor` before anything exists, in a healthy installation, and with one fault at a time.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { createTestDatabase, type DatabaseKind } from "../support/test-database.
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
 
 describe("doctor", { concurrency: 2 }, () => {
-	test("before the first start it says how the database is created, and creates nothing", async (t) => {
+	test("before the first start doctor says how the database is created, and creates nothing", async (t) => {
 		const home = openHome(t);
 		const ended = await home.run(["doctor"], await withNames(t, "example.com"));
 		equal(ended.code, 0);
@@ -28,7 +28,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
-		test(`on an empty ${kind} database it says how to migrate it, and changes nothing`, async (t) => {
+		test(`on an empty ${kind} database doctor says how to migrate it, and changes nothing`, async (t) => {
 			const home = openHome(t);
 			const settings = await withNames(t, "example.com");
 			if (kind === "SQLite") writeFileSync(home.databasePath, "");
@@ -47,7 +47,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	}
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
-		test(`on ${kind} names a chore that is late, with its last error`, async (t) => {
+		test(`on ${kind} doctor names a chore that is late, with its last error`, async (t) => {
 			const { home, database, settings } = await openOn(t, kind);
 			await home.runHere(["migrate"], settings);
 			match((await examine(home, settings)).of("chores"), /^ok none has begun yet$/);
@@ -71,7 +71,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("in a healthy installation it says so and exits with 0", async (t) => {
+	test("in a healthy installation doctor says so and exits with 0", async (t) => {
 		const home = await openFilledHome(t);
 		nameNetwork(home);
 		const mail = await withMail(t, PASSWORD);
@@ -83,7 +83,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		const states = findings.all.map(({ check, state }) => [check, state]);
 		const expected = ["settings", "database", "network", "clock", "schema", "chores", "queue", "delivery"];
 		deepEqual(
-			// The disk is that of this machine.
+			// The check of the disk depends on this machine. The check of the processes follows below.
 			states.filter(([check]) => check !== "disk" && check !== "processes"),
 			[...expected, "dns", "mail"].map((check) => [check, "ok"]),
 		);
@@ -95,7 +95,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(mail.server.mails.length, 0, "nobody was mailed");
 	});
 
-	test("says what the network has not chosen yet, and when RINGBACK_BRAND is not what its shops know", async (t) => {
+	test("doctor says what the network has not chosen yet, and when RINGBACK_BRAND differs from the brand that its shops use", async (t) => {
 		const settings = await withNames(t, "example.com");
 		const fresh = openHome(t);
 		await fresh.runHere(["migrate"], settings);
@@ -116,7 +116,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(other.code, 1);
 	});
 
-	test("says that callbacks are held, since when and how many wait", async (t) => {
+	test("doctor says that callbacks are held, since when and how many wait", async (t) => {
 		const home = await openFilledHome(t);
 		const settings = await withNames(t, "example.com");
 		match((await examine(home, settings)).of("delivery"), /^ok callbacks are not held/);
@@ -130,14 +130,14 @@ describe("doctor", { concurrency: 2 }, () => {
 		);
 	});
 
-	test("reports a failed name look-up as a remark, because a network may only resolve its shops' names", async (t) => {
+	test("doctor reports a failed name look-up as a remark, because a network may only resolve its shops' names", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, await withNames(t));
 		equal(findings.code, 0);
 		match(findings.of("dns"), /^warning example\.com .*ENOTFOUND.*their callbacks fail until DNS works$/);
 	});
 
-	test("says whose settings it has checked", async (t) => {
+	test("doctor says whose settings it has checked", async (t) => {
 		const home = await openFilledHome(t);
 		const names = await withNames(t, "example.com");
 		const findings = await examine(home, names);
@@ -148,7 +148,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(findings.of("mail"), /^warning Mail is off\. .*\(By the settings of this command, see above\.\)$/);
 	});
 
-	test("reports a mail server that refuses the login, without the password", async (t) => {
+	test("doctor reports a mail server that refuses the login, without the password", async (t) => {
 		const home = await openFilledHome(t);
 		const mail = await withMail(t, "another");
 		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
@@ -156,7 +156,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(findings.of("mail"), /^problem the mail server refused: .*535/);
 	});
 
-	test("reports a PostgreSQL that does not answer, without its password", async (t) => {
+	test("doctor reports a PostgreSQL that does not answer, without its password", async (t) => {
 		const ended = await openHome(t).runHere(["doctor"], {
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@localhost:1/ringback`,
 			RINGBACK_SECRET_KEY: KEY,
@@ -166,7 +166,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		match(ended.stdout, /^PROBLEM +database +.*ECONNREFUSED.*Check DATABASE_URL/m);
 	});
 
-	test("reports a secret key that does not open the database's secrets", async (t) => {
+	test("doctor reports a secret key that does not open the database's secrets", async (t) => {
 		const home = await openFilledHome(t);
 		const findings = await examine(home, {
 			...(await withNames(t, "example.com")),
@@ -177,7 +177,7 @@ describe("doctor", { concurrency: 2 }, () => {
 		equal(JSON.stringify(findings.all).includes("DATABASE_URL"), false, "the database is not to blame");
 	});
 
-	test("reports a schema of a newer program", async (t) => {
+	test("doctor reports a schema of a newer program", async (t) => {
 		const home = await openFilledHome(t);
 		using database = new DatabaseSync(home.databasePath);
 		database.exec("insert into schema_versions values (99, 'from the future', 99, 0)");
@@ -187,7 +187,7 @@ describe("doctor", { concurrency: 2 }, () => {
 	});
 
 	for (const kind of ["SQLite", "PostgreSQL"] as const) {
-		test(`on an older or newer schema says what serve says, and reads no other table (${kind})`, async (t) => {
+		test(`on an older or newer schema doctor says what serve says, and reads no other table (${kind})`, async (t) => {
 			const { home, database, settings } = await openOn(t, kind);
 			const store = database.open();
 			await store.migrate(START_MS);
@@ -240,7 +240,7 @@ function nameNetwork({ databasePath }: Home): void {
 	database.exec("update network set name = 'Acme Partners'");
 }
 
-/** Starts a mail server that accepts "me" with `password`. The settings have PASSWORD. */
+/** Starts a mail server that accepts the user "me" with `password`. The settings use PASSWORD. */
 async function withMail(
 	t: TestContext,
 	password: string,

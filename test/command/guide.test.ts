@@ -1,4 +1,4 @@
-// `ringback guide` prints the whole operations guide for people who have only the program.
+// Tests `ringback guide`, which prints the whole operations guide for people who have only the program.
 
 import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { GUIDE_PARTS, GUIDE_SAMPLES } from "../../src/operations-guide.ts";
 import { openHome } from "../support/command-home.ts";
 
-test("it lists its parts and prints each unchanged", async (t) => {
+test("ringback guide lists its parts and prints each unchanged", async (t) => {
 	const { runHere } = openHome(t);
 	const { code, stdout } = await runHere(["guide"]);
 	equal(code, 0);
@@ -21,7 +21,7 @@ test("it lists its parts and prints each unchanged", async (t) => {
 	}
 });
 
-test("an unknown part exits with 2 and the list of parts, whatever the settings are", async (t) => {
+test("ringback guide with an unknown part exits with 2 and the list of parts, whatever the settings are", async (t) => {
 	const { runHere } = openHome(t);
 	const wrong = await runHere(["guide", "unicorns"], { PORT: "many" });
 	deepEqual([wrong.code, wrong.stdout], [2, ""]);
@@ -31,7 +31,7 @@ test("an unknown part exits with 2 and the list of parts, whatever the settings 
 	equal((await runHere(["guide", "settings"], { PORT: "many" })).code, 0);
 });
 
-test("the samples are written completely, and only into an empty folder", async (t) => {
+test("the samples of the guide are written completely, and only into an empty folder", async (t) => {
 	const { runHere, folder } = openHome(t);
 	const samples = join(folder, "samples");
 	const { code, stdout } = await runHere(["guide", "--samples", samples]);

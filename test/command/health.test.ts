@@ -1,5 +1,5 @@
-// `ringback health` as a container engine runs it: against a service that is ready, one that stops, one that is
-// suspended, and without a service.
+// Tests `ringback health` as a container engine runs it: against a service that is ready, one that stops, one
+// that is suspended, and without a service.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -8,7 +8,7 @@ import { hasStack, openHome } from "../support/command-home.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { openService } from "../support/open-service.ts";
 
-test("exits with 0 while the service is ready, and with 1 while it drains and after it has ended", async (t) => {
+test("ringback health exits with 0 while the service is ready, and with 1 while it drains and after it has ended", async (t) => {
 	const running = await openService();
 	t.after(() => running.close());
 	const { port } = new URL(running.service.url);
@@ -37,7 +37,7 @@ test("exits with 0 while the service is ready, and with 1 while it drains and af
 	});
 });
 
-test("a server that listens and does not answer in time is not ready", async (t) => {
+test("for ringback health, a server that listens and does not answer in time is not ready", async (t) => {
 	const port = await startSilent(t);
 	deepEqual(await askReadiness({ host: "127.0.0.1", port }, 50), {
 		isReady: false,
@@ -46,7 +46,7 @@ test("a server that listens and does not answer in time is not ready", async (t)
 	});
 });
 
-test("exits with 2 if the settings name no address", async (t) => {
+test("ringback health exits with 2 if the settings name no address", async (t) => {
 	const { code, stderr } = await openHome(t).runHere(["health"], { PORT: "0" });
 	equal(code, 2);
 	match(stderr, /^PORT is 0/);

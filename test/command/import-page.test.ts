@@ -1,5 +1,5 @@
-// The imports page over real processes. The process that works on an import is killed in the middle, and others
-// continue it. On PostgreSQL two work at once, as on several machines.
+// Tests the imports page with real processes. The process that works on an import is killed in the middle,
+// and others continue it. On PostgreSQL two work at once, as on several machines.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -10,11 +10,14 @@ import { isLong } from "../support/proof.ts";
 import { createMigratedDatabase, DATABASE_KINDS } from "../support/test-database.ts";
 import { until } from "../support/until.ts";
 
-/** The key that createTestSite seals with. */
+/** Key with which createTestSite encrypts secrets. */
 const SECRET_KEY = "07".repeat(32);
 const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 const ROWS = 6_000;
-/** test/crash proves what a killed process leaves in SQLite, and src/jobs proves it for imports. */
+/**
+ * Short runs test only PostgreSQL. test/crash covers what a killed process leaves in SQLite, and src/jobs
+ * covers it for imports.
+ */
 const KINDS = isLong ? DATABASE_KINDS : (["PostgreSQL"] as const);
 
 for (const kind of KINDS) {

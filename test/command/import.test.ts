@@ -1,5 +1,5 @@
-// Imports from other software with the real command: the sample files of the operations guide, a process that is
-// killed on the way, and the result file.
+// Tests imports from other software with the real command: the sample files of the operations guide, a
+// process that is killed on the way, and the result file.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ function read<Row>(home: Home, sql: string): Row[] {
 }
 
 describe("ringback import", { concurrency: 2 }, () => {
-	test("the guide's sample files are imported once, and nobody is notified", async (t) => {
+	test("ringback import imports the guide's sample files once, and nobody is notified", async (t) => {
 		const home = openHome(t);
 		writeSamples(home);
 		for (const kind of KINDS) {
@@ -77,7 +77,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 		deepEqual(JSON.parse(fixed.stdout).counts, { import: 1, already: 1, refused: 0 });
 	});
 
-	test("reports a missing file", async (t) => {
+	test("ringback import reports a missing file", async (t) => {
 		const ended = await openHome(t).runHere(["import", "people", "nowhere.csv"]);
 		deepEqual([ended.code, ended.stderr], [1, "There is no file nowhere.csv. Check the name.\n"]);
 		equal(hasStack(ended), false);

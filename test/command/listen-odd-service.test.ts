@@ -1,5 +1,6 @@
-// `ringback listen` and `ringback trigger` against a server that misbehaves. Nothing hangs, the terminal obeys
-// nothing that the server sends, requests are not repeated in a loop, and no stack is printed.
+// Tests `ringback listen` and `ringback trigger` against a server that misbehaves. Nothing hangs, no control
+// character from the server reaches the terminal, requests are not repeated in a loop, and no stack is
+// printed.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { RequestListener, ServerResponse } from "node:http";
@@ -43,7 +44,7 @@ describe("the shop's commands against a server that misbehaves", { concurrency: 
 		const pressedAtMs = performance.now();
 		listening.kill("SIGINT");
 		equal((await listening.ended()).code, 0);
-		// Less than the ten seconds that an answer may take.
+		// The limit is less than the ten seconds that listen waits for an answer.
 		ok(performance.now() - pressedAtMs < 8_000);
 	});
 
@@ -69,7 +70,7 @@ describe("the shop's commands against a server that misbehaves", { concurrency: 
 		checkPlain(ended);
 	});
 
-	test("streams that end at once are requested at growing intervals, which is reported once", async (t) => {
+	test("if event streams end at once, listen reconnects at growing intervals and reports it once", async (t) => {
 		for (const words of ["", `${LISTENING}id: b\n\n`]) {
 			const askedAtMs: number[] = [];
 			const listening = await startListen(t, (_request, answer) => {
@@ -90,7 +91,7 @@ describe("the shop's commands against a server that misbehaves", { concurrency: 
 		}
 	});
 
-	test("a refusal after a stream ends listen soon, even if reports are still to be sent", async (t) => {
+	test("if the service refuses the next stream, listen ends soon, even if reports are still to be sent", async (t) => {
 		let streams = 0;
 		let calls = 0;
 		const listening = await startListen(t, (request, answer) => {
@@ -110,7 +111,7 @@ describe("the shop's commands against a server that misbehaves", { concurrency: 
 		await listening.said(/HTTP 401/);
 		const saidAtMs = performance.now();
 		equal((await listening.ended()).code, 1);
-		// Much less than the minute that listen waits for a service whose streams end at once.
+		// The limit is much less than the minute that listen waits for a service whose streams end at once.
 		ok(performance.now() - saidAtMs < 30_000);
 		ok(calls > 0);
 	});
@@ -135,7 +136,7 @@ describe("the shop's commands against a server that misbehaves", { concurrency: 
 		const args = ["trigger", "conversion.reversed", "--order", "1001"];
 		const running = await startCommand(t, args, (request, answer) => {
 			asked.push(`${request.method} ${request.url?.replace(/\?.*/, "")}`);
-			// Somebody else recorded the order between the look-up and the recording.
+			// This simulates that somebody else recorded the order between the look-up and the recording.
 			const real = { ...CONVERSION, test: false };
 			answerJson(answer, request.method === "GET" ? EMPTY_PAGE : { outcome: "DUPLICATE", conversion: real });
 		});

@@ -1,6 +1,7 @@
-// A real service, a shop's account on it, and a receiver on the developer's machine that verifies every request with
-// the receiver library, for tests of `ringback listen` and `ringback trigger`. The commands are processes. The
-// service runs in this process, because starting one takes many times as long, except where it must be killed.
+// A real service, a shop's account on it, and a receiver on the developer's machine that verifies every
+// request with the receiver library, for tests of `ringback listen` and `ringback trigger`. The commands are
+// separate processes. The service runs in this process, because starting one takes many times as long, unless
+// a test must kill it.
 
 import { createServer, type IncomingMessage } from "node:http";
 import { type Client, createClient, type PostbackEvent, verifyPostback } from "@ringback/receiver";
@@ -15,7 +16,7 @@ import { until } from "../support/until.ts";
 export interface LocalReceiver {
 	readonly url: string;
 	readonly requests: readonly ReceivedRequest[];
-	/** Status to answer with from now on. */
+	/** Status that the receiver answers with from now on. */
 	answer: number;
 	/** Events of verified requests, in the order of arrival. */
 	readonly events: readonly PostbackEvent[];
@@ -26,7 +27,7 @@ export interface ReceivedRequest {
 	path: string;
 	headers: Readonly<Record<string, string | string[] | undefined>>;
 	body: Buffer;
-	/** The reason why the request did not verify. */
+	/** Reason why the request did not verify, or null if it did. */
 	refused: string | null;
 }
 
@@ -38,7 +39,8 @@ export interface ListenSetup {
 	url: string;
 	client: Client;
 	/**
-	 * Starts `ringback listen` for this account and waits until it is connected; without an endpoint if `to` is null.
+	 * Starts `ringback listen` for this account and waits until it is connected. If `to` is null, it forwards
+	 * to no endpoint.
 	 */
 	listen(to: string | null, options?: readonly string[], settings?: Settings): Promise<Running>;
 	/** Runs a command that ends by itself, in this process. Only `listen` needs a process. */
@@ -52,11 +54,11 @@ interface Cleaning {
 
 export interface SetupOptions extends AccountOptions {
 	settings?: Settings;
-	/** CA of an HTTPS shop on this machine that callbacks may go to. */
+	/** CA certificate of an HTTPS shop on this machine, so that callbacks can be sent to it. */
 	shopCaPem?: string;
 }
 
-/** The program of the package that a shop installs. */
+/** Entry file of the command in the package that shops install. */
 const PROGRAM = "receiver/src/command/main.ts";
 
 export async function openListenSetup(
@@ -72,7 +74,7 @@ export async function openListenSetup(
 	return { ...connect(t, home, account, opened.service.url, brand), opened };
 }
 
-/** The same with a service that is a process too. */
+/** Opens the same setup with a service in a separate process, so that a test can kill it. */
 export async function openKillableSetup(t: Cleaning): Promise<
 	ListenSetup & {
 		service: Running;

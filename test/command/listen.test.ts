@@ -1,4 +1,5 @@
-// `ringback listen` as a developer runs it: a process besides a real service and a real receiver.
+// Tests `ringback listen` as a developer runs it, as a separate process with a real service and a real
+// receiver.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,7 +9,7 @@ import { until } from "../support/until.ts";
 import { openKillableSetup, openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback listen", { concurrency: 2 }, () => {
-	test("forwards each event once as a callback that verifies, prints the result, and ends with a count on Ctrl-C", async (t) => {
+	test("listen forwards each event once as a callback that verifies, prints the result, and ends with a count on Ctrl-C", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);
@@ -43,7 +44,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		ok(!ended.stdout.includes(setup.account.secret) && !ended.stdout.includes("\u001b"));
 	});
 
-	test("without --to it checks the service's own signatures, and in both modes it reports each result to the service", async (t) => {
+	test("without --to listen checks the service's own signatures, and in both modes it reports each result to the service", async (t) => {
 		const setup = await openListenSetup(t);
 		const reported = async () => {
 			const workplace = await setup.opened.openWorkplace();
@@ -81,7 +82,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		]);
 	});
 
-	test("with --test-only, --json and --print-body there is one object a line on standard output and nothing else", async (t) => {
+	test("with --test-only, --json and --print-body listen prints one object a line on standard output and nothing else", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url, ["--test-only", "--json", "--print-body"]);
@@ -198,7 +199,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		match((await listening.ended()).stderr, /^Forwarded 5 events, 4 of them without a 2xx\.$/m);
 	});
 
-	test("a call that cannot work prints a sentence and no stack, and exits with 1 if it is refused, with 2 if a setting is missing", async (t) => {
+	test("a listen command that cannot work prints a sentence and no stack, and exits with 1 if it is refused, with 2 if a setting is missing", async (t) => {
 		const setup = await openListenSetup(t);
 		const to = ["--to", "http://localhost:3000/postback"];
 		const cases: readonly [
@@ -249,7 +250,8 @@ describe("ringback listen", { concurrency: 2 }, () => {
 				await setup.client.reject({ orderId, reason: "FRAUD" });
 			}
 			await until(() => shop.requests.length === before + 4);
-			// In any order, because deliveries of one programme are made in parallel.
+			// The requests are sorted, because deliveries of one programme are made in parallel and arrive in any
+			// order.
 			return shop.requests
 				.slice(before)
 				.map(({ path, rawHeaders, body }) => comparable(path, rawHeaders, body))
@@ -269,7 +271,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 	});
 });
 
-/** Removes what differs between any two requests: ids, times, nonce and signature. */
+/** Removes the parts that differ between any two requests: ids, times, nonce and signature. */
 function comparable(path: string, rawHeaders: readonly string[], body: Buffer): string {
 	const headers = rawHeaders.map((text, at) =>
 		/-(?:Timestamp|Nonce|Signature)$/.test(rawHeaders[at - 1] ?? "") ? text.length : text,

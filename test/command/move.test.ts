@@ -1,4 +1,5 @@
-// `ringback move` moves an installation that has outgrown its SQLite file to PostgreSQL without a visible difference.
+// Tests `ringback move`, which moves an installation that has outgrown its SQLite file to PostgreSQL without
+// a visible difference.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -26,7 +27,7 @@ import { createMigratedDatabase, createTestDatabase } from "../support/test-data
 import { until } from "../support/until.ts";
 
 describe("ringback move", { concurrency: 2 }, () => {
-	test("moves every row of every table, and the service continues", async (t) => {
+	test("ringback move moves every row of every table, and the service continues", async (t) => {
 		const home = openHome(t);
 		const shop = await startShop();
 		t.after(() => shop.close());
@@ -55,7 +56,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 
 		const cursor = await cursorBefore(home.databasePath, "approve");
 		fillEmptyTables(home.databasePath);
-		// The guide's commands with the address of this test.
+		// The test runs the guide's command with the address of its own database.
 		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md");
 		const typed = guide.find(({ text }) => text.startsWith("ringback move postgres://"))?.text ?? "";
 		const words = typed.trim().split(" ").slice(1);
@@ -86,8 +87,8 @@ describe("ringback move", { concurrency: 2 }, () => {
 		equal((await client.post("/v1/conversions", sale("2"))).outcome, "DUPLICATE");
 		equal((await client.post("/v1/conversions", sale("4"))).outcome, "RECORDED");
 		await until(() => shop.requests.length === 4);
-		// A feed withholds moves that are newer than the oldest transaction of the whole server, including those of
-		// other tests.
+		// The event feed holds back status changes that are newer than the oldest open transaction on the whole
+		// server, which may belong to another test.
 		const feed = () =>
 			readFeed(store, account.programme, cursor, { testOnly: false, nowMs: Date.now() }).then(({ events }) =>
 				events.map(({ event, body }) => `${event} ${JSON.parse(body).orderId}`),
@@ -102,7 +103,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		equal((await now.running.ended()).code, 0);
 	});
 
-	test("a kill in the middle leaves the database empty, the next run moves everything, and a third refuses", async (t) => {
+	test("a kill during ringback move leaves the target empty, the next run moves everything, and a third run is refused", async (t) => {
 		const home = await openFilledHome(t);
 		const database = await createMigratedDatabase("PostgreSQL");
 		t.after(() => database.remove());
@@ -136,7 +137,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		match(third.stderr, /If an earlier run of this command came to its end there, the move is done\.$/m);
 	});
 
-	test("refuses a database that is not empty, whoever filled it, and changes nothing", async (t) => {
+	test("ringback move refuses a database that is not empty, whoever filled it, and changes nothing", async (t) => {
 		const home = await openFilledHome(t);
 		const others = await emptyTarget(t);
 		await sql`create table stock (id integer)`.execute(others.open().db);
@@ -162,7 +163,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		for (const ended of [foreign, used]) equal(hasStack(ended), false);
 	});
 
-	test("refuses a file of another schema, a file without its key, and a target that is not PostgreSQL", async (t) => {
+	test("ringback move refuses a file of another schema, a file without its key, and a target that is not PostgreSQL", async (t) => {
 		const { location } = await emptyTarget(t);
 		const newer = openHome(t);
 		const store = openSqlite(newer.databasePath, realClock);
@@ -216,7 +217,9 @@ function sale(orderId: string): object {
 	return { orderId, basketValue: "10.00", currency: "EUR" };
 }
 
-/** Returns a listener's position before this move of the file. */
+/**
+ * Returns the position of a listener that has read everything before this status change in the SQLite file.
+ */
 async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
 	const store = openSqlite(path, realClock);
 	try {

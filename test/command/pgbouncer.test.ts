@@ -1,5 +1,5 @@
-// The service behind a real PgBouncer in transaction mode: two processes, a sale from its report to its callback, the
-// event stream, a sign-in, and the messages if the settings do not fit.
+// Tests the service behind a real PgBouncer in transaction mode: two processes, a sale from its report to its
+// callback, the event stream, a sign-in, and the messages if the settings do not fit.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -31,8 +31,8 @@ const MISSING =
 
 if (PROGRAM === "") noteNotRun(MISSING);
 
-describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
-	test("two processes accept sales, deliver, stream and let people sign in", async (t) => {
+describe("the service behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
+	test("behind PgBouncer two processes accept sales, deliver, stream and let people sign in", async (t) => {
 		const { home, settings } = await openPooledHome(t);
 		const shop = await startShop();
 		t.after(() => shop.close());
@@ -60,7 +60,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		);
 		deepEqual(new Set(recorded.map(({ outcome }) => outcome)), new Set(["RECORDED"]));
 		await Promise.all(orders.map((orderId) => client.post("/v1/approvals", { orderId })));
-		// A poll backs up the notification, so this alone does not show that the worker was notified.
+		// This alone does not prove that the worker was notified, because the worker also polls.
 		await until(
 			() => shop.requests.length >= 80,
 			() => `${shop.requests.length} callbacks came`,
@@ -79,7 +79,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		}
 	});
 
-	test("a process receives the notifications of another one", async (t) => {
+	test("behind PgBouncer a process receives the notifications of another one", async (t) => {
 		const { url, database } = await openPooled(t);
 		const [listener, teller] = [1, 2].map(() => openPostgresAt(url, { directUrl: database.url }));
 		try {
@@ -103,7 +103,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		}
 	});
 
-	test("without the server's own address it does not start, and says which setting is missing", async (t) => {
+	test("behind PgBouncer the service does not start without the server's own address, and says which setting is missing", async (t) => {
 		const { home, settings } = await openPooledHome(t);
 		const { RINGBACK_DATABASE_DIRECT_URL: _none, ...alone } = settings;
 		for (const command of ["serve", "migrate"]) {
@@ -117,7 +117,7 @@ describe("behind PgBouncer", { skip: PROGRAM === "" ? MISSING : false }, () => {
 		}
 	});
 
-	test("doctor says whether LISTEN works at its configured address", async (t) => {
+	test("ringback doctor says whether LISTEN works at its configured address", async (t) => {
 		const { home, settings, url } = await openPooledHome(t);
 		const names = await startNameServer();
 		t.after(() => names.close());
@@ -143,8 +143,8 @@ async function openPooled(t: TestContext): Promise<PgBouncer & { database: TestD
 }
 
 /**
- * Hooks run in the order in which they were added, so the processes must end before the pooler, and the pooler before
- * the database.
+ * Opens a database behind a pooler. Cleanup hooks run in the order in which they were added, so the processes
+ * must end before the pooler, and the pooler before the database.
  */
 async function openPooledHome(t: TestContext): Promise<{ home: Home; settings: Settings; url: string }> {
 	const home = openHome(t);
@@ -181,7 +181,7 @@ async function openStream(
 			events.push(...chunk.matchAll(/^event: (conversion\.\w+)$/gm).map(([, name = ""]) => name));
 		}
 	};
-	reading().catch(() => undefined); // Broken off at the end: there is nothing more to hear.
+	reading().catch(() => undefined); // The stream is aborted at the end of the test.
 	return { events };
 }
 
@@ -199,15 +199,20 @@ async function signIn(url: string, link: string): Promise<void> {
 }
 
 interface PgBouncer {
-	/** The same database through the pooler. */
+	/** URL of the same database through the pooler. */
 	url: string;
 	stop(): Promise<void>;
 }
 
-/** Fewer than the pool of one process has. */
+/**
+ * Number of the pooler's connections to the server. It is smaller than the connection pool of one process.
+ */
 const SERVER_CONNECTIONS = 4;
 
-/** The process ends with ours in every case, because the pipe that it reads from closes. */
+/**
+ * Shell script that runs the pooler. It ends together with the test process in every case, because its input
+ * pipe closes then.
+ */
 const KEPT = `"$1" "$2" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
 async function startPgBouncer(program: string, databaseUrl: string): Promise<PgBouncer> {

@@ -1,5 +1,6 @@
-// The schema changes while a real process of the previous program runs. An additive change lets it continue; a
-// removal makes it stop. With RINGBACK_MIGRATE=check no start changes the schema.
+// Tests that the schema changes while a real process of the previous program runs. The process continues
+// after an additive change and stops after a removal. With RINGBACK_MIGRATE=check no start changes the
+// schema.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -16,7 +17,8 @@ import { createTestDatabase, DATABASE_KINDS, type DatabaseKind } from "../suppor
 import { until } from "../support/until.ts";
 
 /**
- * A later program renames `network_fee`. It begins by writing both columns, and reads the new one if it is filled.
+ * First migration of a later program that renames `network_fee`. That program writes both columns, and reads
+ * the new column if it is filled.
  */
 const EXPAND: Migration = {
 	name: "conversions have a fee",
@@ -27,7 +29,10 @@ const EXPAND: Migration = {
 		"create index conversions_by_fee on conversions (fee)",
 	],
 };
-/** Applied only when no program without the new column is left. Rows of older programs are filled once more. */
+/**
+ * Second migration of the rename. It is applied only when no program without the new column is left, and
+ * fills the rows that older programs wrote since the first.
+ */
 const CONTRACT: Migration = {
 	name: "conversions have no network fee",
 	isBreaking: true,
@@ -40,7 +45,7 @@ const KEY = "ab".repeat(32);
 
 describe("a schema change", { concurrency: 2 }, () => {
 	for (const kind of DATABASE_KINDS) {
-		test(`lets an older process continue if it only adds, and stops it if it removes (${kind})`, async (t) => {
+		test(`an older process continues after a schema change that only adds, and stops after one that removes (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const shop = await startShop();
 			t.after(() => shop.close());
@@ -90,7 +95,7 @@ describe("a schema change", { concurrency: 2 }, () => {
 			}
 		});
 
-		test(`does not happen on a start with RINGBACK_MIGRATE=check (${kind})`, async (t) => {
+		test(`a start with RINGBACK_MIGRATE=check does not change the schema (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);
 			const checking = { ...settings, PORT: "0", RINGBACK_MIGRATE: "check" };
 			if (kind === "SQLite") writeFileSync(database.location, "");
@@ -123,7 +128,7 @@ describe("a schema change", { concurrency: 2 }, () => {
 		});
 	}
 
-	test("does not create a SQLite file or its folder with RINGBACK_MIGRATE=check", async (t) => {
+	test("a start with RINGBACK_MIGRATE=check does not create a SQLite file or its folder", async (t) => {
 		const home = openHome(t);
 		const settings = {
 			DATABASE_URL: `sqlite:${join(home.folder, "data", "ringback.db")}`,
@@ -147,7 +152,10 @@ describe("a schema change", { concurrency: 2 }, () => {
 	});
 });
 
-/** The process first reports that it is not ready, with the reason for operators, and then stops by itself. */
+/**
+ * Checks that the process first reports that it is not ready, with the reason for operators, and then stops
+ * by itself.
+ */
 async function checkStepsAside(old: Running, url: string, metrics: string): Promise<void> {
 	let details = "";
 	await until(async () => {

@@ -1,5 +1,5 @@
-// Stopping `ringback serve`. Work in progress is finished and stored, nothing new is begun, and no client can delay
-// the stop for long.
+// Tests stopping `ringback serve`. Work in progress is finished and stored, nothing new is begun, and no
+// client can delay the stop for long.
 
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -17,13 +17,16 @@ import { createShopClient, type ShopClient } from "../support/shop-client.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 
-/** Five seconds are promised; the rest is for a machine that runs all other tests at the same time. */
+/**
+ * Maximum duration of a stop in these tests. Five seconds are promised, and the rest is for a machine that
+ * runs all other tests at the same time.
+ */
 const STOP_LIMIT_MS = 12_000;
-/** Longer than any test waits. */
+/** Duration of a drain that is longer than any test waits. */
 const LONG_DRAIN_SECONDS = "300";
 
 describe("a stop", { concurrency: 3 }, () => {
-	test("finishes and stores the callbacks in flight, sends nothing more, and exits with 0", async (t) => {
+	test("a stopping service finishes and stores the callbacks in flight, sends nothing more, and exits with 0", async (t) => {
 		const held: Socket[] = [];
 		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }), {
 			RINGBACK_MAX_IN_FLIGHT_PER_PROGRAMME: "2",
@@ -31,7 +34,8 @@ describe("a stop", { concurrency: 3 }, () => {
 		const { shop, home, running, url } = await site.start();
 		await sell(site.client(url), 6);
 		await until(() => held.length === 2);
-		// A request is still being answered in the meantime, and even then nothing more is sent.
+		// An unfinished request keeps the service running for a while. Even during that time nothing more is
+		// sent.
 		const asking = ask(url, site.account, "never sent").on("error", () => undefined);
 		await once(asking, "continue");
 		running.kill("SIGTERM");
@@ -62,7 +66,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		equal(orders.size, 6, "each once: nothing was sent again");
 	});
 
-	test("answers and stores a request that a shop has begun, and accepts no new one", async (t) => {
+	test("a stopping service answers and stores a request that a shop has begun, and accepts no new one", async (t) => {
 		const site = await open(t, () => ({ status: 204 }));
 		const { home, running, url } = await site.start();
 		const body = JSON.stringify({ orderId: "late", basketValue: "10.00", currency: "EUR" });
@@ -82,7 +86,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("takes five seconds at most with a shop that never answers and a client that never finishes", async (t) => {
+	test("a stop takes five seconds at most with a shop that never answers and a client that never finishes", async (t) => {
 		const site = await open(t, () => "hang");
 		const { shop, home, running, url } = await site.start();
 		await sell(site.client(url), 1);
@@ -108,14 +112,14 @@ describe("a stop", { concurrency: 3 }, () => {
 		);
 	});
 
-	test("is immediate with a second Ctrl-C", async (t) => {
+	test("a second Ctrl-C stops the service immediately", async (t) => {
 		const site = await open(t, () => "hang");
 		const { shop, running, url } = await site.start();
 		await sell(site.client(url), 1);
 		await until(() => shop.requests.length === 1);
 		running.kill("SIGINT");
 		await running.said(/Ctrl-C again to stop at once/);
-		// A signal that follows within a second is npm's copy of the first.
+		// A second signal within a second counts as npm's copy of the first one, so the test repeats it.
 		await until(() => {
 			running.kill("SIGINT");
 			return !running.isRunning;
@@ -123,7 +127,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		deepEqual((await running.ended()).signal, "SIGINT");
 	});
 
-	test("with a drain it first reports that it is not ready, and answers all requests until the drain ends", async (t) => {
+	test("with a drain a stopping service first reports that it is not ready, and answers all requests until the drain ends", async (t) => {
 		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: LONG_DRAIN_SECONDS });
 		const { shop, home, running, url } = await site.start();
 		const agent = new Agent({ keepAlive: true });
@@ -135,13 +139,13 @@ describe("a stop", { concurrency: 3 }, () => {
 		deepEqual([status, connection], [503, "close"], "whoever keeps a connection goes elsewhere");
 		match(text, /"detail":"The service is stopping\. /);
 		deepEqual(await look(url, "/healthz", agent), [200, "close", '{"status":"ok"}']);
-		// Other engines have its slots by now, and nothing is sent that it could not finish.
+		// The engine has given up its slots by now, so it begins no callback that it could not finish.
 		await until(() => readAll(home, "select * from engines").length === 0);
 		await sell(site.client(url), 3);
 		equal(readAll(home, "select * from conversions").length, 3);
 		equal(shop.requests.length, 0);
 
-		// The second signal ends it at once, and nothing that was answered is lost.
+		// The second signal ends the service at once, and no answered request is lost.
 		await until(() => {
 			running.kill("SIGINT");
 			return !running.isRunning;
@@ -157,7 +161,7 @@ describe("a stop", { concurrency: 3 }, () => {
 		equal(shop.requests.length, 3);
 	});
 
-	test("ends by itself after the drain", async (t) => {
+	test("a service with a drain stops by itself when the drain ends", async (t) => {
 		const site = await open(t, () => ({ status: 204 }), { RINGBACK_DRAIN_SECONDS: "1" });
 		const { running } = await site.start();
 		running.kill("SIGTERM");

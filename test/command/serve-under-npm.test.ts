@@ -1,5 +1,5 @@
-// `npx ringback serve` and `npm start` as people and service managers run and end them, with the real npm in the
-// checkout. The service stops cleanly and leaves no process behind.
+// Tests `npx ringback serve` and `npm start` as people and service managers run and end them, with the real
+// npm in the checkout. The service stops cleanly and leaves no process behind.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 interface UnderNpm {
 	/** Signals npm and all processes below it, as terminals and service managers do. */
 	signal(signal: NodeJS.Signals): void;
-	/** Resolves when all of these processes have ended. */
+	/** Resolves when npm and all processes below it have ended. */
 	checkEnded(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ async function start(t: TestContext, line: string): Promise<UnderNpm> {
 			PORT: "0",
 		},
 		stdio: ["ignore", "pipe", "pipe"],
-		// A separate process group, as a service manager or a terminal creates it.
+		// The command gets its own process group, as from a service manager or a terminal.
 		detached: true,
 	});
 	const running = watchProcess(child);
@@ -70,7 +70,7 @@ async function start(t: TestContext, line: string): Promise<UnderNpm> {
 	return {
 		signal: (signal) => process.kill(-(child.pid ?? 0), signal),
 		async checkEnded() {
-			// Resolves when the last of them has closed its output.
+			// This resolves when the last process of the group has closed its output.
 			const { stdout, stderr } = await running.ended();
 			match(stdout, /^Stopped\.$/m, stderr);
 			equal(existsSync(`${databasePath}-wal`), false, "the database was closed");
@@ -90,7 +90,7 @@ function isGroupGone({ pid = 0 }: ChildProcess): boolean {
 	}
 }
 
-/** Needed only if a test has failed. */
+/** Ends the process group after a failed test. After a successful test it has already ended. */
 function endGroup(child: ChildProcess): void {
 	if (!isGroupGone(child)) process.kill(-(child.pid ?? 0), "SIGKILL");
 }

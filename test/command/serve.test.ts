@@ -1,4 +1,5 @@
-// `ringback serve`: what it prints at the start, why it refuses to start, and what its log must never contain.
+// Tests `ringback serve`: what it prints at the start, why it refuses to start, and what its log must never
+// contain.
 
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";
 
 describe("serve", { concurrency: 2 }, () => {
-	test("prints its address and, until somebody can sign in, the link to begin with", async (t) => {
+	test("serve prints its address and, until somebody can sign in, the link to begin with", async (t) => {
 		const home = openHome(t);
 		const first = home.start(["serve"], { PORT: "0" });
 		const [, url = ""] = await first.said(/^Ringback listens on (http:\/\/127\.0\.0\.1:\d+)$/m);
@@ -46,10 +47,11 @@ describe("serve", { concurrency: 2 }, () => {
 		ok(!String(welcomeLink).endsWith(link.split("/").at(-1) ?? "-"), "each start has a link of its own");
 	});
 
-	test("runs on PostgreSQL, and shows its address without the password", async (t) => {
+	test("serve runs on PostgreSQL, and shows its address without the password", async (t) => {
 		const database = await createTestDatabase("PostgreSQL");
 		const home = openHome(t);
-		// Added after the home, because a database can only be removed when nobody is connected.
+		// This hook is added after the home's own hook, because a database can only be removed when nobody is
+		// connected.
 		t.after(() => database.remove());
 		const running = home.start(["serve"], {
 			PORT: "0",
@@ -65,7 +67,7 @@ describe("serve", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), [], "the key stays in the environment");
 	});
 
-	test("serves /metrics at its own address only, and prints it", async (t) => {
+	test("serve answers /metrics at a separate address only, and prints that address", async (t) => {
 		const home = openHome(t);
 		const running = home.start(["serve"], {
 			PORT: "0",
@@ -87,7 +89,7 @@ describe("serve", { concurrency: 2 }, () => {
 		await rejects(fetch(metricsUrl), "it closed with the rest");
 	});
 
-	test("starts without metrics where the default address is taken, and warns", async (t) => {
+	test("serve starts without metrics if the default address is taken, and warns", async (t) => {
 		await takePort(t, 9464);
 		// An empty value counts as not set.
 		const running = openHome(t).start(["serve"], { PORT: "0", RINGBACK_METRICS_ADDRESS: "" });
@@ -100,7 +102,7 @@ describe("serve", { concurrency: 2 }, () => {
 		match(ended.stderr, /this process has no \/metrics: .*RINGBACK_METRICS_ADDRESS/);
 	});
 
-	test("warns of insecure settings on the screen and in the log, and of nothing else", async (t) => {
+	test("serve warns of insecure settings on the screen and in the log, and of nothing else", async (t) => {
 		const home = openHome(t);
 		const start = async (settings: Settings): Promise<Ended> => {
 			const running = home.start(["serve"], { PORT: "0", ...settings });
@@ -125,7 +127,7 @@ describe("serve", { concurrency: 2 }, () => {
 		doesNotMatch(good.stderr, /PUBLIC_URL|plain_http/);
 	});
 
-	test("says in a sentence why it cannot start, without the password, and exits with 1", async (t) => {
+	test("serve says in a sentence why it cannot start, without the password, and exits with 1", async (t) => {
 		const port = await takePort(t);
 		const postgres = (where: string): Settings => ({
 			DATABASE_URL: `postgres://ringback:${PASSWORD}@${where}/ringback`,
@@ -146,7 +148,7 @@ describe("serve", { concurrency: 2 }, () => {
 		];
 		for (const [index, [settings, sentence]] of cases.entries()) {
 			const home = openHome(t);
-			// One case runs as a process, to check the exit code and standard error.
+			// Only one case runs as a separate process, to check the exit code and standard error.
 			const run = index === 0 ? home.run : home.runHere;
 			const ended = await run(["serve"], { PORT: "0", LOG_LEVEL: "error", ...settings });
 			checkRefusal(ended, 1, sentence);
@@ -154,7 +156,7 @@ describe("serve", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("names a port or folder that it may not use, and what to do", () => {
+	test("serve names a port or folder that it may not use, and what to do", () => {
 		const port = Object.assign(new Error("listen EACCES"), { syscall: "listen", port: 80 });
 		match(describeNotAllowed(port), /may not listen on port 80\. .*PORT=8090$/);
 		const folder = Object.assign(new Error("mkdir EACCES"), { syscall: "mkdir", path: "/srv/ringback" });
@@ -162,7 +164,7 @@ describe("serve", { concurrency: 2 }, () => {
 		doesNotMatch(describeNotAllowed(folder), /PORT/);
 	});
 
-	test("reports a secret key that does not open the database's secrets, and exits with 1", async (t) => {
+	test("serve reports a secret key that does not open the database's secrets, and exits with 1", async (t) => {
 		const home = openHome(t);
 		await prepareDatabase({ DATABASE_URL: `sqlite:${home.databasePath}` });
 		const ended = await home.runHere(["serve"], { PORT: "0", RINGBACK_SECRET_KEY: KEY });
@@ -170,7 +172,7 @@ describe("serve", { concurrency: 2 }, () => {
 		equal(ended.stderr.includes(KEY), false);
 	});
 
-	test("lists all wrong settings, without the secrets in them, and exits with 2", async (t) => {
+	test("serve lists all wrong settings, without the secrets in them, and exits with 2", async (t) => {
 		const home = openHome(t);
 		const ended = await home.runHere(["serve"], {
 			PORT: "http",
@@ -187,7 +189,7 @@ describe("serve", { concurrency: 2 }, () => {
 		deepEqual(readdirSync(home.folder), [], "nothing was begun");
 	});
 
-	test("logs JSON lines without API keys or secrets, whatever goes wrong", async (t) => {
+	test("serve logs JSON lines without API keys or secrets, whatever goes wrong", async (t) => {
 		const home = openHome(t);
 		const shop = await startShop({ answer: () => ({ status: 404 }) });
 		t.after(() => shop.close());
@@ -203,7 +205,7 @@ describe("serve", { concurrency: 2 }, () => {
 			...settings,
 			PORT: "0",
 			LOG_LEVEL: "info",
-			// Nothing listens there, so a notice cannot be mailed and the log says so.
+			// Nothing listens at this address, so a notice cannot be mailed and the log says so.
 			SMTP_URL: `smtp://me:${PASSWORD}@127.0.0.1:1`,
 			MAIL_FROM: "rb@network.example",
 		});
@@ -245,7 +247,7 @@ function checkRefusal(ended: Ended, code: number, sentence: RegExp): void {
 	equal(ended.stderr.includes(PASSWORD), false, ended.stderr);
 }
 
-/** Another program may already use the chosen port, which has the same effect. */
+/** Occupies the port. If another program already uses it, the effect is the same. */
 async function takePort(t: TestContext, port = 0): Promise<string> {
 	const server = createServer().listen(port, "127.0.0.1");
 	t.after(() => server.close());

@@ -1,5 +1,5 @@
-// The messages of `ringback listen` and `ringback trigger` about mistakes, and how `listen` shows what it sent:
-// enough to find the mistake without another page, and never a secret.
+// Tests the messages of `ringback listen` and `ringback trigger` about mistakes, and how `listen` shows what
+// it sent. The text must be enough to find the mistake without another page, and must never contain a secret.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 import { openListenSetup, untilReceived } from "./listen-setup.ts";
 
 describe("the shop's commands point to the mistake", { concurrency: 2 }, () => {
-	test("the line shows the receiver's reason for a refusal, a different one for each mistake", async (t) => {
+	test("listen shows the receiver's reason for a refusal, which is a different one for each mistake", async (t) => {
 		const setup = await openListenSetup(t);
 		const { secret } = setup.account;
 		const silent = { onEvent: () => undefined, onRefused: () => undefined };
@@ -42,7 +42,7 @@ describe("the shop's commands point to the mistake", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("one short line of a refusal's text is shown without control characters, an endless text delays nothing, and the text of a 2xx is not shown", async (t) => {
+	test("listen shows one short line of a refusal's text without control characters, does not wait for an endless text, and does not show the text of a 2xx", async (t) => {
 		const setup = await openListenSetup(t);
 		const answers = {
 			long: (_, answer) => answer.writeHead(422).end(`\n\u001b[31mno\u202e ${"x".repeat(100_000)}\nsecond`),
@@ -188,7 +188,7 @@ describe("the shop's commands point to the mistake", { concurrency: 2 }, () => {
 		deepEqual(found.ok ? found.conversions : found, [], "nothing was recorded");
 	});
 
-	test("--version is the package's", async (t) => {
+	test("--version prints the version of the package", async (t) => {
 		const ended = await openHome(t).startScript("receiver/src/command/main.ts", ["--version"]).ended();
 		deepEqual([ended.code, ended.stdout, ended.stderr], [0, `${receiverPackage.version}\n`, ""]);
 	});

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { openListenSetup, shown, untilReceived } from "./listen-setup.ts";
 
 describe("ringback trigger", { concurrency: 2 }, () => {
-	test("leads a new test conversion to each event, and a listener receives each step", async (t) => {
+	test("trigger leads a new test conversion to each event, and a listener receives each step", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url, ["--test-only"]);
@@ -42,7 +42,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		deepEqual([by("b")?.basketValue, by("c")?.reason, by("d")?.reason], ["49.90", "FRAUD", "RETURN"]);
 	});
 
-	test("without options it creates an order ID and prints each step", async (t) => {
+	test("without options trigger creates an order ID and prints each step", async (t) => {
 		const setup = await openListenSetup(t);
 		const { code, stdout } = await setup.run(["trigger", "conversion.approved"]);
 		equal(code, 0);
@@ -52,7 +52,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		);
 	});
 
-	test("a click ID and a coupon code are sent with it, and the answer's credit is shown", async (t) => {
+	test("trigger sends a click ID and a coupon code, and shows the credit in the answer", async (t) => {
 		const setup = await openListenSetup(t);
 		const { db } = setup.opened.service.store;
 		await db.updateTable("programmes").set({ credits_partners: 1 }).execute();
@@ -65,7 +65,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		equal(JSON.parse(code.stdout).credit, "UNKNOWN_CODE");
 	});
 
-	test("a real order, recorded or parked, is never touched", async (t) => {
+	test("trigger never touches a real order, recorded or parked", async (t) => {
 		const setup = await openListenSetup(t);
 		await setup.client.record({ orderId: "real", basketValue: "1.00" });
 		await fetch(`${setup.url}/pixel/${setup.account.programmeId}.gif?orderId=parked&basketValue=1.00`);
@@ -81,7 +81,7 @@ describe("ringback trigger", { concurrency: 2 }, () => {
 		}
 	});
 
-	test("an existing test order is continued, and an impossible move says why", async (t) => {
+	test("trigger continues an existing test order, and says why a move is impossible", async (t) => {
 		const setup = await openListenSetup(t);
 		await setup.run(["trigger", "conversion.recorded", "--order", "mine"]);
 		const approved = await setup.run(["trigger", "conversion.approved", "--order", "mine"]);

@@ -18,9 +18,9 @@ export interface UploadAddress {
 export interface UploadOptions {
 	/** Sends the file without a Content-Length, so that its size is unknown until it has arrived. */
 	isChunked?: boolean;
-	/** Sender of the cookies, or null for none. */
+	/** Person whose cookies are sent, or null for none. */
 	by: Sender | null;
-	/** Origin that the browser reports, if it is not our own page. */
+	/** Origin that the browser reports, if the form is not on our own page. */
 	from?: "cross-site";
 }
 
@@ -60,7 +60,7 @@ export function upload(
 		});
 		sending.on("error", reject);
 		sending.write(before);
-		// One piece at a time, so that a file of 14 MiB is not in memory thirty times.
+		// The file is sent one piece at a time, so that 14 MiB are not in memory thirty times.
 		let start = 0;
 		const send = () => {
 			while (start < file.length) {
@@ -74,7 +74,7 @@ export function upload(
 	});
 }
 
-/** Sends only the beginning and then stalls. */
+/** Sends only the beginning of an upload and then stalls. */
 export function beginUpload({ url, path }: UploadAddress, options: UploadOptions): ClientRequest {
 	const headers = { ...headersOf(options), "content-length": 1_000_000 };
 	const sending = request(`${url}${path}`, { method: "POST", headers, agent: false });
@@ -101,8 +101,8 @@ const FRAME = {
 export const FOURTEEN_MIB = Buffer.alloc(14 * MIB, "x,y\n");
 
 /**
- * 9.9 MB of valid rows with a last line for which the file is refused, so that all of it is read and nothing is
- * stored.
+ * Returns a file of 9.9 MB with valid rows and an invalid last line, so that the service reads all of it and
+ * stores nothing.
  */
 export function makeLongFile(): Buffer {
 	const reason = "x".repeat(200);

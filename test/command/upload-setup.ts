@@ -10,16 +10,19 @@ import { Browser, createTestSite, PASSWORD, START_MS } from "../../src/web/test-
 import { type Home, openHome, type Running } from "../support/command-home.ts";
 import { raiseReceiverIds } from "../support/receiver-ids.ts";
 
-/** The key that createTestSite seals with. */
+/** Key with which createTestSite encrypts secrets. */
 const SECRET_KEY = "07".repeat(32);
-/** The key with which the people were created, which the service needs too. */
+/**
+ * Node option that makes password hashing cheap. The people were created with cheap hashes, so the service
+ * needs it too.
+ */
 const QUICK_PASSWORDS = `--import=${new URL("../support/quick-passwords.ts", import.meta.url)}`;
 
 export interface UploadSetup {
 	home: Home;
 	running: Running;
 	url: string;
-	/** The page with the form. */
+	/** Path of the page with the upload form. */
 	path: string;
 	owners: readonly Browser[];
 	staff: Browser;

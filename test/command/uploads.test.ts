@@ -1,4 +1,5 @@
-// Uploads to the real command over real sockets: the cost of thirty at once, who may upload, and what is left behind.
+// Tests uploads to the real command over real sockets: the cost of thirty at once, who may upload, and what
+// is left behind.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -25,10 +26,11 @@ test("thirty uploads at once use little memory, need the right to upload, and le
 	ok(one !== undefined && other !== undefined && third !== undefined);
 
 	await t.test(
-		"what is wrong with a file is said on the page, also when the browser is still sending",
+		"the page says what is wrong with a file, even if the browser is still sending it",
 		async () => {
 			for (const isChunked of [false, true]) {
-				// Two people, because of one person's uploads only the first is read to its end before it is answered.
+				// The uploads come from two people, because the service reads only the first upload of each person to
+				// its end before it answers.
 				const answer = await upload(setup, FOURTEEN_MIB, { by: isChunked ? setup.staff : one, isChunked });
 				equal(answer.status, 413);
 				match(answer.text, /The file is larger than 10 MB/);
@@ -38,7 +40,7 @@ test("thirty uploads at once use little memory, need the right to upload, and le
 	);
 
 	await t.test(
-		"nobody who is not signed in, has no right to the programme or is on another site can upload anything",
+		"an upload is refused if the sender is not signed in, has no right to the programme or is on another site",
 		async () => {
 			const nowhere = { ...setup, path: setup.path.replace(/prg_\w+/, "prg_01KZ0000000000000000000000") };
 			deepEqual(
@@ -56,7 +58,7 @@ test("thirty uploads at once use little memory, need the right to upload, and le
 	);
 
 	await t.test(
-		"whoever stalls holds two slots at most, and gives them back when the connection ends",
+		"a sender who stalls holds two slots at most, and the slots are free again when the connection ends",
 		async (t) => {
 			const stalled = [one, one, other, other].map((by) => beginUpload(setup, { by }));
 			t.after(() => hangUp(stalled));
@@ -78,7 +80,7 @@ test("thirty uploads at once use little memory, need the right to upload, and le
 	);
 
 	await t.test(
-		"thirty uploads at once leave the memory as it was, and every place is given back",
+		"thirty uploads at once leave the memory as it was, and all slots are free again",
 		async (t) => {
 			const everybody = [...setup.owners];
 			const bursts: readonly [what: string, senders: (Browser | null)[], UploadKind, statuses: string[]][] = [

@@ -1,4 +1,4 @@
-// Help at every level, and the messages about a command line that cannot be understood.
+// Tests help at every level, and the messages about a command line that cannot be understood.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -27,7 +27,7 @@ describe("help is printed to standard output and exits with 0", () => {
 	for (const args of [[], ["--help"], ["help"]]) {
 		test(`"${["ringback", ...args].join(" ")}" lists every command`, async (t) => {
 			const home = openHome(t);
-			// One case runs as a process, to check standard output and the exit code.
+			// Only one case runs as a separate process, to check standard output and the exit code.
 			const { code, stdout, stderr } = await (args.length === 0 ? home.run(args) : home.runHere(args));
 			deepEqual({ code, stderr }, { code: 0, stderr: "" });
 			match(stdout, /^Usage: ringback COMMAND \[OPTIONS\]$/m);
@@ -68,7 +68,7 @@ describe("wrong usage prints the mistake and where to find help in a few lines, 
 		["programme create --name Shop", /^--owner is missing: /m, /^See `ringback programme create --help`\.$/m],
 	];
 	for (const [args, problem, help] of cases) {
-		test(`ringback ${args}`, async (t) => {
+		test(`"ringback ${args}" is refused with the mistake and where to find help`, async (t) => {
 			const home = openHome(t);
 			const words = args.split(" ");
 			const ended = await (args === "bogus" ? home.run(words) : home.runHere(words));

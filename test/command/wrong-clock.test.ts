@@ -1,5 +1,6 @@
-// Real processes over one PostgreSQL, each with its own machine clock (faketime). Whatever those clocks show, no
-// callback is refused for its time, nothing is approved early, no replay is accepted, and nothing waits for long.
+// Tests real processes over one PostgreSQL, each with its own machine clock (faketime). Whatever those clocks
+// show, no callback is refused for its time, nothing is approved early, no replay is accepted, and nothing
+// waits for long.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -25,7 +26,10 @@ const SKIP =
 		? reportNotRun("Wrong clocks are not tested: faketime is missing (apt-get install faketime).")
 		: false;
 const KEY = "ab".repeat(32);
-/** An engine counts as silent after 15 seconds, and this is noticed within five. */
+/**
+ * Maximum time that a shop waits after a kill. An engine counts as silent after 15 seconds, and this is
+ * noticed within five.
+ */
 const MOST_WAIT_MS = 20_000;
 const PROGRAMMES = 6;
 const ROUNDS = 5;
@@ -46,7 +50,7 @@ test("processes whose clocks are far off send, decide and accept nothing", { ski
 	equal((await send(right.url, accepted)).status, 401, "a replay to the one whose clock is right");
 
 	const sold = await network.sell(() => right.url, ROUNDS);
-	// Nobody waits for them after the kill, because they owned no slot.
+	// No shop waits after these processes are killed, because they owned no slot.
 	for (const { running } of wrong) running.kill("SIGKILL");
 	const later = await network.sell(() => right.url, 1);
 	await network.checkArrived(["taken once", ...sold, ...later]);
@@ -161,7 +165,7 @@ function orderOf({ body }: ShopRequest): string {
 	return (JSON.parse(body.toString()) as { orderId: string }).orderId;
 }
 
-/** Verifies like the shop, with a correct clock. */
+/** Verifies the signature as the shop does, with a correct clock. */
 async function checkSignature(
 	{ path, rawHeaders, body, arrivedAtMs }: ShopRequest,
 	accounts: readonly ShopAccount[],

@@ -65,7 +65,7 @@ for (const kind of DATABASE_KINDS) {
 		});
 
 		for (const isNew of [true, false]) {
-			const what = isNew ? "an empty database" : "a database of the release before";
+			const what = isNew ? "an empty database" : "a database of the previous release";
 			test(`when three processes migrate ${what} at once, each migration is applied once and all continue`, async () => {
 				await using database = await openEmpty();
 				if (!isNew) {

@@ -653,7 +653,7 @@ eachDatabase("query plans", (database) => {
 	}
 
 	test("a later page of a list begins after the last row of the previous one, and does not read the rows before it", async () => {
-		if (database.kind !== "SQLite") return; // PostgreSQL's index conditions hold the whole row.
+		if (database.kind !== "SQLite") return; // On PostgreSQL the condition of an index scan always contains the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };
 		for (const filter of [{}, { status: "APPROVED" }] as const) {
 			const plans = await plansOf(database.kind, database.store.db, (db) =>

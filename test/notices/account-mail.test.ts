@@ -1,6 +1,6 @@
-// Mails about accounts and programmes, sent by a real service to a real SMTP server, on both databases. The tests check
-// contents, recipients and times, that no mail is lost or sent twice, and that a person who loses access is mailed only
-// about that.
+// Tests mails about accounts and programmes, sent by a real service to a real SMTP server, on both databases.
+// The tests check contents, recipients and times, that no mail is lost or sent twice, and that a person who
+// loses access is mailed only about that.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -95,7 +95,7 @@ for (const kind of DATABASE_KINDS) {
 			const url = setup.shop.url("/a?token=1");
 			expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE));
 			equal(expectValue(await savePostbackUrl(service, programmeId, url, COMMAND_LINE)).replaced, url);
-			// A change of the query alone counts, although the mail does not show it.
+			// A change of the URL's query alone is mailed, although the mail does not show the query.
 			expectValue(await savePostbackUrl(service, programmeId, setup.shop.url("/a?token=2"), COMMAND_LINE));
 			expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE));
 			equal(expectValue(await removePostbackUrl(service, programmeId, COMMAND_LINE)).count, 0);
@@ -142,7 +142,7 @@ for (const kind of DATABASE_KINDS) {
 			);
 		});
 
-		test("many changes are all mailed, 200 in each mail", async (t) => {
+		test("many changes are all mailed, at most 200 in each mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: OWNERS });
 			const { id: personId } = await setup.person("one@shop.example");
@@ -237,7 +237,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 4);
 		});
 
-		test("deactivated staff are told whom to ask, and not to choose a new password", async (t) => {
+		test("the mail to deactivated staff says whom to ask, and does not tell them to choose a new password", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.addShop({ owners: [STAYS, REMOVED] });
 			await setup.store.db.updateTable("people").set({ kind: "staff" }).execute();
@@ -266,7 +266,7 @@ for (const kind of DATABASE_KINDS) {
 		test("if a process dies right after an invitation, the next one sends its mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			const service = setup.service();
-			// This stands for a process that dies at the commit, so nothing after it happens.
+			// This simulates a process that dies at the commit, so that nothing happens after it.
 			const clock = { ...setup.clock, yieldLoop: () => new Promise<void>(() => undefined) };
 			const dying = { ...service, mails: createMailDispatcher({ ...service, clock }) };
 			const email = "new@network.example";
@@ -282,7 +282,7 @@ for (const kind of DATABASE_KINDS) {
 			}
 		});
 
-		test("while the clock is unsure, no mail is sent or given up", async (t) => {
+		test("while the time is uncertain, no mail is sent or given up", async (t) => {
 			const setup = await startSetup(t, kind);
 			const { store, mails, ...service } = setup.service();
 			const nowMs = () => setup.clock.nowMs() + 31 * DAY_MS;
@@ -338,7 +338,7 @@ async function walk(setup: Setup, { programmeId }: ShopAccount): Promise<void> {
 }
 
 async function mails(setup: Setup, count: number): Promise<void> {
-	// The next poll, and then the time that the mail server needs.
+	// The clock moves to the next poll. Then the mail server needs some time.
 	await setup.clock.moveBy(LOOK_MS);
 	await setup.until(() => setup.mail.mails.length >= count);
 	equal(setup.mail.mails.length, count);

@@ -1,4 +1,5 @@
-// The sender of mails as a real mail server receives it, and what is reported about a mail that the server refuses.
+// Tests the sender of mails as a real mail server receives it, and what is reported about a mail that the
+// server refuses.
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -47,7 +48,7 @@ test("a mail comes from MAIL_FROM or the network's sender, and replies go to the
 	const sender = { senderName: "Acme", senderAddress: "no-reply@acme.example" };
 	equal((await send({ name: "Acme Partners", ...sender }, usual))[0], "Acme <no-reply@acme.example>");
 	equal((await send({ name: "Acme" }, "ringback@network.example"))[0], "Acme <ringback@network.example>");
-	// Our parsers refuse such a name, but even so it would stay in its own header.
+	// Our parsers refuse such a sender name. Even if they did not, it could not add another header.
 	const forged = await send({ senderName: 'x" <a@b.example>\r\nBcc: all@shop.example' }, usual);
 	equal(server.mails.at(-1)?.headers.has("bcc"), false);
 	match(forged[0] ?? "", /<ringback@network\.example>$/);
@@ -58,7 +59,7 @@ for (const [email, written] of [
 	["dev(x)@shop.example", '"dev(x)"@shop.example'],
 	["dev@shop.example", "dev@shop.example"],
 ] as const) {
-	test(`a mail to ${email} goes there, and is refused in the server's own words`, async (t) => {
+	test(`a mail to ${email} reaches that address, and a refusal shows the server's own words`, async (t) => {
 		const { server, mailer } = await open(t);
 		equal(await mailer.send({ to: email, ...WORDS }), null);
 		equal(server.mails.length, 1);
@@ -91,12 +92,12 @@ const REPLIES: readonly [what: string, said: string][] = [
 	["x".repeat(500), `${"x".repeat(400)}…`],
 ];
 for (const [reply, said] of REPLIES) {
-	test(`a reply of the server is shortened to one line that can be stored: ${JSON.stringify(reply.slice(0, 20))}`, () => {
+	test(`a reply of the mail server is shortened to one line that can be stored: ${JSON.stringify(reply.slice(0, 20))}`, () => {
 		equal(sayMailReply(reply).replace(/ +/g, " "), said.replace(/ +/g, " "));
 	});
 }
 
-test("if several addresses of the server were tried, each one's error is shown", () => {
+test("if several addresses of the mail server were tried, the error of each one is shown", () => {
 	const error = new AggregateError([new Error("ECONNREFUSED ::1"), new Error("ECONNREFUSED 127.0.0.1")]);
 	equal(sayMailError(error), "ECONNREFUSED ::1; ECONNREFUSED 127.0.0.1");
 });

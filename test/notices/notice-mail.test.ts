@@ -1,5 +1,5 @@
-// Mails to a programme's owners about failing callbacks: the first comes early, the next ones are limited, and none is lost.
-// The tests use a real service, a shop that refuses, and a real SMTP server.
+// Tests mails to a programme's owners about failing callbacks. The first comes early, the next ones are
+// limited, and none is lost. The tests use a real service, a shop that refuses, and a real SMTP server.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -10,9 +10,15 @@ import { newNotice } from "../support/notices.ts";
 import { DATABASE_KINDS } from "../support/test-database.ts";
 import { type Setup, startSetup } from "./notice-setup.ts";
 
-/** Due mails are polled every half a minute. The rest is the time that the clock advances while one is sent. */
+/**
+ * Maximum delay of a mail. Due mails are polled every half a minute, and the clock advances further while one
+ * is sent.
+ */
 const LATENESS_MS = 5 * MINUTE_MS;
-/** Time after which the next mail may be sent and due mails were polled twice. Each minute of the clock takes real time. */
+/**
+ * Time after which the next mail may be sent and due mails were polled twice. It is short, because each
+ * minute of the clock takes real time.
+ */
 const QUIET_OVER_MS = MAIL_INTERVAL_MS + MINUTE_MS;
 
 for (const kind of DATABASE_KINDS) {
@@ -98,7 +104,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.service().mailer?.failure, null, "the mail server counts as working");
 		});
 
-		test("a mail that waits at a stop is sent after the start, and a due notice once the interval has passed", async (t) => {
+		test("a mail that waits when the service stops is sent after the next start, and a due notice once the interval has passed", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			const { mails } = setup.service();
@@ -122,7 +128,7 @@ for (const kind of DATABASE_KINDS) {
 			equal(setup.mail.mails.length, 2);
 		});
 
-		test("a stop finishes the mail under way and leaves the others for the next start", async (t) => {
+		test("a stop finishes the mail that is being sent and leaves the others for the next start", async (t) => {
 			const setup = await startSetup(t, kind);
 			setup.mail.holds = true;
 			for (const name of ["First", "Second"]) {
@@ -142,10 +148,11 @@ for (const kind of DATABASE_KINDS) {
 			]);
 		});
 
-		// Run on one database only, because due times do not depend on it and each minute of the clock takes real time.
+		// The following tests run on one database only, because due times do not depend on it and each minute of
+		// the clock takes real time.
 		if (kind !== "SQLite") return;
 
-		test("more failures within fifteen minutes are one digest, with their number, when those are over", async (t) => {
+		test("further failures within fifteen minutes are mailed as one digest with their number, after the fifteen minutes", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.sell(shop);
@@ -186,7 +193,7 @@ for (const kind of DATABASE_KINDS) {
 			);
 		});
 
-		test("a recovery is mailed when the fifteen minutes are over", async (t) => {
+		test("a recovery is mailed once fifteen minutes have passed since the last mail", async (t) => {
 			const setup = await startSetup(t, kind);
 			const shop = await setup.addShop();
 			await setup.sell(shop);
@@ -210,7 +217,7 @@ for (const kind of DATABASE_KINDS) {
 			match(again.text, /Failed permanently and not resent: 1 callback\./);
 		});
 
-		test("while the mail server is away it is tried again every minute; then one mail comes, and one digest after it", async (t) => {
+		test("while the mail server is away it is tried again every minute; afterwards it gets one mail, and later one digest", async (t) => {
 			const setup = await startSetup(t, kind);
 			await setup.mail.goAway();
 			const shop = await setup.addShop();
@@ -243,7 +250,7 @@ for (const kind of DATABASE_KINDS) {
 			["breaking", "one@shop.example"],
 			["deferred", "two@shop.example"],
 		] as const) {
-			test(`an owner who cannot be mailed now (${trouble}) gets the mail later in their time zone, and nobody gets it twice`, async (t) => {
+			test(`an owner who cannot be mailed now (${trouble}) gets the mail later, with times in their own zone, and nobody gets it twice`, async (t) => {
 				const setup = await startSetup(t, kind);
 				const owners = ["one@shop.example", "two@shop.example"];
 				const shop = await setup.addShop({ owners });
@@ -261,7 +268,7 @@ for (const kind of DATABASE_KINDS) {
 				);
 				const [notice] = await setup.notices(shop);
 				deepEqual([notice?.mailed_failures, notice?.mail_due_at_ms], [1, null]);
-				// The missing mail survives the process.
+				// The mail that is still missing must survive a restart.
 				await setup.stop();
 				setup.mail[trouble].clear();
 				await setup.start();

@@ -36,13 +36,19 @@ export interface Setup {
 	person(email: string): Promise<Person>;
 	/** Lets the clock run with real time until the condition is true. */
 	until(isTrue: Condition): Promise<void>;
-	/** Does the same a hundred times as fast, for work that happens every half a minute. */
+	/**
+	 * Lets the clock run a hundred times as fast until the condition is true, for work that happens every half
+	 * a minute.
+	 */
 	untilLater(isTrue: Condition): Promise<void>;
 }
 
-/** Milliseconds of the clock for each millisecond of waiting. */
+/** Number of milliseconds that the clock moves for each millisecond of waiting. */
 const LATER_TICK_MS = 100;
-/** Every test moves the clock by quarters of an hour. The steps stay below the half minute after which the engine's lease ends. */
+/**
+ * Maximum step of the clock. Tests move it by quarters of an hour, in steps below the half minute after which
+ * the engine's lease ends.
+ */
 const LEAP_MS = 20_000;
 
 /** Opens the setup and starts its service. */

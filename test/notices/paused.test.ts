@@ -1,5 +1,6 @@
-// Callbacks that staff hold while the service runs. Sales and decisions are accepted, nothing is sent, and nobody is mailed
-// that callbacks fail. When callbacks are released, all are sent, and the pause itself raises no notice.
+// Tests callbacks that staff hold while the service runs. Sales and decisions are accepted, nothing is sent,
+// and nobody is mailed that callbacks fail. When callbacks are released, all are sent, and the pause itself
+// raises no notice.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,7 +13,7 @@ import { type Setup, startSetup } from "./notice-setup.ts";
 
 for (const kind of DATABASE_KINDS) {
 	describe(`callbacks that are held (${kind})`, { concurrency: 2 }, () => {
-		test("wait while conversions and decisions are accepted and windows end, and are all sent after the release", async (t) => {
+		test("held callbacks wait while conversions and decisions are accepted and windows end, and are all sent after the release", async (t) => {
 			const setup = await startSetup(t, kind, { hasMetrics: true });
 			setup.shop.answer = () => ({ status: 204 });
 			const shop = await setup.addShop({ approvalDays: 0 });
@@ -20,7 +21,8 @@ for (const kind of DATABASE_KINDS) {
 			await setup.sell(shop, 2);
 			const { url, metricsUrl } = setup.service();
 			equal((await fetch(`${url}/readyz`)).status, 200);
-			// Two sales, and two approvals at the end of their windows, because periodic work continues.
+			// The pending callbacks are those of two sales and of two approvals at the end of their windows,
+			// because periodic work continues.
 			await setup.untilLater(async () => (await pending(setup)).length === 4);
 			await setup.clock.moveBy(WATCH_INTERVAL_MS);
 			const told =
@@ -45,9 +47,9 @@ for (const kind of DATABASE_KINDS) {
 			ok(setup.log.lines.some(({ message }) => message === "callbacks are sent again"));
 		});
 
-		// test/contract/store-owed.test.ts covers both databases.
+		// The next test runs on SQLite only, because test/contract/store-owed.test.ts covers both databases.
 		if (kind !== "SQLite") return;
-		test("do not let the time of the hold count for a failure that was only watched before", async (t) => {
+		test("time on hold does not count towards the age of a failure that was only watched before the hold", async (t) => {
 			const setup = await startSetup(t, kind);
 			setup.shop.answer = () => ({ status: 503 });
 			const shop = await setup.addShop();
@@ -57,7 +59,8 @@ for (const kind of DATABASE_KINDS) {
 			await setup.clock.moveBy(12 * MINUTE_MS);
 			const [watched] = await setup.notices(shop);
 			equal(watched?.told_at_ms, null, "the notice stays hidden during the hold");
-			// It is sent and fails again. If the pause had counted, the second failure would be mailed at once.
+			// The callback is sent and fails again. If the pause had counted, this second failure would be mailed
+			// at once.
 			await release(setup);
 			await setup.until(async () => (await setup.notices(shop))[0]?.failed_attempts === 2);
 			deepEqual([(await setup.notices(shop))[0]?.told_at_ms, setup.mail.mails.length], [null, 0]);

@@ -39,19 +39,19 @@ const HONO = `
 
 export const TRAPS: readonly Trap[] = [
 	{
-		title: "Express: after express.json() the bytes are gone, and the log says what to do",
+		title: "Express: after express.json() the bytes of the body are gone, and the log says what to do",
 		source: `${EXPRESS} app.use(express.json()); app.use("/postback", receive); app.listen(0, "127.0.0.1");`,
 		status: 500,
 		log: READ_BEFORE,
 	},
 	{
-		title: "Express: after express.raw() the bytes are taken from there",
+		title: "Express: after express.raw() the receiver uses the bytes that express.raw() has read",
 		source: `${EXPRESS} app.use(express.raw({ type: "*/*" })); app.use("/postback", receive); app.listen(0, "127.0.0.1");`,
 		status: 204,
 		log: WORKED,
 	},
 	{
-		title: "Express: in a router below a path the whole path is what was signed",
+		title: "Express: in a router below a path the receiver verifies the whole path",
 		source: `${EXPRESS}
 			const router = express.Router();
 			router.post("/postback", receive);
@@ -62,7 +62,7 @@ export const TRAPS: readonly Trap[] = [
 		log: WORKED,
 	},
 	{
-		title: "Fastify: below a prefix the whole path is what was signed",
+		title: "Fastify: below a prefix the receiver verifies the whole path",
 		source: `${FASTIFY}
 			const app = Fastify();
 			app.register(receiver, { prefix: "/hooks" });
@@ -72,7 +72,7 @@ export const TRAPS: readonly Trap[] = [
 		log: WORKED,
 	},
 	{
-		title: "Fastify: a URL rewritten inside does not count",
+		title: "Fastify: the receiver verifies the original URL even if rewriteUrl changes it",
 		source: `${FASTIFY}
 			const app = Fastify({ rewriteUrl: (request) => request.url.replace("/outside", "/postback") });
 			app.register(receiver);
@@ -82,7 +82,7 @@ export const TRAPS: readonly Trap[] = [
 		log: WORKED,
 	},
 	{
-		title: "Fastify: other routes go on parsing JSON",
+		title: "Fastify: other routes still parse JSON",
 		source: `${FASTIFY}
 			const app = Fastify();
 			app.register(receiver);
@@ -93,7 +93,7 @@ export const TRAPS: readonly Trap[] = [
 		log: /^parsed A-1001$/m,
 	},
 	{
-		title: "Hono: an app mounted below another keeps the whole path",
+		title: "Hono: in an app that is mounted below another the receiver verifies the whole path",
 		source: `${HONO}
 			const inner = new Hono();
 			inner.post("/postback", receive);
@@ -104,7 +104,7 @@ export const TRAPS: readonly Trap[] = [
 		log: WORKED,
 	},
 	{
-		title: "Hono: after a middleware that parsed the body the bytes are gone, and the log says what to do",
+		title: "Hono: after a middleware has parsed the body its bytes are gone, and the log says what to do",
 		source: `${HONO}
 			app.use(async (c, next) => { await c.req.json(); await next(); });
 			app.post("/postback", receive);

@@ -1,5 +1,5 @@
-// Conversions that pixels reported and nobody confirmed are removed with their history after some time.
-// Nothing is removed that a listener, a list or a later sale report relies on.
+// Tests that conversions that pixels reported and nobody confirmed are removed with their history after some
+// time. Nothing is removed that a listener, a list or a later sale report relies on.
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";

@@ -1,5 +1,5 @@
-// Retention on both databases. Finished and old rows are removed in batches, with everything that belongs to them. Pending
-// and recent rows, and notices that are open or not mailed yet, stay.
+// Tests retention on both databases. Finished and old rows are removed in batches, with everything that
+// belongs to them. Pending and recent rows, and notices that are open or not mailed yet, stay.
 
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -91,7 +91,7 @@ eachDatabase("retention", (database) => {
 		return ids;
 	}
 
-	test("a finished delivery that is older than the setting is removed with its attempts and its event", async () => {
+	test("a finished delivery that is older than the retention setting is removed with its attempts and its event", async () => {
 		const old = await add(2, OLD_MS, CUTOFF_MS - 1);
 		const atTheLimit = await add(1, OLD_MS, CUTOFF_MS);
 		equal(await pruneDeliveries(database.store, realClock, CUTOFF_MS, never), old.length);
@@ -354,7 +354,10 @@ eachDatabase("retention", (database) => {
 	});
 });
 
-/** Returns the ids of the deliveries that still have a delivery row, an event, attempts or a queue row. */
+/**
+ * Returns the ids of the deliveries that the view `deliveries` shows, and of those that still have an event,
+ * attempts or a queue row.
+ */
 async function remaining({ db }: Store) {
 	const numbers = (rows: readonly { id: number }[]) => [...new Set(rows.map(({ id }) => id))];
 	return {

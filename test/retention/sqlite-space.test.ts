@@ -1,4 +1,4 @@
-// A SQLite file that grew with stored rows shrinks again after retention has removed them.
+// Tests that a SQLite file that grew with stored rows shrinks again after retention has removed them.
 
 import { equal, ok } from "node:assert/strict";
 import { statSync } from "node:fs";
