@@ -1,4 +1,4 @@
-// Syntax highlighting of our documents and examples.
+// Tests the syntax highlighting of our documents and examples.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

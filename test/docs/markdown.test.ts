@@ -1,4 +1,4 @@
-// How docs/markdown.ts renders our documents.
+// Tests how docs/markdown.ts renders our documents.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ test("special characters in text, code and table cells are escaped", () => {
 	}
 });
 
-test("a document with markup is refused", () => {
+test("a document that contains HTML markup is refused", () => {
 	for (const markup of [
 		"<script>alert(1)</script>",
 		"<details>\n<summary>x</summary>\n</details>",
@@ -33,7 +33,7 @@ test("a document with markup is refused", () => {
 	}
 });
 
-test("comments are removed, and slots stay for the server", () => {
+test("HTML comments are removed, and placeholders stay for the server to fill in", () => {
 	assert.equal(render("<!-- anything else -->"), "");
 	assert.equal(render("<!-- examples: receiver -->"), "<!-- examples: receiver -->");
 	assert.equal(render("<!-- versions -->"), "<!-- versions -->");

@@ -27,7 +27,7 @@ const ROOT = new URL("../../", import.meta.url);
 const KEY = "ab".repeat(32);
 const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
 
-test("a comment before each block of code names the test or the reason why there is none, and the test exists", () => {
+test("a comment before each code block names its test or the reason why there is none, and the test exists", () => {
 	ok(GUIDE_BLOCKS.length > 25, String(GUIDE_BLOCKS.length));
 	const tests = globSync("test/docs/*.test.ts", { cwd: ROOT }).map(read).join("\n");
 	const problems = GUIDE_BLOCKS.flatMap(({ file, text, proof }) => {
@@ -50,7 +50,7 @@ test("a comment before each block of code names the test or the reason why there
 	deepEqual(problems, []);
 });
 
-test("no command of the guide contains a password, which the list of processes would show", () => {
+test("no command of the guide contains a password, because the list of processes would show it", () => {
 	const shown = /\$\{?(?:\w*_URL|\w*(?:SECRET|PASSWORD|PASSPHRASE)\w*)/;
 	deepEqual(
 		GUIDE_BLOCKS.filter(({ text }) => shown.test(text)).map(({ file, text }) => `${file}: ${text}`),
@@ -102,7 +102,8 @@ for (const kind of DATABASE_KINDS) {
 			block
 				.replaceAll("http://127.0.0.1:8080", url)
 				.replaceAll("http://127.0.0.1:9464", metricsUrl ?? "?")
-				// The doctor looks up a public name, which only the test above has.
+				// `ringback doctor` is left out, because it looks up a public name, which only the previous test
+				// provides.
 				.replace("ringback doctor\n", ""),
 		);
 		match(
@@ -199,7 +200,7 @@ test("the documented commands take, check, restore and list a backup, and callba
 	match(await runInShell(nowhere, { folder, settings }), /There is no programme prg_nope\./);
 });
 
-test("the samples are written once, and Prometheus accepts them with the network's own address", async (t) => {
+test("the guide's sample files are written once, and Prometheus accepts them with the network's own address", async (t) => {
 	if (findPrometheus() === undefined) {
 		return skipHere(t, PROMETHEUS_MISSING);
 	}

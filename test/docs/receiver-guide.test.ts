@@ -1,4 +1,5 @@
-// The receiver guide as a file: its statements match the code, and its links lead to existing files and headings.
+// Tests the receiver guide as a file. Its statements match the code, and its links lead to existing files and
+// headings.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -35,7 +36,7 @@ import { EXAMPLE_LANGUAGES } from "../../src/web/examples.ts";
 
 const GUIDE_FILE = new URL("../../docs/receiver-guide.md", import.meta.url);
 const GUIDE = readFileSync(GUIDE_FILE, "utf8");
-/** The start of a generated part. */
+/** Pattern for the start of a generated part. */
 const GENERATED = /^(?=<!-- generated: )/m;
 const SAMPLE = sampleCallback();
 
@@ -69,12 +70,12 @@ test("the guide links to the receiver and the sender of every language once", ()
 	assert.deepEqual(linked, wanted);
 });
 
-describe("links", () => {
+describe("links in the guide", () => {
 	const tokens = allTokens(GUIDE);
 	const ids = new Set(tokens.flatMap((token) => (token.type === "heading" ? [headingId(plain(token))] : [])));
 	const hrefs = tokens.flatMap((token) => (token.type === "link" ? [String(token["href"])] : []));
 
-	test("no two headings have the same id", () => {
+	test("no two headings of the guide have the same id", () => {
 		assert.equal(ids.size, tokens.filter(({ type }) => type === "heading").length);
 	});
 
@@ -87,7 +88,7 @@ describe("links", () => {
 		);
 	});
 
-	test("every link to a file leads to an existing file", () => {
+	test("every link from the guide to a file leads to an existing file", () => {
 		const files = hrefs.filter((href) => !href.startsWith("#") && !href.startsWith("https://"));
 		assert.ok(files.length > 0);
 		assert.deepEqual(
@@ -112,8 +113,8 @@ describe("links", () => {
 	});
 });
 
-describe("the sample request", () => {
-	test("is accepted by the library that shops install, at the time of sending", async () => {
+describe("the sample request of the guide", () => {
+	test("the sample request is accepted by the library that shops install, at the time of sending", async () => {
 		const request = {
 			path: SAMPLE_TARGET,
 			headers: Object.fromEntries(SAMPLE.headers),
@@ -127,13 +128,13 @@ describe("the sample request", () => {
 		assert.equal(late.ok ? "verified" : late.reason, "stale_timestamp");
 	});
 
-	test("is in the text, with the secret that the text names", () => {
+	test("the sample request is in the guide's text, with the secret that the text names", () => {
 		assert.ok(GUIDE.includes(SAMPLE.body));
 		assert.ok(GUIDE.includes(`\`${EXAMPLE_SECRET}\``));
 	});
 });
 
-describe("what arrives", () => {
+describe("the guide's description of a callback", () => {
 	test("the table of headers has every header that is sent", () => {
 		const named = firstCells("Headers");
 		const sent = SAMPLE.headers.map(([name]) => name);
@@ -146,7 +147,7 @@ describe("what arrives", () => {
 		assert.equal(firstCells("Body").length, 14);
 	});
 
-	test("the listed words are those that are sent", () => {
+	test("the guide lists exactly the events, event types, statuses and reasons that are sent", () => {
 		assert.deepEqual(codeWords(cellOf("Body", "event")), [...EVENT_NAMES]);
 		assert.deepEqual(codeWords(cellOf("Body", "eventType")), [...EVENT_TYPES]);
 		const statuses = codeWords(cellOf("Body", "status"));
@@ -169,7 +170,7 @@ describe("what arrives", () => {
 	});
 });
 
-describe("the limits", () => {
+describe("the limits in the guide", () => {
 	const limits = new Map(tableOf("Reference").map(([name = "", value = ""]) => [name, value]));
 	const read = readConfig({});
 	assert.ok(read.ok);
@@ -199,7 +200,7 @@ describe("the limits", () => {
 		],
 	]);
 
-	test("are those of the code", () => {
+	test("the limits in the guide are those of the code", () => {
 		assert.deepEqual(limits, expected);
 	});
 
@@ -209,7 +210,7 @@ describe("the limits", () => {
 		assert.ok(!parsePostbackUrl(url(2_049)).ok);
 	});
 
-	test("the longest body has less than 2 KB", () => {
+	test("the longest body of a callback has less than 2 KB", () => {
 		const event = composeEvent({
 			conversionId: "c".repeat(64),
 			orderId: "\u{1f6d2}".repeat(128),
@@ -227,7 +228,7 @@ describe("the limits", () => {
 		assert.ok(Buffer.byteLength(bodySentAt("conversion.recorded", event, 0)) < 2_000);
 	});
 
-	test("numbers that only sentences name are those of the code", () => {
+	test("numbers that appear only in sentences of the guide are those of the code", () => {
 		const facts: Readonly<Record<string, readonly [pattern: RegExp, numbers: readonly number[]]>> = {
 			"takeover of a dead engine": [/again within (\d+) seconds/, [(SILENT_MS + RENEW_EVERY_MS) / SECOND_MS]],
 			"days that a pixel's order waits": [/in time: (\d+) days/, [DEFAULT_PARKED_DAYS]],

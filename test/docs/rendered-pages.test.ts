@@ -1,4 +1,4 @@
-// docs/rendered/ holds the pages that docs/rendered-pages.ts makes of the documents.
+// Tests docs/rendered/, which holds the pages that docs/rendered-pages.ts makes of the documents.
 
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Every `ringback listen` and `ringback trigger` in a document works as it is written, also without the package installed.
-// No document gives npm a bare package name, which a stranger could register.
+// Tests that every `ringback listen` and `ringback trigger` in a document works as it is written, also
+// without the package installed. No document gives npm a bare package name, which a stranger could register.
 
 import { deepEqual, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { PACKED_VERSIONS } from "../support/packed-package.ts";
 
 interface ShownCommand {
 	document: string;
-	/** The words after `ringback`. */
+	/** Arguments of the command after `ringback`. */
 	words: string[];
 	/** True if the command names the package's address, or if the document installed the package before. */
 	isFound: boolean;
@@ -26,7 +26,7 @@ const SHOWN = [
 	...findCommands("receiver/README.md", 2),
 ];
 
-test("each command is complete, so that its own parser accepts it and it reaches the service", async (t) => {
+test("each command in a document is complete, so that its own parser accepts it and it reaches the service", async (t) => {
 	const problem = JSON.stringify({ code: "unknown_api_key", detail: "This API key is not known here." });
 	const url = await startHttpServer(t, (_, answer) =>
 		answer.writeHead(401, { "content-type": "application/problem+json" }).end(problem),
@@ -45,7 +45,7 @@ test("each command is complete, so that its own parser accepts it and it reaches
 	}
 });
 
-test("each command names the package's address, unless the document installed the package before", () => {
+test("each command in a document names the package's address, unless the document installed the package before", () => {
 	deepEqual(
 		SHOWN.filter(({ isFound }) => !isFound),
 		[],
@@ -71,7 +71,7 @@ test("npm and npx are never given a name that a stranger could register", () => 
 	const found = READ.flatMap(({ path, text }) =>
 		[...text.matchAll(bare)].map(([words]) => `${path}: ${words}`),
 	);
-	// These documents show what not to write.
+	// These documents are exceptions, because they show what not to write.
 	deepEqual(
 		found.filter((line) => !line.startsWith("docs/decisions/") && !line.startsWith("docs/downloads.md")),
 		[],

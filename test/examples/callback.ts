@@ -1,10 +1,10 @@
-// Callbacks made by hand, valid and invalid, and sent to a receiver over a plain socket. They are signed with
-// node:crypto alone, and this code itself is checked with the shared vectors.
+// Makes valid and invalid callbacks by hand, and sends them to a receiver over a plain socket. They are
+// signed with node:crypto alone, and the shared vectors check this code itself.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { request } from "node:http";
 
-/** Names with their values. A list is sent as several headers. */
+/** Header names with their values. A list of values is sent as several headers. */
 type HeaderValues = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Callback {
@@ -12,7 +12,7 @@ export interface Callback {
 	target: string;
 	headers: HeaderValues;
 	body: Buffer;
-	/** Sends the body in chunks, as a proxy may; otherwise with its length. */
+	/** True if the body is sent in chunks, as a proxy may do. Otherwise it is sent with its length. */
 	isChunked?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Answered {
 	text: string;
 }
 
-/** No answer takes this long on the slowest machine, so the receiver hangs. */
+/** Time after which the receiver counts as hanging. No answer takes this long on the slowest machine. */
 const GIVE_UP_AFTER_MS = 20_000;
 
 let made = 0;
@@ -85,7 +85,7 @@ export function withoutHeader(callback: Callback, name: string): Callback {
 }
 
 export function sign(secret: string, parts: readonly string[]): string {
-	// Node reads header bytes as Latin-1. This restores them as they were; ASCII stays unchanged.
+	// Node reads header bytes as Latin-1, so encoding the text as Latin-1 restores the original bytes.
 	return createHmac("sha256", secret).update(parts.join("\n"), "latin1").digest("hex");
 }
 
@@ -102,7 +102,10 @@ export function asHeader(text: string): string {
 	return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** Resolves to undefined if the receiver closed the connection without an answer. */
+/**
+ * Sends the callback. Resolves to the answer, or to undefined if the receiver closed the connection without
+ * one.
+ */
 export function send(
 	port: number,
 	{ method, target, headers, body, isChunked = false }: Callback,

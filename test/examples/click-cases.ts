@@ -7,7 +7,7 @@ import type { ExampleFolder } from "./example-folder.ts";
 const TOKEN = `AV-_${"a1".repeat(96)}`;
 
 export async function checkClicks(t: TestContext, examples: ExampleFolder): Promise<void> {
-	await t.test("keeps the click id of a partner's link, and nothing that is none", async () => {
+	await t.test("a shop's page stores the click ID of a partner's link in a cookie, and no text that is not a click ID", async () => {
 		const open = await examples.openShop();
 		const clicked = await open(`/shoes?size=42&rbclick=${TOKEN}&x=1`, "");
 		equal(clicked.body.trim(), `clickId: ${TOKEN}`, "also on the page that sets the cookie");

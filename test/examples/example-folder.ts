@@ -34,7 +34,7 @@ import { endProcess, type Running, watchProcess } from "../support/watched-proce
 import { makeCallback, send } from "./callback.ts";
 import { TOOLCHAINS } from "./toolchains.ts";
 
-/** Every receiver is started with two secrets, as during a replacement. */
+/** Second secret of every receiver, as during the replacement of a secret. */
 export const OLDER_SECRET = "the-secret-of-before";
 
 export interface RunningReceiver {
@@ -45,14 +45,14 @@ export interface RunningReceiver {
 }
 
 export interface StartOptions {
-	/** An open file to print to; by default the output is captured. */
+	/** Open file for the output. By default the output is captured. */
 	stdout?: number;
-	/** Limits files to 4 KiB, so that a write fails in the middle as on a full disk. */
+	/** True if files are limited to 4 KiB, so that a write fails in the middle as on a full disk. */
 	hasFullDisk?: boolean;
 }
 
 interface ShopPage {
-	/** The header Set-Cookie. */
+	/** Value of the header Set-Cookie, or null if it is missing. */
 	cookie: string | null;
 	body: string;
 }
@@ -60,7 +60,10 @@ interface ShopPage {
 export type ExampleFolder = Awaited<ReturnType<typeof openExamples>>;
 
 const run = promisify(execFile);
-/** Eight blocks of 512 bytes. The signal that would end the process at the ninth is ignored. */
+/**
+ * Command that limits files to eight blocks of 512 bytes. It ignores the signal that would end the process at
+ * the ninth block.
+ */
 const WITH_FULL_DISK = ["sh", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$@"', "sh"] as const;
 const RECEIVER_PACKAGE = fileURLToPath(new URL("../../receiver", import.meta.url));
 
@@ -84,10 +87,10 @@ export async function openExamples(
 		LANG: "C.UTF-8",
 		GOCACHE: join(folder, "go-cache"),
 		GOFLAGS: "-mod=mod",
-		// Otherwise each Node process would strip the types of the package's sources again.
+		// The compile cache saves each Node process from stripping the types of the package's sources again.
 		NODE_COMPILE_CACHE: COMPILE_CACHE,
 	};
-	// As in a shop's project that has the package installed.
+	// The folder looks like a shop's project that has the package installed.
 	mkdirSync(join(folder, "code", "node_modules", "@ringback"), { recursive: true });
 	symlinkSync(RECEIVER_PACKAGE, join(folder, "code", "node_modules", "@ringback", "receiver"));
 	const sources = {
@@ -114,7 +117,7 @@ export async function openExamples(
 	};
 
 	return {
-		/** Another program listens and passes requests to the example. */
+		/** True if another program listens and passes requests to the example. */
 		isServedByCommand: toolchain.isServedByCommand ?? false,
 		/** Reason why this machine cannot show that the answer comes before the work, or null. */
 		whyNoSlowWork: toolchain.whyNoSlowWork ?? null,
@@ -141,7 +144,7 @@ export async function openExamples(
 						.filter((line) => line.includes(` ${conversionId} `)),
 			};
 		},
-		/** Resolves when the sender has ended by itself. */
+		/** Runs the sender with these arguments, and resolves when it has ended by itself. */
 		runSender: (args: readonly string[], settings: Readonly<Record<string, string>>) => {
 			const [program, ...first] = toolchain.startSender(sources);
 			return start([program, ...first, ...args], settings).ended();
@@ -169,7 +172,7 @@ export async function openExamples(
 			await until(isUp, () => `it does not listen; ${process.stderr}`);
 			return open;
 		},
-		/** Starts the receiver without a port setting, and without a secret if it is empty. */
+		/** Starts the receiver without a port setting, and without a secret if `secret` is empty. */
 		startWithoutPort: (secret: string) =>
 			start(toolchain.startReceiver(sources, 0), secret === "" ? {} : { RINGBACK_SIGNING_SECRET: secret }),
 		/** Runs the shell's receiver, which checks saved files. */
@@ -195,8 +198,8 @@ export async function openExamples(
 			const { name, kind } = toolchain.store;
 			const path = join(folder, name);
 			renameSync(path, `${path}.away`);
-			// Replaced by the other kind (file or folder), so that it cannot be created again, because root ignores
-			// permissions.
+			// The store is replaced by the other kind (file or folder), so that the receiver cannot create it
+			// again. Removing permissions would not help, because root ignores them.
 			if (kind === "folder") writeFileSync(path, "");
 			else mkdirSync(path);
 			try {

@@ -30,14 +30,20 @@ interface Vector {
 }
 const { vectors: VECTORS }: { vectors: readonly Vector[] } = vectorsJson;
 
-/** Characters that need escaping in a shell, in JSON or in a URL; at most 128, as the service allows. */
+/**
+ * Order IDs with characters that need escaping in a shell, in JSON or in a URL. Each has at most 128
+ * characters, as the service allows.
+ */
 const HOSTILE_ORDER_IDS = [
 	`O'Brien & "Söhne" \\ 100% <a>`,
 	"🛒-注文-Ü-\u{1F9FE}",
 	"$(id) `id` %s \\n $HOME ;# {}",
 ];
 
-/** The other languages wait minutes for compilers and interpreters. */
+/**
+ * Languages to test. Short runs leave out most of them, because their compilers and interpreters take
+ * minutes.
+ */
 const LANGUAGES = EXAMPLE_LANGUAGES.filter(({ value }) => isLong || value === "node" || value === "shell");
 const ran: string[] = [];
 const missing: string[] = [];
@@ -50,7 +56,8 @@ test("the signer of these tests gives every signature of the vectors", () => {
 	}
 });
 
-// Two at a time for two cores, because most of the time is spent starting compilers and interpreters.
+// Two examples run at a time on two cores, because most of the time is spent starting compilers and
+// interpreters.
 describe("examples", { concurrency: 2 }, () => {
 	let ringbacks: readonly { brand: string; ringback: LiveRingback }[] = [];
 	before(async () => {
@@ -82,7 +89,7 @@ describe("examples", { concurrency: 2 }, () => {
 			await checkSender(t, examples);
 			await checkClicks(t, examples);
 			for (const { brand, ringback } of ringbacks) {
-				await t.test(`both directions with a live Ringback of the brand ${brand}`, (t) =>
+				await t.test(`sender and receiver work with a live Ringback of the brand ${brand}`, (t) =>
 					checkLive(t, language, brand, ringback, examples),
 				);
 			}
@@ -91,7 +98,7 @@ describe("examples", { concurrency: 2 }, () => {
 	}
 });
 
-test("says which examples were run", (t) => {
+test("every example was run or is reported as not run", (t) => {
 	t.diagnostic(`examples run: ${ran.join(", ")}; not run: ${missing.join(", ") || "none"}`);
 	equal(ran.length + missing.length, LANGUAGES.length, "one failed before it came to its end");
 	for (const reason of missing) noteNotRun(`examples in ${reason}`);
@@ -109,7 +116,7 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 			continue;
 		}
 		await t.test(
-			`takes what is signed as in the vectors, secret ${JSON.stringify(secret).slice(0, 30)}`,
+			`the receiver accepts callbacks that are signed as in the vectors, with the secret ${JSON.stringify(secret).slice(0, 30)}`,
 			async () => {
 				for (const { name, method, target, bodyBase64 } of VECTORS.filter(
 					(vector) => vector.secret === secret,
@@ -129,7 +136,7 @@ async function checkReceiver(t: TestContext, examples: ExampleFolder): Promise<v
 		);
 		if (secret !== VECTORS[0]?.secret) continue;
 		for (const [title, check] of Object.entries(RECEIVER_CASES)) await t.test(title, () => check(at));
-		await t.test("is alive after all of it", async () => {
+		await t.test("the receiver still runs after all of these requests", async () => {
 			ok(receiver.process.isRunning);
 			await expectStatus(at, sealed(at), 204);
 		});
@@ -151,7 +158,7 @@ async function checkLive(
 	const settings = {
 		RINGBACK_API_KEY: programme.key,
 		RINGBACK_SIGNING_SECRET: programme.secret,
-		// In the filled-in example the address is part of the text.
+		// Examples that are filled in for a brand already contain the address.
 		...(isDefault ? { RINGBACK_URL: ringback.url } : {}),
 	};
 	const target = "/postback?shop=1&x=%C3%9C";
@@ -181,7 +188,7 @@ async function checkLive(
 	for (const orderId of orderIds) await until(() => said().includes(` ${orderId} RECORDED`), said);
 	const [conversionId = ""] = /cnv_\w+/.exec(Buffer.concat(passed).toString("utf8")) ?? [];
 	equal(receiver.linesOf(conversionId).length, 1);
-	await t.test("a copy of what Ringback sent is refused", async () => {
+	await t.test("the receiver refuses a copy of a callback that Ringback sent", async () => {
 		const [head = "", body = ""] = (passed[0] ?? Buffer.alloc(0)).toString("utf8").split("\r\n\r\n");
 		ok(head.startsWith(`POST ${target} `), head);
 		const [, ...lines] = head.split("\r\n");

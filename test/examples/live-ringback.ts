@@ -1,5 +1,5 @@
-// A whole Ringback on the machine's clock and a real SQLite file. The callbacks of its programmes go through a TLS
-// front to a plain port, as at a shop. The front passes bytes on unchanged and keeps a copy.
+// A whole Ringback on the machine's clock and a real SQLite file. The callbacks of its programmes go through
+// a TLS front to a plain port, as at a shop. The front passes bytes on unchanged and records a copy.
 
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";

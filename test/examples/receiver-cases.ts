@@ -30,9 +30,12 @@ type Event = Record<string, unknown>;
 type Seal = (options?: Partial<CallbackOptions>) => Callback;
 
 const MAX_BODY_BYTES = 65_536;
-/** Enough concurrent requests to collide even on two cores. */
+/** Number of concurrent requests, which is enough to collide even on two cores. */
 const AT_ONCE = 16;
-/** More than a thread pool has. A pool that grows by two threads a second would serve the last one after 20 s. */
+/**
+ * Number of clients that never finish their bodies. It is larger than a usual thread pool. A pool that grows
+ * by two threads a second would serve the last one after 20 s.
+ */
 const STRANGERS = 48;
 /** Time that the service waits for an answer (contract section 4.1). */
 const ANSWER_WITHIN_MS = 5_000;
@@ -40,7 +43,7 @@ const TRIO = ["Timestamp", "Nonce", "Signature"] as const;
 
 /** Requests that must be answered with 401 and must not be processed, each made from a new event and its body. */
 const REFUSED: Readonly<Record<string, readonly ((seal: Seal, body: string) => Callback)[]>> = {
-	"301 seconds old and more than 300 seconds ahead": [
+	"a callback that is 301 seconds old or more than 300 seconds ahead": [
 		(seal) => seal({ timestamp: secondsFromNow(-301) }),
 		// Ten seconds more than the tolerance, because on a slow machine the receiver reads its clock later.
 		(seal) => seal({ timestamp: secondsFromNow(310) }),
@@ -99,7 +102,8 @@ function oddTimestamps(): string[] {
 	const now = secondsFromNow(0);
 	const inDigitsFrom = (zero: number) =>
 		[...now].map((digit) => String.fromCodePoint(zero + Number(digit))).join("");
-	// As bytes, and as the text that a server makes of them. Both must be refused, whichever is signed.
+	// Each text is sent as its UTF-8 bytes, and as the bytes of the text that a server would read from them.
+	// The receiver must refuse both.
 	const others = [inDigitsFrom(0xff10), inDigitsFrom(0x660), `${now}é`].flatMap((text) => [
 		asHeader(text),
 		asHeader(asHeader(text)),
@@ -162,7 +166,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		await expectLine(at, event);
 		await expectRefused(at, (seal) => seal({ secret: `${OLDER_SECRET},${at.secret}` }));
 	},
-	async "a refusal says why, and logs the path"(at) {
+	async "a refusal says why, and the path is logged"(at) {
 		const { port, process } = at.receiver;
 		const stale = await send(port, sealed(at, { timestamp: secondsFromNow(-700) }));
 		match(stale?.text ?? "", /timestamp.*7\d\d s/);
@@ -175,7 +179,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		const callback = sealed(at, { body: JSON.stringify(event) });
 		await expectStatus(at, callback, 204);
 		await expectStatus(at, callback, 401);
-		// Another event, so that only the nonce is repeated.
+		// The second callback is about another event, so that only the nonce is repeated.
 		await expectRefused(at, (seal) => seal({ nonce: String(callback.headers["X-Service-Nonce"]) }));
 		await expectLine(at, event);
 	},
@@ -197,7 +201,7 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 		await Promise.all(Array.from({ length: AT_ONCE }, () => expectStatus(at, sealed(at, { body }), 204)));
 		await expectLine(at, event);
 	},
-	async "it answers 503 while nothing can be stored, and accepts the same request afterwards"(at) {
+	async "the receiver answers 503 while nothing can be stored, and accepts the same request afterwards"(at) {
 		const event = makeEvent();
 		const callback = sealed(at, { body: JSON.stringify(event) });
 		await at.folder.withoutStore(async () => {
@@ -216,14 +220,14 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 			await expectNoLine(at, event);
 		}
 	},
-	async "64 KiB are accepted, and one byte more is answered with 413"(at) {
+	async "a body of 64 KiB is accepted, and one byte more is answered with 413"(at) {
 		const event = makeEvent();
 		const body = JSON.stringify(event).padEnd(MAX_BODY_BYTES);
 		await expectStatus(at, sealed(at, { body: `${body} ` }), 413);
 		await expectNoLine(at, event);
 		await expectStatus(at, sealed(at, { body }), 204);
 		await expectLine(at, event);
-		// The body is so large that a receiver may close the connection while we still send.
+		// This body is so large that a receiver may close the connection before all of it is sent.
 		const answered = await send(at.receiver.port, sealed(at, { body: " ".repeat(32 * MAX_BODY_BYTES) }));
 		ok(answered === undefined || answered.status === 413, String(answered?.status));
 	},
@@ -294,10 +298,10 @@ export const RECEIVER_CASES: Readonly<Record<string, (at: ReceiverAtHand) => Pro
 	},
 };
 
-/** Sends the head and two bytes of the body; the rest never comes. */
+/** Sends the head and two bytes of the body, and never sends the rest. */
 async function startBody(port: number): Promise<Socket> {
 	const socket = connect(port, "127.0.0.1");
-	// The receiver may close the connection, which is fine too.
+	// The error is ignored, because the receiver may close the connection, too.
 	socket.on("error", () => undefined);
 	await once(socket, "connect");
 	const head = `POST /postback HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 1000\r\n\r\n`;
@@ -325,7 +329,7 @@ async function expectRefused(
 	await expectNoLine(at, event);
 }
 
-/** Expects exactly one line, although the work comes after the answer. */
+/** Waits for the line that the receiver prints for the event after its answer, and expects no second line. */
 export async function expectLine(at: ReceiverAtHand, event: Event): Promise<void> {
 	const lines = () => at.receiver.linesOf(String(event["conversionId"]));
 	await until(

@@ -1,4 +1,5 @@
-// The shell has no server. Its receiver checks one saved callback and says what is wrong with it.
+// Tests the shell's receiver. The shell has no server, so its receiver checks one saved callback and says
+// what is wrong with it.
 
 import { equal, match, notEqual } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -25,7 +26,7 @@ const WRONG: readonly (readonly [title: string, callback: () => Callback, said: 
 
 export async function checkSavedCallbacks(t: TestContext, examples: ExampleFolder): Promise<void> {
 	await t.test(
-		"a good one is called good, with a signature in capitals and names in any case too",
+		"a valid saved callback is accepted, also with a signature in capitals and header names in any case",
 		async () => {
 			const callback = saved();
 			await expectGood(examples, callback);
@@ -38,14 +39,14 @@ export async function checkSavedCallbacks(t: TestContext, examples: ExampleFolde
 		},
 	);
 	for (const [title, make, said] of WRONG) {
-		await t.test(`${title} is called wrong, and why`, async () => {
+		await t.test(`a saved callback is refused with the reason (${title})`, async () => {
 			const ended = await check(examples, make());
 			equal(ended.code, 1, ended.stdout + ended.stderr);
 			match(ended.stdout, said);
 			equal(ended.stderr, "");
 		});
 	}
-	await t.test("without a secret it says so", async () => {
+	await t.test("without a secret the receiver for saved callbacks says so", async () => {
 		const ended = await check(examples, saved(), "");
 		notEqual(ended.code, 0);
 		match(ended.stderr, /RINGBACK_SIGNING_SECRET/);

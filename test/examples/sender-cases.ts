@@ -1,5 +1,5 @@
-// Answers that a sender must not take for a recorded sale, because they are not the service's. It must not follow a
-// redirect either, because it would send the API key to another server.
+// Tests answers that a sender must not take for a recorded sale, because they do not come from the service.
+// The sender must not follow a redirect either, because it would send the API key to another server.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -17,7 +17,10 @@ interface FalseAnswer {
 const PAGE = { type: "text/html; charset=utf-8", body: "<!doctype html><title>Welcome</title>" };
 const RECORD = { type: "application/json", body: '{"outcome":"RECORDED","conversion":{}}' };
 
-/** Clients differ in which redirects they follow, with which method and with which headers. */
+/**
+ * Answers that are not a success. Clients differ in which redirects they follow, with which method and with
+ * which headers.
+ */
 const FALSE_ANSWERS: readonly FalseAnswer[] = [
 	...[302, 307].map((status) => ({
 		title: `a ${status} to another host`,
@@ -38,7 +41,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 		{ title: "no secret", args: ARGS, settings: { RINGBACK_API_KEY: "a-key" } },
 		{ title: "no amount", args: ["ORDER-1001"], settings: SETTINGS },
 	]) {
-		await t.test(`with ${title} it says in a line what to set, and asks nobody`, async (t) => {
+		await t.test(`with ${title} the sender says in a line what to set, and sends no request`, async (t) => {
 			const asked: string[] = [];
 			const url = await startHttpServer(t, (request, response) => {
 				asked.push(`${request.method} ${request.url}`);
@@ -51,7 +54,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			match(ended.stderr, /^[^\n]*Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; [^\n]+\n$/);
 		});
 	}
-	await t.test("sends who brought the sale where that is given, and else neither field", async (t) => {
+	await t.test("the sender sends the click ID and the coupon code if they are given, and otherwise neither field", async (t) => {
 		const sent: string[] = [];
 		const url = await startHttpServer(t, (request, response) => {
 			let body = "";
@@ -74,7 +77,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 		);
 	});
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
-		await t.test(`${title} is no success, and nobody else is asked`, async (t) => {
+		await t.test(`${title} does not count as a success, and the sender asks no other server`, async (t) => {
 			const askedElsewhere: string[] = [];
 			const elsewhere = await startHttpServer(
 				t,

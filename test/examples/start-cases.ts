@@ -1,5 +1,6 @@
-// How a receiver starts: with its secret or with an error message, at the documented port, and after a restart with
-// what it had stored. Its answer must also be sent before its work, however long that takes.
+// Tests how a receiver starts: with its secret or with an error message, at the documented port, and after a
+// restart with the events that it had stored. Its answer must also be sent before its work, however long the
+// work takes.
 
 import { match, notEqual, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -14,12 +15,12 @@ import { expectLine, expectNoLine, expectStatus, sealed } from "./receiver-cases
 
 const SECRET = "a-secret";
 const DEFAULT_PORT = 3000;
-/** Bytes that Linux writes to a pipe in one piece; then single bytes, until the pipe is full. */
+/** Sizes of the writes that fill the pipe: first pieces that Linux writes at once, then single bytes. */
 const PIECES_BYTES = [4_096, 1];
 
 export async function checkStart(t: TestContext, examples: ExampleFolder): Promise<void> {
 	await t.test(
-		"an event that comes again after a restart is answered 204 and not worked on again",
+		"an event that comes again after a restart is answered with 204 and not processed again",
 		async () => {
 			const event = makeEvent();
 			const before = { secret: SECRET, receiver: await examples.startReceiver(SECRET), folder: examples };
@@ -34,8 +35,9 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 		},
 	);
 
-	await t.test("what a full disk let it store by half is worked on when it comes again", async () => {
-		// More than fits. With 16 KiB, PHP would need the disk to read it too.
+	await t.test("an event that a full disk let the receiver store only in part is processed when it comes again", async () => {
+		// The event is larger than the limit for files. With 16 KiB, PHP would also need the disk to read the
+		// request.
 		const event = makeEvent({ reason: "x".repeat(12_000) });
 		const body = JSON.stringify(event);
 		const full = await examples.startReceiver(SECRET, { hasFullDisk: true });
@@ -49,9 +51,9 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 		await expectLine(at, event);
 	});
 
-	await t.test("takes nothing when it has no secret, and says so", async () => {
+	await t.test("a receiver without a secret accepts nothing, and says so", async () => {
 		if (examples.isServedByCommand) {
-			// The command serves the file whatever it contains.
+			// The program that serves this receiver starts even without a secret.
 			const receiver = await examples.startReceiver("");
 			const answered = await send(receiver.port, makeCallback({ secret: "" }));
 			ok(answered === undefined || answered.status >= 500, `answered ${answered?.status}`);
@@ -63,9 +65,9 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 		match(ended.stderr, /^[^\n]*Set RINGBACK_SIGNING_SECRET[^\n]*\n$/);
 	});
 
-	await t.test("listens on 3000 when no port is set", async (t) => {
+	await t.test("a receiver listens on port 3000 if no port is set", async (t) => {
 		if (examples.isServedByCommand) {
-			// The receiver does not read PORT.
+			// Another program listens for this receiver, which therefore does not read PORT.
 			t.skip("its port is in the command that serves it");
 			return;
 		}
@@ -83,9 +85,12 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 	});
 }
 
-/** The receiver's only work is to print a line. If the pipe is full it blocks, as with slow work in a shop. */
+/**
+ * Checks that the answer comes before the work. The receiver's only work is to print a line, and a full pipe
+ * blocks it, like slow work in a shop.
+ */
 export async function checkSlowWork(t: TestContext, examples: ExampleFolder): Promise<void> {
-	await t.test("204 goes out while the work still waits", async (t) => {
+	await t.test("a receiver answers with 204 before its work is done", async (t) => {
 		if (examples.whyNoSlowWork !== null) {
 			// A check that cannot fail would be worse than none.
 			t.skip(examples.whyNoSlowWork);
@@ -109,7 +114,8 @@ export async function checkSlowWork(t: TestContext, examples: ExampleFolder): Pr
 async function openPipe(t: TestContext, path: string) {
 	await promisify(execFile)("mkfifo", [path]);
 	const ours = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-	// Opened separately from ours, because this end blocks if there is no room.
+	// The receiver's end of the pipe is opened separately from the test's end, because it must block when the
+	// pipe is full.
 	const writeEnd = openSync(path, constants.O_WRONLY);
 	t.after(() => {
 		closeSync(writeEnd);
@@ -136,7 +142,7 @@ async function openPipe(t: TestContext, path: string) {
 	};
 }
 
-/** Returns zero if the call would block. */
+/** Runs a read or write, and returns 0 if it would block. */
 function attempt(act: () => number): number {
 	try {
 		return act();

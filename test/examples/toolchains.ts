@@ -20,7 +20,7 @@ export interface Toolchain {
 	/** Commands that print a version. All must work, and the first one shows which version runs. */
 	needs: readonly Command[];
 	packages: string;
-	/** Name of its store in its working folder, or null if it stores nothing. */
+	/** Name and kind of the example's store in its working folder, or null if it stores nothing. */
 	store: { name: string; kind: "folder" | "file" } | null;
 	/** True if another program listens, at the port in its command, and passes requests to the example. */
 	isServedByCommand?: boolean;
@@ -30,7 +30,10 @@ export interface Toolchain {
 	build?: (sources: ExampleSources) => readonly Command[];
 	startReceiver: (sources: ExampleSources, port: number) => Command;
 	startSender: (sources: ExampleSources) => Command;
-	/** Null for the shell's example, which a web server starts for each request. */
+	/**
+	 * Returns the command that starts the example for click IDs. Null for the shell's example, which a web
+	 * server starts for each request.
+	 */
 	startClick: ((sources: ExampleSources, port: number) => Command) | null;
 }
 
@@ -38,7 +41,7 @@ const run = promisify(execFile);
 const FOLDER_STORE = { name: "postbacks", kind: "folder" } as const;
 const FILE_STORE = { name: "postbacks.db", kind: "file" } as const;
 const PYTHON = "/usr/bin/python3";
-/** The programs run for a second or two, half of which would go into optimisation. */
+/** Options for Java programs that run for a second or two, half of which would be spent on optimisation. */
 const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] as const;
 const JAVA = ["java", ...SHORT_LIVED] as const;
 const JAVAC = ["javac", ...SHORT_LIVED.map((option) => `-J${option}`)] as const;

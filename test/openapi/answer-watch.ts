@@ -31,7 +31,9 @@ const BEYOND_SCHEMAS: readonly (readonly [why: string, body: RegExp])[] = [
 
 export class AnswerWatch {
 	readonly #api: DescribedApi;
-	/** Answers such as "recordConversion 422 invalid_field" and "recordConversion 201 RECORDED". */
+	/**
+	 * Answers that were seen, such as "recordConversion 422 invalid_field" and "recordConversion 201 RECORDED".
+	 */
 	readonly seen = new Set<string>();
 	readonly formRefusals = { checked: 0, beyond: 0 };
 	/** Details and fields of problems, by their code. */
@@ -116,7 +118,7 @@ export class AnswerWatch {
 		ok(flaws.length > 0, `${where} was refused with ${word}, but is as described: ${text}`);
 	}
 
-	/** Checks a request without an operation, which can only be answered in two ways. */
+	/** Checks the answer to a request that matches no operation. Only two answers are allowed. */
 	async #lookElsewhere(where: string, response: Response): Promise<void> {
 		const { json } = await read(response.clone());
 		deepEqual(this.#api.flaws(this.#api.schemaNamed("Problem"), json), [], where);

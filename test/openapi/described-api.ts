@@ -1,5 +1,5 @@
-// Checks whether a request or an answer matches the OpenAPI document. Ajv makes the checks, which is independent of our
-// own code.
+// Checks whether a request or an answer matches the OpenAPI document. Ajv, which is independent of our own
+// code, makes the checks.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -26,13 +26,13 @@ export class DescribedApi {
 
 	constructor(document: OpenApiDocument) {
 		this.document = document;
-		// Strict, because a misspelt keyword would otherwise check nothing.
+		// Ajv is strict, because a misspelt keyword would otherwise check nothing.
 		this.#ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
 		addFormats.default(this.#ajv);
 		this.#ajv.addVocabulary(["components"]);
 	}
 
-	/** Returns the problems of a value in words, or nothing if it is valid. */
+	/** Returns the problems of a value in words, or an empty list if the value is valid. */
 	flaws(schema: JsonSchema, value: unknown): string[] {
 		let validate = this.#compiled.get(schema);
 		if (validate === undefined) {
@@ -51,7 +51,7 @@ export class DescribedApi {
 		return schema;
 	}
 
-	/** Returns undefined if the document does not have the operation. */
+	/** Returns the operation for a request, or undefined if the document does not have it. */
 	find(method: string, pathname: string): DescribedOperation | undefined {
 		for (const [template, item] of Object.entries(this.document.paths)) {
 			const pattern = template.replace(/[.]/g, "\\.").replace(/\{(\w+)\}/g, "(?<$1>[^/]+?)");
@@ -69,7 +69,7 @@ export class DescribedApi {
 			.filter((parameter) => parameter.in === "query")
 			.flatMap((parameter) => this.#parameterFlaws(parameter, url.searchParams.getAll(parameter.name)));
 		const known = parameters.map(({ name }) => name);
-		// The pixel ignores other names, and its description says so.
+		// The pixel ignores unknown parameters, and its description says so.
 		const isOpen = operation.operationId === "loadPixel";
 		const unknown = isOpen ? [] : [...url.searchParams.keys()].filter((name) => !known.includes(name));
 		flaws.push(...unknown.map((name) => `?${name} is not described`));

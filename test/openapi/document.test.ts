@@ -1,5 +1,5 @@
-// The OpenAPI document is valid and complete, is generated for the installation that serves it, and has
-// correct examples.
+// Tests that the OpenAPI document is valid and complete, is generated for the installation that serves it,
+// and has correct examples.
 
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
@@ -103,7 +103,7 @@ test("the document describes exactly the routes that are not pages, with exactly
 		admission: createAdmission(shop.deps),
 	});
 	const pages = new Set(site.routes.map(({ path }) => path));
-	/** The document itself and the partners' links are not part of the API. */
+	/** Routes that are not part of the API: the document itself, the partners' links and unknown paths. */
 	const others = ["/openapi.json", "/c/*", "/*"];
 	const routes = new Set(createApp(shop.deps).routes.map(({ path }) => path));
 	const ours = [...routes].filter((path) => !pages.has(path) && !others.includes(path));
@@ -124,11 +124,11 @@ test("the document describes exactly the routes that are not pages, with exactly
 	deepEqual(described.sort(), served.sort());
 });
 
-describe("examples", () => {
+describe("the examples in the document", () => {
 	const media = (content: Readonly<Record<string, MediaType>> = {}): MediaType[] => Object.values(content);
 
 	for (const operation of operations(document)) {
-		test(`of ${operation.operationId} are as described`, () => {
+		test(`the examples of ${operation.operationId} match their description`, () => {
 			const bodies = [
 				...media(operation.requestBody?.content),
 				...Object.values(operation.responses).flatMap(({ content }) => media(content)),
@@ -143,7 +143,7 @@ describe("examples", () => {
 		});
 	}
 
-	test("of every schema and field are as described", () => {
+	test("the examples of every schema and field match their description", () => {
 		let count = 0;
 		const walk = (schema: JsonSchema): void => {
 			for (const example of schema.examples ?? []) {
@@ -159,7 +159,7 @@ describe("examples", () => {
 		ok(count > 20, `${count} examples`);
 	});
 
-	test("of requests carry the signature of their own bytes", () => {
+	test("the examples of requests carry the signature of their own bytes", () => {
 		let count = 0;
 		for (const { "x-codeSamples": samples = [] } of operations(document)) {
 			for (const { source } of samples.filter(({ label }) => label === "curl")) {

@@ -1,5 +1,6 @@
-// The service behind the sample settings for nginx, Caddy and HAProxy. Signed calls verify whatever their path, query and body
-// contain, the client's address arrives, streams are not delayed, and bodies have the intended limits.
+// Tests the service behind the sample settings for nginx, Caddy and HAProxy. Signed calls verify whatever
+// their path, query and body contain, the client's address arrives, streams are not delayed, and bodies have
+// the intended limits.
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -19,7 +20,9 @@ import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
 import { CLICK_HOST, PROXIES, type ProxyKind, type RunningProxy } from "./proxy-process.ts";
 
-/** Differs from the proxy's own address, so that the two can be told apart. */
+/**
+ * Client address of the tests. It differs from the proxy's own address, so that the two can be distinguished.
+ */
 const CALLER = "127.0.0.5";
 const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
 const MEGABYTE = 1024 * 1024;
@@ -62,8 +65,8 @@ for (const kind of PROXIES) {
 	const isHere = findProgram(kind.name) !== undefined;
 	const skip = isHere ? false : reportNotRun(describeMissing(kind));
 
-	describe(`behind ${kind.name}`, { skip, concurrency: 2 }, () => {
-		test("path, query and body arrive byte by byte as they were sent", async (t) => {
+	describe(`the service behind ${kind.name}`, { skip, concurrency: 2 }, () => {
+		test("path, query and body arrive through the proxy byte for byte", async (t) => {
 			const recorder = await startRecorder(t);
 			const proxy = await kind.start(t, recorder.address);
 			for (const target of TARGETS) {
@@ -79,7 +82,7 @@ for (const kind of PROXIES) {
 			equal((await call(proxy, { target: "/import/people", body: toImport })).status, 200);
 		});
 
-		test("signed calls verify, the caller's address arrives, and events come at once", async (t) => {
+		test("signed calls verify behind the proxy, the caller's address arrives, and events come at once", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const orderId = `${kind.name} a b/c+d?ü`;
 			const body = JSON.stringify({ orderId, basketValue: "10.00", currency: "EUR" });
@@ -89,7 +92,7 @@ for (const kind of PROXIES) {
 			await until(() => stream.text().includes("conversion.recorded"));
 			stream.end();
 
-			// Every spelling of the same order in a query, each signed as written.
+			// The same order is written in two ways in a query, and each request is signed as it is written.
 			for (const written of ["+a+b%2Fc%2Bd%3F%C3%BC", "%20a%20b/c%2bd?%c3%bc"]) {
 				const look = signed(account, "GET", `/v1/conversions?orderId=${kind.name}${written}`);
 				const { status, text } = await call(proxy, look);
@@ -115,16 +118,16 @@ for (const kind of PROXIES) {
 		test("a request reaches the service only after its body has arrived at the proxy", async (t) => {
 			const recorder = await startRecorder(t);
 			const proxy = await kind.start(t, recorder.address);
-			// Closed before the proxy, because stopping the proxy waits for it.
+			// The slow request must be closed before the proxy, because stopping the proxy waits for it.
 			using slow = sendPart(proxy, "/slow", 100);
-			// The proxy has the slow request's head by then, because the first of these came after it.
+			// After these requests the proxy has received the head of the slow request, which was sent before them.
 			for (let n = 0; n < 20; n++) await call(proxy, { target: "/fast", body: Buffer.from("{}") });
 			deepEqual(new Set(recorder.begun()), new Set(["/fast"]));
 			equal(await slow.finish(), 200);
 			equal(recorder.begun().at(-1), "/slow");
 		});
 
-		test("pages arrive unchanged, and plain HTTP redirects to HTTPS", async (t) => {
+		test("pages arrive through the proxy unchanged, and plain HTTP redirects to HTTPS", async (t) => {
 			const proxy = await kind.start(t, new URL(opened.service.url).host);
 			const page = await call(proxy, { target: "/sign-in", headers: { "accept-encoding": "gzip" } });
 			equal(page.status, 200);
@@ -166,7 +169,7 @@ for (const kind of PROXIES) {
 	});
 }
 
-/** The settings of the samples for how long an answer may take, and for how long a stream may be idle. */
+/** Settings of the samples that limit how long an answer may take and how long a stream may be idle. */
 const ANSWER_LIMITS = {
 	nginx: "proxy_read_timeout 10s;",
 	haproxy: "timeout server 10s\n",
@@ -193,7 +196,8 @@ for (const kind of PROXIES) {
 			if (incoming.url === "/readyz") answer.end();
 			else held.push(answer);
 		});
-		// Ten seconds become one. The sixty seconds of event streams stay.
+		// The test shortens the limit for answers from ten seconds to one. The sixty seconds of event streams
+		// stay.
 		const limit = ANSWER_LIMITS[name];
 		const proxy = await kind.start(t, new URL(silent).host, [
 			[limit, limit.replace("10s", "1s")],
@@ -243,7 +247,7 @@ test("HAProxy sends nothing to a process that is not ready, and everything again
 	await until(async () => (await answering()) === "0");
 });
 
-/** Client address as the service sees it. */
+/** Returns the client addresses that the service has seen. */
 function addresses(): unknown[] {
 	const requests = opened.log.lines.filter(({ message }) => message === "request");
 	return requests.map(({ fields }) => ("address" in fields ? fields.address : null));
@@ -258,9 +262,9 @@ interface Sent {
 	method?: string;
 	body?: Uint8Array;
 	headers?: Readonly<Record<string, string>>;
-	/** A host name of the proxy in place of its address. */
+	/** Host name of the proxy, instead of its address. */
 	host?: string;
-	/** Sends the body without its length. */
+	/** True if the body is sent in chunks, without its length. */
 	isChunked?: boolean;
 	forwardedFor?: string;
 }
@@ -356,7 +360,7 @@ async function listen(proxy: RunningProxy, account: ShopAccount): Promise<{ text
 }
 
 async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent): Promise<number> {
-	// Passed on to the socket, which knows an option that HTTP/2 lacks.
+	// The options go to the TLS socket, because HTTP/2 itself has no option for the local address.
 	const options = { ca: proxy.caPem, localAddress: CALLER };
 	const session = connect(proxy.url, options);
 	const stream = session.request({ ...headers, ":path": target });
@@ -367,12 +371,12 @@ async function callOverHttp2(proxy: RunningProxy, { target, headers = {} }: Sent
 	return answer[":status"];
 }
 
-/** Acts as the service, to show what arrives of a request. */
+/** Starts a server in place of the service, and records what arrives of each request. */
 async function startRecorder(t: TestContext) {
 	const seen: { method: string | undefined; target: string | undefined; sha256: string }[] = [];
 	const begun: (string | undefined)[] = [];
 	const url = await startHttpServer(t, async (incoming, answer) => {
-		// HAProxy asks it whether it is ready.
+		// Readiness checks of HAProxy are not recorded.
 		if (incoming.url !== "/readyz") begun.push(incoming.url);
 		const digest = createHash("sha256");
 		for await (const chunk of incoming) digest.update(chunk);

@@ -27,7 +27,7 @@ export interface ProxyKind {
 	name: "nginx" | "caddy" | "haproxy";
 	/** Name of the Debian package. */
 	packageName: string;
-	/** Starts the proxy in front of this address. `changes` are made to the sample before. */
+	/** Applies `changes` to the sample settings and starts the proxy in front of this address. */
 	start(t: TestContext, upstream: string, changes?: Changes): Promise<RunningProxy>;
 }
 
@@ -36,7 +36,10 @@ type Changes = readonly (readonly [from: string, to: string])[];
 /** Host name besides the proxy's address, as in the guide's section "A host for partners' links". */
 export const CLICK_HOST = "localhost";
 const SAMPLES = fileURLToPath(new URL("../../ops/proxy/", import.meta.url));
-/** The process ends with ours in every case, because the pipe that it reads from closes. */
+/**
+ * Shell script that runs the proxy. It ends together with the test process in every case, because its input
+ * pipe closes then.
+ */
 const KEPT = `"$@" & pid=$!; cat > /dev/null; kill -TERM $pid; wait $pid`;
 
 export const PROXIES: readonly ProxyKind[] = [
@@ -65,12 +68,12 @@ async function startNginx(t: TestContext, upstream: string, changes: Changes = [
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
 		(name) => `${name}_temp_path ${join(folder, name)};`,
 	);
-	// The surrounding settings are Debian's, including gzip.
+	// The settings around the sample are Debian's, including gzip.
 	const settings = [
 		"daemon off;",
 		...(process.getuid?.() === 0 ? ["user root;"] : []),
 		`pid ${join(folder, "pid")};`,
-		// Required by the first lines of the sample.
+		// The first lines of the sample require this setting.
 		"events { worker_connections 8192; }",
 		`http { access_log off; gzip on; ${temporary.join(" ")} include ${put("sample.conf", sample)}; }`,
 	];
@@ -120,7 +123,10 @@ async function startCaddy(t: TestContext, upstream: string): Promise<RunningProx
 	return { url, plainUrl: null, caPem: readFileSync(authority, "utf8") };
 }
 
-/** Replaces what Caddy 2.6.2, the one of Debian 12 and 13, spells differently. A comment of the sample says so too. */
+/**
+ * Adapts the sample to Caddy 2.6.2, the version in Debian 12 and 13, which spells some settings differently.
+ * A comment in the sample says so, too.
+ */
 function spellFor(program: string, sample: string): string {
 	const version = execFileSync(program, ["version"], { encoding: "utf8" });
 	if (!/^v?2\.6\.2\b/.test(version)) return sample;
@@ -151,7 +157,7 @@ function start(
 	return child;
 }
 
-/** Also waits for the certificate, which Caddy creates after it listens. */
+/** Waits until the proxy listens and has its certificate, which Caddy creates later. */
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
 	const running = watchProcess(child);
 	await until(

@@ -9,8 +9,8 @@ export interface SlowClientsOrder {
 	/** Address to connect to, with or without TLS. */
 	url: string;
 	/**
-	 * The part that never ends on each connection: the head that it sends, the body that it sends, or the answer that
-	 * it reads.
+	 * Part of the exchange that never ends: the head that the client sends, the body that it sends, or the
+	 * answer that it reads.
 	 */
 	what: "head" | "body" | "answer";
 	connections: number;
@@ -18,11 +18,17 @@ export interface SlowClientsOrder {
 	addresses: readonly string[];
 }
 
-/** With 2,500 connections that are all closed, this makes 800 new ones a second. */
+/**
+ * Time after which a closed connection is opened again. With 2,500 closed connections this makes 800 new ones
+ * a second.
+ */
 const AGAIN_AFTER_MS = 3_000;
-/** Fewer than the system's accept queue holds. More at once would be lost before the service sees them. */
+/**
+ * Maximum number of connections that are opened at once. Connections beyond the system's accept queue would
+ * be lost before the service sees them.
+ */
 const AT_ONCE = 100;
-/** Often enough that no idle timeout applies. */
+/** Interval at which a client sends or reads a few bytes. It is short enough that no idle timeout applies. */
 const TRICKLE_MS = 1_000;
 
 const FIRST_BYTES: Record<SlowClientsOrder["what"], string> = {
@@ -37,7 +43,7 @@ const FIRST_BYTES: Record<SlowClientsOrder["what"], string> = {
 /** Total number of connections so far. */
 let opened = 0;
 
-/** Resolves when the client is connected, or could not connect. */
+/** Opens and holds one connection. Resolves when the client is connected, or could not connect. */
 function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 	const { protocol, hostname: host, port } = new URL(order.url);
 	return new Promise((resolve) => {
@@ -56,7 +62,7 @@ function hold(order: SlowClientsOrder, localAddress: string): Promise<void> {
 			if (order.what !== "answer") socket.resume();
 			resolve();
 		});
-		// The connection is expected to be closed.
+		// The error is ignored, because the service is expected to close the connection.
 		socket.on("error", () => undefined);
 		socket.once("close", () => {
 			clearInterval(trickle);

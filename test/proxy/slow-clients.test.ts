@@ -1,6 +1,6 @@
-// More clients that never finish than the listener has room for: slow heads, slow bodies and slow readers, directly
-// and behind the proxies of ops/proxy. The health check and a shop's sale are answered as usual, and memory stays
-// small.
+// Tests more clients that never finish than the listener has room for: slow heads, slow bodies and slow
+// readers, directly and behind the proxies of ops/proxy. The health check and a shop's sale are answered as
+// usual, and memory stays small.
 
 import { equal, ok } from "node:assert/strict";
 import { request as requestPlain } from "node:http";
@@ -23,8 +23,8 @@ const CALLS = 15;
 const MEDIAN_MS = 1_000;
 const MEGABYTE = 1024 * 1024;
 /**
- * Memory limit for 2,048 connections, each with the bytes that it sent or has yet to read. A separate service process
- * has less room for new objects and so for garbage; there it was 135 MB more, 270 in total.
+ * Maximum growth of memory for 2,048 connections, each with the bytes that it has sent or has yet to read. In
+ * a separate service process, which has less room for garbage, memory grew by 135 MB to 270 MB.
  */
 const MEMORY_BYTES = 256 * MEGABYTE;
 
@@ -34,7 +34,7 @@ interface Case {
 	addresses: number;
 }
 
-/** Further cases. Short runs have one of each kind. */
+/** Further cases for long runs. Short runs have one case of each kind. */
 const LONG: readonly Case[] = [
 	{ way: "directly", what: "head", addresses: 50 },
 	{ way: "directly", what: "body", addresses: 1 },
@@ -60,7 +60,8 @@ const CASES: readonly Case[] = [
 let opened: OpenedService;
 let account: ShopAccount;
 before(async () => {
-	// Set as `serve` does. This test file has its own process.
+	// The heap is limited as `serve` does it. This affects no other tests, because this file has its own
+	// process.
 	boundHeap();
 	opened = await openService({ settings: { RINGBACK_TRUSTED_PROXIES: "127.0.0.1" } });
 	const workplace = await opened.openWorkplace();
@@ -74,7 +75,7 @@ describe("clients that never finish", { concurrency: 1 }, () => {
 		const proxy = PROXIES.find(({ name }) => name === way);
 		const isHere = proxy === undefined || findProgram(proxy.name) !== undefined;
 		const skip = isHere ? false : reportNotRun(`slow clients behind ${way}: it is not installed.`);
-		test(`${what}, ${way}, from ${addresses} addresses`, { skip, timeout: 180_000 }, async (t) => {
+		test(`the service works while clients from ${addresses} addresses never finish their part (${what}, ${way})`, { skip, timeout: 180_000 }, async (t) => {
 			const here = opened.service.url;
 			const running = await proxy?.start(t, new URL(here).host);
 			const [url, caPem] = running === undefined ? [here] : [running.url, running.caPem];
@@ -96,7 +97,7 @@ describe("clients that never finish", { concurrency: 1 }, () => {
 			const restBytes = process.memoryUsage.rss();
 			const script = new URL("slow-clients-process.ts", import.meta.url);
 			const clients = await forkProcess<null, SlowClientsOrder, number>(script);
-			// Ended before the proxy, because stopping the proxy waits for them.
+			// The clients must end before the proxy, because stopping the proxy waits for them.
 			await using _ = { [Symbol.asyncDispose]: () => clients.close() };
 			const held = await clients.ask({
 				url,
@@ -135,7 +136,7 @@ interface Call {
 	headers?: Readonly<Record<string, string>>;
 }
 
-/** Uses a new connection each time. */
+/** Sends a request on a new connection, and resolves to its status. */
 function ask(url: string, { caPem, method = "GET", body, headers = {} }: Call): Promise<number | undefined> {
 	return new Promise((resolve, reject) => {
 		const start = caPem === undefined ? requestPlain : requestTls;

@@ -28,14 +28,14 @@ export const receiver: Receiver = createReceiver({
 export function describe(event: PostbackEvent): string {
 	if (!isKnownEvent(event)) {
 		const later: LaterEvent = event;
-		// @ts-expect-error a later one need not have a reason
+		// @ts-expect-error an event of a later version need not have a reason
 		later.reason.length;
 		return later.event + later.status;
 	}
 	switch (event.event) {
 		case "conversion.recorded":
 		case "conversion.approved":
-			// @ts-expect-error there is none, as a rule
+			// @ts-expect-error a recorded or approved event usually has no reason
 			event.reason.length;
 			return event.orderId;
 		case "conversion.rejected":
@@ -68,17 +68,17 @@ export async function check(request: Request): Promise<PostbackEvent | RefusalRe
 	const verified: Verification = await verifyPostback({
 		path: "/", headers: request.headers, rawBody, secret: ["old", "new"], now: new Date(), nonces: createNonceMemory(),
 	});
-	// @ts-expect-error there is no event before ok was asked for
+	// @ts-expect-error the event can be read only after ok was checked
 	verified.event;
 	return verified.ok ? verified.event : verified.reason;
 }
 
 export const unset = verifyPostback({ path: "/", headers: {}, rawBody: "", secret: setting });
-// @ts-expect-error the work is not optional
+// @ts-expect-error onEvent is required
 createReceiver({ secret: "secret" });
 // @ts-expect-error a parsed body is not the body as received
 verifyPostback({ path: "/", headers: {}, rawBody: { event: "x" }, secret: "secret" });
-// @ts-expect-error a store says what it did
+// @ts-expect-error a store must return what it did
 createReceiver({ secret: () => ["a", "b"], onEvent: () => undefined, store: () => undefined });
 createReceiver({ secret: async () => setting, onEvent: console.log, store: createMemoryStore(), nonces: false });
 
@@ -90,7 +90,7 @@ export async function report(): Promise<string> {
 	const result = await client.record({ orderId: "1001", basketValue: "129.90" });
 	if (result.ok) return result.conversion.id;
 	if (result.code !== undefined) return result.field ?? String(result.status);
-	// @ts-expect-error what was not refused has no field
+	// @ts-expect-error only a refusal by the service has a field
 	result.field;
 	return result.kind + (result.code ?? "") + result.detail;
 }

@@ -1,4 +1,5 @@
-// What every receiver must do, whatever it is built with: real requests, and the exact status for each.
+// Checks that every receiver must pass, whatever it is built with. They send real requests and expect the
+// exact status for each.
 
 import { equal } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -17,7 +18,7 @@ export type Delivery = ReturnType<typeof sampleDelivery>;
 
 const TOO_LARGE_BYTES = 65_537;
 
-/** Returns a delivery signed this second, with its own nonce. */
+/** Returns a delivery that is signed with the current time and its own nonce. */
 export function freshDelivery(changes: Parameters<typeof sampleDelivery>[0] = {}): Delivery {
 	return sampleDelivery({
 		timestamp: String(nowSeconds()),
@@ -39,8 +40,8 @@ export async function sendDelivery(
 ): Promise<number> {
 	const response = await fetch(origin + path, {
 		method,
-		// The connection is closed, because the receiver may close a kept one when a slow machine is about to use
-		// it.
+		// Each request closes its connection, because the receiver may close an idle one just when a slow machine
+		// is about to use it.
 		headers: { ...headers, connection: "close" },
 		...(method === "POST" ? { body: Buffer.from(rawBody) } : {}),
 		redirect: "manual",

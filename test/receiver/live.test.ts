@@ -1,5 +1,5 @@
-// A real Ringback delivers to the packed receiver, through the shop's TLS front, which forwards every byte
-// unchanged to a plain node:http server.
+// Tests that a real Ringback delivers to the packed receiver, through the shop's TLS front, which forwards
+// every byte unchanged to a plain node:http server.
 
 import { deepEqual } from "node:assert/strict";
 import { once } from "node:events";
@@ -64,7 +64,7 @@ eachService("the packed receiver of a shop", (running) => {
 		programme.answer = handOn(server);
 	});
 
-	test("receives every event of a conversion's life once, and they count as delivered", async () => {
+	test("the packed receiver processes every event of a conversion's life once, and they count as delivered", async () => {
 		await programme.record("LIVE-1");
 		await programme.settled();
 		await programme.approve("LIVE-1");
@@ -82,7 +82,7 @@ eachService("the packed receiver of a shop", (running) => {
 		deepEqual(await endings(programme), ["delivered 204", "delivered 204", "delivered 204"]);
 	});
 
-	test("that cannot store gets a retry after a minute and then processes the event once", async () => {
+	test("a receiver that cannot store an event gets a retry after a minute and then processes the event once", async () => {
 		let failures = 2;
 		const working = library.createMemoryStore();
 		store = (event) => (failures-- > 0 ? Promise.reject(new Error("no disk")) : working(event));
@@ -95,7 +95,7 @@ eachService("the packed receiver of a shop", (running) => {
 		deepEqual([await endings(programme), worked.length], [["delivered 204"], 1]);
 	});
 
-	test("whose first answer was lost answers the repeat and does not process it again", async () => {
+	test("a receiver whose first answer was lost answers the repeated delivery and does not process it again", async () => {
 		let isFirst = true;
 		const handOver = handOn(server, (status) => {
 			const isLost = isFirst;
@@ -116,14 +116,17 @@ async function endings(programme: ShopProgramme): Promise<string[]> {
 	return deliveries.map(({ state, last_http_status }) => `${state} ${last_http_status}`);
 }
 
-/** Forwards the request to the plain server and returns its status; null closes the connection instead. */
+/**
+ * Returns a handler that forwards each request to the plain server and answers with its status. If `change`
+ * returns null, the handler closes the connection instead.
+ */
 function handOn(
 	server: Server,
 	change: (status: number) => number | null = (status) => status,
 ): AnswerRequest {
 	return ({ method, path, rawHeaders, body }: ShopRequest) => ({
 		raw: (socket) => {
-			// The length is that of the forwarded body; all other headers are forwarded unchanged.
+			// The length is computed again for the forwarded body. All other headers are forwarded unchanged.
 			const headers = rawHeaders.filter(
 				(_, index) => !/^(?:content-length|connection)$/i.test(rawHeaders[index - (index % 2)] ?? ""),
 			);

@@ -1,4 +1,4 @@
-// The published tarball: its content and its types.
+// Tests the published tarball: its content and its types.
 
 import { deepEqual, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -14,7 +14,10 @@ import { checkTypes, NODE_TYPES } from "./check-types.ts";
 import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
 import { readTypedPrograms } from "./readme-programs.ts";
 
-/** One and a half times the package's size. If it is larger, something slipped in. */
+/**
+ * Maximum unpacked size, one and a half times that of the package. A larger package contains something by
+ * mistake.
+ */
 const LARGEST_UNPACKED_BYTES = 300_000;
 
 let folder: string;
@@ -30,14 +33,14 @@ after(() => {
 	rmSync(folder, { recursive: true });
 });
 
-test("the served file is byte for byte what the sources give: `npm run pack:receiver` has been run", () => {
+test("the served package file is byte for byte what the sources produce: `npm run pack:receiver` has been run", () => {
 	const { version, tarball } = packReceiver();
 	const [present] = PACKED_VERSIONS;
 	deepEqual(present, version, "run npm run pack:receiver");
 	ok(readFileSync(tarballPath(version)).equals(tarball));
 });
 
-test("every version that was ever served is still there, unchanged", () => {
+test("every version of the package that was ever served is still there, unchanged", () => {
 	for (const known of PACKED_VERSIONS) {
 		const bytes = readFileSync(tarballPath(known));
 		const hash = (algorithm: string, encoding: "hex" | "base64") =>

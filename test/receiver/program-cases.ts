@@ -1,4 +1,4 @@
-// What a program of the README must do on any runtime and in any framework.
+// Checks that a program of the README must pass on any runtime and in any framework.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -26,14 +26,14 @@ export const PATH = `/postback${QUERY}`;
 
 const VECTORS = new URL("../../receiver/vectors.json", import.meta.url);
 
-/** Checks that it processes what it should once, and nothing else. */
+/** Checks that the program processes each valid event once, and nothing else. */
 export async function checkProgram(shop: ShopFolder, { command, args = [], program }: ReceiverProgram) {
 	const started = await shop.listen(command, [...args, program], SECRET);
 	await checkReceiver(started.program, started.origin, PATH);
 	await started.program.stop();
 }
 
-/** Checks that endless work that blocks the thread does not delay the answer. */
+/** Checks that work that blocks the thread forever does not delay the answer. */
 export async function checkBusyProgram(shop: ShopFolder, { command, args = [], program }: ReceiverProgram) {
 	const started = await shop.listen(command, [...args, `busy-${program}`], SECRET);
 	equal(await sendDelivery(started.origin, freshDelivery({ path: PATH })), 204);

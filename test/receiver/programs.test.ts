@@ -1,5 +1,5 @@
-// The README's programs, run unchanged with the packed package, on this Node and in the frameworks that the
-// install includes. test/receiver/runtimes covers the other runtimes and the large framework.
+// Tests the README's programs, run unchanged with the packed package, on this Node and in the frameworks that
+// the install includes. test/receiver/runtimes covers the other runtimes and the large framework.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -55,15 +55,15 @@ after(async () => {
 	rmSync(parent, { recursive: true });
 });
 
-describe("the README's receiver processes what it should once, and nothing else", () => {
+describe("the README's receiver processes each valid event once, and nothing else", () => {
 	for (const server of SERVERS) test(server.title, () => checkProgram(shop, server));
 });
 
-describe("endless work that blocks the thread does not delay the answer", () => {
+describe("work that blocks the thread forever does not delay the answer", () => {
 	for (const server of SERVERS) test(server.title, () => checkBusyProgram(shop, server));
 });
 
-describe("what a framework can do to a delivery", () => {
+describe("deliveries that a framework changes before the receiver sees them", () => {
 	for (const { title, source, path = PATH, status, log } of TRAPS) {
 		test(title, async () => {
 			writeFileSync(join(shop.folder, "trap.mjs"), source);
@@ -145,7 +145,7 @@ test("the README's receiver for the edge passes its work to waitUntil", async ()
 	await Promise.all(waitedFor);
 });
 
-test("the README's shared nonces refuse a copy, and accept what could not be stored once more", async () => {
+test("the README's shared nonces refuse a copied callback, and accept one again that could not be stored", async () => {
 	const { createRedisNonces } = await import(pathToFileURL(join(shop.folder, "redis-nonces.mjs")).href);
 	const kept = new Map<string, number>();
 	const redis = {

@@ -34,8 +34,8 @@ export function writePrograms(programs: ReadmePrograms, folder: string): void {
 }
 
 /**
- * Returns the programs with endless work that blocks the thread, so that an answer that waits for it never
- * arrives.
+ * Returns the programs with work that blocks the thread forever, so that an answer that waits for the work
+ * never arrives.
  */
 export function makeBusy(programs: ReadmePrograms): ReadmePrograms {
 	return new Map(

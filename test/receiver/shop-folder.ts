@@ -14,7 +14,7 @@ export interface ShopFolder {
 	listen(command: string, args: readonly string[], settings: Settings): Promise<Listening>;
 	/** Starts a program that need not listen. */
 	start(command: string, args: readonly string[], settings?: Settings): RunningProgram;
-	/** Ends what was started and removes the folder. */
+	/** Ends all started programs and removes the folder. */
 	close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export const ANNOUNCE = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 const LISTENING = /[Ll]istening on (?:http:\/\/127\.0\.0\.1:)?(\d+)/;
 
-/** Opens a folder below `parent`, which has the node_modules. */
+/** Opens a folder below `parent`, whose node_modules the programs use. */
 export async function openShopFolder(parent: string): Promise<ShopFolder> {
 	const folder = mkdtempSync(join(parent, "shop-"));
 	const running: RunningProgram[] = [];

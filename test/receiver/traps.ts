@@ -1,5 +1,5 @@
-// What frameworks do to a request before it reaches the receiver. Each case is a small program, what it must
-// answer to a genuine delivery, and what it must log.
+// Cases in which a framework changes a request before it reaches the receiver. Each case has a small program,
+// the status that it must answer to a genuine delivery, and the line that it must log.
 
 interface Trap {
 	title: string;

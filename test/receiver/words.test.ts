@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Conversion, PostbackEvent } from "@ringback/receiver";
 import { EVENT_TYPES, REASONS } from "../../src/domain/conversion.ts";
 
-/** The known words of a list, without the room for later ones, which would accept any word. */
+/** The known words of a type, without its plain string part, which would accept any word. */
 type KnownOf<Word> = Word extends string ? (string extends Word ? never : Word) : never;
 
 // The compiler compares each list with the package's types, and the test with the service.

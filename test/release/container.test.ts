@@ -1,4 +1,4 @@
-// The container files, as far as they can be checked without an engine: by parsers and schemas of their
+// Tests the container files as far as possible without a container engine: by parsers and schemas of their
 // formats, by the service's own settings reader, and against each other. executable.test.ts runs what the
 // image runs.
 
@@ -52,7 +52,7 @@ const composeFile = z.object({
 	secrets: z.record(z.string(), z.object({ file: z.string() })),
 });
 
-test("the Containerfile is valid, and nothing in it runs as root, through a shell or from a moving version", () => {
+test("the Containerfile is valid, and nothing in it runs as root, through a shell or from an unpinned version", () => {
 	const text = readFileSync(CONTAINERFILE, "utf8");
 	deepEqual(validate(text), []);
 	const { user, executable, command, healthCheck, volume, environment } = readContainerfile();
@@ -97,7 +97,7 @@ test("the compose file is valid, by its schema and by the names in it", () => {
 	deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort(), "every secret is somebody's");
 });
 
-test("every service has a limit of memory and a log that is rotated, and no health check restarts it with the database", () => {
+test("every service has a memory limit and a rotated log, and no health check restarts it because the database is away", () => {
 	const { services } = readCompose({ NETWORK_HOST: "network.example", MAIL_FROM: "a@b.example" }).file;
 	for (const [name, { mem_limit, logging }] of Object.entries(services)) {
 		match(mem_limit, /^\d+[gm]$/, name);
@@ -106,7 +106,7 @@ test("every service has a limit of memory and a log that is rotated, and no heal
 	deepEqual(readContainerfile().healthCheck.slice(1), ["health", "--alive"]);
 });
 
-test("only the proxy can be reached, and the service has no privileges and time to stop", () => {
+test("only the proxy can be reached from outside, and the service has no privileges and enough time to stop", () => {
 	const { services } = readCompose({ NETWORK_HOST: "network.example", MAIL_FROM: "a@b.example" }).file;
 	const { ringback, postgres, caddy } = services;
 	deepEqual([ringback.ports, postgres.ports], [[], []]);
@@ -122,7 +122,7 @@ test("only the proxy can be reached, and the service has no privileges and time 
 	ok(ringback.volumes.includes(`ringback:${volume}`));
 });
 
-test("its settings are those that production needs, and its secrets are files that the README's commands create", (t) => {
+test("the compose file has the settings that production needs, and its secrets are files that the README's commands create", (t) => {
 	const home = followReadme(t);
 	const settings = Object.fromEntries(
 		readFileSync(join(home, ".env"), "utf8")
@@ -139,7 +139,7 @@ test("its settings are those that production needs, and its secrets are files th
 			.sort(),
 	);
 	equal(statSync(join(home, "secrets")).mode & 0o777, 0o700);
-	// As an engine shows them to the container.
+	// Replaces the path of a secret in the container by the path of its file in this test.
 	const here = (value: string): string => value.replace("/run/secrets/", `${join(home, "secrets")}/`);
 	const environment = Object.fromEntries(
 		Object.entries({ ...readContainerfile().environment, ...ringback.environment }).map(([name, value]) => [
@@ -194,7 +194,7 @@ function readCompose(
 	return { problems, file: composeFile.parse(read) };
 }
 
-/** Runs the README's blocks for a shell without an engine. */
+/** Runs the shell commands of the README that need no container engine. */
 function followReadme(t: TestContext): string {
 	const home = mkdtempSync(join(tmpdir(), "ringback-compose-"));
 	t.after(() => rmSync(home, { recursive: true, force: true }));

@@ -1,5 +1,6 @@
-// Where a test runs the executable: an empty folder, or one that it sees as the whole machine, with nothing
-// but the system's C library. Every process has ended before the folder is removed.
+// Folders in which a test runs the executable. One kind is an empty folder. The other is a folder that the
+// executable sees as the whole file system, with nothing but the system's C library. Every process has ended
+// before the folder is removed.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -61,7 +62,9 @@ function listLibraries(executable: string): string[] {
 	return [...listed.matchAll(/(\/\S+) \(0x[0-9a-f]+\)$/gm)].map(([, path = ""]) => path);
 }
 
-/** Links the file if both are on one disk, because it has 160 MB. */
+/**
+ * Puts the executable at the path. The file is linked if both paths are on one disk, because it has 160 MB.
+ */
 export function putExecutable(from: string, to: string): void {
 	try {
 		linkSync(from, to);

@@ -51,7 +51,7 @@ function sayNotConfined(): string {
 	);
 }
 
-// It is built again while it runs, because both mostly wait.
+// The second build runs beside the other tests, because both mostly wait.
 describe("the executable", { skip, concurrency: 2 }, () => {
 	const folder = mkdtempSync(join(tmpdir(), "ringback-built-"));
 	const executable = join(folder, NAME);
@@ -70,7 +70,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 	});
 	after(() => rmSync(folder, { recursive: true, force: true }));
 
-	test("is accompanied by its checksums, its SBOM and the licences, and nothing else", () => {
+	test("the executable is accompanied by its checksums, its SBOM and the licences, and nothing else", () => {
 		deepEqual(readdirSync(folder).sort(), [NAME, `${NAME}.cdx.json`, "LICENSES.txt", "SHA256SUMS"].sort());
 		const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8").trimEnd().split("\n");
 		deepEqual(
@@ -79,7 +79,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		);
 	});
 
-	test("has a valid SBOM: what is bundled, what pages send to browsers, and Node with its parts", () => {
+	test("the executable has a valid SBOM with everything that is bundled, what pages send to browsers, and Node with its parts", () => {
 		const sbom: unknown = JSON.parse(readFileSync(join(folder, `${NAME}.cdx.json`), "utf8"));
 		deepEqual(findSbomProblems(sbom), []);
 		const text = JSON.stringify(sbom);
@@ -92,20 +92,20 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		}
 	});
 
-	test("reveals nothing about the machine that built it", () => {
+	test("the executable reveals nothing about the machine that built it", () => {
 		const bytes = readFileSync(executable);
 		// Node's own part contains the paths of its builders.
 		const ours = bytes.subarray(bytes.indexOf("createBundleRequire"));
 		for (const path of [ROOT, folder, tmpdir()]) equal(ours.indexOf(path), -1, path);
 	});
 
-	test("has the same bytes when it is built again in another folder", async (t) => {
+	test("the executable has the same bytes when it is built again in another folder", async (t) => {
 		const again = mkdtempSync(join(tmpdir(), "ringback-again-"));
 		t.after(() => rmSync(again, { recursive: true, force: true }));
 		deepEqual(await build(again), files);
 	});
 
-	test("has all commands, in an empty folder and without settings", async (t) => {
+	test("the executable has all commands, in an empty folder and without settings", async (t) => {
 		const home = openEmptyFolder(t, executable);
 		deepEqual(await home.run(["--version"]), said(`${packageJson.version}\n`));
 		const help = await home.run(["--help"]);
@@ -125,10 +125,10 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 		deepEqual(globSync("*", { cwd: home.folder }), ["data"], "all it leaves is its database");
 	});
 
-	test("takes a newcomer from the first start to a verified callback", (t) =>
+	test("the executable takes a newcomer from the first start to a verified callback", (t) =>
 		walk(t, openEmptyFolder(t, executable)));
 
-	test("backs itself up while it works, verifies the backup, and starts again from it", async (t) => {
+	test("the executable backs up its database while it works, verifies the backup, and starts again from it", async (t) => {
 		const home = openEmptyFolder(t, executable);
 		const { running, url, shop, credentials } = await startNetwork(t, home);
 		const client = createShopClient(url, credentials.apiKey, credentials.secret, Date.now);
@@ -175,13 +175,13 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 
 	const hindrance = skip === false ? findImageHindrance() : null;
 	const skipImage = hindrance === null ? false : leaveOut(hindrance);
-	test("runs as the image runs it: its user, a read-only root, and a working health check", {
+	test("the executable runs as the image runs it, with its user, a read-only root, and a working health check", {
 		skip: skipImage,
 	}, async (t) => {
 		const settings = readContainerfile();
 		equal(settings.folder, "/");
 		const image = openReadOnlyImage(t, executable, settings);
-		// Its port is this machine's and not a container's.
+		// The port is on this machine and not in a container, so a free one is chosen.
 		const own = { PORT: String(await freePort()), RINGBACK_METRICS_ADDRESS: "off" };
 		const check = () => image.run(settings.healthCheck, own).ended();
 		equal((await check()).code, 1, "nobody is there yet");
@@ -216,7 +216,7 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 
 	const confine = skip === false ? findWayToConfine() : null;
 	const skipBare = confine !== null ? false : sayNotConfined();
-	test("does so with nothing of the system but its C library", { skip: skipBare }, (t) =>
+	test("the executable takes a newcomer to a verified callback with nothing of the system but its C library", { skip: skipBare }, (t) =>
 		walk(t, openBareMachine(t, executable, confine ?? [])),
 	);
 });

@@ -1,5 +1,5 @@
-// What a release consists of, checked without building one: which packages it contains, whether their
-// licences allow it, and whether versions and SBOM are valid.
+// Tests the parts of a release without building one: which packages it contains, whether their licences allow
+// it, and whether versions and SBOM are valid.
 
 import { deepEqual, match, ok, throws } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,7 +23,9 @@ import { GUIDE_BLOCKS } from "../support/guide-blocks.ts";
 import { skipHere } from "../support/not-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** Time after the drain: five seconds for callbacks, a minute for a mail. */
+/**
+ * Time that systemd must allow after the drain. Callbacks need five seconds of it, and a mail needs a minute.
+ */
 const IN_FLIGHT_SECONDS = 90;
 const INTEGRITY = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
 
@@ -109,7 +111,7 @@ describe("the SBOM", () => {
 			nodeParts: { node: "26.10.0", v8: "14.6", openssl: "3.5.4", ngtcp2: "" },
 		});
 
-	test("names each part by an address that scanners know, with the hash of the lock file", () => {
+	test("the SBOM names each part by an address that scanners know, with the hash of the lock file", () => {
 		const { components, dependencies } = sbom();
 		deepEqual(
 			components.map(({ name, purl }) => [name, purl]),
@@ -149,29 +151,29 @@ describe("the SBOM", () => {
 			/twice/,
 		],
 		[
-			"with a need that is not there",
+			"with a missing dependency",
 			(whole) => ({ ...whole, dependencies: [{ ref: "node_modules/c@1.2.3", dependsOn: ["gone"] }] }),
 			/gone is needed and not there/,
 		],
 	];
 	for (const [name, change, problem] of DAMAGE) {
-		test(`${name} is refused`, () => match(findSbomProblems(change(sbom())).join("\n"), problem));
+		test(`an SBOM ${name} is refused`, () => match(findSbomProblems(change(sbom())).join("\n"), problem));
 	}
 });
 
-test("every unit starts the service again for as long as it takes, and not too quickly", () => {
+test("every systemd unit restarts the service without a limit, and not too quickly", () => {
 	const inGuide = GUIDE_BLOCKS.filter(({ text }) => text.includes("[Service]")).map(({ text }) => text);
 	const units = [readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8"), ...inGuide];
 	deepEqual(units.length, 2);
 	for (const unit of units) {
 		const [, beforeService = ""] = /^\[Unit\]$([\s\S]*)^\[Service\]$/m.exec(unit) ?? [];
-		// systemd ignores the limit in any other section.
+		// systemd ignores this setting in any other section.
 		match(beforeService, /^StartLimitIntervalSec=0$/m);
 		match(unit, /^Restart=always\nRestartSec=[1-9]\d*$/m);
 	}
 });
 
-test("systemd waits for the longest possible drain and for what is in flight then", () => {
+test("systemd waits for the longest possible drain and for the work that is in flight after it", () => {
 	const unit = readFileSync(join(ROOT, "release/debian/ringback.service"), "utf8");
 	const [, seconds = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
 	const isTaken = (drain: number) => readConfig({ RINGBACK_DRAIN_SECONDS: String(drain) }).ok;
@@ -230,13 +232,13 @@ test("the manual page has every command with its options, and nothing that roff 
 describe("the version", () => {
 	const written = { "package.json": "1.1.0", "receiver/package.json": "1.1.0" };
 
-	test("may be published if all agree and the changelog has its section", () => {
+	test("a version may be published if all places agree and the changelog has its section", () => {
 		const changelog =
 			"# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2027-05-01\n\n- More.\n\n## [1.0.0] - 2027-01-01\n";
 		deepEqual(findVersionProblems({ written, changelog }), []);
 	});
 
-	test("that differs, has no section or leaves changes unreleased is named with advice", () => {
+	test("a version that differs, has no section or leaves changes unreleased is named with advice", () => {
 		const problems = findVersionProblems({
 			written: { ...written, "receiver/package.json": "1.0.0" },
 			changelog: "# Changelog\n\n## [Unreleased]\n\n- More.\n\n## [1.1.0-beta]\n",
@@ -247,12 +249,12 @@ describe("the version", () => {
 		match(problems[2] ?? "", /under "\[Unreleased\]"/);
 	});
 
-	test("that has no date in the changelog is not published", () => {
+	test("a version that has no date in the changelog is not published", () => {
 		const problems = findVersionProblems({ written, changelog: "# Changelog\n\n## [1.1.0] - unreleased\n" });
 		deepEqual(problems, ['CHANGELOG.md has no date for 1.1.0. Write "## [1.1.0] - YYYY-MM-DD".']);
 	});
 
-	test("is the same wherever this repository writes it", () => {
+	test("the version is the same wherever this repository writes it", () => {
 		const { written: ours } = readVersions(ROOT);
 		deepEqual(new Set(Object.values(ours)).size, 1, JSON.stringify(ours));
 	});

@@ -1,5 +1,5 @@
-// Runs what an image's Containerfile says without an engine: as its user, on a read-only root with nothing
-// but the executable and its libraries, and with its own volume.
+// Runs the command of an image's Containerfile without a container engine: as the image's user, on a
+// read-only root with nothing but the executable and its libraries, and with the image's volume.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -17,8 +17,8 @@ export interface ReadOnlyImage {
 }
 
 /**
- * $1 is the root, $2 the volume as the test sees it, $3 as the image sees it, $4 user:group. chroot starts in
- * the root, as the image does.
+ * Shell script that confines the command. $1 is the root, $2 the volume as the test sees it, $3 the volume as
+ * the image sees it, $4 user:group. chroot starts in the root, as the image does.
  */
 const CONFINE = `set -e
 mount --bind "$1" "$1"
@@ -28,7 +28,7 @@ root=$1 user=$4
 shift 4
 exec setpriv --no-new-privs --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"`;
 
-/** Returns why it cannot work here, or null. */
+/** Returns the reason why this machine cannot confine a command like this, or null. */
 export function findImageHindrance(): string | null {
 	if (process.getuid?.() === 0) return null;
 	return "The image's command was not run as its user on a read-only root: that needs root.";

@@ -1,4 +1,5 @@
-// The alert rules, run in promtool. Each alert fires on its own trouble, and none fires on a healthy service.
+// Tests the alert rules in promtool. Each alert fires on its own trouble, and none fires on a healthy
+// service.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +18,7 @@ const OPERATIONS = readFileSync(new URL("../../docs/operations/incidents.md", im
 const ALERTS = [...RULES.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
 const IS_HERE = findPrometheus() !== undefined;
 
-/** In Prometheus' notation, one sample a minute: start + step x times. */
+/** Samples of each series in promtool's notation (start, step and count), one sample a minute. */
 type Series = Readonly<Record<string, string>>;
 
 const TARGET = 'job="ringback",instance="a:9464"';
@@ -63,7 +64,7 @@ const HEALTHY: Series = {
 		rising(1_000),
 	[`ringback_http_requests_total{${TARGET},method="POST",route="/v1/conversions",status="503"}`]: rising(5),
 	[`ringback_http_requests_total{${TARGET},method="GET",route="/readyz",status="503"}`]: rising(500),
-	// Browsers that load a partner's link in advance.
+	// A healthy service may refuse many requests of browsers that load a partner's link in advance.
 	[`ringback_http_requests_total{${TARGET},method="GET",route="/c/:code",status="503"}`]: rising(500),
 	[`ringback_http_request_duration_seconds_bucket{${TARGET},method="POST",route="/v1/conversions",le="1"}`]:
 		rising(1_000),
@@ -87,7 +88,7 @@ const HEALTHY: Series = {
 	[PG.limit]: steady(100),
 	[PG.archiveFailures]: steady(3),
 	[PG.replica]: steady(1_000),
-	// A backup that has ended is no replica that is gone.
+	// A base backup that has ended must not count as a lost replica.
 	'pg_stat_replication_pg_wal_lsn_diff{job="postgres",application_name="pg_basebackup"}': `1x10 stale`,
 	[NODE.free]: steady(20),
 	[NODE.size]: steady(100),
@@ -208,7 +209,7 @@ test("each alert fires on its own trouble only, and a healthy service fires none
 		...Object.entries(TROUBLES).map(([alert, change]) => firingTest({ ...HEALTHY, ...change }, [alert])),
 	];
 	const file = join(folder, "tests.yml");
-	// JSON is YAML.
+	// promtool reads YAML, and JSON is valid YAML.
 	writeFileSync(file, JSON.stringify({ rule_files: RULES_FILES, evaluation_interval: "1m", tests }));
 	const { output, exitCode } = await runPromtool(["test", "rules", file]);
 	equal(exitCode, 0, output);

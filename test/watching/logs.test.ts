@@ -1,4 +1,4 @@
-// The access log of a running service: what a line contains, and what it must never contain.
+// Tests the access log of a running service: what a line contains, and what it must never contain.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";

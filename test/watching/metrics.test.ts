@@ -1,4 +1,5 @@
-// The metrics of a running service: every series, on both databases, and the tables of them in the docs.
+// Tests the metrics of a running service: every series, on both databases, and the tables of them in the
+// docs.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -174,7 +175,7 @@ eachService(
 	SETTINGS,
 );
 
-/** The answer of /metrics. */
+/** Parsed answer of /metrics. */
 interface Scrape {
 	text: string;
 	/** Names of the series. */

@@ -58,10 +58,10 @@ after(async () => {
 	if (!packages.isThere) rmSync(parent, { recursive: true });
 });
 
-describe("the README's receiver processes what it should once, and nothing else", () => {
+describe("the README's receiver processes each valid event once, and nothing else", () => {
 	eachOf(RUNTIMES, (runtime) => checkProgram(shop, runtime));
 
-	test("Next.js, built for production", async (t) => {
+	test("the README's receiver works in Next.js, built for production", async (t) => {
 		if (isMissing("Next.js", NEXT, t)) return;
 		const next = join(parent, "node_modules", NEXT);
 		const settings = { NEXT_TELEMETRY_DISABLED: "1" };
@@ -78,7 +78,8 @@ describe("the README's receiver processes what it should once, and nothing else"
 		await runProgram(process.execPath, [next, "build"], shop.folder, settings);
 		const args = ["--import", ANNOUNCE, next, "start", "--hostname", "127.0.0.1", "--port", "0"];
 		const { program, origin } = await shop.listen(process.execPath, args, { ...settings, ...SECRET });
-		// Next.js rewrites such a query, which then differs from what was signed, unless `path` is given.
+		// Next.js rewrites a query like this one. The query then differs from the signed one, unless `path` is
+		// given.
 		equal(await sendDelivery(origin, freshDelivery({ path: `/postback${QUERY}` })), 401);
 		const other = JSON.stringify({ ...sampleEvent, orderId: "RESTORED" });
 		equal(await sendDelivery(origin, freshDelivery({ path: `/restored${QUERY}`, rawBody: other })), 204);
@@ -88,7 +89,7 @@ describe("the README's receiver processes what it should once, and nothing else"
 	});
 });
 
-describe("endless work that blocks the thread does not delay the answer", () => {
+describe("work that blocks the thread forever does not delay the answer", () => {
 	eachOf(RUNTIMES, (runtime) => checkBusyProgram(shop, runtime));
 });
 
@@ -128,7 +129,10 @@ function eachOf(
 	}
 }
 
-/** A missing runtime fails in CI. Elsewhere the test is skipped, and the end of the run names it. */
+/**
+ * Returns true if the runtime is missing, and skips the test. The end of the run names it, and in CI it is a
+ * failure.
+ */
 function isMissing(title: string, path: string, t: TestContext): boolean {
 	if (existsSync(join(parent, "node_modules", path))) return false;
 	const cause = packages.isThere ? `npm has no package of it for ${MACHINE}` : packages.reason;

@@ -1,5 +1,5 @@
-// Installs the large framework and the other runtimes once per lock file, outside the tree, because they take
-// most of a gigabyte that nobody needs to run the service.
+// Installs the large framework and the other runtimes once per lock file, outside the repository, because
+// they take most of a gigabyte that nobody needs to run the service.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ const QUIETLY = ["--no-audit", "--no-fund", "--no-update-notifier"];
 const UNREACHABLE =
 	/ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)\w*|DEPTH_ZERO_SELF_SIGNED_CERT/;
 
-/** The folder whose node_modules contains them, or why there is none. */
+/** Folder whose node_modules contains the packages, or the reason why they are not installed. */
 export type InstalledPackages = { isThere: true; folder: string } | { isThere: false; reason: string };
 
 export async function installPackages(): Promise<InstalledPackages> {
@@ -29,7 +29,8 @@ export async function installPackages(): Promise<InstalledPackages> {
 	const folder = join(tmpdir(), `ringback-runtimes-${hash}`);
 	if (existsSync(folder)) return { isThere: true, folder };
 
-	// Installed elsewhere first, so that an interrupted install is not taken for a complete one.
+	// The packages are installed in a temporary folder first, so that an interrupted install is not taken for a
+	// complete one.
 	const half = mkdtempSync(`${folder}-`);
 	try {
 		for (const name of LIST_NAMES) copyFileSync(join(LISTS, name), join(half, name));

@@ -96,7 +96,7 @@ describe("the container image", { skip: hindrance !== null && leaveOut(hindrance
 		await buildah("commit", "--quiet", "--rm", container, name);
 	}
 
-	test("is smaller than 350 MB", async (t) => {
+	test("the container image is smaller than 350 MB", async (t) => {
 		const inspected: unknown = JSON.parse(await buildah("images", "--json", "ringback"));
 		const [found] = inspected as [{ size: string }];
 		const [, number = "", unit = ""] = /^([\d.]+) ?(\w+)$/.exec(found.size) ?? [];
@@ -105,12 +105,12 @@ describe("the container image", { skip: hindrance !== null && leaveOut(hindrance
 		ok(bytes > 0 && bytes < MAX_IMAGE_BYTES, found.size);
 	});
 
-	test("becomes ready as its own user, its health check agrees, and it stops when it is asked", async (t) => {
+	test("the container becomes ready as its own user, its health check agrees, and it stops when it is asked", async (t) => {
 		const name = await buildah("from", "--pull-never", "ringback");
 		const [uid = "", gid = ""] = image.user.split(":");
 		const seen = await promisify(execFile)("buildah", inContainer(name, {}, ["id"]));
 		match(seen.stdout, new RegExp(`^uid=${uid}\\b.* gid=${gid}\\b`));
-		// The container has the network of this machine.
+		// The container uses this machine's network, so it needs a free port.
 		const settings = { PORT: String(await freePort()), RINGBACK_METRICS_ADDRESS: "off" };
 		const running = watchProcess(spawn("buildah", inContainer(name, settings, image.command)));
 		t.after(() => running.kill("SIGKILL"));
@@ -130,7 +130,7 @@ describe("the container image", { skip: hindrance !== null && leaveOut(hindrance
 	});
 });
 
-/** Returns what is missing here, or null. */
+/** Returns the reason why this machine cannot build or run the image, or null. */
 function findHindrance(): string | null {
 	if (process.platform !== "linux" || process.getuid?.() !== 0) return "that needs Linux and root";
 	const missing = ["buildah", "debootstrap"].filter(

@@ -22,7 +22,7 @@ const arch = ARCHITECTURES.find((each) => each === process.arch) ?? "x64";
 const hindrance = findHindrance();
 const skip = hindrance === null ? false : leaveOut(`The Debian package was not installed: ${hindrance}.`);
 
-test("the units restrict what they start", { skip: skipAnalysis() }, () => {
+test("the systemd units restrict the processes that they start", { skip: skipAnalysis() }, () => {
 	for (const name of UNITS) {
 		const unit = join(ROOT, "release/debian", name);
 		const { stdout } = spawnSync("systemd-analyze", ["security", "--offline=yes", "--no-pager", unit]);
@@ -75,12 +75,12 @@ describe("the Debian package", { skip }, () => {
 		rmSync(folder, { recursive: true, force: true });
 	});
 
-	test("has the same bytes when it is built again", async () => {
+	test("the Debian package has the same bytes when it is built again", async () => {
 		const before = readFileSync(first);
 		ok(before.equals(readFileSync(at(await make("1.0.0", "again")))));
 	});
 
-	test("installs: account, settings that others cannot read, unit switched on", async () => {
+	test("the Debian package installs an account, settings that others cannot read, and an enabled unit", async () => {
 		const installed = await machine.run(`dpkg -i ${first}`);
 		equal(installed.code, 0, installed.stdout + installed.stderr);
 		const seen = await machine.run(
@@ -102,8 +102,9 @@ describe("the Debian package", { skip }, () => {
 		match(samples.stdout, /^container\/compose\.yaml\n[\s\S]*^proxy\/nginx\.conf$/m);
 	});
 
-	test("starts under its own account, with its settings, and stops", async () => {
-		// Values that a shell would interpret, because the settings file is not a program.
+	test("the installed service starts under its own account, with its settings, and stops", async () => {
+		// The values contain characters that a shell would interpret, because the settings file is not a shell
+		// program.
 		const settings = [
 			"PORT=0",
 			"SMTP_URL=smtp://user:a&b$c@127.0.0.1:9",
@@ -123,8 +124,8 @@ describe("the Debian package", { skip }, () => {
 		match(state.stdout, /^600 ringback \/var\/lib\/ringback\/ringback\.db$/m);
 	});
 
-	test("is backed up by what its timer starts, and restored from that", async () => {
-		// The command that the settings file gives for it.
+	test("the command of the backup timer backs up the installed service, and the backup can be restored", async () => {
+		// This is the command that the settings file gives for creating the passphrase file.
 		const [, make = ""] = /^# {3}(\(umask .*)$/m.exec(readFileSync(ENV_FILE, "utf8")) ?? [];
 		equal((await machine.run(make)).code, 0);
 		const unit = (await machine.run("cat /usr/lib/systemd/system/ringback-backup.service")).stdout;
@@ -133,7 +134,8 @@ describe("the Debian package", { skip }, () => {
 		const [, words = ""] = /^ExecStart=\/usr\/bin\/ringback (.+)$/m.exec(unit) ?? [];
 		const backUp = `ringbackctl ${words.replace(/\$\{BACKUPS_KEPT\}/, "1")}`;
 		for (const _ of [1, 2]) {
-			// The file name contains the second, and a second backup in the same one would be refused.
+			// The file name contains the time in seconds, so a second backup within the same second would be
+			// refused.
 			const made = await machine.run(`sleep 1 && ${backUp}`);
 			equal(made.code, 0, made.stderr);
 			match(made.stdout, /the key is in it, sealed by the passphrase/);
@@ -151,7 +153,7 @@ describe("the Debian package", { skip }, () => {
 		deepEqual(await readState(), before);
 	});
 
-	test("upgrades without changing settings and data", async () => {
+	test("upgrading the Debian package does not change settings and data", async () => {
 		const before = await readState();
 		const upgraded = await machine.run(`dpkg --force-confold -i ${second}`);
 		equal(upgraded.code, 0, upgraded.stderr);
@@ -161,7 +163,7 @@ describe("the Debian package", { skip }, () => {
 		equal((await machine.run("ringbackctl migrate")).code, 0);
 	});
 
-	test("is removed with its programs, but not with settings and data", async () => {
+	test("removing the Debian package removes its programs, but not settings and data", async () => {
 		const before = await readState();
 		equal((await machine.run("dpkg -r ringback")).code, 0);
 		equal(
@@ -172,7 +174,7 @@ describe("the Debian package", { skip }, () => {
 		deepEqual(await readState(), before);
 	});
 
-	test("purged: its settings are removed, the data stays, and the message says where", async () => {
+	test("purging the Debian package removes its settings, leaves the data, and says where the data is", async () => {
 		const purged = await machine.run("dpkg -P ringback");
 		equal(purged.code, 0, purged.stderr);
 		match(purged.stderr, /The data of Ringback is kept.*rm -r \/var\/lib\/ringback/);

@@ -1,5 +1,5 @@
-// This Debian as it is installed, with everything that is written kept apart and discarded: an overlay in its
-// own mount namespace. What dpkg does there does not affect the machine. No systemd runs there.
+// A view of the installed Debian whose changes are discarded, made with an overlay in its own mount
+// namespace. dpkg can run there without affecting the machine. No systemd runs there.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ export interface ThrowAwayMachine {
 	close(): void;
 }
 
-/** Returns why it cannot work here, or null. */
+/** Returns the reason why such a machine cannot be opened here, or null. */
 export function findHindrance(): string | null {
 	if (process.platform !== "linux" || process.getuid?.() !== 0) return "that needs Linux and root";
 	if (spawnSync("dpkg-deb", ["--version"]).status !== 0) return "that needs a Debian";
@@ -32,7 +32,7 @@ export function findHindrance(): string | null {
 	return tried.status === 0 ? null : `an overlay cannot be mounted here (${String(tried.stderr).trim()})`;
 }
 
-/** Opens the machine. `shared` is a folder that it sees under the same path. */
+/** Opens the machine. It sees the folder `shared` under the same path. */
 export function openThrowAwayMachine(
 	shared = "/tmp",
 ): ThrowAwayMachine & { enter(command: string): string[] } {
