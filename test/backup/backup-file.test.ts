@@ -282,7 +282,7 @@ test("a database that breaks a rule of the ledger is backed up and restored with
 	deepEqual(said(await setup.restore(setup.path("restored.db"))), [[1, problem]]);
 });
 
-test("an existing database is replaced only on request, and is kept aside with its key and its log", async (t) => {
+test("an existing database is replaced only on request, and is moved aside with its key and its log", async (t) => {
 	const setup = await openBackupSetup(t);
 	await setup.backUp();
 	const to = setup.databasePath;

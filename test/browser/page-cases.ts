@@ -11,7 +11,7 @@ export interface Case {
 	what: string;
 	path: string;
 	status: number;
-	/** True if the length of the page is limited. */
+	/** True if the page may have at most a certain length. */
 	isBounded: boolean;
 	/** Action on the page before it is checked, or undefined if there is none. */
 	act: ((page: Page) => Promise<void>) | undefined;

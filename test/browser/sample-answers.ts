@@ -142,7 +142,7 @@ function answerOf(outcome: Outcome): string | null {
 
 const BODIES: ReadonlyMap<number, readonly [contentType: string, body: string]> = new Map([
 	[401, ["application/json", '{"error":"invalid signature"}']],
-	// One line that is longer than the stored excerpt, with invisible characters.
+	// This answer is one line that is longer than the stored excerpt and has invisible characters.
 	[
 		404,
 		["text/html; charset=iso-8859-1", `<!doctype html><title>404</title>\u0000${"<i>page</i>".repeat(300)}`],

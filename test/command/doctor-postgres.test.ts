@@ -6,7 +6,7 @@ import { openHome } from "../support/command-home.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { emptyPostgres, examine, KEY, withNames } from "./doctor-setup.ts";
 
-describe("doctor on PostgreSQL", { concurrency: 2 }, () => {
+describe("ringback doctor on PostgreSQL", { concurrency: 2 }, () => {
 	test("ringback doctor checks the PostgreSQL server and its settings", async (t) => {
 		const home = openHome(t);
 		const database = await createTestDatabase("PostgreSQL");

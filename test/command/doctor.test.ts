@@ -13,7 +13,7 @@ import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase, type DatabaseKind } from "../support/test-database.ts";
 import { checkForbidden, emptyPostgres, examine, KEY, PASSWORD, withNames } from "./doctor-setup.ts";
 
-describe("doctor", { concurrency: 2 }, () => {
+describe("ringback doctor", { concurrency: 2 }, () => {
 	test("before the first start doctor says how the database is created, and creates nothing", async (t) => {
 		const home = openHome(t);
 		const ended = await home.run(["doctor"], await withNames(t, "example.com"));

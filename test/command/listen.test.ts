@@ -166,7 +166,7 @@ describe("ringback listen", { concurrency: 2 }, () => {
 		equal(listening.isRunning, true);
 	});
 
-	test("if the receiver is down, refuses or fails, the line says what the service would do, and listen continues", async (t) => {
+	test("if the receiver is down, refuses or fails, listen says what the service would do, and continues", async (t) => {
 		const setup = await openListenSetup(t);
 		const receiver = await setup.receive();
 		const listening = await setup.listen(receiver.url);

@@ -199,7 +199,7 @@ async function signIn(url: string, link: string): Promise<void> {
 }
 
 interface PgBouncer {
-	/** URL of the same database through the pooler. */
+	/** URL of the test's database through the pooler. */
 	url: string;
 	stop(): Promise<void>;
 }

@@ -43,7 +43,7 @@ const CONTRACT: Migration = {
 };
 const KEY = "ab".repeat(32);
 
-describe("a schema change", { concurrency: 2 }, () => {
+describe("schema changes while a process runs", { concurrency: 2 }, () => {
 	for (const kind of DATABASE_KINDS) {
 		test(`an older process continues after a schema change that only adds, and stops after one that removes (${kind})`, async (t) => {
 			const { home, database, settings } = await openDatabaseHome(t, kind);

@@ -25,7 +25,7 @@ const STOP_LIMIT_MS = 12_000;
 /** Duration of a drain that is longer than any test waits. */
 const LONG_DRAIN_SECONDS = "300";
 
-describe("a stop", { concurrency: 3 }, () => {
+describe("stopping the service", { concurrency: 3 }, () => {
 	test("a stopping service finishes and stores the callbacks in flight, sends nothing more, and exits with 0", async (t) => {
 		const held: Socket[] = [];
 		const site = await open(t, () => ({ raw: (socket) => held.push(socket) }), {

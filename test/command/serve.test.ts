@@ -18,7 +18,7 @@ import { createTestDatabase } from "../support/test-database.ts";
 const KEY = "ab".repeat(32);
 const PASSWORD = "hunter2-do-not-print";
 
-describe("serve", { concurrency: 2 }, () => {
+describe("ringback serve", { concurrency: 2 }, () => {
 	test("serve prints its address and, until somebody can sign in, the link to begin with", async (t) => {
 		const home = openHome(t);
 		const first = home.start(["serve"], { PORT: "0" });

@@ -9,7 +9,6 @@ export interface Sender {
 	cookies: ReadonlyMap<string, string>;
 }
 
-/** Address of the form. */
 export interface UploadAddress {
 	url: string;
 	path: string;

@@ -224,7 +224,7 @@ eachDatabase("signing in", (database) => {
 		deepEqual(await signInTimes(staff), []);
 	});
 
-	test("of two people who accept an owner's invitation at the same moment, one succeeds", async () => {
+	test("if two people accept an owner's invitation at the same moment, one succeeds", async () => {
 		const site = createTestSite(database.store, { hasMail: true });
 		const programme = await site.addProgramme();
 		const owner = await site.signIn(await site.addOwner(programme));

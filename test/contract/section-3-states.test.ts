@@ -176,7 +176,7 @@ eachService("sections 3 and 6, states, transitions and events", (running) => {
 		equal((await programme.deliveries()).length, 3);
 	});
 
-	test("contract 3 rule 2: of contradicting decisions at the same moment one is made and announced", async () => {
+	test("contract 3 rule 2: if contradicting decisions come at the same moment, one is made and announced", async () => {
 		const programme = await running.openProgramme();
 		await programme.record("A-1");
 		const answers = await Promise.all([

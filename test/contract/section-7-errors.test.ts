@@ -129,7 +129,7 @@ eachService(
 			deepEqual([again?.kind, again?.failures], ["callbacks_working_again", 0]);
 		});
 
-		test("contract 7 timeout, 8 five seconds, 4.1 response: no answer in time is retried", async () => {
+		test("contract 7 timeout, 8 five seconds, 4.1 response: an attempt without an answer in time is retried", async () => {
 			const silent = await running.openProgramme();
 			silent.answer = () => "hang";
 			const late = await running.openProgramme();

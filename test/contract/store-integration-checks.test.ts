@@ -31,7 +31,7 @@ const REPORT: Report = {
 	occurredAtMs: null,
 	isTest: false,
 };
-/** More rows than any check of an integration reads. */
+/** Number of rows, which is more than any check of an integration reads. */
 const MANY = 1_050;
 
 eachDatabase("the checks of an integration", (database) => {

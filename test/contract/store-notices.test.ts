@@ -260,7 +260,7 @@ eachDatabase("mailing notices", (database) => {
 		);
 	});
 
-	test("if several processes would mail a programme at once, one does, and the time is stored", async () => {
+	test("if several processes try to mail a programme at once, one sends the mail and stores the time", async () => {
 		const { store, rival } = database;
 		const [{ receiver_id: id }, never] = [await addProgramme(store), await addProgramme(store)];
 		for (const nowMs of [START_MS, START_MS + 60]) {

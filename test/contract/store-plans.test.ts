@@ -653,7 +653,7 @@ eachDatabase("query plans", (database) => {
 	}
 
 	test("a later page of a list begins after the last row of the previous one, and does not read the rows before it", async () => {
-		if (database.kind !== "SQLite") return; // On PostgreSQL the condition of an index scan always contains the whole row.
+		if (database.kind !== "SQLite") return; // On PostgreSQL the condition of an index scan always compares the whole row.
 		const deep = { programmeId: LARGE, limit: 50, beforeMs: MIDDLE_MS, after: MIDDLE };
 		for (const filter of [{}, { status: "APPROVED" }] as const) {
 			const plans = await plansOf(database.kind, database.store.db, (db) =>
@@ -861,7 +861,10 @@ function within(store: Store, db: Db): Store {
 	return { ...store, db, transact: (work) => work(db), lookAlongIndexes: (look) => look(db) };
 }
 
-/** Does the same as `within`, and also makes the planner use indexes, as `Store.lookAlongIndexes` does. */
+/**
+ * Returns a store whose transactions run inside `db`, and makes the planner use indexes, as
+ * `Store.lookAlongIndexes` does.
+ */
 function alongIndexes(store: Store, db: Db): Store {
 	return {
 		...within(store, db),

@@ -215,7 +215,7 @@ eachDatabase("reports of one order", (database) => {
 		["RECORDED", false, "CONFIRMED"],
 		["REJECTED", false, "RECORDED"],
 	] as const) {
-		test(`of many simultaneous sale reports for an order that is ${state}, one counts and one event is owed`, async () => {
+		test(`if many sale reports come at once for an order that is ${state}, one counts and one event is owed`, async () => {
 			const programme = await openProgramme(parksPixels);
 			if (state !== "new") await report(programme, PIXEL);
 			if (state === "EXPIRED") await waitPastIt();

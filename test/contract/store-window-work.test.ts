@@ -37,14 +37,14 @@ const WINDOWS = [
 	["PARKED", "EXPIRED", expireParked],
 ] as const;
 
-describe("windows that end, on PostgreSQL", () => {
+describe("ending the windows of conversions on PostgreSQL", () => {
 	let database: TestDatabase;
 	let store: Store;
 
 	before(async () => {
 		database = await createMigratedDatabase("PostgreSQL");
 		store = database.open();
-		// Only the test may update the statistics.
+		// Autovacuum is turned off, so that only the test updates the planner's statistics.
 		await sql`alter table conversions set (autovacuum_enabled = false)`.execute(store.db);
 	});
 	after(() => database.remove());

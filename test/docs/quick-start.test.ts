@@ -187,6 +187,6 @@ function endGroup(pid: number): void {
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch {
-		// The process has already ended.
+		// The error is ignored, because the process has already ended.
 	}
 }

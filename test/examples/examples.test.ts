@@ -58,7 +58,7 @@ test("the signer of these tests gives every signature of the vectors", () => {
 
 // Two examples run at a time on two cores, because most of the time is spent starting compilers and
 // interpreters.
-describe("examples", { concurrency: 2 }, () => {
+describe("the examples of each language", { concurrency: 2 }, () => {
 	let ringbacks: readonly { brand: string; ringback: LiveRingback }[] = [];
 	before(async () => {
 		const brands = ["Service", "Acme"];
@@ -203,7 +203,7 @@ function isEvent(body: Buffer): boolean {
 	try {
 		return typeof JSON.parse(body.toString("utf8")).conversionId === "string";
 	} catch {
-		// Text that is not JSON is not an event.
+		// A body that is not JSON is not an event.
 		return false;
 	}
 }

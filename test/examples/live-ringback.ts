@@ -32,7 +32,7 @@ async function openProgramme(service: Service) {
 	return {
 		key,
 		secret,
-		/** Order IDs as stored, the oldest first. */
+		/** Returns the stored order IDs, the oldest first. */
 		async orderIds() {
 			const rows = db
 				.selectFrom("conversions")

@@ -338,7 +338,7 @@ export async function expectLine(at: ReceiverAtHand, event: Event): Promise<void
 	);
 	await expectSettled(at);
 	const wanted = `${event["event"]} ${event["conversionId"]} ${event["orderId"]} ${event["status"]}`;
-	// PHP's log puts a time before the line.
+	// The comparison ignores the time that PHP's log puts before the line.
 	deepEqual(
 		lines().map((line) => line.slice(-wanted.length)),
 		[wanted],

@@ -31,7 +31,7 @@ export interface Setup {
 	/** Records the given number of sales, each of which owes the shop one callback. */
 	sell(account: ShopAccount, count?: number): Promise<void>;
 	notices(account: ShopAccount): Promise<Notice[]>;
-	/** Returns mails that wait or were given up. */
+	/** Returns the mails that wait to be sent or were given up. */
 	unsent(): Promise<QueuedMail[]>;
 	person(email: string): Promise<Person>;
 	/** Lets the clock run with real time until the condition is true. */

@@ -26,7 +26,7 @@ const SCENARIOS: readonly (readonly [code: string, scenarios: readonly Scenario[
 	...Object.entries(CONTENT_SCENARIOS),
 ];
 
-/** A valid call of each signed operation. */
+/** One valid call of each signed operation. */
 const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: object])[] = [
 	["POST", "/v1/conversions", SALE],
 	["GET", "/v1/conversions"],

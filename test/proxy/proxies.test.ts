@@ -30,7 +30,7 @@ const MEGABYTE = 1024 * 1024;
 const MISSING_HAPROXY =
 	"the sample settings for haproxy: there is no haproxy (Debian: apt-get install haproxy).";
 
-/** Paths and queries exactly as on the wire. */
+/** Paths and queries of the test requests, exactly as they are sent. */
 const TARGETS = [
 	"/v1/conversions?orderId=a+b%2Fc%20d&x=%E2%82%AC",
 	"/v1/conversions?",

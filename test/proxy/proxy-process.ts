@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 import { watchProcess } from "../support/watched-process.ts";
 
 export interface RunningProxy {
-	/** An https: URL at a loopback address. */
+	/** HTTPS URL of the proxy at a loopback address. */
 	url: string;
 	/** Plain HTTP address of the sample, or null if it has none. */
 	plainUrl: string | null;
@@ -25,7 +25,7 @@ export interface RunningProxy {
 
 export interface ProxyKind {
 	name: "nginx" | "caddy" | "haproxy";
-	/** Name of the Debian package. */
+	/** Name of the Debian package that contains the proxy. */
 	packageName: string;
 	/** Applies `changes` to the sample settings and starts the proxy in front of this address. */
 	start(t: TestContext, upstream: string, changes?: Changes): Promise<RunningProxy>;

@@ -84,7 +84,7 @@ test("the installed package contains no dependency, no test and no source", () =
 	ok(bytes < LARGEST_UNPACKED_BYTES, `${bytes} bytes`);
 });
 
-test("publint reports nothing", async () => {
+test("publint finds no problem in the package", async () => {
 	const { messages } = await publint({ pkgDir: installed, strict: true, pack: false });
 	deepEqual(messages, []);
 });

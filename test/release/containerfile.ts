@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 export const CONTAINERFILE = new URL("../../ops/container/Containerfile", import.meta.url);
 
 export interface ImageSettings {
-	/** User as uid:gid. */
+	/** User of the image, as uid:gid. */
 	user: string;
 	folder: string;
 	volume: string;

@@ -12,7 +12,7 @@ import { type Ended, endProcess, type Running, watchProcess } from "../support/w
 export type Settings = Readonly<Record<string, string>>;
 
 export interface ExecutableHome {
-	/** Path as the test sees it. */
+	/** Path of the folder as the test sees it. */
 	folder: string;
 	start(args: readonly string[], settings?: Settings): Running;
 	run(args: readonly string[], settings?: Settings): Promise<Ended>;

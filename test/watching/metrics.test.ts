@@ -12,7 +12,10 @@ import { until } from "../support/until.ts";
 
 const OPERATIONS = readFileSync(new URL("../../docs/operations/watching.md", import.meta.url), "utf8");
 const SETTINGS = { RINGBACK_METRICS_ADDRESS: "127.0.0.1:0" };
-/** One more than the number of failed attempts in a row that counts as serious trouble. */
+/**
+ * Number of orders whose callbacks fail. It is one more than the number of failures in a row that counts as
+ * serious trouble.
+ */
 const FAILING_ORDERS = 6;
 
 const DASHBOARD: unknown = JSON.parse(

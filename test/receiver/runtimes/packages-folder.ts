@@ -12,7 +12,10 @@ const LISTS = fileURLToPath(new URL("packages/", import.meta.url));
 const LIST_NAMES = ["package.json", "package-lock.json"];
 /** npm's settings for this checkout, which npm reads only in the folder where it runs. */
 const PROJECT_SETTINGS = fileURLToPath(new URL("../../../.npmrc", import.meta.url));
-/** One retry only, because npm's own patience with an unreachable registry lasts for minutes. */
+/**
+ * npm options that allow only one retry, because npm itself would wait for minutes for an unreachable
+ * registry.
+ */
 const RETRY_OPTIONS = ["--fetch-retries=1", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=2000"];
 const INSTALL_OPTIONS = ["--no-save", "--ignore-scripts", "--prefer-offline"];
 const QUIETLY = ["--no-audit", "--no-fund", "--no-update-notifier"];
