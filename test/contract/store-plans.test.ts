@@ -127,7 +127,11 @@ const sortBy = (by: ConversionSort["by"], direction: ConversionSort["direction"]
 const DELIVERY_LISTS: readonly (readonly [what: string, index: string, filter: Partial<DeliveryFilter>])[] = [
 	["the newest deliveries", "events_by_receiver", {}],
 	["a later page of deliveries", "events_by_receiver", { after: LATER }],
-	["delivered callbacks of one event", "events_by_receiver", { state: "delivered", event: "conversion.reversed" }],
+	[
+		"delivered callbacks of one event",
+		"events_by_receiver",
+		{ state: "delivered", event: "conversion.reversed" },
+	],
 	["failed deliveries", "undelivered_by_receiver", { state: "failed" }],
 	["a later page of failed deliveries", "undelivered_by_receiver", { state: "failed", after: LATER }],
 	["pending deliveries", "queue_by_due", { state: "pending" }],

@@ -117,7 +117,8 @@ eachDatabase("reports of one order", (database) => {
 		for (const parksPixels of [true, false]) {
 			for (const namesTime of [true, false]) {
 				const setting = `${parksPixels ? "parking" : "recording"}, ${namesTime ? "with" : "without"} the time of the sale`;
-				test(`the reports and decisions "${steps.join(", ")}" match the model, ${setting}`, () => live(steps, parksPixels, namesTime));
+				test(`the reports and decisions "${steps.join(", ")}" match the model, ${setting}`, () =>
+					live(steps, parksPixels, namesTime));
 			}
 		}
 	}

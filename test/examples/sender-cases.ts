@@ -54,28 +54,31 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			match(ended.stderr, /^[^\n]*Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; [^\n]+\n$/);
 		});
 	}
-	await t.test("the sender sends the click ID and the coupon code if they are given, and otherwise neither field", async (t) => {
-		const sent: string[] = [];
-		const url = await startHttpServer(t, (request, response) => {
-			let body = "";
-			request.setEncoding("utf8").on("data", (piece) => {
-				body += piece;
+	await t.test(
+		"the sender sends the click ID and the coupon code if they are given, and otherwise neither field",
+		async (t) => {
+			const sent: string[] = [];
+			const url = await startHttpServer(t, (request, response) => {
+				let body = "";
+				request.setEncoding("utf8").on("data", (piece) => {
+					body += piece;
+				});
+				request.on("end", () => {
+					sent.push(body);
+					response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
+				});
 			});
-			request.on("end", () => {
-				sent.push(body);
-				response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
-			});
-		});
-		for (const more of [[], ["AV-_1"], ["AV-_1", 'SUMMER "10"']]) {
-			await examples.runSender([...ARGS, ...more], { ...SETTINGS, RINGBACK_URL: url });
-		}
-		const sale = { orderId: "ORDER-1001", basketValue: "49.90" };
-		const clicked = { ...sale, clickId: "AV-_1" };
-		deepEqual(
-			[...new Set(sent)].map((body) => JSON.parse(body)),
-			[sale, clicked, { ...clicked, couponCode: 'SUMMER "10"' }],
-		);
-	});
+			for (const more of [[], ["AV-_1"], ["AV-_1", 'SUMMER "10"']]) {
+				await examples.runSender([...ARGS, ...more], { ...SETTINGS, RINGBACK_URL: url });
+			}
+			const sale = { orderId: "ORDER-1001", basketValue: "49.90" };
+			const clicked = { ...sale, clickId: "AV-_1" };
+			deepEqual(
+				[...new Set(sent)].map((body) => JSON.parse(body)),
+				[sale, clicked, { ...clicked, couponCode: 'SUMMER "10"' }],
+			);
+		},
+	);
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
 		await t.test(`${title} does not count as a success, and the sender asks no other server`, async (t) => {
 			const askedElsewhere: string[] = [];

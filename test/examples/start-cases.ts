@@ -35,21 +35,24 @@ export async function checkStart(t: TestContext, examples: ExampleFolder): Promi
 		},
 	);
 
-	await t.test("an event that a full disk let the receiver store only in part is processed when it comes again", async () => {
-		// The event is larger than the limit for files. With 16 KiB, PHP would also need the disk to read the
-		// request.
-		const event = makeEvent({ reason: "x".repeat(12_000) });
-		const body = JSON.stringify(event);
-		const full = await examples.startReceiver(SECRET, { hasFullDisk: true });
-		const answered = await send(full.port, makeCallback({ secret: SECRET, body }));
-		ok(answered === undefined || answered.status === 503, `answered ${answered?.status}`);
-		full.process.kill("SIGKILL");
-		await full.process.ended();
+	await t.test(
+		"an event that a full disk let the receiver store only in part is processed when it comes again",
+		async () => {
+			// The event is larger than the limit for files. With 16 KiB, PHP would also need the disk to read the
+			// request.
+			const event = makeEvent({ reason: "x".repeat(12_000) });
+			const body = JSON.stringify(event);
+			const full = await examples.startReceiver(SECRET, { hasFullDisk: true });
+			const answered = await send(full.port, makeCallback({ secret: SECRET, body }));
+			ok(answered === undefined || answered.status === 503, `answered ${answered?.status}`);
+			full.process.kill("SIGKILL");
+			await full.process.ended();
 
-		const at = { secret: SECRET, receiver: await examples.startReceiver(SECRET), folder: examples };
-		await expectStatus(at, sealed(at, { body }), 204);
-		await expectLine(at, event);
-	});
+			const at = { secret: SECRET, receiver: await examples.startReceiver(SECRET), folder: examples };
+			await expectStatus(at, sealed(at, { body }), 204);
+			await expectLine(at, event);
+		},
+	);
 
 	await t.test("a receiver without a secret accepts nothing, and says so", async () => {
 		if (examples.isServedByCommand) {

@@ -75,7 +75,10 @@ describe("clients that never finish", { concurrency: 1 }, () => {
 		const proxy = PROXIES.find(({ name }) => name === way);
 		const isHere = proxy === undefined || findProgram(proxy.name) !== undefined;
 		const skip = isHere ? false : reportNotRun(`slow clients behind ${way}: it is not installed.`);
-		test(`the service works while clients from ${addresses} addresses never finish their part (${what}, ${way})`, { skip, timeout: 180_000 }, async (t) => {
+		test(`the service works while clients from ${addresses} addresses never finish their part (${what}, ${way})`, {
+			skip,
+			timeout: 180_000,
+		}, async (t) => {
 			const here = opened.service.url;
 			const running = await proxy?.start(t, new URL(here).host);
 			const [url, caPem] = running === undefined ? [here] : [running.url, running.caPem];

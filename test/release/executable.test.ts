@@ -216,8 +216,10 @@ describe("the executable", { skip, concurrency: 2 }, () => {
 
 	const confine = skip === false ? findWayToConfine() : null;
 	const skipBare = confine !== null ? false : sayNotConfined();
-	test("the executable takes a newcomer to a verified callback with nothing of the system but its C library", { skip: skipBare }, (t) =>
-		walk(t, openBareMachine(t, executable, confine ?? [])),
+	test(
+		"the executable takes a newcomer to a verified callback with nothing of the system but its C library",
+		{ skip: skipBare },
+		(t) => walk(t, openBareMachine(t, executable, confine ?? [])),
 	);
 });
 
