@@ -1,6 +1,6 @@
-// The reads and writes of every call and every decision, in sets. Both drivers have their own SQL for them
-// (sqlite/writes.ts, postgres/writes.ts). The columns of the tables are listed here once for both. Statements name
-// the columns, because a later, compatible schema may have more.
+// The reads and writes that every inbound call and every decision needs. Each works on a set of rows. SQLite and
+// PostgreSQL have their own SQL for them (sqlite/writes.ts, postgres/writes.ts). The columns are listed here once for
+// both. Statements name their columns instead of using `*`, because a later compatible schema may have more columns.
 
 import type { Insertable } from "kysely";
 import type { EventName } from "../domain/event-name.ts";
@@ -16,7 +16,7 @@ export type NewInboundCall = Insertable<InboundCallsTable>;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
-	/** The row as it was read. */
+	/** The conversion as it was read, before the change. */
 	before: Conversion;
 	after: Conversion;
 }
@@ -26,7 +26,7 @@ export interface AnnouncedBody {
 	body: string;
 }
 
-/** An event that is announced to a receiver. */
+/** An event that must be sent to a receiver. */
 export interface OwedEvent {
 	conversionId: number;
 	receiverId: ReceiverId;
@@ -48,44 +48,53 @@ export type FoundPartnership = Pick<
 	"id" | "commission_rate" | "created_at_ms" | "ended_at_ms" | "clicks_ended_at_ms"
 >;
 
-/** On PostgreSQL each function is one statement for the whole set, and none for an empty set. */
+/**
+ * Reads and writes of sets of rows. On PostgreSQL each function runs one statement for the whole set, and none if the
+ * set is empty.
+ */
 export interface HotWrites {
 	/** Returns every conversion of these orders, of any event type and in no particular order. */
 	findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]>;
-	/** Returns the conversions that were stored, without those whose order the programme already has. */
+	/**
+	 * Inserts conversions and returns the stored rows. Skips a conversion if its programme already has one for the same
+	 * order and event type.
+	 */
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	/**
-	 * Updates conversions that nobody else has changed, and returns their ids. Status, confirmation and amounts show
-	 * whether another process was faster, because every move changes one of them. The exception is a credit that leaves
-	 * the row as it is.
+	 * Updates each conversion that nobody else has changed since it was read, and returns the ids of the updated ones. A
+	 * different status, confirmation or amount shows that another process was faster, because every move changes one of
+	 * them. The only exception is a move that changes the credit but not the conversion's row.
 	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
-	/** Sets the order ids of conversions that nobody else has changed, and returns their ids. */
+	/**
+	 * Sets new order ids on conversions that nobody else has changed since they were read. Returns the ids of the changed
+	 * ones.
+	 */
 	renameUnlessChanged(trx: Db, conversions: readonly Conversion[]): Promise<Set<number>>;
 	/**
-	 * Inserts moves, and replaces the credits of their conversions by `credits`. It must be a separate statement after
-	 * the one that changed the conversions. On PostgreSQL it then sees all earlier moves of these conversions as
-	 * committed, so that listeners receive the moves of a conversion in order.
+	 * Inserts moves, and replaces the credits of their conversions by `credits`. This must be a separate statement that
+	 * runs after the one that changed the conversions. Only then does PostgreSQL see all earlier moves of these
+	 * conversions as committed, so that listeners receive the moves of each conversion in order.
 	 */
 	insertMoves(trx: Db, moves: readonly NewMove[], credits?: readonly StoredCredit[]): Promise<void>;
 	/**
-	 * Stores the announced bodies before the conversions change, because later readers of the events must see what was
-	 * announced.
+	 * Stores the bodies of events that were already announced, before their conversions change. Later readers of these
+	 * events must see the body as it was announced.
 	 */
 	keepAnnouncedBodies(trx: Db, bodies: readonly AnnouncedBody[]): Promise<void>;
-	/** Returns the active partnerships that have these codes. */
+	/** Returns the active partnerships to which these coupon codes belong. */
 	findByCodes(db: Db, codes: readonly CodeKey[]): Promise<(FoundPartnership & CodeKey)[]>;
 	findPartnerships(db: Db, ids: readonly number[]): Promise<FoundPartnership[]>;
-	/** Returns the credits by conversion. It locks the conversions and the credits until the transaction ends. */
+	/** Locks the conversions and their credits until the transaction ends. Returns the credits by conversion id. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**
 	 * Stores events in the transaction of the status changes that they announce, so that neither exists without the
-	 * other. There is at most one for each conversion. Resolves to the id of each delivery, by conversion.
+	 * other. `owed` has at most one event for each conversion. Resolves to the ids of the deliveries, by conversion id.
 	 */
 	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<number, number>>;
 	/**
-	 * Stores nonces, and returns those that were not used before. If a nonce occurs twice in the set, the first one
-	 * counts.
+	 * Stores nonces, and returns those that were not used before. If the set contains the same nonce twice, only the
+	 * first one is returned.
 	 */
 	spendNonces(trx: Db, nonces: readonly NewNonce[]): Promise<Set<NewNonce>>;
 	insertInboundCalls(db: Db, calls: readonly NewInboundCall[]): Promise<void>;
@@ -95,18 +104,24 @@ export function distinctOrders(orders: readonly OrderKey[]): OrderKey[] {
 	return [...new Map(orders.map((order) => [`${order.programme_id} ${order.order_id}`, order])).values()];
 }
 
-/** Order in which nonces are inserted, so that two processes with the same nonces cannot deadlock. */
+/**
+ * Compares two nonces by the order in which they are inserted. All processes use this order, so two of them with the
+ * same nonces cannot deadlock.
+ */
 export function compareNonces(a: NewNonce, b: NewNonce): number {
 	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
 	return a.nonce < b.nonce ? -1 : 1;
 }
 
-/** Name of a type on PostgreSQL. */
+/** PostgreSQL's name for the type of a column. */
 export type ColumnType = "text" | "integer" | "bigint";
 
 type ColumnsOf<Row> = Readonly<Record<Exclude<keyof Row, "id">, ColumnType>>;
 
-/** Columns that every move may change. */
+/**
+ * Columns that a decision changes. The basket value and the time of the sale, by which lists are sorted, are not among
+ * them.
+ */
 export const DECIDING = {
 	status: "text",
 	commission: "text",
@@ -121,7 +136,7 @@ export const DECIDING = {
 	updated_at_ms: "bigint",
 } as const satisfies Partial<ColumnsOf<Conversion>>;
 
-/** Columns that some move may change. The others identify a conversion and its origin. */
+/** Columns that a move may change. The remaining columns identify a conversion and its origin. */
 export const CHANGING = {
 	...DECIDING,
 	basket_value: "text",
@@ -164,7 +179,7 @@ export const CREDIT = {
 	sub_3: "text",
 } as const satisfies ColumnsOf<StoredCredit>;
 
-/** Clause after the insert of credits. */
+/** Clause that makes the insert of a credit replace the conversion's existing credit. */
 export const REPLACING_CREDIT = `on conflict (conversion_id) do update set ${Object.keys(CREDIT)
 	.map((column) => `${column} = excluded.${column}`)
 	.join(", ")}`;

@@ -1,5 +1,6 @@
-// Rows that may be written. A row that a page read earlier may be out of date, so a write that depends on it would undo what
-// somebody else has stored since. Update functions therefore accept only a `Locked` row, and only the functions here make one.
+// Rows that may be written. A row that a page read earlier may be out of date, and a write that depends on it would
+// undo somebody else's change. Update functions therefore accept only a `Locked` row, and only the functions here make
+// one.
 
 import type { SelectQueryBuilder } from "kysely";
 import type { Db, Schema } from "./schema/tables.ts";
@@ -7,11 +8,11 @@ import type { Db, Schema } from "./schema/tables.ts";
 declare const IS_LOCKED: unique symbol;
 
 /**
- * A row as it is now, read under its lock. Nobody else can change it until the transaction ends, so a use case may judge it
- * and write what follows. It must not leave the transaction that read it.
+ * A row as it is now, read under its lock. Nobody else can change it until the transaction ends, so a use case may
+ * check it and write the result. The row must not be used outside the transaction that read it.
  *
- * Statements that depend on nothing that was read need no `Locked` row: inserts, counters, and updates whose `where` states
- * the condition themselves (such as `where state = 'applying'`).
+ * Statements that do not depend on an earlier read need no `Locked` row. Examples are inserts, counters, and updates
+ * whose `where` clause contains the condition itself (such as `where state = 'applying'`).
  */
 export type Locked<Row> = Row & { readonly [IS_LOCKED]: true };
 
@@ -25,10 +26,10 @@ export async function lockRow<Table extends keyof Schema, Row>(
 }
 
 /**
- * Locks all rows that the query finds. The query must order them by their key, so that two transactions that lock several
- * rows do it in the same order and cannot block each other for ever.
+ * Locks all rows that the query finds, and returns them as they are now. The query must sort them by their key.
+ * Transactions that lock several rows then lock them in the same order and cannot deadlock.
  *
- * On PostgreSQL this is the lock that an UPDATE takes, which lets others insert rows that refer to the locked one. On
+ * On PostgreSQL this is the same lock that an UPDATE takes. Others can still insert rows that refer to a locked row. On
  * SQLite the transaction itself is the lock, because it begins with `begin immediate`.
  */
 export async function lockRows<Table extends keyof Schema, Row>(

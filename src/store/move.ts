@@ -1,38 +1,41 @@
-// Copies everything in a SQLite file into an empty PostgreSQL database, for `ringback move`. The caller uses one
-// transaction, so an interrupted copy leaves nothing behind, and the next one starts over.
+// Copies all data of a SQLite file into an empty PostgreSQL database, for `ringback move`. The caller uses one
+// transaction, so an interrupted copy leaves no rows behind, and the next copy starts from the beginning.
 
 import type { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { raiseTransactionNumbers } from "./postgres/store.ts";
 import type { Db } from "./store.ts";
 
-/** Number of rows by table. A table that refers to another one comes after it. */
+/** Number of rows by table. Each table comes after the tables that it refers to. */
 export type RowCounts = ReadonlyMap<string, number>;
 
-/** Size of a batch, which is one parameter of a statement. It holds some thousand conversions. */
+/** Size of a batch in characters. A batch is one parameter of a statement and holds a few thousand conversions. */
 const BATCH_CHARACTERS = 1_000_000;
 /** Number of rows between two progress messages about a table. */
 const PROGRESS_EVERY = 50_000;
 
 /**
- * Tables that are not copied: those that describe running processes, and those that PostgreSQL has in a form of its own.
- * Every other table is copied.
+ * Tables that are not copied. Some describe running processes, and the others exist in PostgreSQL in a different form.
  */
 const NOT_COPIED =
 	/^(?:processes|engines|slots|chores|schema_versions|order_indexed|(?:sqlite|order_search)_?.*)$/;
 
-/** Tables that contain a row after the migration. A database with only these rows counts as empty. */
+/**
+ * Tables that have a row as soon as the schema exists. A database in which only these tables have rows counts as empty.
+ */
 const SEEDED: readonly string[] = ["network", "access_lock"];
 
 type Row = Record<string, unknown>;
 
-/** Columns that get another value in the new database. */
+/** Columns that get a different value in the new database, by table. */
 const CHANGES: Readonly<Record<string, (row: Row) => Row>> = {
-	// On SQLite a move's id is its place in the order of listeners, so their cursors stay valid.
+	// On SQLite, listeners receive moves in the order of their ids. Copying the id to `transaction` keeps the listeners'
+	// cursors valid.
 	moves: ({ id }) => ({ transaction: id }),
-	// The processes that held the claims have ended.
+	// The claims belong to processes of the old installation, which have ended.
 	jobs: () => ({ claim: null, claim_until_ms: 0 }),
-	// `ringback backup` cannot back up PostgreSQL, so the warning about an old backup would never end.
+	// `ringback backup` cannot back up PostgreSQL. If this time were copied, the warning about an old backup would never
+	// disappear.
 	network: () => ({ backed_up_at_ms: null }),
 };
 
@@ -42,7 +45,7 @@ export function countCopied(from: DatabaseSync): RowCounts {
 	return new Map(copied.map((name) => [name, readNumber(from, `select count(*) as n from "${name}"`)]));
 }
 
-/** Returns the tables that are not empty. It locks all tables against writes of others until the transaction ends. */
+/** Returns the tables that are not empty. Locks all tables against writes by others until the transaction ends. */
 export async function findFilled(trx: Db, tables: RowCounts): Promise<string[]> {
 	await sql`lock table ${namesOf(tables)} in exclusive mode`.execute(trx);
 	const counts = await countRows(trx, tables);
@@ -59,8 +62,8 @@ export async function countRows(db: Db, tables: RowCounts): Promise<RowCounts> {
 }
 
 /**
- * Copies all rows. Then it sets what the new database needs for new rows: the next ids, the order of moves and
- * statistics.
+ * Copies all rows. Then sets the next id of each table, raises the transaction numbers above those of the copied moves,
+ * and collects statistics for the planner.
  */
 export async function copyRows(
 	from: DatabaseSync,
@@ -94,7 +97,7 @@ async function copyTable(
 			from json_populate_recordset(null::${sql.table(table)}, ${`[${batch}]`}::json)`.execute(trx);
 		batch = "";
 	};
-	// Generated columns are not listed there. PostgreSQL computes them itself.
+	// `pragma_table_info` does not list generated columns. PostgreSQL computes their values itself.
 	const stored = from.prepare("select name from pragma_table_info(?)").all(table);
 	const storedNames = stored.map(({ name }) => `"${name}"`).join(", ");
 	for (const row of from.prepare(`select ${storedNames} from "${table}"`).iterate()) {

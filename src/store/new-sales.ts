@@ -1,4 +1,4 @@
-// Calls that report new sales, stored in one statement (postgres/new-sales.ts).
+// Types for calls that report new sales and are stored by one statement (postgres/new-sales.ts).
 
 import type { LivedMove } from "../domain/conversion.ts";
 import type { EventName } from "../domain/event-name.ts";
@@ -6,33 +6,33 @@ import type { NewInboundCall, NewNonce } from "./hot-writes.ts";
 import type { ShopTarget } from "./queries/queue.ts";
 import type { NewConversion } from "./tables/conversions.ts";
 
-/** The rows of several calls. */
+/** Rows to store for a batch of calls. */
 export interface NewSales {
-	/** In the order of compareNonces. No nonce may occur twice. */
+	/** Nonces in the order of compareNonces. No nonce may occur twice. */
 	nonces: readonly NewNonce[];
-	/** In the order of conversions_by_order. No order may occur twice. */
+	/** Sales in the order of the index conversions_by_order. No order may occur twice. */
 	sales: readonly NewSale[];
 	inboundCalls: readonly NewInboundCall[];
 }
 
 export interface NewSale extends NewConversion {
 	move: LivedMove;
-	/** Public id of the delivery; null if the move announces nothing. */
+	/** Public id of the delivery, or null if no event is sent for the sale. */
 	delivery_public_id: string | null;
 	event_name: EventName | null;
 	event_body: string | null;
 }
 
-/** All rows are stored, or none. */
+/** Result of storing a batch. Either all rows are stored or none is. */
 export type StoredNewSales =
 	| {
 			kind: "stored";
-			/** Ids of the events that are owed, by the public id of the delivery. */
+			/** Ids of the events that must be sent, by the public id of the delivery. */
 			eventIds: ReadonlyMap<string, number>;
-			/** Targets of the programmes that have a Postback URL and an active secret. */
+			/** Callback targets of the programmes that have a Postback URL and an active secret. */
 			targets: readonly ShopTarget[];
 	  }
 	/** One of the nonces was used before, or one of the orders exists. Nothing was stored. */
 	| { kind: "conflict" }
-	/** `isUncertain` is true if nobody knows whether the rows are stored, because the server's answer is missing. */
+	/** `isUncertain` is true if the server's answer is missing, so that the rows may or may not be stored. */
 	| { kind: "failed"; error: unknown; isUncertain: boolean };

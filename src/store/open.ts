@@ -21,8 +21,8 @@ export function openStore(database: DatabaseSetting, deps: PostgresDeps): Store 
 }
 
 /**
- * Migrates the schema, or checks it. "check" refuses a schema that is not this program's. "inspect" only reads its
- * version.
+ * Prepares the schema for a program. "migrate" applies missing migrations, "check" throws if the schema is not the one
+ * that this program needs, and "inspect" only reads the version.
  */
 export async function prepareSchema(
 	store: Store,
@@ -36,7 +36,7 @@ export async function prepareSchema(
 	return { version: present.version, applied: [] };
 }
 
-/** Throws if a service with this setting would not run on the schema. */
+/** Throws if a service that migrates or only checks the schema at start could not run on this one. */
 export function refuseSchema(present: PresentSchema, schema: "migrate" | "check"): void {
 	checkSchema(present);
 	const isOld = present.version < MIGRATIONS.length;

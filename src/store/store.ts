@@ -12,12 +12,13 @@ import type { Db } from "./schema/tables.ts";
 export type { Db } from "./schema/tables.ts";
 
 export interface Store {
-	/** The kind of database, for code that needs its own SQL. */
+	/** Kind of the database, for code that needs different SQL on each. */
 	kind: "sqlite" | "postgres";
 	db: Db;
 	/**
-	 * Runs lists, searches, sums and exports. On a SQLite file it is a thread with a read-only connection, so that these reads
-	 * do not block the event loop; otherwise it is `db`. It sees everything that was committed before, and has no transactions.
+	 * Runs lists, searches, sums and exports. For a SQLite file it is a thread with a read-only connection, so that these
+	 * reads do not block the event loop. Otherwise it equals `db`. It sees everything that was committed before, and has
+	 * no transactions.
 	 */
 	reader: Db;
 	/** Migrates the schema. Several processes may call it at once, and it continues after an interruption. */
@@ -40,16 +41,19 @@ export interface Store {
 	 */
 	takeFreeRows: RawBuilder<unknown>;
 	/**
-	 * Makes every query use an index, in the index's order, until the transaction ends. It serves work that takes a few
-	 * rows from one end of a large table. If its statistics are old or missing, PostgreSQL would otherwise read and
-	 * sort the whole table for each batch. SQLite needs nothing.
+	 * Makes every query use an index, in the index's order, until the transaction ends. Work that takes a few rows from
+	 * one end of a large table needs this. If its statistics are old or missing, PostgreSQL would otherwise read and sort
+	 * the whole table for each batch. SQLite does so anyway, and this does nothing there.
 	 */
 	keepToIndexes(trx: Db): Promise<void>;
-	/** Runs queries in the same way outside a transaction, and so without the write lock of SQLite. */
+	/**
+	 * Runs queries that must use an index, as after `keepToIndexes`, but outside a transaction and so without SQLite's
+	 * write lock.
+	 */
 	lookAlongIndexes<Value>(look: (db: Db) => Promise<Value>): Promise<Value>;
 	/**
-	 * Returns some free space of the file to the disk, in a step that is short enough for callers to wait. Returns
-	 * false if nothing is left to return. PostgreSQL reuses free space by itself.
+	 * Returns some free space of the file to the disk. One step is short enough for callers to wait for it. Returns false
+	 * if there is no more space to return. PostgreSQL reuses free space by itself.
 	 */
 	giveBackSpace(): Promise<boolean>;
 	/**
@@ -121,17 +125,19 @@ export interface MoveOrder {
 	 * move of the same conversion.
 	 */
 	transaction: RawBuilder<number>;
-	/** All transactions with a lower number have ended. */
+	/** Number below which all transactions have ended. */
 	endedBelow: RawBuilder<number>;
 }
 
 /** An engine of this process. */
 export interface DueListener {
-	/** Returns the receivers that an engine of another process may have to send to. */
+	/**
+	 * Handles deliveries that became due. Returns the receivers to which an engine of another process may have to send.
+	 */
 	onOwed(owed: Owed): readonly ReceiverId[];
-	/** The URL or the secret of this receiver may have changed. */
+	/** Handles a possible change of the receiver's URL or secret. */
 	onTargetChange(receiverId: ReceiverId): void;
-	/** Deliveries may have become due, or slots free, without a notification that names them. */
+	/** Handles a hint that deliveries may have become due, or slots free, without a notification that names them. */
 	onRecheck(): void;
 }
 

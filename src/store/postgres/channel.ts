@@ -25,7 +25,9 @@ const KEEP_ALIVE_MS = 5_000;
 const NOTIFY_RETRY_DELAY_MS = 1_000;
 
 export interface DueChannel {
-	/** Notifies the engine of this process, and other processes of the receivers that this engine does not own. */
+	/**
+	 * Notifies the engine of this process. Also notifies other processes of the receivers that this engine does not own.
+	 */
 	announce(owed: Owed): void;
 	announceTargetChange(receiverId: ReceiverId): void;
 	/** Makes the engines of other processes check the database, and also the engine of this process if `isOurs`. */
@@ -46,12 +48,14 @@ export function createDueChannel(
 	/** Receivers with due deliveries that are not announced yet, and the earliest due time among them. */
 	let due = new Set<ReceiverId>();
 	let dueAtMs = Number.POSITIVE_INFINITY;
-	/** Other payloads that are not sent yet. */
+	/** Payloads of other kinds that are not sent yet. */
 	let otherPayloads = new Set<string>();
 	let cancelReconnect = (): void => undefined;
 	let cancelRetry = (): void => undefined;
 
-	/** Sends everything that waits in one statement. Payloads that arrive meanwhile are sent together in the next one. */
+	/**
+	 * Sends all waiting payloads in one statement. Payloads that arrive while it runs are sent together by the next one.
+	 */
 	const sending = createSingleFlight({
 		run: async () => {
 			const payloads = [...formatDue(dueAtMs, [...due]), ...otherPayloads];
@@ -81,7 +85,7 @@ export function createDueChannel(
 		try {
 			await fresh.connect();
 			await fresh.query(`listen ${CHANNEL}`);
-			// Notifications that were sent before this connection listened are lost.
+			// Notifications that were sent before this connection listened are lost, so the engine must check the database.
 			listeners.onRecheck();
 		} catch {
 			// The address may lead to a standby, which refuses LISTEN.
@@ -90,7 +94,7 @@ export function createDueChannel(
 		}
 	}
 
-	// Notifications come from the server that accepts writes, so the connection moves there too.
+	// Only the server that accepts writes sends notifications, so this connection follows when another server is chosen.
 	servers.onChange(() => {
 		if (client !== undefined) reconnectLater(client);
 	});
@@ -99,7 +103,7 @@ export function createDueChannel(
 		if (isClosed || client !== broken) return;
 		client = undefined;
 		log.warn({}, "the wake-up connection broke; polling until it is back");
-		// The connection is already broken, so an error of its end says nothing new.
+		// The connection is already broken, so an error while closing it is ignored.
 		broken.end().catch(() => undefined);
 		cancelReconnect = clock.after(RECONNECT_DELAY_MS, () => {
 			listeners.onRecheck();
@@ -115,7 +119,7 @@ export function createDueChannel(
 		else listeners.onOwed({ receiverIds, dueAtMs: Number(kind) });
 	}
 
-	/** Nobody may have received the payloads, so other engines must check the database once it is back. */
+	/** Makes other engines check the database later, because the payloads may have reached nobody. */
 	function recheckLater(): void {
 		cancelRetry();
 		if (!isClosed) cancelRetry = clock.after(NOTIFY_RETRY_DELAY_MS, () => send(ANYWHERE));
@@ -152,7 +156,7 @@ export function createDueChannel(
 			cancelReconnect();
 			cancelRetry();
 			const ended = Promise.allSettled([sending.whenIdle(), client?.end()]);
-			// Neither ends if the server is gone, so the wait is limited.
+			// Neither promise settles if the server is gone, so the wait is limited.
 			await new Promise<void>((resolve) => {
 				const cancel = clock.after(END_TIMEOUT_MS, resolve);
 				void ended.then(() => {

@@ -29,11 +29,11 @@ const PROBE_AFTER_MS = 500;
 const PROBE_TIMEOUT_MS = 2_000;
 
 export interface PostgresConnections {
-	/** The present pool. It is replaced when the server falls silent. */
+	/** The current pool. It is replaced when the server falls silent. */
 	readonly pool: Pick<pg.Pool, "options" | "totalCount" | "idleCount" | "waitingCount">;
-	/** Takes a connection from the pool. Rejects at once while the server is silent, and as soon as it falls silent. */
+	/** Takes a connection from the pool. Rejects at once if the server is silent or falls silent meanwhile. */
 	connect(): Promise<pg.PoolClient>;
-	/** Runs a query. Rejects under the same conditions. */
+	/** Runs a query. Rejects at once if the server is silent or falls silent meanwhile. */
 	ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 	/** Looks for another server, because the present one refused a write. */
 	noteReadOnly(): void;
@@ -45,7 +45,7 @@ export function openConnections(
 	{ clock, log, servers }: { clock: Clock; log: Log; servers: Servers },
 ): PostgresConnections {
 	let pool = openPool(config, log, servers);
-	/** Rejects the promises of all waiting queries. */
+	/** Functions that reject the promises of the waiting queries. */
 	const waiting = new Set<(error: Error) => void>();
 	let hasAnswered = false;
 	let isSilent = false;
@@ -54,8 +54,8 @@ export function openConnections(
 	let cancelPause = (): void => undefined;
 
 	/**
-	 * Starts an operation that fails if the server falls silent. `onEnd` is also called for a result that arrives after
-	 * that.
+	 * Starts an operation that fails if the server falls silent. If its result arrives after that, `onEnd` is still
+	 * called, with `isLate` set to true.
 	 */
 	function failIfSilent<Value>(
 		start: () => Promise<Value>,
@@ -80,7 +80,7 @@ export function openConnections(
 
 	const mustWatch = (): boolean => !isEnded && (isSilent || waiting.size > 0);
 
-	/** Watches the server while queries wait or it is silent. Never rejects. */
+	/** Watches the server while queries are waiting or the server is silent. Never rejects. */
 	async function watch(): Promise<void> {
 		isWatching = true;
 		while (mustWatch()) {
@@ -106,8 +106,8 @@ export function openConnections(
 	function giveUp(): void {
 		isSilent = true;
 		log.error({ waiting: waiting.size }, "the database does not answer; calls fail at once until it does");
-		// The connections of the old pool may never answer again, so a new pool replaces it. The end of a pool rejects
-		// only if it has ended before.
+		// The connections of the old pool may never answer again, so a new pool replaces it. `end` rejects only if the pool
+		// has already ended.
 		pool.end().catch(() => undefined);
 		pool = openPool(config, log, servers);
 		void servers.lookAgain();
@@ -115,7 +115,10 @@ export function openConnections(
 		waiting.clear();
 	}
 
-	/** Connects to the server that accepts writes. If it cannot be reached, another host may do so by now. */
+	/**
+	 * Connects to the server that accepts writes. If it cannot be reached, looks for another host that accepts writes by
+	 * now.
+	 */
 	async function connect(): Promise<pg.PoolClient> {
 		await servers.ready();
 		try {
@@ -148,15 +151,15 @@ export function openConnections(
 }
 
 function openPool(config: pg.PoolConfig, log: Log, servers: Servers): pg.Pool {
-	/** Every new connection goes to the server that is chosen at that time. */
+	/** Client that connects to the server that is chosen when the connection is made. */
 	class ClientOfChosenServer extends pg.Client {
 		constructor(settings: pg.ClientConfig = {}) {
 			super({ ...settings, connectionString: servers.url() });
 		}
 	}
 	const pool = new pg.Pool({ ...config, Client: ClientOfChosenServer });
-	// The next query replaces an idle connection that broke, for example because the server restarted. Without a
-	// listener the error would end the process.
+	// An idle connection may break, for example because the server restarts. The next query then opens a new one. Without
+	// this listener the error would end the process.
 	pool.on("error", (error) =>
 		log.warn({ code: errorCode(error) }, "a database connection broke; reconnecting"),
 	);
@@ -164,7 +167,8 @@ function openPool(config: pg.PoolConfig, log: Log, servers: Servers): pg.Pool {
 }
 
 /**
- * Returns true if the server answers. A refusal, for example of another connection, is an answer too. Never rejects.
+ * Returns true if the server answers. A refusal is an answer too, for example if there are too many connections. Never
+ * rejects.
  */
 async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 	const client = new pg.Client({
@@ -173,7 +177,7 @@ async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 		connectionTimeoutMillis: PROBE_TIMEOUT_MS,
 		query_timeout: PROBE_TIMEOUT_MS,
 	});
-	// The error also fails the query that waits on the connection. Without a listener it would end the process.
+	// The waiting query fails with the same error. Without this listener the error would also end the process.
 	client.on("error", () => undefined);
 	try {
 		await client.connect();
@@ -182,7 +186,7 @@ async function probe(config: pg.PoolConfig, url: string): Promise<boolean> {
 	} catch (error) {
 		return error instanceof pg.DatabaseError;
 	} finally {
-		// The end is not awaited, because a server that has just fallen silent would not answer it.
+		// The result of `end` is not awaited, because a server that has just fallen silent would not answer.
 		client.end().catch(() => undefined);
 	}
 }
@@ -195,17 +199,17 @@ function errorCode(error: Error): string {
 	return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
-// The connections as a pool for Kysely. A query on a connection that breaks or falls silent fails with a code that
-// says so. The driver's own errors have no code, and the ROLLBACK that fails next would hide the first error. Hot
-// statements are sent under their names.
+// Adapts the connections to a pool for Kysely. A query on a connection that breaks or falls silent fails with a code
+// that says so, because the driver's own errors have no code and the failure of the ROLLBACK that follows would hide
+// the first error. Hot statements are sent under their names.
 
 /** Message of the driver's error when its `query_timeout` has passed. The error has no code. */
 const NO_ANSWER = "Query read timeout";
 
 /**
- * Limits on the server's side in milliseconds, so that the server also ends work that nobody waits for any more. They
- * are far above the time of any query. The lock timeout is shorter than the statement timeout, so that a statement
- * that waits for a lock fails with the more precise error.
+ * Time limits on the server in milliseconds, so that the server also ends work that nobody waits for any more. They are
+ * far above the time of any query. The lock timeout is shorter than the statement timeout, so that a statement that
+ * waits for a lock fails with the more precise error.
  */
 export const SERVER_TIMEOUTS = {
 	statement_timeout: 15_000,
@@ -242,7 +246,8 @@ export function toKyselyPool(connections: PostgresConnections, options: Connecti
 		options: connections.pool.options,
 		end: () => connections.end(),
 		async connect() {
-			// An error without a code of the server or the system means that the connection was not made in time.
+			// Errors of the server and of the system have a code. An error without one means that the connection was not made
+			// in time.
 			const client = await connections.connect().catch((error: unknown) => {
 				throw withCode(error);
 			});
@@ -260,9 +265,12 @@ function watchConnection(
 ): PostgresPoolClient {
 	const timeouts = localTimeouts(options);
 	let isBroken = false;
-	/** Set if the server refused a write. The address may lead to another server by now, so a new connection is made. */
+	/**
+	 * True if the server refused a write. The connection is then closed, because the address may lead to another server
+	 * by now.
+	 */
 	let isOfReadOnlyServer = false;
-	// Without a listener the error would end the process.
+	// Without this listener an error of the connection would end the process.
 	client.on("error", () => {
 		isBroken = true;
 	});
@@ -270,7 +278,7 @@ function watchConnection(
 	function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
 	function query(text: string | object, parameters: readonly unknown[] = []): object {
 		if (typeof text !== "string") throw new Error("no query of ours is read through a cursor");
-		// A ROLLBACK would wait just as long behind the statement that got no answer.
+		// A broken connection sends nothing more. Even a ROLLBACK would wait behind the statement that got no answer.
 		if (isBroken) return Promise.reject(withCode(new Error("the connection to the database is lost")));
 		const name = options.preparesStatements ? hotStatementName(text) : undefined;
 		const sent = timeouts.length > 0 && TRANSACTION_START.test(text) ? [text, ...timeouts].join("; ") : text;
@@ -279,7 +287,7 @@ function watchConnection(
 		return connections
 			.ask(() => client.query(statement))
 			.catch((error: unknown) => {
-				// Nobody knows what the server is still doing, so the connection cannot be used again.
+				// Without an answer nobody knows what the server is still doing, so the connection cannot be used again.
 				if (hasNoAnswer(error)) isBroken = true;
 				if (isReadOnly(error)) {
 					isOfReadOnlyServer = true;
@@ -295,8 +303,8 @@ function watchConnection(
 }
 
 /**
- * Returns false if the server is a standby or was set to read-only. That connection is closed, because after a failover
- * the address may lead to another server.
+ * Returns false if the server is a standby or was set to read-only. The connection to such a server is closed, because
+ * after a failover the address may lead to another server.
  */
 export async function acceptsWrites(pool: PostgresPool, connections: PostgresConnections): Promise<boolean> {
 	const connection = await pool.connect();

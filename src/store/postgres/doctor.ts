@@ -1,4 +1,5 @@
-// Facts about the PostgreSQL server, for the start and for `ringback doctor`. The doctor interprets them.
+// Reads facts about the PostgreSQL server, for the start of the service and for `ringback doctor`, which interprets
+// them.
 
 import { sql } from "kysely";
 import pg from "pg";
@@ -7,7 +8,7 @@ import type { Db } from "../store.ts";
 import { chooseServer } from "./servers.ts";
 import { hostsOf, type PostgresSetting } from "./setting.ts";
 
-/** A check logs nothing. The store logs which server it uses. */
+/** Log that discards everything, because the store already logs which server it uses. */
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -25,7 +26,7 @@ async function askDirectly<Answer>(
 		query_timeout: CONNECT_TIMEOUT_MS,
 		application_name: "ringback-command",
 	});
-	// The error also fails the query that waits on the connection.
+	// The waiting query fails with the same error, so nothing else has to be done.
 	client.on("error", () => undefined);
 	await client.connect();
 	try {
@@ -54,12 +55,15 @@ export function canListen(setting: PostgresSetting, db: Db): Promise<boolean> {
 	});
 }
 
-/** Identity of a database. Every account may query it, also through a pooler. */
+/** Values that identify a database. Every account may query them, even through a pooler. */
 interface DatabaseEnd {
 	name: string;
-	/** Differs after the database was dropped and created again. Different clusters may have the same number. */
+	/**
+	 * Object id of the database. It changes if the database is dropped and created again. Databases on different servers
+	 * may have the same one.
+	 */
 	id: string;
-	/** Start time of the server to the microsecond, which no two servers share. */
+	/** Start time of the server to the microsecond. No two servers have the same one. */
 	serverStart: string;
 }
 
@@ -68,9 +72,10 @@ const READ_END = `select current_database() as name,
 	extract(epoch from pg_postmaster_start_time())::text as "serverStart"`;
 
 /**
- * Checks that both addresses lead to the same database. Otherwise migrations would create tables in one database
- * while queries use the other, and notifications would be lost. Returns a sentence about the problem, or null if
- * there is none or one of them does not answer. In that case the first query that needs it will fail.
+ * Checks that the address for queries and the direct address lead to the same database. Otherwise migrations would
+ * create tables in one database while queries use the other, and notifications would be lost. Returns a sentence about
+ * the problem. Returns null if there is no problem, or if one of the addresses does not answer. Its first query will
+ * then report the error.
  */
 export async function findDifferentEnds(setting: PostgresSetting, db: Db): Promise<string | null> {
 	if (setting.directUrl === null) return null;
@@ -95,7 +100,7 @@ function describeDifference(queried: DatabaseEnd, direct: DatabaseEnd): string |
 
 export type ServerFacts = Awaited<ReturnType<typeof readServer>>;
 
-/** Reads the server's settings for our account. */
+/** Reads the server's settings that apply to our account. */
 export async function readServer(db: Db) {
 	const { rows } = await sql<{
 		/** Time limit of a statement outside a transaction. 0 means no limit. */

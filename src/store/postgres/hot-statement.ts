@@ -12,7 +12,8 @@ export interface HotStatement<Row> {
 }
 
 /**
- * Number of letters of the hash in a name. A name may have 63 bytes, and this many letters suffice to make it unique.
+ * Number of characters of the hash in a statement's name. PostgreSQL allows names of 63 bytes, and this many characters
+ * make a name unique.
  */
 const NAME_LETTERS = 22;
 
@@ -24,8 +25,8 @@ const NAMES = new Map<string, string>();
  * After five runs PostgreSQL may use a generic plan, so test/contract/store-plans.test.ts checks that plan too.
  */
 export function hotStatement<Row>(text: string): HotStatement<Row> {
-	// The name is derived from the text. Behind a pooler that several programs share, a name then never refers to
-	// another statement.
+	// The name is derived from the text, so that it never refers to another statement, even behind a pooler that several
+	// programs share.
 	const hash = createHash("sha256").update(text).digest("base64url");
 	NAMES.set(text, `ringback_${hash.slice(0, NAME_LETTERS)}`);
 	return {
@@ -36,7 +37,8 @@ export function hotStatement<Row>(text: string): HotStatement<Row> {
 }
 
 /**
- * Returns the statement's name, or undefined for other statements, which are planned for their parameters each time.
+ * Returns the statement's name, or undefined if it is not a hot statement. Statements without a name are planned for
+ * their parameters each time.
  */
 export function hotStatementName(text: string): string | undefined {
 	return NAMES.get(text);
@@ -66,12 +68,12 @@ function spellElement(value: Element): number | string {
 	return `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
 }
 
-// Sets as parameters. Each column of a set is one array.
+// Passes sets of rows as parameters. Each column of a set is one array.
 
 export type Columns = Readonly<Record<string, ColumnType>>;
 export type RowOf<Column extends string> = Partial<Readonly<Record<Column, Element>>>;
 
-/** Returns the parameters of a set, in the order of its columns. */
+/** Returns the array parameters of a set, in the order of its columns. */
 export function arraysOf<Column extends string>(
 	columns: Readonly<Record<Column, ColumnType>>,
 	rows: readonly RowOf<NoInfer<Column>>[],
@@ -81,8 +83,8 @@ export function arraysOf<Column extends string>(
 }
 
 /**
- * Returns the parameters as a table with one row for each row of the set. `before` is the number of earlier
- * parameters.
+ * Returns SQL that turns the array parameters of a set back into a table, with one row for each row of the set.
+ * `before` is the number of parameters that come before them.
  */
 export function listText(name: string, columns: Columns, before = 0): string {
 	const arrays = Object.values(columns).map((type, at) => `$${before + at + 1}::${type}[]`);

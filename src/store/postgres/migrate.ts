@@ -10,7 +10,7 @@ import { waitedForLock } from "../unavailable.ts";
 interface PostgresMigration {
 	url: string;
 	types: pg.CustomTypesConfig;
-	/** Runs after the last migration, on the connection that holds the lock. */
+	/** Called after the last migration, on the connection that holds the migration lock. */
 	afterwards(connection: Db): Promise<void>;
 }
 
@@ -20,14 +20,14 @@ const MIGRATION_LOCK = 7_464_225;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Time to wait for a lock. Everybody else queues behind a migration that waits for a lock, so it gives up after two
- * seconds, lets the others through, and tries again.
+ * Time to wait for a table lock. All other statements on the table queue behind a migration that waits for its lock.
+ * The migration therefore gives up after two seconds, lets the others through, and tries again.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_SECONDS = 1;
 /**
- * Number of attempts, about five minutes. If a backup holds the table for longer, somebody must migrate at another
- * time.
+ * Maximum number of attempts to lock a table, which take about five minutes. If a backup holds the table for longer,
+ * the operator must migrate at another time.
  */
 const LOCK_ATTEMPTS = 100;
 
@@ -43,11 +43,11 @@ export async function migratePostgres(
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		keepAlive: true,
 		application_name: "ringback-migrate",
-		// A pooler refuses this parameter at once, before anything is done through it.
+		// A pooler refuses this start-up parameter at once, before any statement runs through the pooler.
 		lock_timeout: LOCK_TIMEOUT_MS,
 		types,
 	});
-	// The error also fails the query that waits for the connection, so nothing else has to be done.
+	// The query that waits for the connection fails with the same error, so nothing else has to be done.
 	pool.on("error", () => undefined);
 	const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	try {
@@ -68,7 +68,7 @@ export async function migratePostgres(
 	}
 }
 
-/** Takes the lock. Waits while another process migrates. */
+/** Takes the migration lock. Waits while another process migrates. */
 async function takeLock(connection: Db, tell: (progress: string) => void): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const { rows } = await sql<{ isTaken: boolean }>`
@@ -95,7 +95,7 @@ async function retryOnLock<Value>(
 	}
 }
 
-/** Waits on the server, because this connection has nothing else to do. */
+/** Waits by a query that sleeps on the server, because this connection has nothing else to do. */
 async function pause(connection: Db, seconds: number): Promise<void> {
 	await sql`select pg_sleep(${seconds})`.execute(connection);
 }

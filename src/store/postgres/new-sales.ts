@@ -27,25 +27,29 @@ const BEFORE_NONCES = 2;
 const BEFORE_SALES = BEFORE_NONCES + Object.keys(NONCE).length;
 const BEFORE_INBOUND = BEFORE_SALES + Object.keys(SALE).length;
 
-/** A row of the answer is an event that is owed, or a target. The columns of the other kind are null. */
+/**
+ * A row of the answer, which is either an event that must be sent or a callback target. The columns of the other kind
+ * are null.
+ */
 type AnswerRow = { eventId: number | null; deliveryPublicId: string | null } & {
 	[Column in keyof ShopTarget]: ShopTarget[Column] | null;
 };
 
 /**
- * The parts of such a statement have no order of their own, so each waits for the count of the one before. First come all
- * nonces, then all orders, each in the order of its index. The general path has the same order, so two processes with the
- * same calls cannot deadlock. The other inserts follow when both have succeeded, so that a conflict wastes little.
+ * Stores a batch of new sales. PostgreSQL may run the parts of such a statement in any order, so each part refers to
+ * the row count of the part that must run before it. First come all nonces, then all orders, each in the order of its
+ * index. The general path uses the same order, so two processes with the same calls cannot deadlock. The other inserts
+ * follow when both have succeeded, so that a conflict wastes little work.
  *
- * The ids come from the sequences before the rows are inserted, so that the parts need not be joined by the ids that
- * earlier parts returned.
+ * The ids come from the sequences before the rows are inserted. The parts then need no join by the ids that earlier
+ * parts returned.
  *
- * Other moves are inserted by a statement of their own after the one that changes the conversion (see `insertMoves` in
+ * All other moves are inserted by a separate statement after the one that changes the conversion (see `insertMoves` in
  * hot-writes.ts), so that listeners receive them after earlier moves of the conversion. A new conversion has no earlier
- * moves, so its first one can be part of the statement that inserts it. A later move is made by a transaction that has seen
- * the new conversion, and therefore gets a number that is not lower.
+ * moves, so the statement that inserts it can also insert its first move. A later move is made by a transaction that
+ * has seen the new conversion, and therefore never gets a lower number.
  *
- * The lock timeout holds until the statement's own transaction ends.
+ * The lock timeout is set for this statement's own transaction.
  */
 const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 	with sale as materialized (

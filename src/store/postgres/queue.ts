@@ -19,7 +19,10 @@ import { createSlotQueue } from "../queries/slot-queue.ts";
 import type { Db } from "../store.ts";
 import { arrayLiteral, columnLiteral, hotStatement } from "./hot-statement.ts";
 
-/** The present time. It is not now(), which is the start of the transaction, because the transaction may have waited for a lock. */
+/**
+ * The current time on the server. The SQL function now() would return the start of the transaction, which may have
+ * waited for a lock since.
+ */
 const NOW_MS = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 const READ_FIRST_DUE = hotStatement<FirstDue>(`
@@ -35,7 +38,8 @@ const READ_FIRST_DUE = hotStatement<FirstDue>(`
 
 type DueRow = { [Column in keyof DueDelivery]: DueDelivery[Column] | null } & Pick<DueDelivery, "receiverId">;
 
-// The lateral joins down to the event make the planner look up each row by its key. Otherwise it may read the whole table.
+// The lateral joins make the planner look up each delivery and its event by their keys. Otherwise it may read a whole
+// table.
 const READ_DUE = hotStatement<DueRow>(`
 	with request as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[])
@@ -59,7 +63,8 @@ const READ_DUE = hotStatement<DueRow>(`
 const READ_TARGETS = hotStatement<CallbackTarget>(`${TARGET_SELECT} where r.id = any($1::bigint[])`);
 const READ_SHOP_TARGETS = hotStatement<ShopTarget>(`${SHOP_TARGET_SELECT} where p.id = any($1::bigint[])`);
 
-// A result whose delivery is not in the queue as it was read is not in `kept`, so it changes nothing.
+// A result is stored only if the queue still has the delivery's row with the due time that was read. All other results
+// are missing from `kept` and change nothing.
 const SETTLE = hotStatement<{ id: number }>(`
 	with result as (
 		select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bigint[],
@@ -87,7 +92,10 @@ const SETTLE = hotStatement<{ id: number }>(`
 	)
 	select delivery_id as id from kept`);
 
-/** Number of columns that SETTLE takes: seven of the queue and the end, and those of the attempt. */
+/**
+ * Number of columns that SETTLE takes. Seven are about the row of the queue and the end of the delivery, and the others
+ * belong to the attempt.
+ */
 const SETTLED_COLUMNS = 7 + ATTEMPT_COLUMNS.split(",").length;
 
 export const POSTGRES_QUEUE: Queue = {
@@ -101,7 +109,7 @@ export const POSTGRES_QUEUE: Queue = {
 			const queued = [delivery.receiverId, delivery.dueAtMs, dueAtMs, delivery.counted + 1];
 			return [...queued, ...ended, ...(attempt ?? [delivery.id])];
 		});
-		// A cancelled delivery has no attempt, so its row ends after the delivery's id.
+		// A cancelled delivery has no attempt, so its values end with the delivery's id. The missing ones become null.
 		const columns = Array.from({ length: SETTLED_COLUMNS }, (_, n) =>
 			columnLiteral(values, (row) => row[n] ?? null),
 		);

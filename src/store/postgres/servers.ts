@@ -26,7 +26,7 @@ export function chooseServer(urls: readonly string[], log: Log): Servers {
 	const listeners = new Set<() => void>();
 
 	async function look(): Promise<boolean> {
-		// The present server comes first, so that two that accept writes do not take turns.
+		// The chosen server comes first, so that the choice stays the same if two servers accept writes.
 		const candidates = [chosen, ...urls.filter((url) => url !== chosen)];
 		const accepting = await Promise.all(candidates.map(acceptsWrites));
 		const found = candidates.find((_, index) => accepting[index] === true);
@@ -68,7 +68,7 @@ async function acceptsWrites(url: string): Promise<boolean> {
 		query_timeout: ASK_TIMEOUT_MS,
 		application_name: "ringback-find-server",
 	});
-	// The error also fails the query that waits on the connection. Without a listener it would end the process.
+	// The waiting query fails with the same error. Without this listener the error would also end the process.
 	client.on("error", () => undefined);
 	try {
 		await client.connect();
@@ -77,10 +77,11 @@ async function acceptsWrites(url: string): Promise<boolean> {
 		);
 		return rows[0]?.isReadOnly === false;
 	} catch {
-		// A server that cannot be asked is not chosen. If no server can be chosen, the next query fails with its reason.
+		// A server that cannot be asked is not chosen. If no server can be chosen, the next query fails and reports the
+		// reason.
 		return false;
 	} finally {
-		// The end is not awaited, because a server that has just fallen silent would not answer it.
+		// The result of `end` is not awaited, because a server that has just fallen silent would not answer.
 		client.end().catch(() => undefined);
 	}
 }

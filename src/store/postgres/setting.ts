@@ -1,4 +1,5 @@
-// The settings for PostgreSQL. They are not in store.ts, because reading settings needs no database client.
+// The settings for PostgreSQL. They are in a file of their own, so that reading settings does not load a database
+// client.
 
 export interface PostgresSetting {
 	kind: "postgres";
@@ -25,7 +26,10 @@ export const POSTGRES_DEFAULTS = {
 /** The parts of an address: scheme, account, hosts, and database with parameters. */
 const ADDRESS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^@/?#]*)(.*)$/;
 const TARGET = /([?&])target_session_attrs=([^&]*)(&|$)/;
-/** The values with which libpq chooses a server that accepts writes. We always need such a server. */
+/**
+ * Values of `target_session_attrs` with which libpq chooses a server that accepts writes. Ringback always needs such a
+ * server.
+ */
 const WRITABLE = ["read-write", "primary"];
 
 /**

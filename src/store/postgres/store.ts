@@ -18,9 +18,9 @@ import { POSTGRES_WRITES } from "./writes.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Time limit of a query on our side. It is longer than the server's own limits, and ends queries on a connection that
- * has fallen silent, for example because a firewall dropped it. Such a query would otherwise block a pass of the
- * engine or a clean stop for ever.
+ * Time limit of a query on our side. It is longer than the server's own limits. It ends queries on a connection that
+ * has fallen silent, for example because a firewall dropped it. Such a query would otherwise block the engine or a
+ * clean stop without end.
  */
 const QUERY_TIMEOUT_MS = 17_000;
 
@@ -56,7 +56,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 	const openOver = (pool: PostgresPool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 	const pool = poolWith({});
 	const db = openOver(pool);
-	/** Kysely instances with shorter lock timeouts, over the same connections. */
+	/** Kysely instances whose transactions have shorter lock timeouts. They share the same connections. */
 	const byLockWait = new Map<LockWaitMs, Kysely<Schema>>(
 		LOCK_WAITS_MS.map((lockWaitMs) => [lockWaitMs, openOver(poolWith({ lockWaitMs }))]),
 	);
@@ -75,7 +75,8 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 				return value;
 			});
 		} catch (error) {
-			// The commit may have succeeded, and then nobody was notified of the deliveries that it made due.
+			// The commit may have succeeded although its answer is missing. Nobody was notified then of the deliveries that
+			// it made due.
 			if (isCommitting) channel.announceRecheck(true);
 			throw error;
 		}
@@ -143,7 +144,7 @@ export function openPostgres(setting: PostgresSetting, deps: PostgresDeps): Stor
 }
 
 async function readTime(db: Kysely<Schema>): Promise<number> {
-	// The time is read as a fraction, because the whole query takes less than half a millisecond.
+	// The time includes fractions of a millisecond, because the whole query takes less than half a millisecond.
 	const { rows } = await sql<{ ms: number }>`
 		select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(db);
 	const [row] = rows;
@@ -152,8 +153,8 @@ async function readTime(db: Kysely<Schema>): Promise<number> {
 }
 
 /**
- * Queue length up to which the rows are counted, which takes about ten milliseconds. Above it the planner's estimate
- * is used.
+ * Maximum queue length that is counted row by row, which takes about ten milliseconds. The length of a longer queue is
+ * the planner's estimate.
  */
 const MAX_COUNTED_QUEUED = 100_000;
 
@@ -169,7 +170,7 @@ async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
 }
 
 /**
- * Makes PostgreSQL use indexes until the transaction ends. The argument `true` limits the settings to the
+ * Makes PostgreSQL use indexes until the transaction ends. The last argument of set_config limits a setting to the
  * transaction.
  */
 async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
@@ -178,13 +179,13 @@ async function keepToIndexes(trx: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Raises the numbers of new transactions above those in `moves`. A dump from another cluster, or a SQLite file that
- * was moved here, contains moves with higher numbers than the cluster has reached. Listeners would otherwise miss new
- * moves, and receive old ones again later.
+ * Raises the numbers of new transactions above those in `moves`. A dump from another cluster, or a SQLite file that was
+ * moved here, contains moves with higher numbers than this cluster has reached. Without this, listeners would miss new
+ * moves, and later receive old ones again.
  */
 export async function raiseTransactionNumbers(trx: Kysely<Schema>): Promise<void> {
-	// The transaction's own number would be too low, because others may have begun after it and stored their moves
-	// before this query.
+	// The number of this transaction would be too low, because other transactions may have begun after it and stored
+	// their moves before this query.
 	const { rows } = await sql<{ newest: number | null; next: number }>`
 		select max(transaction) as newest, transaction_number(pg_snapshot_xmax(pg_current_snapshot())) as next
 		from moves`.execute(trx);

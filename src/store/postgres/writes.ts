@@ -1,4 +1,5 @@
-// Hot writes on PostgreSQL. A set is one statement, and each column is an array parameter.
+// HotWrites on PostgreSQL. Each set is stored or read by one statement, and each column of the set is an array
+// parameter.
 
 import {
 	CHANGING,
@@ -53,7 +54,10 @@ const OWED = {
 	nowMs: "bigint",
 } as const;
 
-/** The `offset 0` makes the planner use one index lookup for each order, whatever its statistics say. */
+/**
+ * Finds conversions by order. The `offset 0` makes the planner use one index lookup for each order, whatever its
+ * statistics say.
+ */
 const FIND_BY_ORDERS = forSet(
 	ORDER,
 	hotStatement<Conversion>(`select found.* from ${listText("wanted", ORDER)} cross join lateral (
@@ -66,9 +70,9 @@ const INSERT_CONVERSIONS = forSet(
 		on conflict (programme_id, order_id, event_type) do nothing returning id, public_id`),
 );
 /**
- * The statement locks the rows in the order of their ids before it updates them, so that two processes cannot
- * deadlock. The locked rows are counted instead of joined, because the planner would compare each row with each lock
- * (300 of 400 ms for 500 rows).
+ * Updates conversions that nobody has changed. It first locks the rows in the order of their ids, so that two processes
+ * cannot deadlock. The update waits for the count of the locked rows instead of joining them. With a join the planner
+ * compared every row with every locked row, which took 300 of 400 ms for 500 rows.
  */
 const UPDATE_CONVERSIONS = forSet(
 	CHANGE,
@@ -106,8 +110,9 @@ const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(
 		where id = any($1::bigint[])`,
 );
 /**
- * Locks the conversions in the order of their ids, as every update does, so that two processes cannot deadlock. The
- * credits are locked too, because otherwise the statement would return them as they were before it waited.
+ * Reads credits under a lock. The conversions are locked in the order of their ids, as every update does, so that two
+ * processes cannot deadlock. The credits are locked too, because the statement would otherwise return them as they were
+ * before it waited for the conversions.
  */
 const LOCK_CREDITS = hotStatement<StoredCredit>(`with locked as materialized (
 		select id from conversions where id = any($1::bigint[]) order by id for no key update

@@ -1,7 +1,7 @@
-// Moves in the order in which listeners receive them: by transaction number, then by id. `Store.moveOrder` gives the
-// number, and the number below which all transactions have ended. Only moves below it are read, so that none can
-// appear before a listener's cursor later. The order does not depend on clocks, because the clocks of processes
-// differ.
+// Reads moves in the order in which listeners receive them, which is by transaction number and then by id.
+// `Store.moveOrder` has SQL for that number, and for the number below which all transactions have ended. Only moves
+// below the latter are read, so that no move can appear later before a listener's cursor. The order does not use times,
+// because the clocks of processes differ.
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -9,18 +9,21 @@ import type { Store } from "../store.ts";
 import type { MovesTable } from "../tables/conversions.ts";
 import type { Conversion } from "./conversions.ts";
 
-/** The `db` may belong to a transaction. */
+/** The part of the store that these queries need. The `db` may belong to a transaction. */
 export type MoveStore = Pick<Store, "db" | "moveOrder">;
 
-/** `public_id` is null if the conversion belongs to another programme. */
+/**
+ * A move that a listener's cursor has passed. `public_id` is null if the conversion belongs to a programme other than
+ * the listener's.
+ */
 export type PassedMove = Cursor &
 	Pick<MovesTable, (typeof MOVE_COLUMNS)[number]> &
 	({ public_id: null } | Pick<Conversion, EventColumn>);
 
 const MOVE_COLUMNS = ["conversion_id", "move", "to_status", "reason", "announced_body"] as const;
 /**
- * Columns of the conversion that an event contains, besides the status and reason of the move. They do not change
- * after the announcement, or the body was stored with the move before they changed.
+ * Columns of the conversion that an event contains, besides the status and reason of the move. Before one of them
+ * changes after the announcement, the announced body is stored with the move.
  */
 const EVENT_COLUMNS = [
 	"public_id",
@@ -36,8 +39,8 @@ const EVENT_COLUMNS = [
 export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
 /**
- * Returns the next `limit` moves of all programmes. A filter by programme would make the database read through the
- * moves of all programmes in one statement.
+ * Returns the next `limit` moves of all programmes. With a filter by programme, one statement could read through all
+ * moves of the other programmes.
  */
 export async function listMovesAfter(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
@@ -72,7 +75,7 @@ function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boo
 	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
 }
 
-/** Returns undefined if there are no moves. */
+/** Returns the position of the newest move and its conversion, or undefined if there are no moves. */
 export async function findNewestMove(
 	{ db, moveOrder: { transaction, endedBelow } }: MoveStore,
 	which: "all" | "ended",
@@ -81,7 +84,7 @@ export async function findNewestMove(
 		db
 			.selectFrom("moves")
 			.select(["id", "conversion_id", transaction.as("at")])
-			// This condition is always true. Without one, SQLite's plan says that it reads the whole table.
+			// This condition is always true. Without it, SQLite's query plan shows a scan of the whole table.
 			.where(transaction, ">", 0)
 			.$if(which === "ended", (query) => query.where(transaction, "<", endedBelow))
 			.orderBy(transaction, "desc")

@@ -1,4 +1,4 @@
-// The audit log as staff search and export it, the newest entries first. Every filter uses an index.
+// Reads the audit log for the search and the export by staff, the newest entries first. Every filter uses an index.
 
 import type { Selectable } from "kysely";
 import type { AuditAction } from "../../domain/action.ts";
@@ -17,7 +17,7 @@ export interface AuditFilter {
 }
 
 export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
-	/** The person who did it, or null for the command line and the service itself. */
+	/** E-mail address of the person who acted, or null for the command line and the service itself. */
 	email: string | null;
 	name: string | null;
 	/** The programme's public id and name. */
@@ -26,8 +26,8 @@ export interface ListedAuditEntry extends Selectable<AuditEntriesTable> {
 }
 
 /**
- * Ids rise with the time, but a transaction that waited may have written an earlier time under a higher id. No
- * transaction lives for so long.
+ * Maximum time by which entries can be out of order. Ids rise with time, but a transaction that had to wait may store
+ * an earlier time under a higher id. No transaction lasts this long.
  */
 const OUT_OF_ORDER_MS = MINUTE_MS;
 
@@ -40,7 +40,7 @@ export async function listAudit(
 	return readNewestFirst(page, (beforeId, limit) => readEntries(db, filter, bounds, beforeId, limit));
 }
 
-/** Yields all entries, in batches. */
+/** Yields all entries that match the filter, in batches. */
 export async function* readAllAudit(
 	db: Db,
 	filter: AuditFilter,
@@ -51,13 +51,13 @@ export async function* readAllAudit(
 	for await (const { rows } of walkAll(walk, batchRows)) yield rows;
 }
 
-/** Ids that lie outside the period on either side. */
+/** Range of ids that contains all entries of the period. Both ends are excluded. */
 interface IdBounds {
 	above: number;
 	below: number;
 }
 
-/** Returns the ids of an entry that is certainly before the period and of one that is certainly after it. */
+/** Returns the id of an entry that is certainly before the period, and the id of one that is certainly after it. */
 async function findBounds(db: Db, { fromMs, beforeMs }: AuditFilter): Promise<IdBounds> {
 	const one = db.selectFrom("audit_entries").select("id").limit(1);
 	const earlier = one.where("at_ms", "<", (fromMs ?? 0) - OUT_OF_ORDER_MS).orderBy("at_ms", "desc");
@@ -93,8 +93,8 @@ function readEntries(
 	return query.execute();
 }
 
-// The subjects of audit entries under the names that people know: the order of a conversion or of a callback, the
-// file of a job, the name of a person. Each table is read once, by a unique column.
+// Finds the names under which people know the subjects of audit entries, such as the order of a conversion or of a
+// callback, the file of a job, or the name of a person. Each table is read once, by a unique column.
 
 export interface AuditSubjects {
 	/** Order ids by the public id of the conversion. */
@@ -106,13 +106,13 @@ export interface AuditSubjects {
 	people: ReadonlyMap<string, string>;
 }
 
-/** Leaves out subjects that retention has removed. */
+/** Returns the names of the subjects. Subjects that retention has removed are missing. */
 export async function readAuditSubjects(
 	db: Db,
 	entries: readonly { subject: string | null }[],
 ): Promise<AuditSubjects> {
 	const subjects = new Set(entries.flatMap(({ subject }) => subject ?? []));
-	// Neither database accepts an empty list, and nobody has the id "none".
+	// Neither database accepts an empty list, so the list always contains the id "none", which does not exist.
 	const subjectsWith = (part: string) => [
 		...[...subjects].filter((subject) => subject.includes(part)),
 		"none",

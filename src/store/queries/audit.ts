@@ -1,5 +1,6 @@
-// Writes the audit log. An entry is written in the transaction of the change that it records, and is marked there if
-// people are to be mailed about it (domain/action.ts). It never contains a secret, token or password.
+// Writes the audit log. An entry is written in the transaction of the change that it records. The same transaction
+// marks the entry if people must be mailed about it (domain/action.ts). An entry never contains a secret, token or
+// password.
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import { type AuditAction, audienceOf } from "../../domain/action.ts";
@@ -9,7 +10,7 @@ import type { AuditEntriesTable, ChangesToTellTable } from "../tables/notices.ts
 import { findPersonByEmail } from "./people.ts";
 
 export interface AuditNote {
-	/** The person, or null for the command line and the service itself. */
+	/** The person who acted, or null for the command line and the service itself. */
 	personId: number | null;
 	programmeId?: number | null;
 	action: AuditAction;
@@ -46,10 +47,13 @@ export async function noteAudits(trx: Db, notes: readonly AuditNote[], nowMs: nu
 	await markForMail(trx, entries, nowMs);
 }
 
-/** The part of an entry that determines who is mailed. */
+/** The part of an entry that determines who is mailed about it. */
 type Noted = Required<Omit<AuditNote, "address" | "action">> & { id: number; action: string };
 
-/** Marks entries for a mail, in their transaction. So every change is mailed, and one that was rolled back is not. */
+/**
+ * Marks entries for a mail, in the transaction that writes them. So every change is mailed, except one that was rolled
+ * back.
+ */
 async function markForMail(trx: Db, entries: readonly Noted[], nowMs: number): Promise<void> {
 	const imported = entries.filter(({ action }) => action === "person.imported");
 	const inUse = await findInUse(trx, [...new Set(imported.flatMap(({ programmeId }) => programmeId ?? []))]);
@@ -89,8 +93,9 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 }
 
 /**
- * Returns the programmes in which an owner already has a password. An import of a whole network adds people to many
- * programmes that nobody uses yet. It is asked once for a whole batch of an import.
+ * Returns those of the programmes in which an owner already has a password. Nobody is mailed about people who were
+ * imported into the other programmes, because an import of a whole network adds people to many programmes that nobody
+ * uses yet. The query runs once for each batch of an import.
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();
@@ -103,11 +108,11 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
 }
 
 /**
- * A person whose access ended or whose role changed gets a separate mail, because they may not be allowed to see
- * other changes of the programme.
+ * Returns the topic for a person whose access ended or whose role changed. They get a separate mail, because they may
+ * not be allowed to see other changes of the programme.
  */
 async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
-	// A person who was only invited had no access yet.
+	// A person whose invitation was withdrawn had no access yet, so they are not mailed.
 	const isInvitation = note.detail === "invitation";
 	if ((note.action !== "person.removed" && note.action !== "person.role_changed") || isInvitation) return [];
 	return topicOfPerson(await findSubject(trx, note));
@@ -118,13 +123,16 @@ function topicOfPerson(personId: number | null | undefined): Topic[] {
 	return [{ name: `person:${personId}`, personId, programmeId: null }];
 }
 
-/** Applications have their own mail, because strangers write them and owners only have to answer them. */
+/**
+ * Returns a topic for each programme. Applications have their own mail, because strangers write them and owners only
+ * have to answer them.
+ */
 function topicsOfProgrammes(ids: readonly number[], { action }: Noted): Topic[] {
 	const kind = action === "application.made" ? "applications" : "programme";
 	return ids.map((programmeId) => ({ name: `${kind}:${programmeId}`, personId: null, programmeId }));
 }
 
-/** Returns the person whose account was changed, if the subject is one. */
+/** Returns the id of the person whose account was changed, or undefined if the subject is not a person. */
 async function findSubject(trx: Db, { subject }: Noted): Promise<number | undefined> {
 	if (subject === null || !subject.includes("@")) return undefined;
 	return (await findPersonByEmail(trx, subject))?.id;
@@ -142,7 +150,10 @@ async function programmesOf(trx: Db, { programmeId, action, personId }: Noted): 
 	return rows.map((row) => row.programme_id);
 }
 
-/** Changes that are put into one mail: those to one person's account, those to one programme, or applications to it. */
+/**
+ * A group of changes that are put into one mail. They are about one person's account, one programme, or the
+ * applications to a programme.
+ */
 export interface Topic {
 	name: string;
 	/** Exactly one of `personId` and `programmeId` is set. */
@@ -151,11 +162,11 @@ export interface Topic {
 }
 
 export interface Change extends Omit<Selectable<AuditEntriesTable>, "person_id"> {
-	/** The person, or null for the command line and the service itself. */
+	/** The person who made the change, or null for the command line and the service itself. */
 	actor: { name: string; email: string; kind: PersonKind } | null;
 }
 
-/** Returns the topic that has waited longest. */
+/** Returns the topic whose changes have waited longest for a mail. */
 export async function findDueTopic(db: Db, nowMs: number): Promise<Topic | undefined> {
 	return db
 		.selectFrom("changes_to_tell")
@@ -174,8 +185,8 @@ export async function postponeTopic(db: Db, topic: string, dueAtMs: number): Pro
 const MAX_CHANGES_IN_MAIL = 200;
 
 /**
- * Takes the oldest changes of a topic, in the transaction that writes the mail. Returns none if another process was
- * faster.
+ * Removes the oldest changes of a topic from the list of those to mail, in the transaction that writes the mail, and
+ * returns them. Returns an empty list if another process was faster.
  */
 export async function takeChanges(trx: Db, topic: string): Promise<Change[]> {
 	const oldest = trx

@@ -1,15 +1,15 @@
-// The authenticators of people, and the codes that were used. An authenticator is set up first, and is on after a code has
-// shown that the app works. The caller holds the access lock.
+// The authenticators of people, and the codes that were used. A person first sets up an authenticator. It is turned on
+// when a code has shown that the app works. The caller of these functions must hold the access lock.
 
 import type { Db } from "../store.ts";
 
-/** Both texts are sealed. */
+/** Secret and backup codes of an authenticator, both encrypted. */
 export interface SealedAuthenticator {
 	secret: string;
 	backupCodes: string;
 }
 
-/** Stores a new set-up in place of an earlier one that was never turned on. */
+/** Stores a new set-up. It replaces an earlier one that was never turned on. */
 export async function replaceSetup(
 	trx: Db,
 	personId: number,
@@ -23,7 +23,7 @@ export async function replaceSetup(
 		.execute();
 }
 
-/** Returns the authenticator whether or not it is on yet. */
+/** Returns the person's authenticator, whether or not it is turned on yet. */
 export async function findAuthenticator(db: Db, personId: number): Promise<SealedAuthenticator | undefined> {
 	return db
 		.selectFrom("authenticators")
@@ -43,8 +43,8 @@ export async function isAuthenticatorOn(db: Db, personId: number): Promise<boole
 }
 
 /**
- * Returns the sealed secret of the authenticator that is on, or null if none is. It is different for every set-up, so it
- * identifies the set-up in a signature.
+ * Returns the encrypted secret of the person's authenticator, or null if none is turned on. It is different for every
+ * set-up, so a signature can use it to identify the set-up.
  */
 export async function findActiveAuthenticatorSecret(db: Db, email: string): Promise<string | null> {
 	const row = await db
@@ -78,7 +78,9 @@ export async function setBackupCodes(trx: Db, personId: number, backupCodes: str
 		.execute();
 }
 
-/** Remembers a code until `expiresAtMs`. Returns false if the person has used it before. */
+/**
+ * Stores that the person has used a code, until `expiresAtMs`. Returns false if the person has used that code before.
+ */
 export async function markCodeSpent(
 	trx: Db,
 	personId: number,

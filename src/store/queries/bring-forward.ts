@@ -1,5 +1,6 @@
-// "Send now": the due time of a delivery's row in the queue is set to the present. A result is stored only if the row still
-// has the due time that was read, so a row must not be changed while its delivery may be in progress.
+// Implements "Send now", which sets the due time of a delivery's row in the queue to the present. A result is stored
+// only if the row still has the due time that the engine read, so the row must not change while its delivery may be in
+// progress.
 
 import { type RawBuilder, sql } from "kysely";
 import type { ReceiverId } from "../../domain/receiver.ts";
@@ -13,23 +14,24 @@ export interface Waiting {
 	seq: number;
 }
 
-/** Position of a row in the queue. */
+/** A waiting delivery with its due time. */
 interface WaitingRow extends Waiting {
 	dueAtMs: number;
 }
 
-/** Maximum number of rows in a transaction, so that others do not wait for long. */
+/** Maximum number of rows in a transaction, so that other transactions do not wait for long. */
 export const BATCH_ROWS = 500;
 
 /**
- * A row that is due within this time is left alone, because its delivery may be in progress by the time of the commit. The
- * clocks of the engines agree within milliseconds, and this transaction takes a few more.
+ * Time before its due time during which a row is not changed, because its delivery may be in progress by the time of
+ * the commit. The clocks of the engines agree within milliseconds, and this transaction takes a few more.
  */
 const IN_PROGRESS_SOON_MS = 5 * SECOND_MS;
 
 /**
- * Returns the deliveries that were brought forward, or null if there is no URL or no secret. The others are already or
- * almost due, have been tried since, belong to a URL that was removed, or are finished.
+ * Makes deliveries due now. Returns the ids of those that were brought forward, or null if the receiver has no URL or
+ * no secret. The other deliveries are due already or almost due, have been tried since, belong to a URL that was
+ * removed, or are finished.
  */
 export async function bringForward(
 	trx: Db,
@@ -41,8 +43,8 @@ export async function bringForward(
 	if (epoch === undefined) return null;
 	if (waiting.length === 0) return [];
 	const list = waiting.map(({ id, seq }) => ({ id, seq }));
-	// With one statement, the second of two requests for the same row finds it already due. The condition on the ids keeps
-	// SQLite from reading the whole queue.
+	// One statement checks and updates the rows, so the second of two requests for the same row finds it already due. The
+	// condition on the ids keeps SQLite from reading the whole queue.
 	const { rows } = await sql<{ id: number }>`with ${valueList("seen", { id: "bigint", seq: "integer" }, list)}
 		update queue set due_at_ms = ${nowMs} from seen
 			where queue.id = seen.id and queue.seq = seen.seq and queue.id in (select id from seen)
@@ -54,8 +56,8 @@ export async function bringForward(
 
 /**
  * Makes pending deliveries of a removed Postback URL due now, so that the engine finds their epoch outdated and cancels
- * them. Deliveries that are left when `goesOn` returns false, or after a crash, are cancelled at their own due time.
- * Returns whether none was left.
+ * them. Stops early if `goesOn` returns false. Deliveries that are left then, or after a crash, are cancelled at their
+ * own due time. Returns true if none is left.
  */
 export async function bringRemovedForward(
 	store: Store,
@@ -82,8 +84,9 @@ export async function bringRemovedForward(
 }
 
 /**
- * Yields deliveries that wait for their next attempt by due time. Uses queue_by_due. Deliveries tried since the walk began
- * are left out, because one that fails again meanwhile would be brought forward again and again.
+ * Yields the deliveries that wait for their next attempt, in the order of their due times. Uses the index queue_by_due.
+ * Leaves out deliveries that were tried since the walk began. Otherwise a delivery that fails again meanwhile would be
+ * brought forward again and again.
  */
 export async function* walkWaiting(
 	store: Pick<Store, "lookAlongIndexes">,
@@ -130,7 +133,10 @@ async function listWaiting(
 		.execute();
 }
 
-/** Returns the epoch of the Postback URL if there is one and an active signing secret (contract section 1, rule 4). */
+/**
+ * Returns the epoch of the receiver's Postback URL, or undefined if it has no URL or no active signing secret (contract
+ * section 1, rule 4).
+ */
 export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise<number | undefined> {
 	const receiver = await trx
 		.selectFrom("receivers")
@@ -144,12 +150,12 @@ export async function findSendingEpoch(trx: Db, receiverId: ReceiverId): Promise
 	return receiver?.endpoint_epoch;
 }
 
-// A list of values as a table, so that one statement changes many rows on both databases.
+// Builds a list of values as a table, so that one statement changes many rows on both databases.
 
 /** Columns of the list with their types. Without them PostgreSQL takes every value for text. */
 type Columns = Readonly<Record<string, "text" | "integer" | "bigint">>;
 
-/** Returns `name (columns) as (values …)` to follow `with`. There must be at least one row. */
+/** Returns the SQL `name (columns) as (values …)`, which follows `with`. There must be at least one row. */
 function valueList<List extends Columns>(
 	name: string,
 	columns: List,

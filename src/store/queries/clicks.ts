@@ -1,4 +1,4 @@
-// Partner links by their code, which the caller caches, and the hourly counts of clicks on them.
+// Finds partner links by their code, and stores the hourly counts of clicks on them. The caller caches the links.
 
 import { type Selectable, sql } from "kysely";
 import {
@@ -21,9 +21,9 @@ export interface KnownLink {
 	linkId: number;
 	partnershipId: number;
 	programmeId: number;
-	/** Where the link leads, or null if the programme has no landing host any more. */
+	/** Page to which the link leads, or null if the programme has no landing host any more. */
 	landing: Landing | null;
-	/** Whether the partnership has not ended. */
+	/** Whether the partnership is active, which means that it has not ended. */
 	isActive: boolean;
 	parameter: string;
 	hosts: readonly LandingHost[];
@@ -56,7 +56,7 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 	});
 }
 
-/** Returns the hosts that links may lead to. Hosts that wait for staff are not among them. */
+/** Returns the hosts to which a programme's links may lead. Hosts that staff have not confirmed yet are left out. */
 export async function findLandingHosts(
 	db: Db,
 	programmeIds: readonly number[],
@@ -80,16 +80,16 @@ export async function findLandingHosts(
 
 export interface ClickCount {
 	linkId: number;
-	/** Number of hours since 1970. */
+	/** Hour of the clicks, as the number of hours since 1970. */
 	hour: number;
 	kind: ClickKind;
 	clicks: number;
 }
 
-/** The hour under which the total since the beginning is stored. It stays when the hourly counts are pruned. */
+/** Special hour under which the total number of clicks is stored. The total stays when the hourly counts are pruned. */
 export const EVER = 0;
 
-/** Adds counts in the order of the key, so that two processes cannot deadlock on each other's rows. */
+/** Adds counts of clicks. The rows are written in the order of their key, so that two processes cannot deadlock. */
 export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<void> {
 	if (counts.length === 0) return;
 	const rows = new Map<string, Selectable<ClickHoursTable>>();
@@ -114,9 +114,9 @@ export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<
 }
 
 /**
- * Sums the clicks of one link and kind in a span of hours. As a subquery for each link it reads one range of the key; a
- * grouped query would sort or read the whole table. The cast to bigint is needed because a distant day that somebody types
- * into the page has more hours than PostgreSQL's integer can hold.
+ * Returns a subquery that sums the clicks of one kind on one link in a span of hours. As a subquery for each link it
+ * reads one range of the key. A grouped query would sort or read the whole table. The cast to bigint is needed because
+ * a distant day that somebody types into the page has more hours than PostgreSQL's integer can hold.
  */
 function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
 	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
@@ -137,7 +137,7 @@ export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: num
 	return Map.groupBy(rows, ({ link_id }) => link_id);
 }
 
-/** Sums the clicks that got a click ID, by partnership. Hours that were pruned are missing. */
+/** Sums the clicks that got a click ID, by partnership. Hours that were already pruned are missing from the sums. */
 export async function sumPartnershipClicks(
 	db: Db,
 	{ partnershipIds, fromMs, beforeMs }: EarnedSpan,

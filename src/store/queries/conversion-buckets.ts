@@ -1,6 +1,6 @@
-// Finds the first entries of ranges of an index. Lists of conversions read the indexes of conversions and of credits in this
-// way. A list whose filter allows several statuses, event types or partnerships merges the ranges of all of them, so a page
-// costs the same among a thousand rows and among a million, and no more if nothing is found.
+// Finds the first entries in ranges of an index. Lists of conversions read the indexes of conversions and of credits in
+// this way. If a filter allows several statuses, event types or partnerships, the list merges one range for each of
+// them. A page therefore costs the same among a thousand rows and among a million, even if it finds no rows.
 
 import { type RawBuilder, sql } from "kysely";
 import { EVENT_TYPES, type EventType, STATUSES, type Status } from "../../domain/conversion.ts";
@@ -10,7 +10,7 @@ import { type Db, isSqlite } from "../schema/tables.ts";
 import { BASKET_MINOR, KINDS_PER_PROGRAMME, listKind } from "../tables/conversions.ts";
 
 export interface BucketFilter {
-	/** All programmes by default. */
+	/** Programme to which the list is limited. By default it covers all programmes. */
 	programmeId?: number | undefined;
 	status?: Status | undefined;
 	eventType?: EventType | undefined;
@@ -24,7 +24,7 @@ export interface TimeFilter {
 	beforeMs?: number | undefined;
 }
 
-/** Sorting by sale or basket works only within a programme. */
+/** Order of a list. Sorting by sale or basket works only within one programme. */
 export interface ConversionSort {
 	by: "recorded" | "sale" | "basket";
 	direction: "asc" | "desc";
@@ -43,16 +43,16 @@ export interface Buckets {
 	id: "id" | "conversion_id";
 }
 
-/** Greater than any basket value (domain/money.ts). */
+/** Number that is greater than any basket value in minor units (domain/money.ts). */
 export const MOST_MINOR = 10 ** 17;
 
 /**
- * Ids follow the time of recording, except that processes with different clocks record at the same moment. Within this
- * distance from the limit of a time range, the time of each row is checked.
+ * Margin by which a range of ids is wider than the time range it stands for. Ids rise with the time of recording, but
+ * the clocks of several processes may differ a little. The time of each row is checked as well.
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
-/** Returns the buckets of a list in the order of recording. */
+/** Returns the buckets of a list that is sorted by the time of recording. */
 export function bucketsOf({ programmeId, ...filter }: BucketFilter): Buckets {
 	const buckets = { table: "conversions", at: null, id: "id" } as const;
 	const kinds = kindsOf(filter);
@@ -61,7 +61,10 @@ export function bucketsOf({ programmeId, ...filter }: BucketFilter): Buckets {
 	return { ...buckets, column: "list_key", values };
 }
 
-/** Returns the kinds of conversions that the filter allows. There are at most 84. */
+/**
+ * Returns the list kinds that the filter allows. Each combination of status, event type and test is a kind, so there
+ * are at most 84.
+ */
 export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "programmeId">): number[] {
 	const statuses = status === undefined ? STATUSES : [status];
 	const eventTypes = eventType === undefined ? EVENT_TYPES : [eventType];
@@ -85,15 +88,15 @@ export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 	return { table: "credits", column: "partnership_id", values, at: "sold_at_ms", id: "conversion_id" };
 }
 
-/** Part of each bucket between two positions. The positions themselves are excluded. */
+/** Range of positions that is read in each bucket. Both ends are excluded. */
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
-	/** Additional condition on the time of recording. */
+	/** Additional condition that checks the time of recording exactly. */
 	exactly?: RawBuilder<unknown>;
 }
 
-/** Returns the first positions of the stretch, in the order of the list. */
+/** Returns the first positions of the stretch over all buckets, in the order of the list. */
 export async function findPositions(
 	db: Db,
 	buckets: Buckets,
@@ -111,7 +114,9 @@ export async function findPositions(
 	return rows;
 }
 
-/** SQLite has no lateral join. A subquery therefore returns the positions of each bucket as one text. */
+/**
+ * Merges the buckets on SQLite, which has no lateral join. A subquery returns the positions of each bucket as one text.
+ */
 async function mergeOnSqlite(
 	db: Db,
 	buckets: Buckets,
@@ -151,18 +156,18 @@ export function comparePositions(one: Cursor, other: Cursor, direction: Conversi
 	return direction === "desc" ? -difference : difference;
 }
 
-/** Reads "at:id", or the id alone if the bucket is sorted by it. */
+/** Parses "at:id", or the id alone if the bucket is sorted by id. */
 function readPosition(text: string): Cursor {
 	const [at, id = at] = text.split(":");
 	return { at: Number(at), id: Number(id) };
 }
 
-/** Makes the values of the buckets a table. Both databases call its column `column1`. */
+/** Returns a table with the values of the buckets. Both databases call its only column `column1`. */
 function wantedValues({ values }: Buckets): RawBuilder<unknown> {
 	return sql`(values ${sql.join(values.map((value) => sql`(cast(${value} as bigint))`))}) as wanted`;
 }
 
-/** Selects the first entries of the bucket `wanted.column1`. */
+/** Selects the first entries of the bucket with the value `wanted.column1`. */
 function selectEntries(
 	db: Db,
 	buckets: Buckets,
@@ -181,9 +186,10 @@ function selectEntries(
 }
 
 /**
- * PostgreSQL gets a comparison of rows. With `=` it may read the newest rows of all shops until it meets this bucket, or, if
- * it expects few rows, read a large bucket completely to sort it. Before version 18 such a scan ends only where the first
- * column changes, so the bucket must be a single column. SQLite cannot use an index for such a comparison.
+ * Limits a bucket to a range of ids. On PostgreSQL this is a comparison of rows. With `=`, PostgreSQL may read the
+ * newest rows of all shops until it finds one of this bucket. If it expects few rows, it may also read a large bucket
+ * completely and sort it. Before version 18, a scan for a comparison of rows ends only where the first column changes,
+ * so a bucket must be a single column. SQLite cannot use an index for a comparison of rows.
  */
 function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: number): RawBuilder<unknown> {
 	return isSqlite(db)
@@ -191,7 +197,10 @@ function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: 
 		: sql`(${column}, id) > (wanted.column1, ${lowId}) and (${column}, id) < (wanted.column1, ${highId})`;
 }
 
-/** The limits are written twice, because SQLite cannot use an index for the comparison of rows. */
+/**
+ * Limits a bucket to a range of positions. The limits are also written for the single column, because SQLite cannot use
+ * an index for a comparison of rows.
+ */
 function betweenPositions(
 	column: RawBuilder<unknown>,
 	at: RawBuilder<unknown>,
@@ -205,15 +214,15 @@ function betweenPositions(
 
 /**
  * Converts a time range into a range of ids, so that no index has to contain the time of recording. New rows get higher
- * ids, so a list with the newest rows first may keep its range.
+ * ids, so a list that shows the newest rows first can reuse the range while rows are added.
  */
 export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
 	const times = [
 		...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}`]),
 		...(beforeMs === undefined ? [] : [sql`created_at_ms < ${beforeMs}`]),
 	];
-	// Without statistics, PostgreSQL expects a condition on a range to leave few rows, and may sort whole buckets or
-	// compile the statement. It expects half of the rows to satisfy a case.
+	// Without statistics, PostgreSQL expects that few rows satisfy a condition on a range, and may therefore sort whole
+	// buckets or compile the statement. For a CASE expression it expects half of the rows.
 	const exactly =
 		times.length === 0 ? sql`` : sql`and case when ${sql.join(times, sql` and `)} then true else false end`;
 	const [firstId, endId] = await Promise.all([
@@ -227,7 +236,10 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	};
 }
 
-/** Finds the first id that was recorded at that time or later by halving the range of ids, in one statement. */
+/**
+ * Returns the first id that was recorded at or after the given time. One statement finds it by a binary search over the
+ * ids.
+ */
 async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
 	const { rows } = await sql<{ id: number }>`
 		with recursive span(low, high) as (

@@ -31,28 +31,30 @@ import { endId, type ListPage, type ListWalk, type PageRequest, readListPage, wa
 
 export type { ConversionSort } from "./conversion-buckets.ts";
 
-/** Every condition is optional. */
+/** Filter of a list of conversions. Every condition is optional. */
 export interface ConversionFilter extends BucketFilter, TimeFilter {
 	/** A complete order id. A programme has at most one conversion of each event type for it. */
 	orderId?: string | undefined;
 	/** Text that a person typed to find an order. */
 	search?: OrderSearch | undefined;
-	/** Earliest time of the sale, and the time before which it must be. Only together with `programmeId`. */
+	/** Time of the sale, from `soldFromMs` inclusive to `soldBeforeMs` exclusive. These filters require `programmeId`. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
-	/** Partnerships of which one must have the credit. Such a list is sorted by the time of the sale. */
+	/** Partnerships, one of which must be credited with the conversion. Such a list is sorted by the time of the sale. */
 	partnershipIds?: readonly number[] | undefined;
 }
 
 export interface ConversionListRequest extends ConversionFilter, PageRequest {
-	/** `NEWEST_FIRST` by default. */
+	/** Order of the list, which is `NEWEST_FIRST` by default. */
 	sort?: ConversionSort | undefined;
 }
 
 export const NEWEST_FIRST: ConversionSort = { by: "recorded", direction: "desc" };
 
 interface Walk extends ListWalk<Conversion> {
-	/** Counts the rows that the walk reads, up to the limit. Rows that do not match are included. */
+	/**
+	 * Counts the rows that the walk would read, up to the limit. The count includes rows that do not match the filter.
+	 */
 	count(limit: number): Promise<number>;
 }
 
@@ -69,11 +71,12 @@ export async function listConversions(
 	const fallback = await openFallbackWalk(db, filter, sort);
 	if (fallback === null) return page;
 	const fallbackPage = await readListPage(fallback, request);
-	// Both pages list every match up to the point at which they end, so the one that ends later is better.
+	// Each page lists all matches up to the position at which it ends, so the page that ends further down the list is
+	// better.
 	return !fallbackPage.isPartial || endsLater(fallbackPage, page, sort) ? fallbackPage : page;
 }
 
-/** Tells which of two partial pages comes further down the list. */
+/** Returns whether the first of two partial pages ends further down the list than the second. */
 function endsLater(
 	{ next: one }: ListPage<unknown>,
 	{ next: other }: ListPage<unknown>,
@@ -99,7 +102,7 @@ const SLICE_ROWS = 1_000;
 export interface CollectedConversions {
 	/** The matching rows, or null if more than `MAX_COLLECTED` rows would have to be read. */
 	rows: Conversion[] | null;
-	/** Number of matching rows. If `rows` is null, there are at least as many. */
+	/** Number of matching rows. If `rows` is null, it is only a lower bound. */
 	count: number;
 }
 
@@ -119,7 +122,7 @@ export async function collectMatches(db: Db, filter: ConversionFilter): Promise<
 	return { rows, count: rows.length };
 }
 
-/** Returns the walk that reads the fewest rows to get to the end of the list. */
+/** Returns the walk that reads the fewest rows until the end of the list. */
 async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort): Promise<Walk> {
 	const namedRows = await findNamedRows(db, filter);
 	if (namedRows !== null) return walkRows(namedRows, filter, sort);
@@ -129,7 +132,7 @@ async function openWalk(db: Db, filter: ConversionFilter, sort: ConversionSort):
 	return (await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED ? walkOrderSearch(db, filter, term) : walk;
 }
 
-/** Returns another index scan for a page whose first scan found too few rows, or null if there is none. */
+/** Returns another walk for a page whose first walk found too few rows, or null if there is none. */
 async function openFallbackWalk(
 	db: Db,
 	filter: ConversionFilter,
@@ -197,10 +200,13 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 	return walkBuckets(db, sortedBucket(programmeId, sort.by), stretch, sort, matcherOf(filter, satisfied));
 }
 
-/** Filters that the list keys and the range of ids satisfy. */
+/** Filters that need no check on each row, because the list keys and the range of ids already satisfy them. */
 const OF_LIST_KEYS = ["programmeId", "status", "eventType", "isTest", "fromMs", "beforeMs"] as const;
 
-/** The ends of a stretch are not part of it. Sales are dated after 1970, and ids are greater than 0. */
+/**
+ * Returns the stretch of sales in a time range. Both ends of a stretch are excluded, but no row has the id 0, so the
+ * range includes `soldFromMs`. No sale is dated before 1970.
+ */
 function saleStretch({ soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER }: ConversionFilter): Stretch {
 	return { low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } };
 }
@@ -210,7 +216,7 @@ const EVERYWHERE: Stretch = {
 	high: { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
 };
 
-/** Number of order ids that are read to find out which trigrams are rare. */
+/** Number of order ids that are read to estimate which trigrams are rare. */
 const SAMPLE_ROWS = 200;
 
 /** Reads conversions whose order id contains the term, the newest first. */
@@ -220,8 +226,8 @@ async function walkOrderSearch(db: Db, filter: ConversionFilter, term: string): 
 	const sample = await readRows(db, newest);
 	const orderIds = sample.map((row) => row.order_id);
 	const rarePatterns = rarestOf(trigramsOf(term), orderIds).map((trigram) => `%${trigram}%`);
-	// SQLite does not reorder a cross join, so it starts with the index of trigrams. PostgreSQL uses its own index of trigrams
-	// for the complete pattern.
+	// SQLite does not reorder a cross join, so it starts with the index of trigrams. PostgreSQL uses its own index of
+	// trigrams for the complete pattern.
 	const foundIn = (table: "order_search" | "order_tail", after: Cursor | undefined, limit: number) => {
 		const likes = rarePatterns.map((part) => sql`order_search.order_id like ${part}`);
 		const inProgramme =
@@ -268,7 +274,7 @@ function walkBuckets(
 	};
 }
 
-/** Reads the rows at the positions that `find` returns. */
+/** Creates a walk that reads the rows at the positions that `find` returns. */
 function walkPositions(
 	db: Db,
 	find: (after: Cursor | undefined, limit: number) => Promise<readonly Cursor[]>,
@@ -297,7 +303,7 @@ async function readRows(db: Db, positions: readonly Cursor[]): Promise<Conversio
 	return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Sorts rows that are in memory. */
+/** Creates a walk over rows that are already in memory. */
 function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: ConversionSort): Walk {
 	const cursorOf = (row: Conversion) => positionIn(sort.by, row);
 	const sorted = rows.toSorted((one, other) =>
@@ -325,7 +331,10 @@ function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
 	return { at: by === "sale" ? row.occurred_at_ms : Number(row.basket_value.replace(".", "")), id };
 }
 
-/** Returns a check of the filters that are set, or undefined if there is nothing to check. Rows already match `satisfied`. */
+/**
+ * Returns a function that checks a row against the filters that are set, or undefined if there is nothing to check. The
+ * filters in `satisfied` are not checked.
+ */
 function matcherOf(
 	filter: ConversionFilter,
 	satisfied: readonly (keyof ConversionFilter)[] = [],

@@ -1,5 +1,5 @@
-// Counts and sums of conversions of one programme or of all, in slices. One statement over a million rows would delay all
-// other reads for seconds.
+// Counts and sums the conversions of one programme or of all programmes, in slices. One statement over a million rows
+// would delay all other reads for seconds.
 
 import { sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
@@ -20,25 +20,28 @@ export interface TallyGroup {
 }
 
 export interface TallySlice {
-	/** Sums without test conversions. */
+	/** Counts and sums of the slice, without test conversions. */
 	groups: TallyGroup[];
-	/** Number of test conversions, which lists show. */
+	/** Number of test conversions in the slice, by status. */
 	tests: readonly { status: Status; count: number }[];
-	/** Position of the last row, or null if the slice ends with the last row of all. */
+	/** Position of the last row of the slice, or null if no row follows the slice. */
 	last: Cursor | null;
 }
 
 export interface SliceRequest {
-	/** If given, conversions of this programme, in the order of their sales. By default all, in the order of their ids. */
+	/**
+	 * Programme whose conversions are read, in the order of their sales. By default all conversions are read, in the
+	 * order of their ids.
+	 */
 	programmeId?: number | undefined;
-	/** Position after which the slice begins. In the order of ids, `at` is the id too. */
+	/** Position after which the slice begins. In a slice that is sorted by id, `at` is the id too. */
 	after: Cursor;
 	limit: number;
 }
 
 export async function tallySlice(db: Db, { programmeId, after, limit }: SliceRequest): Promise<TallySlice> {
 	const at = sql.ref<number>(programmeId === undefined ? "id" : "occurred_at_ms");
-	// The single conditions are for SQLite, which cannot use an index for the comparison of rows.
+	// The condition on the single column is for SQLite, which cannot use an index for the comparison of rows.
 	const following = db
 		.selectFrom("conversions")
 		.where(sql<boolean>`${at} >= ${after.at} and (${at}, id) > (${after.at}, ${after.id})`)
@@ -90,7 +93,7 @@ export async function tallySlice(db: Db, { programmeId, after, limit }: SliceReq
 const HALF = 100_000_000;
 
 export function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
-	// Amounts always have the currency's number of decimals, so without the point they are minor units.
+	// Every amount has exactly the number of decimals of its currency, so removing the decimal point gives minor units.
 	const minor = sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
 	return [
 		sql<number>`cast(sum(${minor} / ${sql.lit(HALF)}) as bigint)`.as(`${column}_high`),

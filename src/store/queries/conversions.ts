@@ -23,7 +23,10 @@ export function knownOrderOf({
 	return { status, source, isConfirmed: confirmed_at_ms !== null };
 }
 
-/** Returns the order ID that the shop reported, which may differ from the stored one. */
+/**
+ * Returns the order ID that the shop reported. The stored one differs if a later conversion has taken over the order
+ * ID.
+ */
 export function orderIdOf({ order_id, public_id }: Pick<Conversion, "order_id" | "public_id">): string {
 	return reportedOrderId({ orderId: order_id, publicId: public_id });
 }
@@ -37,13 +40,13 @@ export async function findByPublicId(
 	return found?.programme_id === programmeId ? found : undefined;
 }
 
-/** Finds conversions of any programme. The caller checks to which programme they belong. */
+/** Finds conversions of any programme. The caller must check to which programme they belong. */
 export async function findManyByPublicId(db: Db, publicIds: readonly string[]): Promise<Conversion[]> {
 	if (publicIds.length === 0) return [];
 	return db.selectFrom("conversions").selectAll().where("public_id", "in", publicIds).execute();
 }
 
-/** Finds the conversions of these orders for jobs and pages, whatever their event type. Signed calls use HotWrites. */
+/** Finds conversions by order, whatever their event type, for jobs and pages. Signed calls use HotWrites instead. */
 export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const found: Conversion[] = [];
 	for (const [programmeId, wanted] of Map.groupBy(orders, ({ programme_id }) => programme_id)) {
@@ -54,7 +57,10 @@ export async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise
 	return found;
 }
 
-/** Uses conversions_tests, so the condition must be written exactly as in that index. */
+/**
+ * Returns the programme's newest test conversion. The condition must be written exactly as in the index
+ * conversions_tests.
+ */
 export async function findNewestTest(db: Db, programmeId: number): Promise<Conversion | undefined> {
 	return db
 		.selectFrom("conversions")
@@ -66,7 +72,9 @@ export async function findNewestTest(db: Db, programmeId: number): Promise<Conve
 		.executeTakeFirst();
 }
 
-/** Returns when the oldest window that has ended did end, or null if there is none. Uses conversions_by_window. */
+/**
+ * Returns the end of the window that ended first, or null if no window has ended. Uses the index conversions_by_window.
+ */
 export async function findOldestEndedWindow(
 	store: Pick<Store, "lookAlongIndexes">,
 	status: Status,
@@ -83,8 +91,8 @@ export async function findOldestEndedWindow(
 }
 
 /**
- * Returns conversions whose window ended from `fromMs` to `byMs`, the oldest first, and locks them. This is a statement of
- * its own, because PostgreSQL may run a subquery inside `in (…)` again for every row.
+ * Locks conversions whose window ended from `fromMs` to `byMs`, and returns them, the oldest first. The select is not a
+ * subquery of an update, because PostgreSQL may run a subquery inside `in (…)` again for every row.
  */
 export async function takeWindowEnded(
 	trx: Db,
@@ -106,7 +114,7 @@ function windowEnded(db: Db, status: Status, byMs: number) {
 	return db.selectFrom("conversions").where("status", "=", status).where("window_ends_at_ms", "<=", byMs);
 }
 
-/** Lists the oldest move first. */
+/** Lists the moves of a conversion, the oldest first. */
 export async function listMoves(db: Db, conversionId: number): Promise<HistoryMove[]> {
 	return db
 		.selectFrom("moves")

@@ -54,7 +54,7 @@ async function asSeen(
 	return rows.flatMap(({ id, public_id, status, commission, currency, occurred_at_ms, basket_value }) => {
 		const credit = credits.get(id);
 		const partnership = partnerships.find(({ id }) => id === credit?.partnership_id);
-		// The sale was assigned to another partner after it was found.
+		// The sale was credited to another partner after this list found it, so it is left out.
 		if (credit === undefined || partnership === undefined) return [];
 		const { word, sub_1, sub_2, sub_3 } = credit;
 		return {

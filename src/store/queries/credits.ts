@@ -1,4 +1,4 @@
-// Credits: the partnership that brought a conversion, and what partnerships earned.
+// Finds the partnership to which a conversion is credited, and sums the earnings of partnerships.
 
 import type { NotNull } from "kysely";
 import type { Click } from "../../domain/click-token.ts";
@@ -39,9 +39,9 @@ export function rowOfCredit({ partnershipId, word, linkId, clickedAtMs, subIds }
 /** Properties of a sale report that may credit a partner. */
 export interface Signals {
 	programmeId: number;
-	/** Coupon code in the form in which codes are compared, or null if the report has none. */
+	/** Coupon code in the folded form, in which codes are compared, or null if the report has none. */
 	code: string | null;
-	/** Opens the report's click IDs; an ID that cannot be opened is null. */
+	/** Decrypts the report's click IDs. The result contains null for an ID that cannot be decrypted. */
 	openClicks(): OpenedClicks;
 }
 
@@ -51,11 +51,14 @@ export interface KnownPartnerships {
 	/** Returns the active partnership that a code belongs to, or null if it belongs to none. */
 	ofCode(programmeId: number, code: string): number | null;
 	find(partnershipId: number | undefined): FoundPartnership | undefined;
-	/** The opened clicks of a report. They are opened only if its code credits nobody, because a code beats a click. */
+	/**
+	 * Returns the decrypted clicks of a report. They are decrypted only if the report's coupon code credits nobody,
+	 * because a code takes precedence.
+	 */
 	clicksOf(signals: Signals | undefined): OpenedClicks;
 }
 
-/** Reads the partnerships that a batch of reports may credit, in one statement each for codes and clicks. */
+/** Reads the partnerships that a batch of reports may credit, with one statement for codes and one for clicks. */
 export async function readPartnerships(
 	db: Db,
 	writes: Pick<HotWrites, "findByCodes" | "findPartnerships">,
@@ -67,7 +70,7 @@ export async function readPartnerships(
 	const ofCodes = await writes.findByCodes(db, [...new Map(asked).values()]);
 	const codes = new Map(ofCodes.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
 	const ofCode = (programmeId: number, code: string | null) => codes.get(`${programmeId} ${code}`) ?? null;
-	// All clicks are opened in one loop, because opening them between other work takes twice as long.
+	// All clicks are decrypted in one loop, because decrypting them between other work takes twice as long.
 	const clicks = new Map(
 		signals.map((one) => [one, ofCode(one.programmeId, one.code) === null ? one.openClicks() : []]),
 	);
@@ -100,16 +103,19 @@ export interface ClickOrders {
 	link_id: number;
 	clicked_at_ms: number;
 	orders: number;
-	/** Time of the newest of these sales. */
+	/** Time of the newest of the sales from this click. */
 	last_sold_at_ms: number;
 }
 
-/** Number of sales that are looked at for clicks with several orders. They are read from the index in some milliseconds. */
+/**
+ * Number of newest sales in which clicks with several orders are searched. They are read from the index in some
+ * milliseconds.
+ */
 export const SALES_COMPARED = 1_000;
 
 /**
- * Finds clicks that brought several orders, among the newest sales of a partnership. A credit has no click ID, but link and
- * time of the click tell one click from another as well: two clicks on one link in the same millisecond are unlikely.
+ * Finds clicks that brought several orders, among the newest sales of a partnership. A credit does not store the click
+ * ID, so a click is identified by its link and time. Two clicks on one link in the same millisecond are unlikely.
  */
 export async function findClicksWithOrders(
 	db: Db,
@@ -181,12 +187,15 @@ export interface EarnedSpan {
 	partnershipIds: readonly number[];
 }
 
-/** Maximum number of sales in one statement, which takes some ten milliseconds. Other reads are served in between. */
+/**
+ * Maximum number of sales that one statement adds up, which takes some ten milliseconds. Other reads can run between
+ * two statements.
+ */
 const MOST_AT_ONCE = 5_000;
 
 /**
- * Returns what each partnership earned in the span, by status and currency, without tests. A span with too many sales is
- * halved until each part is small enough. Ends early if the service stops.
+ * Returns the earnings of each partnership in the span, by status and currency, without tests. If the span has too many
+ * sales, it is halved until each part is small enough. Ends early if the service stops.
  */
 export async function sumByPartnership(
 	db: Db,

@@ -8,11 +8,13 @@ import type { Db } from "../store.ts";
 import type { DeliveriesView } from "../tables/deliveries.ts";
 import { BATCH_ROWS, findSendingEpoch } from "./bring-forward.ts";
 
-/** A delivery in the state in which it was read. A resend starts only if it is still in that state. */
+/**
+ * A delivery in the state in which it was read. A resend starts a new run only if the delivery is still in that state.
+ */
 export type Delivery = Pick<Selectable<DeliveriesView>, "id" | "public_id" | "state" | "run" | "attempts">;
 const DELIVERY = ["id", "public_id", "state", "run", "attempts"] as const;
 
-/** Returns those of the deliveries that belong to the receiver. */
+/** Returns the deliveries with these public ids, without those of other receivers. */
 export async function findDeliveries(
 	db: Db,
 	receiverId: ReceiverId,
@@ -27,18 +29,18 @@ export async function findDeliveries(
 		.execute();
 }
 
-/** Range of the time of the final failure, including both ends. */
+/** Range of the times at which deliveries finally failed, including both ends. */
 export interface FailedSpan {
 	fromMs?: number | undefined;
 	untilMs: number;
 }
 
-/** Selects failed deliveries that were neither resent nor set aside. Uses undelivered_in_sight. */
+/** Selects failed deliveries that were neither resent nor set aside. Uses the index undelivered_in_sight. */
 function selectFailed(db: Db, { fromMs = 0, untilMs }: FailedSpan) {
 	return (
 		db
 			.selectFrom("undelivered")
-			// SQLite uses the index only if the state is part of the statement's text.
+			// The state is a literal and not a parameter, because SQLite uses the partial index only for a literal.
 			.where("undelivered.state", "=", sql.lit("failed"))
 			.where("undelivered.set_aside", "is", null)
 			.where("undelivered.ended_at_ms", ">=", fromMs)
@@ -73,11 +75,14 @@ export async function* walkFailed(db: Db, clock: Clock, receiverId: ReceiverId, 
 
 export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
 
-/** Lists programmes with a Postback URL and failed callbacks in the span, most failures first. May be limited to one. */
+/**
+ * Lists programmes with a Postback URL and failed callbacks in the span, the one with the most failures first. If a
+ * public id is given, only that programme is listed.
+ */
 export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePublicId: string | undefined) {
 	return (
 		selectFailed(db, span)
-			// Always true. It makes SQLite search the index instead of reading it from end to end.
+			// This condition is always true. It makes SQLite search the index instead of reading it from end to end.
 			.where(sql<boolean>`undelivered.receiver_id > 0`)
 			.innerJoin("receivers", "receivers.id", "undelivered.receiver_id")
 			.innerJoin("programmes", "programmes.id", "receivers.programme_id")
@@ -101,7 +106,10 @@ export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePu
 	);
 }
 
-/** Sets aside deliveries that are still failed. One that was resent meanwhile must stay visible if it fails again. */
+/**
+ * Sets aside deliveries that are still failed. A delivery that was resent meanwhile is not changed, so that it stays
+ * visible if it fails again.
+ */
 export async function setAside(trx: Db, rows: readonly { id: number }[]): Promise<readonly unknown[]> {
 	if (rows.length === 0) return [];
 	const ids = rows.map(({ id }) => id);
@@ -109,7 +117,7 @@ export async function setAside(trx: Db, rows: readonly { id: number }[]): Promis
 	return failed.set({ set_aside: 1 }).returning("id").execute();
 }
 
-/** Starts a new run of each delivery and returns the started ones, or null if there is no URL or no secret. */
+/** Starts a new run of each delivery and returns the started ones, or null if the receiver has no URL or no secret. */
 export async function requeue(
 	trx: Db,
 	receiverId: ReceiverId,
@@ -120,8 +128,8 @@ export async function requeue(
 	if (epoch === undefined) return null;
 	if (deliveries.length === 0) return [];
 	const ids = deliveries.map(({ id }) => id);
-	// If two people press the button at once, the second one waits here and then finds the delivery in another run. Only
-	// this lock can keep them apart, because a delivered event has no other row.
+	// If two people press the button at once, the second request waits here and then finds the delivery in another run.
+	// The event is locked, because a delivered event has no other row that could be locked.
 	await lockEvents(trx, ids);
 	const present = await trx
 		.selectFrom("deliveries")
@@ -153,7 +161,10 @@ export async function requeue(
 	return started;
 }
 
-/** Locks the events against a resend or a removal by others until the transaction ends, and returns the ids of those that exist. */
+/**
+ * Locks events until the transaction ends, so that nobody else can resend or remove them. Returns the ids of those that
+ * exist.
+ */
 export async function lockEvents(trx: Db, ids: readonly number[]): Promise<number[]> {
 	const events = await lockRows(
 		trx,

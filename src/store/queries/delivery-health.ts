@@ -1,5 +1,6 @@
-// Health of a receiver's callbacks: how fast the newest answers came, the oldest pending delivery, and the number of
-// undelivered ones. Every read is limited, so a page costs the same with two million deliveries.
+// Health of a receiver's callbacks, which is the speed of the newest answers, the oldest pending delivery, and the
+// number of undelivered ones. Every query reads a limited number of rows, so a page costs the same with two million
+// deliveries.
 
 import { type RawBuilder, sql } from "kysely";
 import { isSerious, type WatchedTrouble } from "../../domain/notice.ts";
@@ -7,22 +8,28 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 import type { Db } from "../store.ts";
 import type { NoticesTable } from "../tables/notices.ts";
 
-/** Number of deliveries for the 95th percentile. With fewer it would jump, with more the page would be slow. */
+/**
+ * Number of newest deliveries from which the 95th percentile is computed. With fewer the value would jump, and with
+ * more the page would be slow.
+ */
 const NEWEST_DELIVERIES = 500;
 /** Limit for counting on pages. Nobody needs an exact number beyond it. */
 export const MAX_COUNTED_UNDELIVERED = 1_000;
 
-/** No limit, for messages that state how many are left. */
+/** Limit that counts everything, for messages that state how many deliveries are left. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
-/** Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses undelivered_in_sight. */
+/**
+ * Counts failed deliveries that were neither resent nor set aside, up to the limit. Uses the index
+ * undelivered_in_sight.
+ */
 export function countFailed(db: Db, receiverId: ReceiverId, most = MAX_COUNTED_UNDELIVERED): Promise<number> {
 	const failed = sql`select 1 from undelivered
 		where receiver_id = ${receiverId} and state = 'failed' and set_aside is null`;
 	return countFew(db, failed, most);
 }
 
-/** Counts deliveries that wait for a later attempt, up to the limit. Uses queue_by_due. */
+/** Counts deliveries that wait for a later attempt, up to the limit. Uses the index queue_by_due. */
 export function countWaiting(
 	db: Db,
 	receiverId: ReceiverId,
@@ -40,7 +47,7 @@ export async function countFew(db: Db, query: RawBuilder<unknown>, most: number)
 	return rows[0]?.count ?? 0;
 }
 
-/** Selects queued deliveries by due time. Uses queue_by_due. */
+/** Selects the receiver's queued deliveries in the order of their due times. Uses the index queue_by_due. */
 function selectQueued(db: Db, receiverId: ReceiverId) {
 	return db
 		.selectFrom("queue")
@@ -50,7 +57,10 @@ function selectQueued(db: Db, receiverId: ReceiverId) {
 		.limit(MAX_COUNTED_UNDELIVERED);
 }
 
-/** Returns how long the shop took to answer the newest attempts, unsorted and without unanswered ones. */
+/**
+ * Returns how long the receiver took to answer each of the newest attempts, unsorted. Attempts without an answer are
+ * left out.
+ */
 export async function newestAnswerTimes(db: Db, receiverId: ReceiverId, sinceMs: number): Promise<number[]> {
 	const { rows } = await sql<{ tookMs: number | null }>`select a.took_ms as "tookMs"
 		from (select id from events where receiver_id = ${receiverId} order by id desc limit ${NEWEST_DELIVERIES}) d
@@ -62,13 +72,16 @@ export async function newestAnswerTimes(db: Db, receiverId: ReceiverId, sinceMs:
 export interface Pending {
 	/** Number of pending deliveries, up to the limit. */
 	count: number;
-	/** Time at which the oldest of them was created. At the limit an older one may exist. */
+	/**
+	 * Creation time of the oldest counted delivery, or null if there is none. If the count reaches the limit, an older
+	 * one may exist.
+	 */
 	oldestAtMs: number | null;
 }
 
 export async function findOldestPending(db: Db, receiverId: ReceiverId): Promise<Pending> {
 	const queued = await selectQueued(db, receiverId).execute();
-	// Ids follow the time of creation.
+	// Ids rise with the time of creation, so the lowest id is the oldest delivery.
 	const oldest = await db
 		.selectFrom("events")
 		.select("created_at_ms as createdAtMs")
@@ -80,13 +93,13 @@ export async function findOldestPending(db: Db, receiverId: ReceiverId): Promise
 export interface Undelivered {
 	/** Number of deliveries in progress or waiting for an attempt, up to the limit. */
 	waiting: number;
-	/** Due time of the next one, or null if none waits. It is in the past while that delivery is in progress. */
+	/** Due time of the next delivery, or null if none waits. It is in the past while that delivery is in progress. */
 	nextDueAtMs: number | null;
 	/** Number of deliveries that failed and were neither resent nor set aside, up to the limit. */
 	failed: number;
 }
 
-/** Uses queue_by_due and undelivered_in_sight. */
+/** Counts the receiver's callbacks that are not delivered. Uses the indexes queue_by_due and undelivered_in_sight. */
 export async function countUndelivered(db: Db, receiverId: ReceiverId): Promise<Undelivered> {
 	const waiting = await selectQueued(db, receiverId).execute();
 	return {
@@ -96,8 +109,8 @@ export async function countUndelivered(db: Db, receiverId: ReceiverId): Promise<
 	};
 }
 
-// Callback attempts by hour. There is one row for each receiver and hour, so the last 24 hours and the last 14 days are a
-// few hundred rows, however many deliveries there are.
+// Counts callback attempts by hour. There is one row for each receiver and hour, so the last 24 hours and the last 14
+// days are a few hundred rows, however many deliveries there are.
 
 export interface CallbackCount {
 	receiverId: ReceiverId;
@@ -129,7 +142,7 @@ export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[
 		.execute();
 }
 
-/** Lists the oldest hour first. Hours without an attempt are missing. */
+/** Lists a receiver's attempts by hour, the oldest hour first. Hours without an attempt are missing. */
 export async function listCallbackHours(
 	db: Db,
 	receiverId: ReceiverId,
@@ -146,7 +159,7 @@ export async function listCallbackHours(
 
 export type CallbackTotals = Pick<CallbackCount, "delivered" | "failed">;
 
-/** Adds up the attempts of all receivers. Uses callback_hours_by_hour. */
+/** Adds up the attempts of all receivers. Uses the index callback_hours_by_hour. */
 export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Promise<CallbackTotals> {
 	const { delivered, failed } = await db
 		.selectFrom("callback_hours")
@@ -160,7 +173,8 @@ export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Pr
 	return { delivered: Number(delivered), failed: Number(failed) };
 }
 
-// Shops whose callbacks are failing now, for the network's staff. Shops with the most undelivered callbacks come first.
+// Lists the shops whose callbacks are failing now, for the network's staff. Shops with the most undelivered callbacks
+// come first.
 
 type Failure = "last_failed_at_ms" | "last_result" | "last_verdict" | "last_http_status" | "last_detail";
 
@@ -171,12 +185,15 @@ export interface FailingShop
 	name: string;
 	sinceMs: number;
 	toldAtMs: number | null;
-	/** Number of waiting callbacks, up to the limit, like `failed`. */
+	/** Number of waiting callbacks. Like `failed`, it is counted only up to a limit. */
 	waiting: number;
 	failed: number;
 }
 
-/** Maximum number of shops that are read, those failing for the longest. More fail at once only if the fault is ours. */
+/**
+ * Maximum number of failing shops that are read, beginning with the one that has failed for longest. If more fail at
+ * once, the fault is ours.
+ */
 const MAX_LOOKED_AT = 200;
 
 export interface FailingShops {
@@ -197,7 +214,8 @@ export async function listFailingShops(db: Db, limit: number, nowMs: number): Pr
 
 async function readFailing(db: Db): Promise<FailingShop[]> {
 	const few = sql.lit(MAX_COUNTED_UNDELIVERED);
-	// Few notices are open at a time. The condition on receiver_id always holds and makes the database use notices_open.
+	// Few notices are open at a time. The condition on receiver_id is always true and makes the database use the index
+	// notices_open.
 	const { rows } = await sql<FailingShop>`
 		select p.public_id as "publicId", p.name, n.opened_at_ms as "sinceMs", n.told_at_ms as "toldAtMs",
 			n.failed_attempts as "failedAttempts", n.failures, n.last_failed_at_ms, n.last_result, n.last_verdict,

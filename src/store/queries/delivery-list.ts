@@ -1,4 +1,5 @@
-// The list "Postbacks sent to your shop" with a receiver's deliveries. Each filter uses the index that fits it.
+// Reads the list "Postbacks sent to your shop", which contains a receiver's deliveries. Each filter uses the index that
+// fits it.
 
 import { type RawBuilder, sql } from "kysely";
 import type { Cursor } from "../../domain/cursor.ts";
@@ -26,14 +27,20 @@ export interface DeliveryFilter extends PageRequest {
 type DeliveryRow = Awaited<ReturnType<typeof readRows>>[number];
 
 export interface ListedDelivery extends DeliveryRow {
-	/** Last attempt of a delivery that was tried and is not delivered. `lastHttpStatus` may be of an earlier attempt. */
+	/**
+	 * The last attempt, or null if the delivery is delivered or was never tried. `lastHttpStatus` may come from an
+	 * earlier attempt.
+	 */
 	lastAttempt: LastAttempt | null;
 }
 
-/** Number of deliveries that are watched for changes. A page shows fewer. */
+/** Number of newest deliveries that open pages watch for changes. A page shows fewer. */
 const WATCHED_ROWS = 50;
 
-/** Lists the newest deliveries first. Failed and cancelled ones are sorted by the time at which they ended, pending ones by due time. */
+/**
+ * Lists deliveries, the newest first. A list of failed or cancelled deliveries is sorted by the time at which they
+ * ended, and a list of pending ones by due time.
+ */
 export async function listDeliveries(db: Db, filter: DeliveryFilter): Promise<ListPage<ListedDelivery>> {
 	const page = await readPage(db, filter);
 	return { ...page, rows: await withLastAttempts(db, page.rows) };
@@ -44,7 +51,8 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
 	if (search !== undefined) {
-		// The page consists of conversions as their own list finds them. Each has at most four callbacks.
+		// A search finds conversions by their own list, and the page shows the callbacks of these. Each has at most four
+		// callbacks.
 		const found = await listConversions(db, {
 			programmeId,
 			search,
@@ -60,7 +68,10 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	return readListPage(walkOf(read, cursorOf, isFiltered ? matches : undefined), filter);
 }
 
-/** Returns a text that changes with the newest deliveries, calls and answers of listeners. Open pages then refresh. */
+/**
+ * Returns a text that changes with the newest deliveries, inbound calls and answers of listeners. An open page
+ * refreshes when the text changes.
+ */
 export async function newestProgress(
 	db: Db,
 	{ id: programmeId, receiver_id: receiverId }: Pick<Programme, "id" | "receiver_id">,
@@ -97,8 +108,8 @@ export async function listDeliveriesOfConversion(
 }
 
 /**
- * Condition on the few deliveries of some conversions. The sign keeps the databases from using events_by_receiver, which
- * would read all deliveries of the receiver.
+ * Condition that limits the few deliveries of some conversions to one receiver. The plus sign keeps the databases from
+ * using the index events_by_receiver, which would read all deliveries of the receiver.
  */
 function isFor(receiverId: ReceiverId): RawBuilder<boolean> {
 	return sql<boolean>`+deliveries.receiver_id = ${receiverId}`;
@@ -128,7 +139,7 @@ function selectDeliveries(db: Db) {
 			"deliveries.public_id as publicId",
 			"deliveries.state",
 			"deliveries.run",
-			// A form sends this number back, so that it names the last attempt that the person saw.
+			// Forms send this number back. It says which attempt was the last one that the person saw.
 			"deliveries.attempts as seq",
 			"deliveries.last_http_status as lastHttpStatus",
 			"deliveries.created_at_ms as createdAtMs",
@@ -143,7 +154,10 @@ function selectDeliveries(db: Db) {
 		]);
 }
 
-/** Uses queue_by_due for pending deliveries, undelivered_by_receiver for failed and cancelled ones, and events_by_receiver for others. */
+/**
+ * Reads the rows of the list. Uses the index queue_by_due for pending deliveries, undelivered_by_receiver for failed
+ * and cancelled ones, and events_by_receiver for all others.
+ */
 function readRows(db: Db, { receiverId, state }: DeliveryFilter, after: Cursor | undefined, limit: number) {
 	const rows = selectDeliveries(db).limit(limit);
 	if (state === "pending") {
@@ -188,12 +202,15 @@ async function readOfConversions(
 	return ofThem.orderBy("deliveries.conversion_id", "desc").orderBy("deliveries.id", "desc").execute();
 }
 
-// One delivery with its event and all attempts.
+// Reads one delivery with its event and all attempts.
 
 export type DeliveryDetail = NonNullable<Awaited<ReturnType<typeof findDeliveryDetail>>>;
 export type ListedAttempt = Awaited<ReturnType<typeof listAttempts>>[number];
 
-/** Maximum number of attempts on a page, the newest ones. A run has seven, and nobody resends that often. */
+/**
+ * Maximum number of attempts that a page shows, beginning with the newest. A run has at most seven, and nobody resends
+ * so often that more are needed.
+ */
 const MAX_SHOWN_ATTEMPTS = 100;
 
 export async function findDeliveryDetail(db: Db, receiverId: ReceiverId, publicId: string) {
@@ -205,7 +222,7 @@ export async function findDeliveryDetail(db: Db, receiverId: ReceiverId, publicI
 		.executeTakeFirst();
 }
 
-/** Lists the newest attempts first. */
+/** Lists the attempts of a delivery, the newest first. */
 export async function listAttempts(db: Db, deliveryId: number) {
 	return db
 		.selectFrom("attempts")
@@ -218,14 +235,14 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.execute();
 }
 
-// The newest attempt of each of a few deliveries, for lists that show the last answer.
+// Reads the newest attempt of each of a few deliveries, for lists that show the last answer.
 
 export interface LastAttempt extends Pick<AttemptsTable, "http_status" | "detail" | "answer"> {
 	deliveryId: number;
 	result: AttemptResult;
 }
 
-/** `attempts` is the number of the delivery's last attempt. */
+/** Returns the last attempt of each delivery. `attempts` is the number of that attempt. */
 async function listLastAttempts(
 	db: Db,
 	deliveries: readonly Pick<DeliveryRow, "id" | "attempts">[],

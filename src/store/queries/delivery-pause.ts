@@ -1,15 +1,15 @@
-// Holding all callbacks (`ringback hold`, or the System page). One row exists while they are held, and every engine,
-// page and command reads it. Nothing else holds callbacks, so the row is always right, also after a restart or a
-// restore.
+// Holds all callbacks, for `ringback hold` and the System page. A single row exists while they are held, and every
+// engine, page and command reads it. Nothing else holds callbacks, so the row is always right, even after a restart or
+// a restore.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
 
 export interface DeliveryPause {
 	sinceMs: number;
-	/** E-mail address of the person who holds them, or null for the command line. */
+	/** E-mail address of the person who held the callbacks, or null for the command line. */
 	heldBy: string | null;
-	/** Number of pending callbacks, with retries that are not due yet. */
+	/** Number of pending callbacks, including retries that are not due yet. */
 	waiting: number;
 	/** Number of callbacks that would be sent at once after a release. */
 	due: number;
@@ -19,7 +19,10 @@ export async function readIsHeld(db: Db): Promise<boolean> {
 	return (await db.selectFrom("delivery_pause").select("one").executeTakeFirst()) !== undefined;
 }
 
-/** Holds all callbacks. Returns false if they are already held. The row then still names the first person and time. */
+/**
+ * Holds all callbacks. Returns false if they are already held. In that case the row still names the first person and
+ * time.
+ */
 export async function beginPause(trx: Db, personId: number | null, nowMs: number): Promise<boolean> {
 	const begun = await trx
 		.insertInto("delivery_pause")
@@ -31,9 +34,9 @@ export async function beginPause(trx: Db, personId: number | null, nowMs: number
 }
 
 /**
- * Releases all callbacks. Resolves to the time since which they were held, or null if they were not held. Failures
- * that nobody was told about yet continue their ten minutes where they stopped, because the shop had no chance to
- * answer in between.
+ * Releases all callbacks. Resolves to the time since which they were held, or null if they were not held. A notice
+ * becomes visible after ten minutes of failures. The time of the hold does not count towards these ten minutes, because
+ * the shop had no chance to answer.
  */
 export async function endPause(trx: Db, nowMs: number): Promise<number | null> {
 	const ended = await trx.deleteFrom("delivery_pause").returning("since_ms").executeTakeFirst();
@@ -48,7 +51,7 @@ export async function endPause(trx: Db, nowMs: number): Promise<number | null> {
 	return ended.since_ms;
 }
 
-/** Returns null if callbacks are not held. */
+/** Returns the present hold with the numbers of waiting and due callbacks, or null if callbacks are not held. */
 export async function readPause(db: Db, nowMs: number): Promise<DeliveryPause | null> {
 	const row = await db
 		.selectFrom("delivery_pause")

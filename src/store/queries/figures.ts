@@ -1,5 +1,5 @@
-// Figures for monitoring. They are read once a minute, never for a request, and their cost does not grow with the
-// large tables.
+// Figures for monitoring. They are read once a minute and never for a request. Their cost does not grow with the large
+// tables.
 
 import { sql } from "kysely";
 import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
@@ -8,7 +8,7 @@ import { countFew, type FailingShops, listFailingShops } from "./delivery-health
 
 export interface Figures extends StoreSize {
 	readAtMs: number;
-	/** Number of notices whose mail is due. It also counts them if there is no mail server. */
+	/** Number of notices whose mail is due, even if there is no mail server. */
 	unmailedNotices: number;
 	/** Number of mails that are due, without those that the server has refused. */
 	waitingMails: number;
@@ -17,7 +17,7 @@ export interface Figures extends StoreSize {
 
 /** Limit of the counts. Nobody needs the exact number above it. */
 export const MAX_COUNTED_MAILS = 10_000;
-/** Maximum number of series for failing shops. */
+/** Maximum number of failing shops that the metrics name. */
 const MAX_FAILING_SHOWN = 20;
 
 export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowMs: number): Promise<Figures> {
@@ -31,7 +31,10 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
 	};
 }
 
-/** Counts no notice that nobody is to be mailed about or wants to be mailed about. The page says that. */
+/**
+ * Counts notices whose mail is due. A notice does not count if nobody is to be mailed about it or nobody wants such
+ * mails, because the page already says so.
+ */
 export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 	const wanted = MAIL_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
 	return countFew(
@@ -46,8 +49,8 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 }
 
 /**
- * Also counts mails that wait for a server that is down. They become due again every minute and are not due in
- * between.
+ * Counts mails that are due, and mails that wait for a server that is down. The latter become due again every minute
+ * and are not due in between.
  */
 function countWaitingMails(db: Db, nowMs: number): Promise<number> {
 	return countFew(

@@ -1,5 +1,5 @@
-// The first time that something worked for a programme. It is written once, in the transaction of the event, so that
-// a check on the page stays ticked and no history has to be read.
+// The first time at which something worked for a programme. The time is written once, in the transaction of the event.
+// So a check on the page stays ticked, and no history has to be read.
 
 import type { Db } from "../store.ts";
 import { countUsableKeys } from "./keys.ts";
@@ -17,11 +17,14 @@ export async function noteFirstTime(
 	await first.where("id", "in", programmeIds).where(what, "is", null).execute();
 }
 
-/** Which parts of a programme's integration have worked. */
+/** The parts of a programme's integration that have worked. */
 export interface IntegrationChecks {
 	hasKey: boolean;
 	hasSignedRequest: boolean;
-	/** Whether a pixel call counted: the shop's server confirmed it, or the programme does not park pixel reports. */
+	/**
+	 * Whether a pixel call has counted. It counts if the shop's server confirmed it, or if the programme does not park
+	 * pixel reports.
+	 */
 	hasPixel: boolean;
 	hasCallback: boolean;
 }

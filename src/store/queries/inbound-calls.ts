@@ -10,7 +10,7 @@ export interface InboundFilter extends PageRequest {
 	kind?: "api" | "pixel" | undefined;
 	result?: InboundResult | undefined;
 	orderId?: string | undefined;
-	/** Searched without an index, because it is seldom needed and every call would pay for one. */
+	/** Request id to search for. It has no index, because it is seldom needed and an index would slow down every call. */
 	requestId?: string | undefined;
 }
 
@@ -39,7 +39,10 @@ export function resultOf({ outcome }: { outcome: string }): InboundResult {
 	return /^[A-Z]/.test(outcome) ? "accepted" : "refused";
 }
 
-/** Uses the index inbound_calls_by_order or inbound_calls_by_programme. */
+/**
+ * Reads calls with an id below `beforeId`, the newest first. Uses the index inbound_calls_by_order or
+ * inbound_calls_by_programme.
+ */
 function readCalls(db: Db, { programmeId, orderId }: InboundFilter, beforeId: number, limit: number) {
 	return db
 		.selectFrom("inbound_calls")

@@ -1,5 +1,5 @@
-// Jobs and their lines. A process that works on a job holds a claim with a lease, so that another process continues if it
-// dies.
+// Jobs and their lines. The process that works on a job holds a claim that expires, so that another process continues
+// the job if the first one dies.
 
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Clock } from "../../ports.ts";
@@ -9,7 +9,7 @@ import type { JobLinesTable, JobState, JobsTable } from "../tables/jobs.ts";
 export type Job = Selectable<JobsTable>;
 export type JobBatch = Selectable<JobLinesTable>;
 
-/** States that no page shows, because lines are still being stored or are being removed. */
+/** States of jobs that no page shows, because their lines are still being stored or are being removed. */
 const UNSEEN: readonly JobState[] = ["storing", "discarded"];
 
 /** States of jobs that may still be applied, and whose lines take up space. */
@@ -20,12 +20,12 @@ export async function insertJob(db: Db, job: Insertable<JobsTable>): Promise<Job
 }
 
 export interface ListedJob extends Job {
-	/** Names of the person who created the job and of the person who applied it. */
+	/** E-mail addresses of the person who created the job and of the person who applied it. */
 	email: string | null;
 	appliedByEmail: string | null;
 }
 
-/** `programmeId` is null for imports by staff. */
+/** Finds a job that pages may show. `programmeId` is null for imports by staff. */
 export async function findJob(
 	db: Db,
 	programmeId: number | null,
@@ -34,7 +34,7 @@ export async function findJob(
 	return seenJobs(db, programmeId).where("jobs.public_id", "=", publicId).executeTakeFirst();
 }
 
-/** Lists jobs that may still be applied, then the others, each with the newest first. */
+/** Lists the jobs that may still be applied, and after them the others. Both groups begin with the newest job. */
 export async function listJobs(db: Db, programmeId: number | null, limit: number): Promise<ListedJob[]> {
 	return seenJobs(db, programmeId)
 		.orderBy(sql`case when jobs.state in (${sql.join(UNFINISHED)}) and jobs.lines = 'kept' then 0 else 1 end`)
@@ -56,7 +56,10 @@ function seenJobs(db: Db, programmeId: number | null) {
 
 export type JobChange = Partial<Omit<Job, "id" | "public_id" | "kind" | "person_id" | "created_at_ms">>;
 
-/** Returns false if the job's state has changed meanwhile. If two people press the button at once, only one succeeds. */
+/**
+ * Changes a job if it is still in one of the states `from`. Returns false otherwise. If two people press the button at
+ * once, only one succeeds.
+ */
 export async function moveJob(
 	db: Db,
 	id: number,
@@ -73,14 +76,17 @@ export async function moveJob(
 	return numUpdatedRows > 0n;
 }
 
-/** Takes the claim from the process that works on the job, which then writes nothing more. */
+/**
+ * Returns the columns of a stopped job. They remove the claim, so that the process that works on the job writes nothing
+ * more.
+ */
 export function stoppedAt(nowMs: number) {
 	return { state: "stopped", claim: null, claim_until_ms: 0, finished_at_ms: nowMs } as const;
 }
 
 /**
- * Handles the jobs of a person whose access ends, or whose right in one programme ends. Jobs that are being applied stop,
- * and waiting jobs are marked. Returns the jobs that were stopped.
+ * Handles the jobs of a person whose access ends, or whose right in one programme ends. Jobs that are being applied
+ * stop, and all unfinished jobs record that the access has ended. Returns the jobs that were stopped.
  */
 export async function endJobsOf(
 	trx: Db,
@@ -107,7 +113,7 @@ export async function endJobsOf(
 	return stopped;
 }
 
-/** Returns number and total size of the jobs that wait for a person or are in progress. */
+/** Returns the number and the total file size of the jobs that wait for a person or are in progress. */
 export async function sumUnfinishedJobs(
 	db: Db,
 	programmeId: number | null,
@@ -126,7 +132,7 @@ export async function sumUnfinishedJobs(
 	return { files, bytes: Number(bytes ?? 0) };
 }
 
-/** Claims the oldest job that needs work and that no process works on. With `only`, claims no other job. */
+/** Claims the oldest job that needs work and that no process works on. If `only` is given, no other job is claimed. */
 export async function claimJob(
 	db: Db,
 	claim: string,
@@ -144,7 +150,10 @@ export async function claimJob(
 	return rows[0];
 }
 
-/** Returns undefined if another process has the claim or a person stopped the job. Nothing may be written then. */
+/**
+ * Stores the progress of a job. Returns undefined if another process has the claim or a person stopped the job. The
+ * caller must then write nothing more.
+ */
 export async function advanceJob(
 	db: Db,
 	{ id, claim }: Pick<Job, "id" | "claim">,
@@ -181,7 +190,10 @@ export async function changeBatch(
 	await db.updateTable("job_lines").set(change).where("job_id", "=", jobId).where("seq", "=", seq).execute();
 }
 
-/** Finds jobs whose lines can be removed: discarded, interrupted while being stored, or finished or unused for long. */
+/**
+ * Finds a job whose lines can be removed. It was discarded, it was interrupted while being stored, or it has been
+ * finished or unused for long.
+ */
 export async function findJobToClear(db: Db, nowMs: number, endedBeforeMs: number): Promise<Job | undefined> {
 	// The condition must be written exactly as in the index.
 	const { rows } =
@@ -196,10 +208,12 @@ export async function noteLinesGone(db: Db, id: number): Promise<void> {
 	await db.updateTable("jobs").set({ lines: "gone" }).where("id", "=", id).execute();
 }
 
-/** Number of lines removed at a time, about 5 MB. Other writes wait no longer than for that. */
+/**
+ * Number of batches of lines that one statement removes, about 5 MB. Other writes wait at most for one such statement.
+ */
 const BATCHES_AT_ONCE = 100;
 
-/** Returns false if the service stopped before all lines were removed. */
+/** Removes the lines of a job. Returns false if the service stopped before all lines were removed. */
 export async function removeLines(
 	{ db }: Pick<Store, "db">,
 	clock: Pick<Clock, "yieldLoop">,

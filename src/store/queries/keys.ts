@@ -8,7 +8,7 @@ import type { ApiKeysTable } from "../tables/programmes.ts";
 export type ApiKey = Selectable<ApiKeysTable>;
 
 export interface ListedKey extends ApiKey {
-	/** Null if the key was issued on the command line. */
+	/** E-mail address of the person who issued the key, or null if it was issued on the command line. */
 	issuerEmail: string | null;
 	issuerKind: PersonKind | null;
 }
@@ -32,8 +32,9 @@ export async function isKeyUsable(db: Db, id: number): Promise<boolean> {
 }
 
 /**
- * Notes the times at which keys were used, unless a use in the last `everyMs` is noted. It comes last in a transaction
- * and locks keys by their ids, because revoking a key also locks the programme first and then the key.
+ * Stores the times at which keys were used, unless a use within the last `everyMs` is already stored. This comes last
+ * in a transaction and locks keys in the order of their ids. Revoking a key also locks the programme first and then the
+ * key, so the two cannot deadlock.
  */
 export async function noteKeyUses(
 	trx: Db,
@@ -88,7 +89,10 @@ export async function listApiKeys(db: Db, programmeId: number, maxRevoked: numbe
 
 export type IssuedApiKey = Awaited<ReturnType<typeof listKeysIssuedBy>>[number];
 
-/** Lists usable keys that a person issued, in one programme or, if it is null, in all. Sorted by id, which is also the lock order. */
+/**
+ * Lists usable keys that a person issued, in one programme, or in all if `programmeId` is null. They are sorted by id,
+ * which is also the order in which they are locked.
+ */
 export async function listKeysIssuedBy(db: Db, personId: number, programmeId: number | null) {
 	return db
 		.selectFrom("api_keys")

@@ -1,5 +1,5 @@
-// The network's own settings, cached for a second, so that every page and every mail may ask for them. A change made in
-// this process takes effect at once; one made in another process takes effect after that second.
+// Caches the network's settings for a second, so that every page and every mail may ask for them. A change made in this
+// process takes effect at once. A change made in another process takes effect within a second.
 
 import { createCachedValue } from "../../concurrency/cached-value.ts";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
@@ -25,7 +25,7 @@ export interface NetworkFace {
 	senderAddress: string | null;
 	logo: KnownLogo | null;
 	mailTestedAtMs: number | null;
-	/** Time at which somebody ended the set-up, or at which its last step was done, or null during the set-up. */
+	/** Time at which somebody ended the set-up or its last step was done, or null if the set-up has not ended. */
 	setUpEndedAtMs: number | null;
 }
 
@@ -36,12 +36,12 @@ export interface KnownLogo {
 }
 
 export interface KnownNetwork {
-	/** The settings that were read last. It is the same object for as long as nothing has changed. */
+	/** The settings that were read last. The object stays the same until a setting changes. */
 	readonly face: NetworkFace;
 	wire: KnownWire;
 	/**
-	 * Returns settings that are at most a second old. If the database does not answer, it returns those that were read
-	 * last, because the page that reports this failure needs them, too.
+	 * Returns settings that are at most a second old. If the database does not answer, returns those that were read last,
+	 * because the page that reports this failure needs them, too.
 	 */
 	read(): Promise<NetworkFace>;
 	/** Makes the next call of `read` ask the database again. */
@@ -64,7 +64,8 @@ export function createKnownNetwork(
 			const latest = latestFace();
 			return JSON.stringify(loaded) === JSON.stringify(latest) ? latest : loaded;
 		} catch {
-			// A caller that needs the database for more than this meets the same error and reports it.
+			// The error is not reported here. A caller that needs the database for anything else gets the same error and
+			// reports it.
 			return latestFace();
 		}
 	}
@@ -79,7 +80,7 @@ export function createKnownNetwork(
 	};
 }
 
-/** Fields that are missing from `row` count as not chosen. */
+/** Converts the network's row to its settings. Fields that are missing from `row` count as not chosen. */
 function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
 	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
 	const isDone = (row.name ?? null) !== null && (row.programme_id ?? null) !== null;
@@ -119,7 +120,7 @@ export interface KnownWire {
 	read(): Promise<WireNames>;
 }
 
-/** `givenBrand` is the value of RINGBACK_BRAND. */
+/** Creates a reader of the wire names. `givenBrand` is the value of RINGBACK_BRAND. */
 function createKnownWire({ db }: Pick<Store, "db">, givenBrand: string | null): KnownWire {
 	let names = givenBrand === null ? null : wireNames(givenBrand);
 	return {

@@ -1,6 +1,6 @@
-// The ledger: rules that the rows of every database must keep, whoever wrote them and however they were restored.
-// Each rule is checked by one statement for each range of ids. A statement sees one moment of a database in use,
-// takes a fraction of a second, and holds nothing in memory.
+// Checks the rules that the rows of every database must keep, whoever wrote them and however they were restored. Each
+// rule is checked by one statement for each range of ids. A statement sees a single moment of a database in use, takes
+// a fraction of a second, and holds no rows in memory.
 
 import { type RawBuilder, sql } from "kysely";
 import { DECIDED_STATUSES, type LivedMove, moveRule } from "../../domain/conversion.ts";
@@ -8,10 +8,10 @@ import type { Db, Store } from "../store.ts";
 
 /** A rule that some rows break. */
 export interface BrokenRule {
-	/** Description of the problem that follows a number, such as "deliveries are pending and not in the queue". */
+	/** Description of the problem that follows the number of rows, such as "rows of the queue have no event". */
 	problem: string;
 	count: number;
-	/** Ids of the first few rows. */
+	/** Ids of the first few rows that break the rule. */
 	examples: readonly number[];
 }
 
@@ -33,8 +33,8 @@ interface Rule {
 }
 
 /**
- * Number of ids in a range. A range takes some hundredths of a second, and PostgreSQL ends our statements after 15
- * seconds.
+ * Number of ids in a range. Checking a range takes some hundredths of a second, and PostgreSQL ends our statements
+ * after 15 seconds.
  */
 const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
@@ -146,10 +146,7 @@ function rangesOf(table: string, key = "id"): Pick<Rule, "table" | "key" | "from
 	return { table, key, from: `${table} r` };
 }
 
-/**
- * Checks all rules. A service may use the database meanwhile, because no statement depends on what another one has
- * seen.
- */
+/** Checks all rules. A service may use the database meanwhile, because each statement is independent of the others. */
 export async function checkLedger({ db }: Pick<Store, "db">): Promise<LedgerReport> {
 	const broken: BrokenRule[] = [];
 	const ranges = new Map<string, IdRange>();
@@ -170,7 +167,8 @@ interface IdRange {
 
 async function findRange(db: Db, { table, key }: Rule): Promise<IdRange> {
 	const column = sql.ref(key);
-	// Each end has a statement of its own, because only then do both databases read it from the end of the index.
+	// The lowest and the highest id are read by separate statements, because only then do both databases read just one
+	// entry of the index.
 	const readEnd = async (aggregate: RawBuilder<unknown>): Promise<number | null> => {
 		const { rows } = await sql<{
 			end: number | null;

@@ -1,4 +1,4 @@
-// Counts of rate limits: one row for each subject, shared by all processes.
+// Counts the uses of rate limits. Each subject has one row, which all processes share.
 
 import { sql } from "kysely";
 import type { Db } from "../store.ts";
@@ -8,7 +8,7 @@ export interface LimitCount {
 	endsAtMs: number;
 }
 
-/** Returns the counts by subject. Subjects whose window has ended are left out. */
+/** Returns the number of uses by subject. Subjects whose window has ended are left out. */
 export async function readUses(
 	db: Db,
 	subjects: readonly string[],
@@ -43,7 +43,7 @@ export async function countUse(
 	return rows.length > 0;
 }
 
-/** Subtracts one use. */
+/** Takes back one use that was counted. */
 export async function uncountUse(db: Db, subject: string): Promise<void> {
 	await db
 		.updateTable("limit_counts")

@@ -1,5 +1,5 @@
-// One page of a list. A list is read in the order of an index, and a page reads a limited number of rows, so it costs the
-// same among a thousand rows and among a million.
+// Reads one page of a list. A list is read in the order of an index, and a page reads a limited number of rows. So a
+// page costs the same among a thousand rows and among a million.
 
 import type { Cursor } from "../../domain/cursor.ts";
 
@@ -29,14 +29,14 @@ export interface ListWalk<Row> {
 
 /** Maximum number of rows that a page reads, which takes some milliseconds even if none of them matches. */
 const MAX_LOOKED_AT = 2_000;
-/** Number of rows in the first batch. Each later one has twice as many, because few of the rows match. */
+/** Number of rows in the first batch. Each later batch has twice as many, because few of the rows match. */
 const FIRST_BATCH_ROWS = 250;
 
 export async function readListPage<Row>(
 	{ read, matches, cursorOf }: ListWalk<Row>,
 	{ after, limit }: PageRequest,
 ): Promise<ListPage<Row>> {
-	// One row more than the page shows tells whether there is another page.
+	// One row more than the page shows is read, to find out whether there is another page.
 	let batchRows = matches === undefined ? limit + 1 : FIRST_BATCH_ROWS;
 	const rows: Row[] = [];
 	let last = after;
@@ -57,7 +57,9 @@ export async function readListPage<Row>(
 	return { rows, next: last ?? null, isPartial: true };
 }
 
-/** Yields the whole list in batches. `looked` also counts rows that do not match. */
+/**
+ * Yields the whole list in batches. `looked` is the number of rows that were read, including those that do not match.
+ */
 export async function* walkAll<Row>({ read, matches = () => true }: ListWalk<Row>, batchRows: number) {
 	let after: Cursor | undefined;
 	do {
@@ -87,7 +89,7 @@ export function walkDown<Row extends { id: number }>(
 	);
 }
 
-/** Creates a walk that ends when it gets fewer rows than it asked for. */
+/** Creates a walk from a function that reads rows. The walk ends when it gets fewer rows than it asked for. */
 export function walkOf<Row>(
 	readRows: (after: Cursor | undefined, limit: number) => Promise<readonly Row[]>,
 	cursorOf: (row: Row) => Cursor,

@@ -1,4 +1,5 @@
-// `ringback listen`: who reads a programme's event stream, and how the developer's own server answered the events.
+// Data of `ringback listen`, which is who reads a programme's event stream and how the developer's own server answered
+// the events.
 
 import { announcedBy } from "../../domain/conversion.ts";
 import type { EventName } from "../../domain/event-name.ts";
@@ -27,7 +28,10 @@ export async function noteListener(db: Db, programmeId: number, nowMs: number): 
 		.execute();
 }
 
-/** Notes that a stream was closed. Another open stream of the programme is noted again at its next sign of life. */
+/**
+ * Notes that a stream was closed. If another stream of the programme is open, it is noted again when it next reports
+ * that it is open.
+ */
 export async function noteListenerGone(db: Db, programmeId: number, nowMs: number): Promise<void> {
 	await db
 		.updateTable("listeners")
@@ -36,7 +40,7 @@ export async function noteListenerGone(db: Db, programmeId: number, nowMs: numbe
 		.execute();
 }
 
-/** Returns undefined if nobody ever listened. */
+/** Returns the listener of the programme, or undefined if nobody ever listened. */
 export async function findListener(db: Db, programmeId: number) {
 	return db
 		.selectFrom("listeners")
@@ -81,7 +85,7 @@ export async function insertLocalAnswers(
 	await trx.insertInto("local_answers").values(rows).execute();
 }
 
-/** Uses the index local_answers_by_programme. */
+/** Lists the newest answers to a programme's events. Uses the index local_answers_by_programme. */
 export async function listNewestAnswers(db: Db, programmeId: number, limit: number) {
 	return selectAnswers(db)
 		.where("programme_id", "=", programmeId)
@@ -90,7 +94,10 @@ export async function listNewestAnswers(db: Db, programmeId: number, limit: numb
 		.execute();
 }
 
-/** Returns the latest answer to each event, in the order in which they came. Uses the index local_answers_by_conversion. */
+/**
+ * Returns the latest answer to each event, in the order in which the answers came. Uses the index
+ * local_answers_by_conversion.
+ */
 export async function listAnswersOf(
 	db: Db,
 	conversionId: string,

@@ -39,8 +39,8 @@ export async function claimQueuedMail(db: Db, mail: QueuedMail, untilMs: number)
 export type MailEnd = { sent_at_ms: number } | { given_up_at_ms: number; refusal: string };
 
 /**
- * Deletes the text of a mail that was sent or given up. The row stays for a while, because the interval of its topic
- * and the System page need it.
+ * Deletes the text of a mail that was sent or given up. The row stays for a while, because the System page shows it and
+ * because the next mail on the same topic must keep its distance from it.
  */
 export async function finishMail(db: Db, id: number, end: MailEnd): Promise<void> {
 	await db
@@ -86,7 +86,9 @@ export async function listUnsentMails(db: Db, limit: number): Promise<MailState[
 	return [...(await tried.execute()), ...(await givenUp.execute())].slice(0, limit);
 }
 
-/** More than the number of mails on a topic that are written at the same moment. */
+/**
+ * Maximum number of mails that are read for a topic. It is larger than the number that is written at the same moment.
+ */
 const MAX_ON_TOPIC = 200;
 
 /** Returns the mails on a topic that retention has not removed yet, the newest first. */

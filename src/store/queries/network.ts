@@ -1,5 +1,5 @@
-// The network's own row. Its brand can be chosen only until the first signing secret exists, because from then on a shop may
-// check header names that contain it.
+// The network's own row. Its brand can be chosen only until the first signing secret exists, because from then on a
+// shop may check header names that contain the brand.
 
 import type { Selectable, Updateable } from "kysely";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
@@ -26,9 +26,9 @@ const COLUMNS = [
 export type NetworkSettings = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>>;
 
 export interface NetworkRow extends NetworkSettings {
-	/** Any signing secret of the installation, or null if there is none. */
+	/** Id of any signing secret of the installation, or null if there is none. */
 	secret_id: number | null;
-	/** Any programme of the installation, or null if there is none. */
+	/** Id of any programme of the installation, or null if there is none. */
 	programme_id: number | null;
 }
 
@@ -42,8 +42,9 @@ export async function findNetwork(db: Db): Promise<NetworkRow> {
 }
 
 /**
- * Whoever makes the first secret also waits for this lock (see `fixBrand`). So whether a secret exists must be read in a
- * later statement than this one: a statement that waited for the lock would still see the tables as they were before.
+ * Locks the network's row. A transaction that makes the first signing secret also waits for this lock (see `fixBrand`).
+ * Whether a secret exists must be read by a later statement, because a statement that waited for the lock still sees
+ * the tables as they were before the wait.
  */
 export async function lockNetwork(trx: Db): Promise<Locked<NetworkSettings>> {
 	const network = await lockRow(trx, trx.selectFrom("network").select(COLUMNS));
@@ -56,7 +57,10 @@ export async function hasSigningSecret(db: Db): Promise<boolean> {
 	return found !== undefined;
 }
 
-/** Runs in the transaction that stores a signing secret. A brand that nobody chose becomes the default for good. */
+/**
+ * Fixes the brand, in the transaction that stores a signing secret. If nobody has chosen a brand, the default becomes
+ * the brand for good.
+ */
 export async function fixBrand(trx: Db): Promise<void> {
 	await trx
 		.updateTable("network")
@@ -65,8 +69,8 @@ export async function fixBrand(trx: Db): Promise<void> {
 }
 
 /**
- * Stores the brand that RINGBACK_BRAND gives, so that nothing changes when the setting is removed later. Resolves to the
- * stored brand if it differs and receivers may already rely on it.
+ * Stores the brand that RINGBACK_BRAND gives, so that the brand stays when the setting is removed later. If a different
+ * brand is stored and receivers may already rely on it, nothing changes and that brand is returned.
  */
 export async function keepGivenBrand(
 	store: Pick<Store, "db" | "transact">,
@@ -83,7 +87,7 @@ export async function keepGivenBrand(
 	});
 }
 
-/** The table has one row, so the locked row serves only as the proof that it was read under its lock. */
+/** Changes the network's only row. The locked row serves only as proof that the caller has read it under its lock. */
 export async function changeNetworkRow(
 	trx: Db,
 	_network: Locked<NetworkSettings>,
@@ -101,7 +105,7 @@ export interface Logo {
 	bytes: Uint8Array;
 }
 
-/** Returns undefined if the present logo has another hash. */
+/** Returns the logo with this hash, or undefined if the current logo has another one. */
 export async function findLogo(db: Db, hash: string): Promise<Logo | undefined> {
 	const found = await db
 		.selectFrom("network")

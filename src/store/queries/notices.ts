@@ -1,5 +1,5 @@
-// Notices of failing callbacks, from the first failed attempt to the success that ends the trouble (domain/notice.ts has the
-// states). They are written in the pass that stores the results, for all of its receivers together. The second part of this
+// Notices of failing callbacks, from the first failed attempt to the success that ends the trouble (domain/notice.ts
+// has the states). The engine writes them when it stores results, for many receivers at once. The second part of this
 // file reads notices for pages and mails.
 
 import { type Selectable, sql } from "kysely";
@@ -12,7 +12,10 @@ import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts
 
 export type Notice = Selectable<NoticesTable>;
 
-/** Failed attempts of one receiver in a row, with the outcome of the last one, or of the last final failure if there is one. */
+/**
+ * Consecutive failed attempts of one receiver. The outcome is that of the last final failure, or of the last attempt if
+ * there was no final failure.
+ */
 export type FailedAttempts = Pick<
 	Notice,
 	"receiver_id" | "opened_at_ms" | "failed_attempts" | "failures" | (typeof LAST_FAILURE)[number]
@@ -37,10 +40,13 @@ export interface OpenTrouble extends WatchedTrouble {
 	lastMailedAtMs: number | null;
 }
 
-/** Keeps the number of values in one statement far below the limit of either database. */
+/** Maximum number of rows in one statement. It keeps the number of values far below the limit of either database. */
 const ROWS_A_STATEMENT = 500;
 
-/** Adds failures to the open notice of each receiver, or opens a watched notice. There is at most one entry for each receiver. */
+/**
+ * Adds failures to the open notice of each receiver, or opens a notice that is only watched. There is at most one entry
+ * for each receiver.
+ */
 export async function addFailures(
 	trx: Db,
 	failed: readonly (FailedAttempts & { public_id: string })[],
@@ -91,7 +97,7 @@ function upsert(
 		.execute();
 }
 
-/** Makes notices visible and their mail due. The mail room keeps the interval between mails. */
+/** Makes notices visible and their mail due. The code that sends mails keeps the interval between two mails. */
 export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: number): Promise<void> {
 	await trx
 		.updateTable("notices")
@@ -103,7 +109,10 @@ export async function tellTroubles(trx: Db, ids: readonly number[], nowMs: numbe
 		.execute();
 }
 
-/** Makes the notice visible that has been watched longest, if it was opened by the given time. Returns false if there is none. */
+/**
+ * Makes the notice visible that has been watched longest, if it was opened at or before the given time. Returns false
+ * if there is no such notice.
+ */
 export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number): Promise<boolean> {
 	// The condition is repeated, because on PostgreSQL another process may have changed the row after the subquery found it.
 	const { rows } = await sql`update notices set told_at_ms = ${nowMs}, mail_due_at_ms = ${nowMs}
@@ -113,7 +122,10 @@ export async function tellWatched(db: Db, openedUntilMs: number, nowMs: number):
 	return rows.length > 0;
 }
 
-/** Removes watched notices of receivers without a URL. An attempt that was in flight when the URL was removed can open one. */
+/**
+ * Removes watched notices of receivers without a URL. An attempt that was in flight when the URL was removed can open
+ * such a notice.
+ */
 export async function forgetWatched(db: Db, openedUntilMs: number): Promise<void> {
 	await sql`delete from notices where told_at_ms is null and opened_at_ms <= ${openedUntilMs}
 		and receiver_id in (select id from receivers where endpoint_id is null)`.execute(db);
@@ -130,7 +142,7 @@ export async function endTroubles(
 		.updateTable("notices")
 		.set({ ended_at_ms: nowMs, ended_by: by })
 		.where("receiver_id", "in", receiverIds)
-		// A literal, because both databases use the partial index only for a literal.
+		// The kind is a literal and not a parameter, because both databases use the partial index only for a literal.
 		.where("kind", "=", sql.lit("callbacks_failing"))
 		.where("ended_at_ms", "is", null)
 		.returning(["id", "receiver_id as receiverId", "told_at_ms as toldAtMs"])
@@ -164,7 +176,7 @@ export async function addRecoveries(
 		.execute();
 }
 
-/** A notice with the delivery that failed last. Watched notices are shown only as part of the present health. */
+/** A notice with the delivery that failed last. Pages show a watched notice only as part of the present health. */
 export interface ShownNotice extends Notice {
 	/** The delivery whose attempt failed last, or null if there was none or it has been pruned. */
 	lastDeliveryPublicId: string | null;
@@ -207,7 +219,7 @@ export async function findOpenNotice(db: Db, receiverId: ReceiverId): Promise<Sh
 	return (
 		selectNotices(db)
 			.where("notices.receiver_id", "=", receiverId)
-			// A literal, because both databases use the partial index only for a literal.
+			// The kind is a literal and not a parameter, because both databases use the partial index only for a literal.
 			.where("notices.kind", "=", sql.lit("callbacks_failing"))
 			.where("notices.ended_at_ms", "is", null)
 			.executeTakeFirst()
@@ -265,7 +277,10 @@ export async function markMailed(
 		.execute();
 }
 
-/** Notes that the mail server refused the mail for this reader. The notice keeps this longer than the mail queue does. */
+/**
+ * Notes that the mail server refused the mail to this reader. The notice keeps this fact longer than the mail queue
+ * does.
+ */
 export async function noteMailRefused(
 	trx: Db,
 	receiverId: ReceiverId,
@@ -280,7 +295,10 @@ export async function noteMailRefused(
 		.execute();
 }
 
-/** Returns false if this process or another one has mailed about the receiver since then, so that mails keep their interval. */
+/**
+ * Claims the next mail about a receiver. Returns false if any process has mailed about the receiver since the given
+ * time, so that mails keep their interval.
+ */
 export async function claimNoticeMail(
 	trx: Db,
 	receiverId: ReceiverId,

@@ -7,15 +7,15 @@ import type { Db } from "../store.ts";
 export interface OwedProgramme {
 	publicId: string;
 	name: string;
-	/** The Postback URL, or null. */
+	/** The current Postback URL, or null if there is none. */
 	url: string | null;
 	/** Number of pending deliveries, without those of a removed Postback URL. */
 	waiting: number;
 	/** Number of deliveries of a removed Postback URL, which are cancelled instead of sent. */
 	toCancel: number;
-	/** Time at which the oldest of them was created. */
+	/** Creation time of the programme's oldest pending delivery. */
 	oldestAtMs: number;
-	/** Time at which the next attempt is due. */
+	/** Time at which the programme's next attempt is due. */
 	nextDueAtMs: number;
 }
 
@@ -30,8 +30,8 @@ export interface OwedDelivery {
 }
 
 /**
- * Returns one row for each programme with pending deliveries, at most some thousands. The one with the most comes
- * first.
+ * Returns one row for each programme with pending deliveries, the one with the most deliveries first. There are at most
+ * some thousands of rows.
  */
 export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 	// Ids rise with the time of creation, so the lowest id belongs to the oldest delivery.
@@ -64,7 +64,7 @@ export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[
 	return rows;
 }
 
-/** Counts recorded conversions that are approved as soon as a worker runs. */
+/** Counts recorded conversions whose approval window has ended. They are approved as soon as a worker runs. */
 export async function countEndedWindows(db: Db, nowMs: number): Promise<number> {
 	const { count } = await db
 		.selectFrom("conversions")

@@ -95,7 +95,7 @@ export async function addPartnerPerson(db: Db, partnerId: number, personId: numb
 		.execute();
 }
 
-/** Returns false if the person did not sign in for the partner. */
+/** Removes a person from a partner. Returns false if the person did not sign in for the partner. */
 export async function removePartnerPerson(db: Db, partnerId: number, personId: number): Promise<boolean> {
 	const people = db.deleteFrom("partner_people").where("partner_id", "=", partnerId);
 	const { numDeletedRows } = await people.where("person_id", "=", personId).executeTakeFirst();
@@ -146,7 +146,10 @@ export function insertPartnership(
 		.executeTakeFirst();
 }
 
-/** Finds a partnership of one programme or of one partner, so that an id from another's page finds nothing. */
+/**
+ * Key of a partnership within one programme or one partner. An id from a page of another programme or partner finds
+ * nothing.
+ */
 export type PartnershipKey =
 	| Pick<Partnership, "programme_id" | "public_id">
 	| Pick<Partnership, "partner_id" | "public_id">
@@ -177,7 +180,10 @@ export async function changePartnership(
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
 }
 
-/** A partnership with the names of both sides, and the programme's rate for partnerships without one of their own. */
+/**
+ * A partnership with the names of both sides, and with the programme's commission rate, which applies if it has no rate
+ * of its own.
+ */
 export type NamedPartnership = NonNullable<Awaited<ReturnType<typeof findPartnership>>>;
 
 function named(db: Db) {
@@ -228,7 +234,7 @@ export function pagePartnerships(
 	);
 }
 
-/** Returns undefined if the code is taken. */
+/** Inserts a partner link. Returns undefined if its code is already in use. */
 export function insertPartnerLink(
 	db: Db,
 	link: Insertable<PartnerLinksTable>,
@@ -348,7 +354,7 @@ export async function countWaitingHosts(db: Db): Promise<number> {
 	return (await hosts.select(({ fn }) => fn.countAll<number>().as("hosts")).executeTakeFirstOrThrow()).hosts;
 }
 
-/** The hosts belong to the programme's row, so its lock protects them. */
+/** Replaces the landing hosts of a programme. The lock of the programme's row protects them. */
 export async function replaceLandingHosts(
 	trx: Db,
 	{ id: programmeId }: Locked<Programme>,
@@ -365,7 +371,7 @@ export async function replaceLandingHosts(
 	await trx.insertInto("landing_hosts").values(rows).execute();
 }
 
-/** Returns false if an application from the same email address is waiting. */
+/** Inserts an application. Returns false if another one from the same e-mail address is waiting. */
 export async function insertApplication(
 	db: Db,
 	application: Insertable<ApplicationsTable>,
@@ -385,13 +391,13 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 	).waiting;
 }
 
-/** Lists all open applications, the newest first. partners/applications limits their number. */
+/** Lists all open applications, the newest first. The file partners/applications.ts limits their number. */
 export function listApplications(db: Db, programmeId: number): Promise<Application[]> {
 	const applications = db.selectFrom("applications").selectAll().where("programme_id", "=", programmeId);
 	return applications.orderBy("id", "desc").execute();
 }
 
-/** Returns undefined if the application does not exist, which includes one that was answered. */
+/** Finds an application that nobody has answered yet. An answered application no longer exists. */
 export function findApplication(
 	db: Db,
 	programmeId: number,

@@ -1,9 +1,12 @@
-// The passwords of people. A person without a row here cannot sign in: they were invited and have not joined, or their
-// access has ended.
+// The passwords of people. A person without a row here cannot sign in, because they have not accepted their invitation
+// yet or their access has ended.
 
 import type { Db } from "../store.ts";
 
-/** Sets a person's first password, or replaces it. The caller ends what the old password opened (people/end-access). */
+/**
+ * Sets a person's first password, or replaces it. The caller must end the sessions that the old password opened
+ * (people/end-access).
+ */
 export async function setPassword(
 	trx: Db,
 	personId: number,
@@ -27,7 +30,9 @@ export async function hasPassword(db: Db, personId: number): Promise<boolean> {
 	return row !== undefined;
 }
 
-/** Returns undefined if the address has no account, or the account has no password. */
+/**
+ * Returns the hash of a person's password, or undefined if the address has no account or the account has no password.
+ */
 export async function findPasswordHash(db: Db, email: string): Promise<string | undefined> {
 	const row = await db
 		.selectFrom("people")
@@ -38,7 +43,7 @@ export async function findPasswordHash(db: Db, email: string): Promise<string | 
 	return row?.hash;
 }
 
-/** Tells whether the network has a member of staff who can sign in and invite others. */
+/** Returns whether the network has a member of staff who can sign in and invite others. */
 export async function hasStaffWithPassword(db: Db): Promise<boolean> {
 	const row = await db
 		.selectFrom("people")

@@ -8,7 +8,7 @@ import type { PeopleTable } from "../tables/people.ts";
 
 export type Person = Selectable<PeopleTable>;
 
-/** Returns undefined if the address already has an account. */
+/** Inserts a person. Returns undefined if the address already has an account. */
 export async function insertPerson(db: Db, person: Insertable<PeopleTable>): Promise<Person | undefined> {
 	return db
 		.insertInto("people")
@@ -38,7 +38,10 @@ export function lockPerson(
 	return lockRow(trx, trx.selectFrom("people").selectAll().where(column, "=", value));
 }
 
-/** Before a change of the address the caller must check, under the access lock, that nobody else has it. */
+/**
+ * Changes a person. Before a change of the address, the caller must check under the access lock that nobody else has
+ * it.
+ */
 export async function updatePerson(
 	trx: Db,
 	{ id }: Locked<Person>,
@@ -49,24 +52,27 @@ export async function updatePerson(
 
 /** A person as the pages list them. */
 export interface ListedPerson {
-	/** Null for an address that an owner invited, which may or may not have an account. */
+	/** Id of the person. Null for an address that an owner invited, which may or may not have an account. */
 	id: number | null;
-	/** The role in the programme, or the role that the invitation gives. Null for staff. */
+	/** Role in the programme, or the role that the invitation gives. Null for staff. */
 	role: ProgrammeRole | null;
 	publicId: string;
 	email: string;
-	/** Empty until the person has joined. */
+	/** Name of the person. Empty until they have joined. */
 	name: string;
 	hasPassword: boolean;
 	hasAuthenticator: boolean;
-	/** Time at which the link that they were sent expires, or null if they have none. */
+	/** Time at which the link that was sent to the person expires, or null if there is no link. */
 	linkEndsAtMs: number | null;
-	/** Whether a link ended with the access of the person who made it, or of the person it was for. */
+	/** Whether a link of this person was withdrawn because the access of its maker or of its recipient ended. */
 	isLinkWithdrawn: boolean;
 	deactivatedAtMs: number | null;
 }
 
-/** A programme has a handful of people, a network some dozens of staff. One page lists them all. */
+/**
+ * Maximum number of people on a page. A programme has a handful of people and a network some dozens of staff, so one
+ * page lists them all.
+ */
 const MAX_PEOPLE_LISTED = 500;
 
 export function listProgrammePeople(db: Db, programmeId: number, nowMs: number): Promise<ListedPerson[]> {
@@ -84,7 +90,7 @@ export function listStaff(db: Db, nowMs: number): Promise<ListedPerson[]> {
 	return listPeople(db, nowMs, null, sql`p.kind = 'staff'`);
 }
 
-/** Purposes of links that people ask for by mail. They are not shown to others. */
+/** Purposes of links that people request for themselves by mail. Others do not see these links. */
 const PRIVATE_PURPOSES = sql.raw("('password_mail', 'address_mail')");
 
 async function listPeople(

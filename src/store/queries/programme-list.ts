@@ -18,10 +18,13 @@ export interface ListedProgramme {
 	waiting: number;
 }
 
-/** Limit for counting. Nobody needs a larger exact number, and it would read every row. */
+/**
+ * Maximum number of waiting conversions that are counted. Nobody needs a larger exact number, and counting it would
+ * read every row.
+ */
 export const WAITING_COUNTED = 1_000;
 
-/** List keys of the conversions of the programme `p` that wait for a decision. */
+/** SQL expressions for the list keys of conversions of the programme `p` that wait for a decision. */
 const WAITING_KEYS = kindsOf({ status: "RECORDED", isTest: false }).map(
 	(kind) => sql`p.id * ${sql.lit(KINDS_PER_PROGRAMME)} + ${sql.lit(kind)}`,
 );

@@ -11,7 +11,7 @@ export interface ProgrammeName {
 	name: string;
 }
 
-/** Lists the newest programmes first. */
+/** Lists the programmes in which the person has a role, the newest first. */
 export async function listProgrammesOf(db: Db, personId: number, limit: number): Promise<ProgrammeName[]> {
 	return db
 		.selectFrom("programme_people")
@@ -23,7 +23,10 @@ export async function listProgrammesOf(db: Db, personId: number, limit: number):
 		.execute();
 }
 
-/** Returns undefined if there is no such programme, or the person has no role in it. */
+/**
+ * Finds a programme in which the person has a role. Returns undefined if there is no such programme or the person has
+ * no role in it.
+ */
 export async function findProgrammeOf(
 	db: Db,
 	personId: number,
@@ -40,7 +43,7 @@ export async function findProgrammeOf(
 	return { programme, role };
 }
 
-/** Returns undefined if the person has no role in the programme. */
+/** Returns the person's role in the programme, or undefined if they have none. */
 export async function findRole(
 	db: Db,
 	programmeId: number,
@@ -69,7 +72,9 @@ export async function addToProgramme(
 		.execute();
 }
 
-/** The caller holds the programme's lock and has checked that an owner remains. */
+/**
+ * Removes a person from a programme. The caller must hold the programme's lock and have checked that an owner remains.
+ */
 export async function removeFromProgramme(trx: Db, programmeId: number, personId: number): Promise<void> {
 	await trx
 		.deleteFrom("programme_people")
@@ -78,7 +83,10 @@ export async function removeFromProgramme(trx: Db, programmeId: number, personId
 		.execute();
 }
 
-/** The caller holds the programme's lock and has checked that an owner remains. */
+/**
+ * Changes a person's role in a programme. The caller must hold the programme's lock and have checked that an owner
+ * remains.
+ */
 export async function setRole(
 	trx: Db,
 	programmeId: number,
@@ -93,7 +101,10 @@ export async function setRole(
 		.execute();
 }
 
-/** The caller holds the programme's lock. Otherwise two owners who leave at the same moment would leave none. */
+/**
+ * Returns whether the programme has another owner. The caller must hold the programme's lock. Otherwise two owners who
+ * leave at the same moment would leave the programme without an owner.
+ */
 export async function hasOtherOwner(trx: Db, programmeId: number, personId: number): Promise<boolean> {
 	const row = await trx
 		.selectFrom("programme_people")
@@ -131,7 +142,10 @@ export async function addresseesOf(
 	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
 }
 
-/** Lists the staff who can sign in and want mails about failing callbacks. Empty if they were mailed after `notSinceMs`. */
+/**
+ * Lists the staff who can sign in and want mails about failing callbacks. Returns an empty list if staff were mailed
+ * after `notSinceMs`.
+ */
 export async function findStaffToTell(db: Db, notSinceMs: number): Promise<Addressee[]> {
 	const { rows } = await sql<Addressee>`select p.email, p.zone from people p join network n on true
 		where p.kind = 'staff' and p.deactivated_at_ms is null and p.mails_callbacks_failing = 1

@@ -41,7 +41,7 @@ export async function findProgrammesByPublicId(db: Db, publicIds: readonly strin
 	return selectProgrammes(db).where("programmes.public_id", "in", publicIds).execute();
 }
 
-/** Names are not unique, so one name can find several programmes. */
+/** Finds programmes by name. Names are not unique, so one name can find several programmes. */
 export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
 	if (names.length === 0) return [];
 	return selectProgrammes(db).where("programmes.name", "in", names).orderBy("programmes.id").execute();
@@ -66,8 +66,8 @@ export async function updateProgramme(
 }
 
 /**
- * Locks the programme and its receiver. The lock also covers its people, keys, secrets and Postback URL, which change only
- * while it is held.
+ * Locks the programme and its receiver. This lock also protects the programme's people, keys, secrets and Postback URL,
+ * which change only while somebody holds it.
  */
 export function lockProgramme(trx: Db, programmeId: number): Promise<Locked<Programme> | undefined> {
 	return lockRow(trx, selectProgrammes(trx).where("programmes.id", "=", programmeId));

@@ -1,5 +1,5 @@
-// Retention. Large tables are pruned in small batches, each in its own transaction, so that no caller waits. Small
-// tables are pruned by one statement.
+// Removes old rows. Large tables are pruned in small batches, each in its own transaction, so that no caller waits for
+// long. Small tables are pruned by one statement.
 
 import { type RawBuilder, sql } from "kysely";
 import { CLICK_KINDS } from "../../domain/click.ts";
@@ -12,17 +12,24 @@ import { lockEvents } from "./deliveries.ts";
 import { MAX_SESSION_DAYS } from "./sessions.ts";
 
 const BATCH_ROWS = 500;
-/** Number of batches in a row without an old row after which a walk ends. */
+/** Number of consecutive batches without an old row after which a walk ends. */
 const MAX_BATCHES_WITHOUT_OLD = 10;
-/** Margin for machines whose clocks are behind ours. They may still accept a timestamp that is too old here. */
+/**
+ * Time for which expired nonces are kept. A machine whose clock is behind ours may still accept a timestamp that is too
+ * old here.
+ */
 const CLOCK_MARGIN_MS = 5 * MINUTE_MS;
 const ENDED_LINKS_SHOWN_MS = 30 * DAY_MS;
 /**
- * Longer than the interval between two mails on the same topic. A mail that still waits is kept until it is useless.
+ * Age at which a finished mail is removed. It is longer than the interval between two mails on the same topic. A mail
+ * that was not sent yet is kept until it is useless.
  */
 const MAILS_KEPT_MS = 7 * DAY_MS;
 
-/** Removes rows that count for minutes and that strangers can cause: nonces and expired limits. */
+/**
+ * Removes nonces that have expired and counts of rate limits whose window has ended. Strangers can cause many of these
+ * rows, and they are valid only for minutes.
+ */
 export async function pruneShortLived({ db }: Pick<Store, "db">, nowMs: number): Promise<void> {
 	await sql`delete from nonces where expires_at_ms < ${nowMs - CLOCK_MARGIN_MS}`.execute(db);
 	await sql`delete from limit_counts where ends_at_ms <= ${nowMs}`.execute(db);
@@ -41,7 +48,9 @@ export async function pruneAccess({ db }: Pick<Store, "db">, nowMs: number): Pro
 	);
 }
 
-/** Time limit for personal data that strangers have entered. */
+/**
+ * Number of days for which an unanswered application is kept. It contains personal data that strangers have entered.
+ */
 export const APPLICATIONS_KEPT_DAYS = 90;
 
 /** Removes old mails that were sent or given up, and those that could not be sent in time. */
@@ -62,7 +71,9 @@ export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number)
 
 type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
 
-/** Calls `removeBatch` until it resolves to null or the process stops. It resolves to the number of removed rows. */
+/**
+ * Calls `removeBatch` until that resolves to null or the process stops. Resolves to the total number of removed rows.
+ */
 async function removeInBatches(
 	clock: Clock,
 	isStopping: () => boolean,
@@ -79,10 +90,10 @@ async function removeInBatches(
 }
 
 /**
- * Walks the rows in the order of their ids, in batches, and passes the old ones to `remove`. Ids rise with the time, so the
- * walk ends at a long stretch without an old row. It does not end at the first young row, because a clock that was ahead
- * may have dated a few rows into the future. Each batch starts after the one before. From the start, PostgreSQL would
- * read the rows again that this run has deleted.
+ * Walks the rows in the order of their ids, in batches, and passes the old ones to `remove`. Ids rise with time, so the
+ * walk ends after several batches without an old row. It does not end at the first young row, because a clock that was
+ * ahead may have dated a few rows into the future. Each batch starts after the one before. If it started from the
+ * beginning, PostgreSQL would read the rows again that this run has deleted.
  */
 function removeOldest<Row extends { id: number; atMs: number }>(
 	[{ db }, clock, olderThanMs, isStopping]: Pruning,
@@ -113,7 +124,10 @@ export function pruneDeliveries(...pruning: Pruning): Promise<number> {
 	});
 }
 
-/** Removes those of the deliveries that ended before the given time. */
+/**
+ * Removes those of the deliveries that ended before the given time, with their events and attempts. Returns their
+ * number.
+ */
 async function removeDeliveries(trx: Db, ids: readonly number[], olderThanMs: number): Promise<number> {
 	// Nobody can resend a delivery between this lock and the commit.
 	const locked = await lockEvents(trx, ids);
@@ -132,7 +146,7 @@ async function removeDeliveries(trx: Db, ids: readonly number[], olderThanMs: nu
 	return removed.length;
 }
 
-/** Removes old rows of a log. Resolves to their number. */
+/** Removes old rows of a log. Resolves to the number of removed rows. */
 export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: Pruning): Promise<number> {
 	const [{ db }] = pruning;
 	const all = sql<{ id: number; atMs: number }>`select id, at_ms as "atMs" from ${sql.table(table)}`;
@@ -144,12 +158,12 @@ export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: P
 }
 
 /**
- * Number of links whose clicks one statement removes. Each link has up to six rows an hour, and the first run may
+ * Number of links whose clicks one statement removes. Each link has up to six rows for an hour, and the first run may
  * find thousands of hours.
  */
 const BATCH_LINKS = 20;
 
-/** Removes old hourly counts of clicks. The total of each link stays. Resolves to the number of rows. */
+/** Removes old hourly counts of clicks. The total of each link stays. Resolves to the number of removed rows. */
 export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
 	const hours = db.deleteFrom("click_hours").where("hour", "<", Math.floor(olderThanMs / HOUR_MS));
 	const old = hours.where("kind", "in", CLICK_KINDS).where("hour", ">", EVER);
@@ -171,7 +185,7 @@ export function pruneExpired(...[store, clock, olderThanMs, isStopping]: Pruning
 	});
 }
 
-/** Uses the index conversions_by_window. */
+/** Returns the conversions that expired longest ago. Uses the index conversions_by_window. */
 async function longestExpired(store: Store, olderThanMs: number): Promise<number[]> {
 	const newest = await newestConversions(store);
 	const rows = await store.lookAlongIndexes((db) =>
@@ -189,8 +203,8 @@ async function longestExpired(store: Store, olderThanMs: number): Promise<number
 }
 
 /**
- * Returns the newest conversion and the one with the newest move. Both stay until there is a newer one, because
- * SQLite reuses the id of a deleted last row, and a listener's cursor must not be ahead of the moves.
+ * Returns the newest conversion and the one with the newest move. Both stay until there is a newer one, because SQLite
+ * reuses the id of a deleted last row, and a listener's cursor must not be ahead of all moves.
  */
 async function newestConversions(store: Store): Promise<number[]> {
 	const rows = store.db.selectFrom("conversions").select("id").where("id", ">", 0);

@@ -1,7 +1,8 @@
-// The engine's side of the store. An engine has a row in `engines`, which it renews. It owns slots, and only it sends to their
-// receivers. Each transaction that writes begins with `beginPass`, which is the fence: if the engine's row is
-// gone, another engine owns its slots, and nothing may be written. Sending a delivery needs no write before it. Leases are
-// written and compared by the database's own clock. SQLite has only the machine's clock, so there `nowMs` is used.
+// The engine's side of the store. An engine has a row in `engines`, which it renews. It owns slots, and only their
+// owner sends to the receivers of a slot. Each transaction that writes begins with `beginPass`, which is the fence. If
+// the engine's row is gone, another engine owns its slots, and nothing may be written. No write is needed before a
+// delivery is sent. Leases are written and compared by the database's own clock. SQLite has only the machine's clock,
+// so `nowMs` is used there.
 //
 //   free ──takeSlots, by an engine with less than its share──▶ owned
 //   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
@@ -14,30 +15,30 @@ import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
 import type { AttemptResult } from "../tables/deliveries.ts";
 
-/** An engine that did not renew its row for this long is removed by the next engine that notices it. */
+/** Time without a renewal after which an engine counts as silent. The next engine that notices this removes it. */
 export const SILENT_MS: number = 15 * SECOND_MS;
 
-/** The part of a delivery that storing its result needs. */
+/** The fields of a delivery that are needed to store its result. */
 export interface DeliveryInProgress {
 	id: number;
 	receiverId: ReceiverId;
-	/** Due time as it was read. A result is stored only if the queue still has the row with this time. */
+	/** Due time as it was read. A result is stored only if the row in the queue still has this due time. */
 	dueAtMs: number;
 	run: number;
 	/** Number of earlier attempts in the current run that count towards the maximum of seven. */
 	counted: number;
-	/** Number of the last row in `attempts`, before this attempt. */
+	/** Number of the delivery's previous attempt, counted over all runs. It is 0 before the first attempt. */
 	seq: number;
 	eventBody: string;
 }
 
-/** A due row of the queue, with everything that sending it needs. */
+/** A due row of the queue, with all fields that are needed to send it. */
 export interface DueDelivery extends DeliveryInProgress {
 	endpointEpoch: number;
 	eventName: EventName;
 }
 
-/** Where a receiver's callbacks go and how they are signed. */
+/** The URL of a receiver's callbacks and the secret that signs them. */
 export interface CallbackTarget {
 	receiverId: ReceiverId;
 	endpointId: number | null;
@@ -49,7 +50,7 @@ export interface CallbackTarget {
 	isFailing: boolean;
 }
 
-/** The target of a programme's shop, with what its events contain of the programme. */
+/** The callback target of a programme's shop, and the programme's ids. Events contain the public id. */
 export interface ShopTarget extends CallbackTarget {
 	programmeId: number;
 	publicId: string;
@@ -114,9 +115,9 @@ export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 export const ATTEMPT_COLUMNS = `delivery_id, seq, run, result, http_status, detail, started_at_ms, took_ms,
 	look_up_ms, connect_ms, tls_ms, answer_ms, endpoint_id, nonce, signature, answer`;
 
-/** The rows that a settlement writes besides the row of the queue. */
+/** Values that are stored for a settlement in `undelivered`, `queue` and `attempts`. */
 export interface SettledValues {
-	/** State of the row in `undelivered`, or null if the delivery gets none. */
+	/** State of the new row in `undelivered`, or null if the delivery gets no such row. */
 	undeliveredState: "failed" | "cancelled" | null;
 	/** Next due time, or null if the row of the queue is deleted. */
 	dueAtMs: number | null;
@@ -163,7 +164,7 @@ function attemptValues(delivery: DeliveryInProgress, attempt: AttemptRecord) {
 	];
 }
 
-/** Which engine owns which slots, from the view of one engine. */
+/** Ownership of the slots, as one engine sees it. */
 export interface SlotOverview {
 	/** Number of engines that want slots, this one included. */
 	engines: number;
@@ -176,7 +177,7 @@ export interface SlotOverview {
 export interface RemovedEngine {
 	engineId: number;
 	renewedAtMs: number;
-	/** Maximum number of requests that it may have had in flight. */
+	/** Maximum number of requests that the removed engine may have had in flight. */
 	mostInFlight: number | null;
 }
 
@@ -189,7 +190,7 @@ export interface ReadRequest {
 }
 
 export interface DueRead {
-	/** Within each receiver in the order of their due times. */
+	/** Due deliveries. Those of one receiver are in the order of their due times. */
 	deliveries: DueDelivery[];
 	/** For each receiver that returned fewer rows than requested, the due time of its first row that is not due yet, or null. */
 	nextDue: { receiverId: ReceiverId; dueAtMs: number | null }[];
@@ -202,12 +203,18 @@ export interface FirstDue {
 }
 
 export interface Renewal {
-	/** Null for an engine that gives up its slots. The others share the slots without it. */
+	/**
+	 * Maximum number of requests in flight, or null for an engine that gives up its slots. The other engines then share
+	 * the slots without it.
+	 */
 	mostInFlight: number | null;
 	nowMs: number;
 }
 
-/** Methods that take a `trx` must be called in a transaction that began with `beginPass`. Methods that only read need none. */
+/**
+ * Operations of an engine. Methods that take a `trx` must be called in a transaction that began with `beginPass`.
+ * Methods that only read need no transaction.
+ */
 export interface Queue {
 	register(db: Db, engineId: number, mostInFlight: number, nowMs: number): Promise<void>;
 	/** Locks the engine's row until the commit, and renews it if `renewal` is given. Returns false if the row is gone. */
@@ -220,7 +227,10 @@ export interface Queue {
 	giveUpSlots(trx: Db, engineId: number, slots: readonly number[]): Promise<void>;
 	/** Removes the engine's row, and frees its slots. */
 	removeEngine(trx: Db, engineId: number): Promise<void>;
-	/** Stores results. Returns the ids of the deliveries that were still in the queue as they were read. Only these were changed. */
+	/**
+	 * Stores results. Returns the ids of the deliveries whose row in the queue was still as it was read. Only these were
+	 * changed.
+	 */
 	settle(trx: Db, settlements: readonly Settlement[]): Promise<Set<number>>;
 	/** Returns the first row of each receiver of these slots. It uses the index to skip from receiver to receiver. */
 	readFirstDue(db: Db, slots: readonly number[]): Promise<FirstDue[]>;

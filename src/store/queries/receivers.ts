@@ -8,9 +8,9 @@ import { endTroubles } from "./notices.ts";
 /** The part of a receiver that is read together with its programme. */
 export interface ReceiverColumns {
 	receiver_id: ReceiverId;
-	/** The present Postback URL. */
+	/** Id of the current Postback URL, or null if there is none. */
 	endpoint_id: number | null;
-	/** Rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
+	/** Number that rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
 	endpoint_epoch: number;
 }
 
@@ -45,7 +45,7 @@ export async function setEndpoint(
 }
 
 /**
- * Removes the Postback URL. After the commit nothing of the old epoch is sent. This includes an event that was written by a
+ * Removes the Postback URL. After the commit no delivery of the old epoch is sent. This includes the event of a
  * transaction that still saw the URL, because the engine cancels deliveries of an older epoch.
  */
 export async function removeEndpoint(
@@ -58,7 +58,7 @@ export async function removeEndpoint(
 		.set({ endpoint_id: null, endpoint_epoch: endpoint_epoch + 1 })
 		.where("id", "=", receiver_id)
 		.execute();
-	// No callback is sent any more, so none will succeed and end the notice that callbacks fail.
+	// Without a URL no callback is sent, so no success could end the notice of failing callbacks.
 	await endTroubles(trx, [receiver_id], "removal", nowMs);
 }
 

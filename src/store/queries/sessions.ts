@@ -3,13 +3,13 @@
 
 import type { Db } from "../store.ts";
 
-/** Maximum age of a session however much it is used, so that a stolen one ends by itself. */
+/** Maximum age of a session, however much it is used, so that a stolen session ends by itself. */
 export const MAX_SESSION_DAYS = 30;
 
 export interface Session {
 	id: string;
 	personId: number;
-	/** Whether the person has an authenticator that is on. */
+	/** Whether the person has an authenticator that is turned on. */
 	hasAuthenticator: boolean;
 	/** Time at which the person signed in. It stays when the session gets a new id and token. */
 	createdAtMs: number;
@@ -88,7 +88,7 @@ export async function noteSessionUse(
 		.execute();
 }
 
-/** Tells whether the session still exists and belongs to the person, so whether they have not been signed out. */
+/** Returns whether the session still exists and belongs to the person. If so, they have not been signed out. */
 export async function isSessionOf(trx: Db, id: string, personId: number): Promise<boolean> {
 	const row = await trx
 		.selectFrom("sessions")
@@ -128,7 +128,7 @@ export async function insertChallenge(
 		.execute();
 }
 
-/** Returns the id of the person who must enter a code, or undefined if the challenge has expired or ended. */
+/** Returns the id of the person who must enter a code, or undefined if the sign-in has expired or ended. */
 export async function findChallengedPerson(
 	db: Db,
 	tokenHash: string,
@@ -147,7 +147,7 @@ export async function endChallenge(trx: Db, tokenHash: string): Promise<void> {
 	await trx.deleteFrom("sign_in_challenges").where("token_hash", "=", tokenHash).execute();
 }
 
-/** Ends all challenges of a person, because a password was enough to begin them. */
+/** Ends all sign-ins of a person that wait for a code. They were begun with nothing but a password. */
 export async function endChallenges(trx: Db, personId: number): Promise<void> {
 	await trx.deleteFrom("sign_in_challenges").where("person_id", "=", personId).execute();
 }

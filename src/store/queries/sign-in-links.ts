@@ -1,4 +1,4 @@
-// One-time sign-in links. A transaction that makes, uses or withdraws one holds the access lock.
+// One-time sign-in links. A transaction that makes, uses or withdraws a link must hold the access lock.
 
 import { type Insertable, type NotNull, type RawBuilder, type Selectable, sql } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";
@@ -6,16 +6,18 @@ import type { Db } from "../store.ts";
 import type { SignInLinkPurpose, SignInLinksTable, Withdrawal } from "../tables/people.ts";
 
 export type SignInLink = Selectable<SignInLinksTable>;
-/** An invitation that an owner sent. It is for an address, which may have an account or not, and names a role. */
+/**
+ * An invitation that an owner sent. It names a role, and is for an e-mail address that may or may not have an account.
+ */
 export type ProgrammeInvitation = SignInLink & { email: string; role: ProgrammeRole };
 
-/** One page lists them all, as it lists people. */
+/** Maximum number of invitations on a page, so that one page lists all of them. */
 const MAX_INVITATIONS_LISTED = 500;
 
 /**
- * Takes the access lock. It must be the first lock of every transaction that makes or uses a sign-in link, signs a person in,
- * or ends somebody's access. These transactions therefore run one after the other and cannot deadlock. A link is either used
- * before its maker's access ends or never, and no link is made after that. All of them are short.
+ * Takes the access lock. It must be the first lock of every transaction that makes or uses a sign-in link, signs a
+ * person in, or ends somebody's access. These transactions are short. They run one after the other and cannot deadlock.
+ * So a link can be used only before the access of its maker ends, and nobody can make one after their access has ended.
  */
 export async function lockAccess(trx: Db): Promise<void> {
 	await trx
@@ -24,7 +26,7 @@ export async function lockAccess(trx: Db): Promise<void> {
 		.execute();
 }
 
-/** Stores a link in place of the one with the same purpose for the same person or address. */
+/** Stores a link. It replaces an earlier link with the same purpose for the same person or address. */
 export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTable>): Promise<void> {
 	const same = trx.deleteFrom("sign_in_links").where("purpose", "=", link.purpose);
 	if (link.person_id != null) await same.where("person_id", "=", link.person_id).execute();
@@ -37,7 +39,7 @@ export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTab
 	await trx.insertInto("sign_in_links").values(link).execute();
 }
 
-/** Returns undefined if the link has expired, or was withdrawn, replaced or used. */
+/** Finds a link by its token. Returns undefined if the link has expired, or was withdrawn, replaced or used. */
 export async function findOpenSignInLink(
 	db: Db,
 	tokenHash: string,
@@ -52,7 +54,7 @@ export async function findOpenSignInLink(
 		.executeTakeFirst();
 }
 
-/** Tells whether a person was invited to a programme and has not joined yet. */
+/** Returns whether a person was invited to a programme and has not joined yet. */
 export async function hasOpenInvitation(db: Db, personId: number, nowMs: number): Promise<boolean> {
 	const isWanted = sql`l.person_id = ${personId} and l.purpose = 'programme_invitation'`;
 	return (await findOpenSignInLinks(db, isWanted, nowMs)).length > 0;
@@ -77,7 +79,9 @@ export async function removeFirstStaffLink(trx: Db): Promise<void> {
 	await trx.deleteFrom("sign_in_links").where("purpose", "=", "first_staff").execute();
 }
 
-/** Lists owners' invitations, the oldest first. Expired and withdrawn ones are listed too, so that they can be sent again. */
+/**
+ * Lists owners' invitations, the oldest first. Expired and withdrawn ones are included, so that they can be sent again.
+ */
 export async function listProgrammeInvitations(db: Db, programmeId: number): Promise<ProgrammeInvitation[]> {
 	return programmeInvitations(db, programmeId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
 }
@@ -90,7 +94,7 @@ export async function findProgrammeInvitation(
 	return programmeInvitations(db, programmeId).where("public_id", "=", publicId).executeTakeFirst();
 }
 
-/** Returns whether an owner has invited the address to the programme, also if the invitation has expired. */
+/** Returns whether an owner has invited the address to the programme, even if the invitation has expired. */
 export async function isInvitedTo(db: Db, programmeId: number, email: string): Promise<boolean> {
 	const invitations = programmeInvitations(db, programmeId).where("email", "=", email);
 	return (await invitations.limit(1).executeTakeFirst()) !== undefined;
@@ -121,7 +125,7 @@ export async function removeProgrammeInvitation(
 
 export interface WithdrawnSignInLink {
 	purpose: SignInLinkPurpose;
-	/** Address of the recipient. */
+	/** E-mail address of the recipient. */
 	email: string;
 	programmeId: number | null;
 }
@@ -142,7 +146,7 @@ export async function withdrawSignInLinks(
 ): Promise<WithdrawnSignInLink[]> {
 	const links = await findSignInLinksOf(trx, person, nowMs);
 	const ends = Object.groupBy(links, ({ purpose, personId, email }) => {
-		// A link for the person alone is deleted. An owner's invitation stays on that owner's list.
+		// A link for this person alone is deleted. An owner's invitation stays on that owner's list as withdrawn.
 		if (!purpose.endsWith("_invitation") || personId === person.id) return "gone";
 		return email === person.email ? "with_recipient" : "with_maker";
 	});
@@ -159,7 +163,10 @@ export function findSignInLinksOf(db: Db, person: { id: number; email: string },
 	return findOpenSignInLinks(db, belongsToPerson, nowMs);
 }
 
-/** Withdraws the links that this person made for one programme. They stay on the list, so that somebody else can send them again. */
+/**
+ * Withdraws the links that this person made for one programme. They stay on the list, so that somebody else can send
+ * them again.
+ */
 export async function withdrawSignInLinksInto(
 	trx: Db,
 	programmeId: number,

@@ -35,8 +35,8 @@ export async function insertSecret(db: Db, secret: Insertable<SigningSecretsTabl
 }
 
 /**
- * Returns the secrets that a request to us may be signed with: each receiver's active secret, its prepared one, and replaced
- * ones that are still in their grace period. The newest comes first.
+ * Returns the secrets with which a request to us may be signed. These are each receiver's active secret, its prepared
+ * one, and replaced ones that are still in their grace period. The newest comes first.
  */
 export async function findUsableSecrets(
 	db: Db,
@@ -105,9 +105,11 @@ export async function findActiveSecret(db: Db, receiverId: ReceiverId): Promise<
 		.executeTakeFirst();
 }
 
-/** Time for which an attempt may still be signed with the previous secret, because callbacks/targets caches targets. */
+/**
+ * Time for which an attempt may still be signed with the previous secret, because callbacks/targets.ts caches secrets.
+ */
 const TARGET_AGE_MS = 5_000;
-/** Number of the newest deliveries that are searched. It covers the day in which a secret is usually replaced. */
+/** Number of newest deliveries that are searched. It covers the day in which a secret is usually replaced. */
 const DELIVERIES_LOOKED_AT = 500;
 
 /** Returns whether the receiver answered 2xx to a callback that was signed with the active secret. */
@@ -146,8 +148,8 @@ function secretsOf(db: Db, receiverId: ReceiverId) {
 export type PreparedSecret = SigningSecret & { programme_id: number | null };
 
 /**
- * Returns secrets that are neither activated nor discarded, each with the programme of its receiver, of one programme or, if
- * it is null, of all.
+ * Returns secrets that the person prepared and that are neither activated nor discarded, each with the programme of its
+ * receiver. `programmeId` limits the result to one programme, or is null for all.
  */
 export async function listSecretsPreparedBy(
 	db: Db,
@@ -170,7 +172,8 @@ function selectPreparedBy(db: Db, personId: number, programmeId: number | null) 
 		db
 			.selectFrom("signing_secrets")
 			.selectAll()
-			// A subquery, because the rows of a join would be locked too. Use cases lock a receiver before its secrets.
+			// This is a subquery, because the rows of a join would be locked too. Use cases lock a receiver before its
+			// secrets.
 			.select((eb) =>
 				eb
 					.selectFrom("receivers")
@@ -192,7 +195,10 @@ function selectPreparedBy(db: Db, personId: number, programmeId: number | null) 
 	);
 }
 
-/** Replaces the active secret first, so that at every moment at most one is active. */
+/**
+ * Activates the prepared secret. The active one is replaced first, so that at every moment at most one secret is
+ * active.
+ */
 export async function activatePrepared(
 	trx: Db,
 	{ id, receiver_id }: Locked<SigningSecret>,

@@ -1,5 +1,5 @@
-// The rows of engines and slots. Both databases share this code, except for the clock that counts and for row locks. Rows
-// that another engine has locked are skipped (SKIP LOCKED), because the next renewal finds them again.
+// Queries for the rows of engines and slots. Both databases share this code, except for the clock and for row locks.
+// Rows that another engine has locked are skipped (SKIP LOCKED), because the next renewal finds them again.
 
 import { type RawBuilder, sql } from "kysely";
 import { type Queue, type RemovedEngine, SILENT_MS } from "./queue.ts";
@@ -21,7 +21,7 @@ export function createSlotQueue(
 	takeFreeRows: RawBuilder<unknown>,
 	lockRow: RawBuilder<unknown>,
 ): SlotQueue {
-	// A renewal in the future means that the clock was set back, and that nobody knows when the engine was last seen.
+	// A renewal time in the future means that the clock was set back, so nobody knows when the engine was last seen.
 	const isSilent = (nowMs: number) =>
 		sql<boolean>`renewed_at_ms not between ${now(nowMs)} - ${sql.lit(SILENT_MS)}
 			and ${now(nowMs)} + ${sql.lit(SILENT_MS)}`;

@@ -12,13 +12,13 @@ export interface SystemReading {
 	schema: { version: number; known: number };
 	processes: readonly ProcessRecord[];
 	chores: readonly ChoreRecord[];
-	/** Null while callbacks are sent. */
+	/** The present hold of all callbacks, or null while callbacks are sent. */
 	pause: DeliveryPause | null;
 	/** Time of the last `ringback backup`, or null. */
 	backedUpAtMs: number | null;
 }
 
-/** The state before anything was read. */
+/** Placeholder that is used until the state has been read. */
 export const NOTHING_READ: SystemReading = {
 	schema: { version: MIGRATIONS.length, known: MIGRATIONS.length },
 	processes: [],
@@ -55,23 +55,23 @@ export async function removeProcess(db: Db, instance: string): Promise<void> {
 	await db.deleteFrom("processes").where("instance", "=", instance).execute();
 }
 
-/** Removes processes that have not reported since then. */
+/** Removes processes that have not reported since the given time. */
 export async function forgetProcesses(db: Db, seenBeforeMs: number): Promise<void> {
 	await db.deleteFrom("processes").where("seen_at_ms", "<", seenBeforeMs).execute();
 }
 
-/** The process that has run for longest comes first. */
+/** Lists the processes, beginning with the one that has run for longest. */
 async function listProcesses(db: Db): Promise<ProcessRecord[]> {
 	return db.selectFrom("processes").selectAll().orderBy("started_at_ms").orderBy("instance").execute();
 }
 
-/** Leaves out chores that this program does not know. */
+/** Lists the records of all chores, without chores that this program does not know. */
 export async function listChoreRecords(db: Db): Promise<ChoreRecord[]> {
 	const rows = await db.selectFrom("chores").selectAll().orderBy("name").execute();
 	return rows.flatMap(({ name, ...record }) => (isChoreName(name) ? [{ name, ...record }] : []));
 }
 
-/** What a process reports about a chore. */
+/** Report of a process about its work on a chore. */
 export type ChoreStep = "begun" | "working" | "done" | { error: string };
 
 export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs: number): Promise<void> {
@@ -91,7 +91,9 @@ export async function saveChore(db: Db, name: ChoreName, step: ChoreStep, nowMs:
 		.execute();
 }
 
-/** The success of one process suffices, even if the chore failed in another. */
+/**
+ * Returns the columns that a report changes. The success of one process suffices, even if the chore failed in another.
+ */
 function changeOf(step: ChoreStep, nowMs: number): Partial<Omit<ChoresTable, "name" | "since_ms">> {
 	if (step === "begun") return {};
 	if (step === "working") return { working_at_ms: nowMs };

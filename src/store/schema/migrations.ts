@@ -1,6 +1,6 @@
-// Migrations, which only go forward: the list, the schema that a database has, and the runner. The SQL of a released
-// migration is never edited. The next change is the next entry of the list. The present types of the tables are in
-// `tables/`.
+// The list of migrations, the detection of a database's schema, and the code that applies missing migrations.
+// Migrations only go forward. The SQL of a released migration is never edited, and the next change is the next entry of
+// the list. The current types of the tables are in `tables/`.
 
 import { sql } from "kysely";
 import { DIALECTS, type Dialect } from "./dialect.ts";
@@ -12,8 +12,9 @@ export interface Migration {
 	/** True if a program that does not know this migration cannot work on the schema after it. */
 	isBreaking: boolean;
 	/**
-	 * Returns the statements, which run in one transaction. It waits for a lock for two seconds at a time while other
-	 * processes work. A statement that reads or writes a large table delays callers meanwhile. See CONTRIBUTING.md.
+	 * Returns the SQL statements, which run in one transaction. While other processes work, the transaction waits for a
+	 * lock for two seconds at a time. A statement that reads or writes a large table delays callers meanwhile. See
+	 * CONTRIBUTING.md.
 	 */
 	statements(dialect: Dialect): readonly string[];
 }
@@ -46,7 +47,7 @@ export class SchemaTooOldError extends Error {
 }
 
 export interface PresentSchema {
-	/** 0 for a database without Ringback's tables. */
+	/** Schema version, or 0 for a database without Ringback's tables. */
 	version: number;
 	oldestProgram: number;
 	/** Name of the first migration, or null for an empty database. */
@@ -93,14 +94,14 @@ export interface MigrateOptions {
 }
 
 /**
- * Runs a transaction. Either no other process runs one at the same time, or each sees what the earlier ones have
- * stored.
+ * Runs a transaction of a migration. Either no other process runs one at the same time, or each of them sees the
+ * changes that the earlier ones have stored.
  */
 export type Transact = <Value>(work: (trx: Db) => Promise<Value>) => Promise<Value>;
 
 /**
- * Applies each missing migration in its own transaction. One that is interrupted leaves nothing behind, and the next
- * start continues.
+ * Applies each missing migration in its own transaction. An interrupted migration leaves no changes behind, and the
+ * next start continues with it.
  */
 export async function applyMigrations(
 	kind: Dialect["kind"],
@@ -123,8 +124,7 @@ export async function applyMigrations(
 }
 
 /**
- * Applies the next migration. Returns the version after it and the migration's name, or null if there was nothing to
- * apply.
+ * Applies the next migration. Returns the version after it and its name, or null if there was no migration to apply.
  */
 async function applyNext(
 	trx: Db,

@@ -72,7 +72,7 @@ export interface Schema {
 /** Runs queries, on the store's connections or in a transaction. */
 export type Db = Kysely<Schema>;
 
-/** Tells which database runs the queries, for a query that each of them needs in a form of its own. */
+/** Returns whether SQLite runs the queries, for a query that needs a different form on each database. */
 export function isSqlite(db: Db): boolean {
 	return db.getExecutor().adapter instanceof SqliteAdapter;
 }

@@ -6,7 +6,10 @@ import { createMigratedSqlite } from "../../../test/support/sqlite-database.ts";
 import { realClock } from "../../outside/clock.ts";
 import type { Db } from "../store.ts";
 
-/** More than one try lasts, and the event loop must go round between any two. */
+/**
+ * Number of rounds of the event loop that the test waits. The loop must go round between two tries of the driver, so
+ * the write is retried several times meanwhile.
+ */
 const ROUNDS = 5;
 
 for (const [what, isTransaction] of [

@@ -7,9 +7,12 @@ import type { Clock } from "../../ports.ts";
 import { isBusy } from "./errors.ts";
 import { MAX_CACHED_STATEMENTS, toRecords } from "./rows.ts";
 
-/** Time for which SQLite itself waits while another process writes to the file. The event loop stands still meanwhile. */
+/** Time for which SQLite itself waits while another process writes to the file. It blocks the event loop meanwhile. */
 export const BUSY_TIMEOUT_MS = 5;
-/** Together they last about five seconds. Then the caller is told that the database is unavailable. */
+/**
+ * Maximum number of tries to get the write lock, which last about five seconds. After that the caller gets an error
+ * that says that the database is unavailable.
+ */
 const MAX_TRIES = 1_000;
 
 export class SqliteDriver implements Driver {
@@ -24,7 +27,7 @@ export class SqliteDriver implements Driver {
 		this.#clock = clock;
 	}
 
-	/** How many callers use the connection and how many wait for it. */
+	/** Numbers of callers that use the connection and that wait for it. */
 	get usage(): { inUse: number; idle: number; waiting: number } {
 		return this.#queue.usage;
 	}
@@ -60,7 +63,7 @@ export class SqliteDriver implements Driver {
 	async destroy(): Promise<void> {
 		await this.#queue.enter();
 		this.#database.close();
-		// Callers that still wait get the connection, so that they fail instead of waiting for ever.
+		// Callers that still wait get the closed connection, so that they fail instead of waiting without end.
 		this.#queue.leave();
 	}
 }
@@ -115,7 +118,7 @@ class SqliteConnection implements DatabaseConnection {
 	}
 }
 
-/** Runs the work again while another process holds the write lock. The event loop goes round between two tries. */
+/** Repeats the work while another process holds the write lock. The event loop goes round between two tries. */
 async function retryWhileBusy<Value>(clock: Pick<Clock, "yieldLoop">, work: () => Value): Promise<Value> {
 	for (let tries = 1; ; tries++) {
 		try {
@@ -127,7 +130,7 @@ async function retryWhileBusy<Value>(clock: Pick<Clock, "yieldLoop">, work: () =
 	}
 }
 
-/** Serves callers in the order in which they came. */
+/** Queue that serves callers in the order in which they came. */
 class WaitingQueue {
 	#isTaken = false;
 	readonly #waiting: (() => void)[] = [];

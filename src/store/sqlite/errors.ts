@@ -1,7 +1,7 @@
 // SQLite's errors as node:sqlite throws them.
 
 const SQLITE_BUSY = 5;
-/** The upper bits of a result code tell cases of the same error apart. */
+/** Mask of the primary result code. The upper bits only distinguish cases of the same error. */
 const PRIMARY_CODE = 0xff;
 
 export type SqliteError = Error & { errcode: number };
@@ -10,7 +10,7 @@ export function isSqliteError(error: unknown): error is SqliteError {
 	return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** Tells whether another connection held the lock that the statement needed. */
+/** Returns whether the statement failed because another connection held the lock that it needed. */
 export function isBusy(error: unknown): boolean {
 	return isSqliteError(error) && (error.errcode & PRIMARY_CODE) === SQLITE_BUSY;
 }

@@ -1,20 +1,24 @@
-// A SQLite database as a file: its size, damage, whether another process uses it, and how to copy it.
+// Handles a SQLite database as a file. Reads its size, finds damage, checks whether another process uses it, and copies
+// it.
 
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { isBusy, isSqliteError } from "./errors.ts";
 
-/** Suffixes of the files that belong to a database file. */
+/** Suffixes of the files that SQLite creates beside a database file. */
 export const LOG_SUFFIXES: readonly string[] = ["-wal", "-shm", "-journal"];
 
 const TIMEOUT_MS = 5_000;
-/** A process that uses the file holds its lock all the time, so waiting longer does not help. */
+/**
+ * Time to wait for the lock of the file. A process that uses the file holds the lock all the time, so waiting longer
+ * does not help.
+ */
 const IN_USE_TIMEOUT_MS = 500;
 /** Maximum number of problems that are reported. */
 const MAX_REPORTED_DAMAGES = 5;
 
-/** Returns the size of the pages in use, which is the size of a copy. */
+/** Returns the total size of the pages in use, which is also the size of a copy. */
 export function readUsedBytes(path: string): number {
 	using database = new DatabaseSync(path, { timeout: TIMEOUT_MS });
 	const read = (pragma: string) => Number(database.prepare(`pragma ${pragma}`).get()?.[pragma] ?? 0);
@@ -60,12 +64,13 @@ export function openAlone(path: string): DatabaseSync | null {
 	return database;
 }
 
-/** Time to wait for a process that is just opening or closing the file. */
+/** Time that a copy waits for a process that is just opening or closing the file. */
 const COPY_TIMEOUT_MS = 30_000;
 
 /**
- * Program of the thread that copies. Copying is one long statement, and the process must react to signals meanwhile. The
- * program is text, because the executable is a single file with no other file to start a thread from.
+ * Source text of the thread that copies. Copying is one long statement, and the process must react to signals
+ * meanwhile. The program is a text, because the executable is a single file and has no other file from which a thread
+ * could start.
  */
 const COPYING = `
 const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");
@@ -95,7 +100,7 @@ export async function copySqlite(from: string, to: string): Promise<void> {
 		if (failure === null) resolve();
 		else reject(Object.assign(new Error(failure.message), { code: "ERR_SQLITE_ERROR", ...failure }));
 	});
-	// This has no effect after a message, because a promise is settled only once.
+	// After a message this has no effect, because a promise is settled only once.
 	thread.once("exit", () => reject(new Error("the thread that copies the database has ended")));
 	return promise;
 }

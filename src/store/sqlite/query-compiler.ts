@@ -1,5 +1,5 @@
-// Kysely's SQL for SQLite, without row locks. SQLite has none, and needs none: a transaction begins with `begin immediate`,
-// which keeps every other writer out until it ends.
+// Compiles Kysely's queries for SQLite, without row locks. SQLite has no row locks and needs none, because a
+// transaction begins with `begin immediate`, which keeps every other writer out until it ends.
 
 import { type SelectModifierNode, SqliteQueryCompiler } from "kysely";
 

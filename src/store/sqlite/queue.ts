@@ -29,7 +29,8 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 	};
 	let lastVersion: unknown;
 	return {
-		// With one writer at a time no row is locked by another engine. The only clock is the machine's.
+		// With one writer at a time, no row can be locked by another engine, so no lock clause is needed. The only clock is
+		// the machine's.
 		...createSlotQueue((nowMs) => sql.lit(nowMs), sql``, sql``),
 		settle: async (_trx, settlements) => settle(prepared(), settlements),
 		readFirstDue: async (_trx, slots) =>
@@ -99,7 +100,7 @@ function settle(statements: Statements, settlements: readonly Settlement[]): Set
 	return settled;
 }
 
-/** Returns false if the delivery is not in the queue as it was read. */
+/** Stores one result. Returns false if the queue no longer has the delivery's row as it was read. */
 function settleOne(statements: Statements, settlement: Settlement): boolean {
 	const { id, receiverId, dueAtMs: oldDueAtMs, run, counted, seq } = settlement.delivery;
 	const { undeliveredState, dueAtMs, attempt } = settledValues(settlement);

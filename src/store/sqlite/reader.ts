@@ -10,12 +10,15 @@ import type { Clock } from "../../ports.ts";
 import { READER_ENDED } from "../unavailable.ts";
 import { MAX_CACHED_STATEMENTS, toRecords } from "./rows.ts";
 
-/** Time for which a statement waits for a lock on the file. Readers need one only while the log is recovered. */
+/**
+ * Time for which a statement waits for a lock on the file. A reader needs a lock only while the write-ahead log is
+ * recovered.
+ */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Maximum number of answers passed to their callers in one round of the event loop. Each may start a few milliseconds of
- * rendering. Signed requests are read from their sockets between two rounds.
+ * Maximum number of answers passed to their callers in one round of the event loop. Each answer may start a few
+ * milliseconds of rendering, and signed requests are read from their sockets only between two rounds.
  */
 export const ANSWERS_PER_ROUND = 4;
 
@@ -38,7 +41,7 @@ export class ReaderDriver implements Driver {
 	}
 
 	async init(): Promise<void> {
-		// The thread starts with the first query, because most commands read no lists.
+		// Nothing is started here. The thread starts with the first query, because most commands read no lists.
 	}
 
 	async acquireConnection(): Promise<DatabaseConnection> {
@@ -55,7 +58,7 @@ export class ReaderDriver implements Driver {
 	}
 
 	async releaseConnection(): Promise<void> {
-		// All queries share the thread.
+		// There is nothing to release, because all queries share the thread.
 	}
 
 	async beginTransaction(): Promise<never> {
@@ -75,12 +78,12 @@ export class ReaderDriver implements Driver {
 	}
 }
 
-/** Starts the thread when it is first needed, and again after it has ended unexpectedly. */
+/** Thread that runs reads. It starts when it is first needed, and again after it has ended unexpectedly. */
 export class ReaderThread {
 	readonly #path: string;
 	readonly #clock: Pick<Clock, "yieldLoop">;
 	readonly #pending = new Map<number, PromiseWithResolvers<readonly object[]>>();
-	/** Answers that have arrived and are not yet passed on. */
+	/** Answers that have arrived and were not passed to their callers yet. */
 	readonly #answers: ReadAnswer[] = [];
 	#worker: Worker | null = null;
 	#isPassingOn = false;
@@ -102,13 +105,13 @@ export class ReaderThread {
 		const request: ReadRequest = { id: ++this.#lastId, sql, parameters };
 		const answered = Promise.withResolvers<readonly object[]>();
 		this.#pending.set(request.id, answered);
-		// A process that has nothing else to do must wait for the answer.
+		// The running thread keeps the process alive until the answer has arrived.
 		this.#worker.ref();
 		this.#worker.postMessage(request);
 		return answered.promise;
 	}
 
-	/** Lets the queries that were sent finish, closes the connection and ends the thread. */
+	/** Waits until all queries that were sent have finished. Then closes the connection and ends the thread. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		await Promise.allSettled([...this.#pending.values()].map(({ promise }) => promise));
@@ -160,7 +163,7 @@ export class ReaderThread {
 		else answered?.resolve(toRecords(answer.columns, answer.rows));
 	}
 
-	/** The thread's connection writes nothing, so its callers may simply ask again. */
+	/** Fails all waiting reads. The thread's connection writes nothing, so callers may simply repeat the read. */
 	#failAll(worker: Worker, cause: unknown): void {
 		if (this.#worker !== worker) return;
 		this.#worker = null;
@@ -182,8 +185,8 @@ interface ReaderSettings {
 }
 
 /**
- * Runs in the thread. It is passed as text, because the program may be a single file with no other file to start a thread
- * from. It must therefore use nothing from outside its own body.
+ * Main function of the thread. It is passed as text, because the program may be a single file and has no other file
+ * from which a thread could start. It must therefore use no name from outside its own body.
  */
 function serveReads(): void {
 	const { parentPort, workerData } = process.getBuiltinModule("node:worker_threads");

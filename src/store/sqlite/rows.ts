@@ -1,7 +1,10 @@
-// Rows as arrays of values become objects. Left to node:sqlite, a row is an object without a prototype and without a
-// shared shape, which takes twice as long to make and is slower for everybody who reads it.
+// Converts rows from arrays of values to objects. The row objects of node:sqlite have no prototype and no shared shape,
+// so they take twice as long to create and are slower to read.
 
-/** Kysely compiles a handful of different statements for each use case, so far fewer than this are in use. */
+/**
+ * Maximum number of cached statements. Kysely compiles a handful of different statements for each use case, so far
+ * fewer are in use.
+ */
 export const MAX_CACHED_STATEMENTS = 500;
 
 export function toRecords(

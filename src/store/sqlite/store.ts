@@ -20,28 +20,31 @@ import { createSqliteWrites } from "./writes.ts";
 const OPEN_TIMEOUT_MS = 5_000;
 
 /**
- * Size of the write-ahead log at which it is copied into the file, which is 16 MB. Batches of sales write the same pages
- * again and again. With SQLite's default of 1,000 pages the log was copied after every four batches, which cost a tenth of
- * the processor time of storing a sale.
+ * Number of pages in the write-ahead log at which SQLite copies the log into the file, which is 16 MB. Batches of sales
+ * write the same pages again and again. With SQLite's default of 1,000 pages the log was copied after every four
+ * batches, which cost a tenth of the processor time of storing a sale.
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** If several processes open a new file at once, one of them succeeds with each try. */
+/**
+ * Maximum number of tries to switch a new file to WAL. If several processes open the file at once, one of them succeeds
+ * with each try.
+ */
 const WAL_TRIES = 20;
-/** Value of `pragma auto_vacuum` for incremental vacuum. */
+/** Value of `pragma auto_vacuum` that means incremental vacuum. */
 const INCREMENTAL = 2;
 
-/** `path` is a file, or ":memory:". The file's folder is created if it is missing. */
+/** Opens a store. `path` is a file, or ":memory:". The folder of the file is created if it is missing. */
 export function openSqlite(path: string, clock: StoreClock): Store {
 	const isFile = path !== ":memory:";
 	if (isFile) {
 		mkdirSync(dirname(path), { recursive: true });
-		// SQLite would create a file that everybody on the machine can read.
+		// The file is created here, because SQLite would make it readable for everybody on the machine.
 		closeSync(openSync(path, "a", 0o600));
 	}
 	const database = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
-	// Pages of removed rows can then be returned to the disk. This has an effect only before the first table is created.
-	// Later it would only rewrite the file's header, which fails on a full disk.
+	// With incremental vacuum, the pages of removed rows can be returned to the disk. The setting has an effect only
+	// before the first table is created. Later it would only rewrite the file's header, which fails on a full disk.
 	if (database.prepare("pragma page_count").get()?.["page_count"] === 0)
 		database.exec("pragma auto_vacuum = incremental");
 	switchToWal(database);
@@ -60,10 +63,13 @@ export function openSqliteToRead(path: string): Store {
 
 type StoreClock = Pick<Clock, "yieldLoop">;
 
-/** For a command that only reads and has nothing else to do while it waits. */
+/** Clock for a command that only reads and has nothing else to do while it waits. */
 const WITHOUT_EVENT_LOOP: StoreClock = { yieldLoop: async () => undefined };
 
-/** Creates a store over an open database, which closes with the store. Without a thread, all reads use this connection. */
+/**
+ * Creates a store over an open database, and closes the database with the store. Without a reader thread, all reads use
+ * this connection.
+ */
 export function createSqliteStore(
 	database: DatabaseSync,
 	clock: StoreClock,
@@ -81,7 +87,8 @@ export function createSqliteStore(
 		kind: "sqlite",
 		db,
 		reader: readerThread === null ? db : createDb(new ReaderDriver(readerThread)),
-		// `begin immediate` is the lock. A second process sees what the first one has applied and continues from there.
+		// `begin immediate` serves as the migration lock. A second process sees which migrations the first one has applied,
+		// and continues.
 		migrate: (nowMs, options = {}) =>
 			applyMigrations("sqlite", (work) => db.transaction().execute(work), nowMs, options),
 		transact: (work) => db.transaction().execute(work),
@@ -89,9 +96,10 @@ export function createSqliteStore(
 		storeNewSales: null,
 		writes: createSqliteWrites(database),
 		sharesSlots: false,
-		// With one writer at a time, a transaction ends before the next one gets an id.
+		// With one writer at a time, each transaction ends before the next one gets an id, so the ids are in the right
+		// order.
 		moveOrder: { transaction: sql`moves.id`, endedBelow: sql`9223372036854775807` },
-		// With one writer at a time, no row is locked by another transaction.
+		// With one writer at a time, no other transaction can have locked a row.
 		takeFreeRows: sql``,
 		keepToIndexes: async () => undefined,
 		lookAlongIndexes: (look) => look(db),
@@ -113,7 +121,8 @@ export function createSqliteStore(
 		onChange: (listener) => void changes.add(listener),
 		onDue: (listener) => listeners.add(listener),
 		close: async () => {
-			// The last connection to close removes the write-ahead log, and a read-only one cannot.
+			// The reader closes first. The last connection to close removes the write-ahead log, and a read-only connection
+			// cannot do that.
 			await readerThread?.close();
 			await db.destroy();
 			// Kysely does not destroy a driver that was never used.
@@ -133,7 +142,10 @@ function createDb(driver: Driver): Kysely<Schema> {
 	});
 }
 
-/** SQLite counts the rows of the queue by its smallest index. A million rows take some milliseconds. */
+/**
+ * Measures the database. SQLite counts the rows of the queue by its smallest index, which takes some milliseconds for a
+ * million rows.
+ */
 async function measureSize(db: Kysely<Schema>): Promise<StoreSize> {
 	const { rows } = await sql<StoreSize>`
 		select page_count * page_size as "databaseBytes", (select count(*) from queue) as queued
@@ -159,7 +171,7 @@ function giveBackPages(database: DatabaseSync): boolean {
 	};
 	const { auto_vacuum: mode } = database.prepare("pragma auto_vacuum").get() ?? {};
 	if (mode !== INCREMENTAL || !isGivable()) return false;
-	// A prepared statement would return only one page.
+	// The pragma is run by `exec`, because a prepared statement would return only one page.
 	database.exec(`pragma incremental_vacuum(${PAGES_A_STEP})`);
 	if (isGivable()) return true;
 	// The file becomes smaller only when the log is copied into it.
@@ -175,7 +187,8 @@ function switchToWal(database: DatabaseSync): void {
 			return;
 		} catch (error) {
 			if (!isBusy(error) || tried === WAL_TRIES) throw error;
-			// SQLite does wait for the lock of a transaction.
+			// Unlike the switch to WAL, a transaction does wait for the lock. So this waits until the other process has
+			// released it.
 			database.exec("begin immediate; commit");
 		}
 	}

@@ -1,5 +1,4 @@
-// Hot writes on SQLite. They use prepared statements on the only connection and run them once for each row, so no SQL has
-// to be composed.
+// HotWrites on SQLite. Prepared statements run once for each row on the only connection, so no SQL has to be composed.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { sql } from "kysely";
@@ -27,7 +26,10 @@ import type { StoredCredit } from "../tables/partners.ts";
 export function createSqliteWrites(database: DatabaseSync): HotWrites {
 	// Statements are prepared at first use, because the tables may not exist before the migrations have run.
 	let statements: Statements | undefined;
-	/** Starts a transaction if the caller has none, because the connection may be in the middle of another caller's. */
+	/**
+	 * Runs the work in a transaction. Starts one if the caller has none, because the only connection may be in the middle
+	 * of another caller's transaction.
+	 */
 	async function write<Value>(db: Db, work: (statements: Statements) => Value): Promise<Value> {
 		if (!db.isTransaction) return db.transaction().execute((trx) => write(trx, work));
 		statements ??= prepareStatements(database);
@@ -68,7 +70,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 		},
 		lockCredits: async (trx, ids) => {
 			if (ids.length === 0) return new Map();
-			// No lock is needed, because no other transaction can write at the same time.
+			// No row has to be locked, because no other transaction can write at the same time.
 			return write(trx, ({ credits }) => {
 				const found = ids.map((id) => credits.find.get(id)) as unknown as (StoredCredit | undefined)[];
 				return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.conversion_id, row]])));
@@ -136,7 +138,10 @@ function insertText(table: string, columns: Readonly<Record<string, string>>): s
 	return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
 }
 
-/** Uses a cross join, so that SQLite looks up each order of the list in conversions_by_order. */
+/**
+ * Finds conversions by order. The cross join makes SQLite look up each order of the list in the index
+ * conversions_by_order.
+ */
 async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conversion[]> {
 	const wanted = distinctOrders(orders).map(({ programme_id, order_id }) => [programme_id, order_id]);
 	if (wanted.length === 0) return [];
@@ -155,8 +160,9 @@ function updateText(columns: object): string {
 }
 
 /**
- * SQLite rewrites the index entries of every column that an update names, changed or not. A decision therefore uses a
- * statement that names no column by which lists are sorted.
+ * Updates conversions that nobody else has changed. SQLite rewrites the index entries of every column that an update
+ * names, even if its value stays the same. A decision therefore uses a statement that names no column by which lists
+ * are sorted.
  */
 function updateUnlessChanged(
 	{ updateConversion, decideConversion }: Statements,
@@ -193,7 +199,7 @@ function insertOwedEvents(
 
 type Cell = string | number | null;
 
-/** Returns the rows that were stored, with their ids. */
+/** Runs a statement once for each row. Returns the rows that were stored, with their ids. */
 function runForEach<Column extends string, Row extends Partial<Readonly<Record<Column, Cell>>>>(
 	statement: StatementSync,
 	columns: Readonly<Record<Column, string>>,

@@ -13,8 +13,8 @@ import {
 } from "../../domain/conversion.ts";
 
 /**
- * Basket value in minor units, which works because an amount has exactly the digits of its currency. A query must use
- * this very expression, or the databases do not use the index `conversions_by_basket`.
+ * SQL for the basket value in minor units. It works because an amount has exactly the number of decimals of its
+ * currency. A query must use this very expression, or the databases do not use the index `conversions_by_basket`.
  */
 export const BASKET_MINOR = "(cast(replace(basket_value, '.', '') as bigint))";
 
@@ -43,15 +43,15 @@ export interface ConversionsTable {
 	source: Source;
 	/** Amount that a pixel reported, if the server's amount has replaced it. */
 	pixel_basket_value: string | null;
-	/** Time at which the shop's server confirmed a report of a pixel, or null. */
+	/** Time at which the shop's server confirmed what a pixel had reported, or null. */
 	confirmed_at_ms: number | null;
 	decided_by: DecidedBy | null;
 	occurred_at_ms: number;
-	/** Rises with the ids, so that lists can find a time by a search over the ids. */
+	/** Time of recording. It rises with the ids, so that lists can find a time by a search over the ids. */
 	created_at_ms: number;
 	/**
-	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Retention of expired
-	 * conversions counts from it. Null for every other status, and if only a pixel has reported the sale.
+	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Expired conversions are
+	 * removed some time after it. Null for every other status, and if only a pixel has reported the sale.
 	 */
 	window_ends_at_ms: number | null;
 	updated_at_ms: number;
@@ -66,7 +66,7 @@ export type NewConversion = Omit<Conversion, "id">;
 export interface OrderSearchTable {
 	/** The conversion's id. */
 	rowid: number;
-	/** Compare it by LIKE with a pattern in lower case. */
+	/** Order id as the search sees it. Queries must compare it by LIKE with a pattern in lower case. */
 	order_id: string;
 }
 
@@ -82,8 +82,8 @@ export interface MovesTable {
 	reason: Reason | null;
 	at_ms: number;
 	/**
-	 * Body of the event that the move announced, or null if it can still be derived from the conversion. It is stored
-	 * when the amounts change afterwards.
+	 * Body of the event that the move announced, or null if the body can still be derived from the conversion. The body
+	 * is stored when the amounts change afterwards.
 	 */
 	announced_body: string | null;
 }

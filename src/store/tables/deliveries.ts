@@ -7,7 +7,7 @@ import type { ReceiverId } from "../../domain/receiver.ts";
 
 /**
  * One row is an event that is announced to a receiver. It never changes, and there is at most one of each name per
- * conversion and receiver. The delivery is the sending of the event and has its id.
+ * conversion and receiver. The delivery is the sending of the event and has the same id.
  */
 export interface EventsTable {
 	id: Generated<number>;
@@ -36,11 +36,11 @@ export interface DeliveriesView {
 	state: Derived<DeliveryState>;
 	/** 1 for the first run, and one more for each resend by a person. */
 	run: Derived<number>;
-	/** The number of the last row in `attempts`. */
+	/** Number of the delivery's last attempt, counted over all runs. It is 0 before the first attempt. */
 	attempts: Derived<number>;
 	/** Time of the next attempt, or null if the delivery is not pending. */
 	due_at_ms: Derived<number | null>;
-	/** Status of the last answer, which may be of an earlier attempt than the last one. */
+	/** HTTP status of the last answer, which may belong to an earlier attempt than the last one. */
 	last_http_status: Derived<number | null>;
 	last_attempt_at_ms: Derived<number | null>;
 	finished_at_ms: Derived<number | null>;
@@ -51,7 +51,7 @@ export interface DeliveriesView {
 
 /** One row is a delivery that failed or was cancelled, and was not resent since. */
 export interface UndeliveredTable {
-	/** The event's id. */
+	/** Id of the event. */
 	id: number;
 	receiver_id: ReceiverId;
 	state: "failed" | "cancelled";
@@ -66,8 +66,8 @@ export interface UndeliveredTable {
 }
 
 /**
- * One row is a pending delivery, which is still to be sent, and has the event's id. The row is small, so storing a result
- * touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
+ * One row is a pending delivery, which is still to be sent. It has the id of its event. The row is small, so storing a
+ * result touches few pages. `due_at_ms` is the earliest time of the next attempt. Only the engine that owns the
  * receiver's slot reads the row, and reading it writes nothing.
  */
 export interface QueueTable {
@@ -76,9 +76,9 @@ export interface QueueTable {
 	due_at_ms: number;
 	endpoint_epoch: number;
 	run: number;
-	/** Number of attempts that count in this run. */
+	/** Number of attempts in this run that count towards the maximum. */
 	counted: number;
-	/** The number of the last row in `attempts`. */
+	/** Number of the delivery's last attempt, counted over all runs. It is 0 before the first attempt. */
 	seq: number;
 }
 
@@ -90,7 +90,7 @@ export interface AttemptsTable {
 	run: number;
 	result: AttemptResult;
 	http_status: number | null;
-	/** Error message of the system and the step that failed. For a timeout, the step that was running. */
+	/** Error message of the system and the step that failed. For a timeout, it is the step that was running. */
 	detail: string | null;
 	started_at_ms: number;
 	took_ms: number | null;
@@ -105,13 +105,16 @@ export interface AttemptsTable {
 	answer: string | null;
 }
 
-/** Attempts per hour. Each batch of results updates them, because counting two million attempts would take too long. */
+/**
+ * Number of attempts in each hour. Every batch of results adds to it, because counting two million attempts would take
+ * too long.
+ */
 export interface CallbackHoursTable {
 	receiver_id: ReceiverId;
 	/** Start of the hour. */
 	hour_ms: number;
 	/** Attempts that were answered with 2xx. */
 	delivered: number;
-	/** All other attempts. */
+	/** Attempts that had any other result. */
 	failed: number;
 }

@@ -26,18 +26,18 @@ export interface InboundCallsTable {
 	request_id: string | null;
 }
 
-// Listeners to a programme's events, and what their own servers answered.
+// Listeners to a programme's events, and the answers of their own servers.
 
 /** One row is a programme whose events somebody has listened to. */
 export interface ListenersTable {
 	programme_id: number;
-	/** Last time at which a stream of its events was known to be open. */
+	/** Last time at which somebody was seen reading the programme's events. */
 	seen_at_ms: number;
 	/** Last time at which a reader closed a stream, or null. */
 	closed_at_ms: number | null;
 }
 
-/** One row is what a listener's own server answered to an event. An event may have several. */
+/** One row is the answer of a listener's own server to an event. An event may have several answers. */
 export interface LocalAnswersTable {
 	id: Generated<number>;
 	programme_id: number;

@@ -26,13 +26,13 @@ export interface JobsTable {
 	decided_by: Exclude<DecidedBy, "window"> | null;
 	/** Name of the file, or null if the job decides everything that the filters of a list have found. */
 	file_name: string | null;
-	/** The filters, as the query of the list's address. */
+	/** Filters of the list, as the query string of its address, or null if the job has a file. */
 	list_query: string | null;
 	/** Size of the file. */
 	file_bytes: number;
 	/** Person who created the job, or null for the command line. */
 	person_id: number | null;
-	/** Person who had the job applied. It is applied in their name. */
+	/** Person who started to apply the job. The job is applied in their name. */
 	applied_by: number | null;
 	state: JobState;
 	/** 1 if every imported person is mailed an invitation. */
@@ -54,7 +54,7 @@ export interface JobsTable {
 	claim_until_ms: number;
 	created_at_ms: number;
 	applied_at_ms: number | null;
-	/** Time at which the job was done or stopped. */
+	/** Time at which the job was done or stopped, or null before that. */
 	finished_at_ms: number | null;
 }
 
@@ -65,9 +65,9 @@ export type JobState = "storing" | "uploaded" | "previewed" | "applying" | "stop
 /** One row is a batch of lines that one transaction applies. Both texts are JSON. See jobs/lines.ts. */
 export interface JobLinesTable {
 	job_id: number;
-	/** Counts from 1 in the order of the file. */
+	/** Number of the batch, counted from 1 in the order of the file. */
 	seq: number;
 	lines: string;
-	/** What each line would do, or what it did once it was applied. */
+	/** Planned effect of each line, or its real effect once it was applied. */
 	verdicts: string | null;
 }

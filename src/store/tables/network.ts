@@ -6,9 +6,11 @@ import type { ProcessRecord } from "../../domain/process.ts";
 export interface NetworkTable {
 	one: 1;
 	name: string | null;
-	/** Null until it is chosen or the first signing secret is created. See queries/known-network.ts. */
+	/**
+	 * Brand of the network. Null until it is chosen or the first signing secret is created. See queries/known-network.ts.
+	 */
 	brand: string | null;
-	/** In the form that programmes/network.ts checks. */
+	/** Colour of the network, in the form that programmes/network.ts checks. */
 	colour: string | null;
 	support_address: string | null;
 	sender_name: string | null;
@@ -16,10 +18,10 @@ export interface NetworkTable {
 	logo_type: string | null;
 	/** Part of the SHA-256 of the logo's bytes. The logo's address contains it. */
 	logo_hash: string | null;
-	/** In pixels. */
+	/** Size of the logo in pixels. */
 	logo_width: number | null;
 	logo_height: number | null;
-	/** In base64, which both databases store in the same way. It is read only to serve the logo. */
+	/** Bytes of the logo in base64, which both databases store in the same way. They are read only to serve the logo. */
 	logo_data: string | null;
 	/** Time at which the mail server last accepted a test mail. */
 	mail_tested_at_ms: number | null;
@@ -46,7 +48,7 @@ export type ProcessesTable = ProcessRecord;
 
 /** One row is an engine that is running. An engine without its row owns no slots and stores nothing. */
 export interface EnginesTable {
-	/** Never used twice. */
+	/** Id of the engine, which is never used twice. */
 	id: number;
 	/** Time of the last renewal, by the database's clock. */
 	renewed_at_ms: number;
@@ -54,17 +56,17 @@ export interface EnginesTable {
 	most_in_flight: number | null;
 }
 
-/** The number of rows never changes. See domain/slot.ts. */
+/** One row is a slot. The number of rows never changes. See domain/slot.ts. */
 export interface SlotsTable {
 	slot: number;
 	/** The engine that owns the slot, or null. */
 	engine_id: number | null;
 }
 
-/** The only row exists while all callbacks are held. See queries/delivery-pause.ts. */
+/** The table has one row while all callbacks are held, and is empty otherwise. See queries/delivery-pause.ts. */
 export interface DeliveryPauseTable {
 	one: 1;
 	since_ms: number;
-	/** The person who holds them, or null for the command line. */
+	/** The person who held the callbacks, or null for the command line. */
 	held_by: number | null;
 }

@@ -11,9 +11,11 @@ export interface NoticesTable {
 	public_id: string;
 	receiver_id: ReceiverId;
 	kind: NoticeKind;
-	/** Time of the first failed attempt, if the notice is about failing callbacks. */
+	/**
+	 * Time of the first failed attempt if the notice is about failing callbacks, and of the success if they work again.
+	 */
 	opened_at_ms: number;
-	/** Time from which on people see the notice. Null while the service only watches the failures. */
+	/** Time from which people can see the notice. Null while the service only watches the failures. */
 	told_at_ms: number | null;
 	/** Time at which callbacks worked again or the Postback URL was removed, or null. */
 	ended_at_ms: number | null;
@@ -24,7 +26,10 @@ export interface NoticesTable {
 	failures: number;
 	/** Number of failures that mails have reported. */
 	mailed_failures: number;
-	/** The newest failed attempt: when it ended, its delivery and its result. */
+	/**
+	 * End, delivery and result of the newest final failure, or of the newest failed attempt if there was no final
+	 * failure.
+	 */
 	last_failed_at_ms: number | null;
 	last_delivery_id: number | null;
 	last_result: AttemptResult | null;
@@ -33,10 +38,10 @@ export interface NoticesTable {
 	last_detail: string | null;
 	/** Time at which the next mail is due, or null if there is nothing to report. */
 	mail_due_at_ms: number | null;
-	/** Time of the last mail about the notice, and its addressees. */
+	/** Time and addressees of the last mail about the notice. */
 	mailed_at_ms: number | null;
 	mailed_to: string | null;
-	/** The addressees whose mail was given up. */
+	/** Addressees to whom the mail could not be delivered and was given up. */
 	mail_refused_to: string | null;
 }
 
@@ -48,7 +53,9 @@ export interface NoticesTable {
 export interface MailQueueTable {
 	id: Generated<number>;
 	to_address: string;
-	/** Topic, by which mails about the same thing are limited, or null for a mail that a person asked for. */
+	/**
+	 * Topic of the mail, or null for a mail that a person asked for. The frequency of mails on the same topic is limited.
+	 */
 	topic: string | null;
 	subject: string;
 	/**
@@ -59,7 +66,7 @@ export interface MailQueueTable {
 	created_at_ms: number;
 	/** Time of the next attempt, or null once the mail was sent or given up, and if it is withheld. */
 	due_at_ms: number | null;
-	/** Number of attempts that the server answered. Attempts do not count while the server itself fails. */
+	/** Number of attempts that the server answered. An attempt does not count if the server itself fails. */
 	tries: Generated<number>;
 	/** Time after which the mail is useless and is not sent. */
 	good_until_ms: number;
@@ -78,7 +85,7 @@ export interface ChangesToTellTable {
 	audit_entry_id: number;
 	/** Entries of the same topic are put into one mail. */
 	topic: string;
-	/** The person whose account it is about, or null for the owners of the programme. */
+	/** The person whose account was changed, or null if the owners of the programme are mailed. */
 	person_id: number | null;
 	programme_id: number | null;
 	due_at_ms: number;
@@ -90,7 +97,7 @@ export interface ChangesToTellTable {
 export interface AuditEntriesTable {
 	id: Generated<number>;
 	at_ms: number;
-	/** The person, or null for the command line and the service itself. */
+	/** The person who acted, or null for the command line and the service itself. */
 	person_id: number | null;
 	programme_id: number | null;
 	action: string;

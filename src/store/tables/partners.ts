@@ -20,7 +20,10 @@ export interface PartnerPeopleTable {
 	person_id: number;
 }
 
-/** One row is a partner in a programme. After its end a partnership still earns from earlier clicks, unless staff end them. */
+/**
+ * One row is a partner in a programme. After its end, a partnership still earns from earlier clicks, unless staff have
+ * ended the clicks too.
+ */
 export interface PartnershipsTable {
 	id: Generated<number>;
 	public_id: string;
@@ -34,7 +37,10 @@ export interface PartnershipsTable {
 	ended_at_ms: number | null;
 	/** 1 if staff ended the partnership. Then only staff can resume it. */
 	ended_by_staff: Generated<0 | 1>;
-	/** Time before which clicks credit nobody, or null if all count. Staff may end a partnership together with its clicks. */
+	/**
+	 * Time before which clicks credit nobody, or null if all clicks count. Staff may end the clicks together with the
+	 * partnership.
+	 */
 	clicks_ended_at_ms: Generated<number | null>;
 }
 

@@ -6,17 +6,17 @@ import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
 export interface PeopleTable {
 	id: Generated<number>;
 	public_id: string;
-	/** Lower case and unique. */
+	/** E-mail address in lower case. It is unique. */
 	email: string;
 	kind: PersonKind;
 	created_at_ms: number;
-	/** Empty until the person has accepted their invitation. */
+	/** Name of the person. Empty until they have accepted their invitation. */
 	name: Generated<string>;
 	/** IANA name of a time zone, or null for the browser's own. */
 	zone: string | null;
 	/** Language of dates and numbers, one of DATE_LOCALES in people/own-settings, or null for the browser's own. */
 	locale: string | null;
-	/** Whether the person wants these mails. */
+	/** Whether the person wants mails of this kind. */
 	mails_callbacks_failing: Generated<0 | 1>;
 	mails_callbacks_working_again: Generated<0 | 1>;
 	/** Time from which the person may no longer sign in. */
@@ -62,14 +62,14 @@ export interface AuthenticatorsTable {
 	turned_on_at_ms: number | null;
 }
 
-/** Authenticator codes that were used. A code is valid for 90 seconds and for one use. */
+/** One row is an authenticator code that was used. A code is valid for 90 seconds and for one use. */
 export interface SpentCodesTable {
 	person_id: number;
 	code_hash: string;
 	expires_at_ms: number;
 }
 
-/** Number of uses of a rate limit within its window (people/limits). */
+/** One row is the number of uses of a rate limit within its window (people/limits). */
 export interface LimitCountsTable {
 	/** Name of the limit and a hash of the subject that it counts for. */
 	subject: string;
@@ -79,7 +79,8 @@ export interface LimitCountsTable {
 
 /**
  * The purpose of a sign-in link. A password link that staff made and one that a person asked for by mail have different
- * purposes. Anybody who knows an address can ask for a mail, and that must not end the link that staff handed over.
+ * purposes. Anybody who knows an address can ask for such a mail, and the mail must not replace the link that staff
+ * handed over.
  */
 export type SignInLinkPurpose =
 	| "first_staff"
@@ -89,12 +90,12 @@ export type SignInLinkPurpose =
 	| "password_mail"
 	| "address_mail";
 
-/** The person with whose access a link ended: the one who made it, or the one it is for. */
+/** The person whose access ended and thereby ended a link, which is either its maker or its recipient. */
 export type Withdrawal = "with_maker" | "with_recipient";
 
 /**
- * One-time links that let a person in, or let them choose a password without the one they have. A row is deleted when its
- * link is used, or when a new link of the same purpose for the same person or address replaces it.
+ * One row is a one-time link that lets a person in, or lets them choose a password without the one they have. The row
+ * is deleted when its link is used, or when a new link of the same purpose for the same person or address replaces it.
  */
 export interface SignInLinksTable {
 	id: Generated<number>;
@@ -112,15 +113,21 @@ export interface SignInLinksTable {
 	programme_id: number | null;
 	/** The role that an owner's invitation gives. Null for every other link. */
 	role: ProgrammeRole | null;
-	/** The person who made it. Null for the command line, the first start, or the recipient who asked for it by mail. */
+	/**
+	 * The person who made the link. Null for the command line, the first start, or a recipient who asked for the link by
+	 * mail.
+	 */
 	made_by: number | null;
 	created_at_ms: number;
 	expires_at_ms: number;
-	/** Null while the link works. Withdrawn invitations stay on the list, so that they can be sent again. */
+	/**
+	 * Reason why the link was withdrawn, or null while the link works. Withdrawn invitations stay on the list, so that
+	 * they can be sent again.
+	 */
 	withdrawn: Withdrawal | null;
 }
 
-/** One row. Its lock is the access lock (queries/sign-in-links). */
+/** The table has one row, whose lock is the access lock (queries/sign-in-links). */
 export interface AccessLockTable {
 	id: number;
 }

@@ -12,7 +12,7 @@ export interface ProgrammesTable {
 	commission_rate: string;
 	fee_rate: string;
 	approval_days: number;
-	/** Limits within which owners may change `approval_days`. Staff set both. */
+	/** Limits within which owners may change `approval_days`. Staff set both limits. */
 	approval_days_min: Generated<number>;
 	approval_days_max: Generated<number>;
 	parks_pixels: 0 | 1;
@@ -29,7 +29,10 @@ export interface ProgrammesTable {
 	takes_applications: Generated<0 | 1>;
 	partner_terms: Generated<string>;
 	created_at_ms: number;
-	/** Both are written once. See queries/first-times.ts. */
+	/**
+	 * Times of the first signed request and of the first pixel call that counted. Each is written once. See
+	 * queries/first-times.ts.
+	 */
 	first_signed_at_ms: number | null;
 	first_pixel_at_ms: number | null;
 }
@@ -45,7 +48,7 @@ export interface ApiKeysTable {
 	id: Generated<number>;
 	public_id: string;
 	programme_id: number;
-	/** Name that people have chosen. They may change it. */
+	/** Name that people have chosen for the key. They may change it. */
 	name: string;
 	/** SHA-256 of the key. The key itself is shown once and never stored. */
 	hash: string;
@@ -53,10 +56,10 @@ export interface ApiKeysTable {
 	hint: string;
 	created_at_ms: number;
 	revoked_at_ms: number | null;
-	/** Accurate to five minutes, because a write for every request would cost too much. */
+	/** Time of the last use, accurate to five minutes, because a write for every request would cost too much. */
 	last_used_at_ms: number | null;
 	key_right: KeyRight;
-	/** The person who issued it, or null for the command line. */
+	/** The person who issued the key, or null for the command line. */
 	issued_by: number | null;
 }
 

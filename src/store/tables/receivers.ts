@@ -7,13 +7,13 @@ import type { ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 export interface ReceiversTable {
 	id: Generated<ReceiverId>;
 	kind: ReceiverKind;
-	/** The programme whose shop this is, or null for a partner. */
+	/** The programme whose shop this receiver is, or null for a partner. */
 	programme_id: number | null;
-	/** The partner, or null for a shop. */
+	/** The partner that this receiver is, or null for a shop. */
 	partner_id: number | null;
-	/** The present Postback URL. */
+	/** Id of the current Postback URL, or null if there is none. */
 	endpoint_id: number | null;
-	/** Rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
+	/** Number that rises when the URL is removed. Deliveries of an older epoch are cancelled for good. */
 	endpoint_epoch: Generated<number>;
 	/** Time of the last mail about failing callbacks. */
 	last_mailed_at_ms: number | null;
@@ -21,7 +21,10 @@ export interface ReceiversTable {
 	first_callback_at_ms: number | null;
 }
 
-/** Every Postback URL that was ever saved, so that an old attempt still shows where it was sent. */
+/**
+ * One row is a Postback URL that was saved at some time. It is never deleted, so that an old attempt still shows where
+ * it was sent.
+ */
 export interface EndpointsTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
@@ -33,17 +36,17 @@ export interface SigningSecretsTable {
 	id: Generated<number>;
 	public_id: string;
 	receiver_id: ReceiverId;
-	/** Sealed with AES-256-GCM. See domain/sealing.ts. */
+	/** The secret, encrypted with AES-256-GCM. See domain/sealing.ts. */
 	sealed: string;
 	/** Last characters of the secret, so that people can distinguish secrets. */
 	hint: string;
 	created_at_ms: number;
-	/** Null while the secret is only prepared. See domain/secret-life.ts. */
+	/** Time of activation. Null while the secret is only prepared. See domain/secret-life.ts. */
 	activated_at_ms: number | null;
-	/** Time at which another secret replaced it. It stays valid for inbound requests for a while. */
+	/** Time at which another secret replaced this one. Inbound requests may still be signed with it for a while. */
 	replaced_at_ms: number | null;
-	/** Time at which a person discarded it or ended it early. */
+	/** Time at which a person discarded the secret or ended it early. */
 	ended_at_ms: number | null;
-	/** The person who prepared it, or null if it came from the command line or with the programme's first key. */
+	/** The person who prepared the secret, or null if it came from the command line or with the programme's first key. */
 	prepared_by: number | null;
 }

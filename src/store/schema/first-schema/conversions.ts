@@ -1,9 +1,10 @@
-// Conversions and their history. There are no foreign keys here or in the tables that depend on conversions: on
-// PostgreSQL each would lock the programme's row for every sale, and every use case has just read what it refers to.
+// Conversions and their history. Neither these tables nor those that depend on conversions have foreign keys. On
+// PostgreSQL each foreign key would lock the programme's row for every sale, and every use case has just read the rows
+// it refers to.
 
 import type { Dialect } from "../dialect.ts";
 
-/** The number that `listKind` in tables/conversions.ts returns. */
+/** SQL expression for the number that `listKind` in tables/conversions.ts returns. */
 const LIST_KIND = `
 	case status when 'PARKED' then 0 when 'EXPIRED' then 16 when 'RECORDED' then 32 when 'APPROVED' then 48
 		when 'REJECTED' then 64 when 'REVERSED' then 80 end

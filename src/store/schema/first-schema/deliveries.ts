@@ -11,8 +11,8 @@ export function deliveryTables({
 	appended,
 }: Dialect): readonly string[] {
 	return [
-		// One row is an event that is announced to a receiver. It never changes. The delivery is the sending of the event,
-		// and has its id. `public_id` is the delivery's.
+		// One row is an event that is announced to a receiver. It never changes. The delivery is the sending of the event
+		// and has the same id. `public_id` is the public id of the delivery.
 		`create table events (
 			id ${generatedId},
 			public_id text not null unique,
@@ -27,7 +27,7 @@ export function deliveryTables({
 		// Serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted callback.
 		"create index events_by_receiver on events (receiver_id, id)",
 
-		// One row is a pending delivery, which is still to be sent, and has the event's id.
+		// One row is a pending delivery, which is still to be sent. It has the id of its event.
 		`create table queue (
 			id ${assignedId},
 			receiver_id bigint not null,
@@ -40,7 +40,7 @@ export function deliveryTables({
 		// Serves the engine, which reads the due deliveries of each receiver, and the list of pending deliveries.
 		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
 
-		// One row is a delivery that ended without a success, and has the event's id. `state` is failed or cancelled.
+		// One row is a delivery that ended without a success. It has the id of its event. `state` is failed or cancelled.
 		`create table undelivered (
 			id ${assignedId},
 			receiver_id bigint not null,
@@ -51,7 +51,8 @@ export function deliveryTables({
 		)`,
 		// Serves the lists of failed and of cancelled deliveries.
 		"create index undelivered_by_receiver on undelivered (receiver_id, state, ended_at_ms, id)",
-		// Serves countFailed, failedWithin and listFailedProgrammes, which leave out what a person has set aside.
+		// Serves countFailed, failedWithin and listFailedProgrammes, which leave out deliveries that a person has set
+		// aside.
 		`create index undelivered_in_sight on undelivered (receiver_id, state, ended_at_ms)
 			where state = 'failed' and set_aside is null`,
 
@@ -91,16 +92,16 @@ export function deliveryTables({
 	];
 }
 
-/** Selects a column of the newest attempt of the event `e`. */
+/** Returns a subquery for a column of the newest attempt of the event `e`. */
 function ofNewestAttempt(column: string): string {
 	return `(select ${column} from attempts a where a.delivery_id = e.id order by a.seq desc limit 1)`;
 }
 
 /**
- * Derives every delivery from the tables that store it. The columns are subqueries instead of joins, so both databases
- * look up only the columns that a query names, and only for the rows that it returns. None of them is an EXISTS, which
- * PostgreSQL may answer by reading a whole table. A query that starts from the state
- * must start from `queue` or `undelivered`, because a condition on the view's state would read every event.
+ * View that derives every delivery from the tables that store it. The columns are subqueries instead of joins, so both
+ * databases look up only the columns that a query names, and only for the rows that it returns. None of them is an
+ * EXISTS, which PostgreSQL may answer by reading a whole table. A query for deliveries in a certain state must start
+ * from `queue` or `undelivered`, because a condition on the view's state would read every event.
  */
 const DELIVERIES_VIEW = `create view deliveries as
 	select e.id, e.public_id, e.receiver_id, e.conversion_id, e.name, e.created_at_ms,

@@ -1,4 +1,4 @@
-// The log of inbound calls, and what developers' machines answered to events of `ringback listen`.
+// The log of inbound calls, and the answers of developers' own servers to the events of `ringback listen`.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -32,7 +32,7 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 			closed_at_ms bigint
 		)`,
 
-		// One row is what a listener's own server answered to an event.
+		// One row is the answer of a listener's own server to an event.
 		`create table local_answers (
 			id ${generatedId},
 			programme_id bigint not null references programmes (id),

@@ -2,13 +2,16 @@
 
 import type { Dialect } from "../dialect.ts";
 
-/** Number of slots. Equals SLOTS in domain/slot.ts, but a released schema must not follow a later change of that. */
+/**
+ * Number of slots. It equals SLOTS in domain/slot.ts, but is repeated here because a released schema must not follow a
+ * later change of that constant.
+ */
 const SLOTS = 64;
 
 export function installationTables({ assignedId, clustered, updatedOften }: Dialect): readonly string[] {
 	const slots = Array.from({ length: SLOTS }, (_, slot) => `(${slot})`);
 	return [
-		// The only row holds the network's name, brand, look and mail sender.
+		// The table has one row with the network's name, brand, look and mail sender.
 		`create table network (
 			one ${assignedId},
 			name text,
@@ -70,7 +73,7 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 		)`,
 		`insert into slots (slot) values ${slots.join(", ")}`,
 
-		// The only row exists while all callbacks are held.
+		// The table has one row while all callbacks are held, and is empty otherwise.
 		`create table delivery_pause (
 			one integer primary key,
 			since_ms bigint not null,

@@ -1,4 +1,4 @@
-// Jobs: many decisions at once, and files that are imported from other software.
+// Jobs, which make many decisions at once or import files from other software.
 
 import type { Dialect } from "../dialect.ts";
 

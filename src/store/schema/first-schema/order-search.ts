@@ -1,6 +1,6 @@
-// The search by any part of an order id, by an index of trigrams. Both databases have two relations with the same columns:
-// `order_search` holds the indexed order ids, and `order_tail` those that are not indexed yet. They are compared by LIKE
-// with a pattern in lower case.
+// Searches order ids by any part of them, with an index of trigrams. Both databases have two relations with the same
+// columns. `order_search` holds the order ids that are indexed, and `order_tail` those that are not indexed yet.
+// Queries compare them by LIKE with a pattern in lower case.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -22,7 +22,7 @@ const SQLITE: readonly string[] = [
 		columnsize = 0
 	)`,
 
-	// The only row holds the highest conversion id that is in the index.
+	// The table has one row with the highest conversion id that is in the index.
 	"create table order_indexed (up_to integer not null)",
 	"insert into order_indexed (up_to) values (0)",
 	`create view order_tail as
@@ -33,7 +33,8 @@ const SQLITE: readonly string[] = [
 		insert into order_search (rowid, order_id) select * from order_tail where rowid < new.id;
 		update order_indexed set up_to = max(up_to, new.id - 1);
 	end`,
-	// SQLite gives the id of the last row again after that row was deleted, and then the new row is not in the tail.
+	// After the newest row was deleted, SQLite gives its id to the next row. If that id counts as indexed, the new row is
+	// missing from `order_tail`, so it is added to the index at once.
 	`create trigger conversions_back after insert on conversions
 		when new.id <= (select up_to from order_indexed)
 	begin

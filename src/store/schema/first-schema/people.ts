@@ -45,7 +45,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		// Serves findSignInLinksOf by the person who made the links, when their access ends.
 		"create index sign_in_links_by_maker on sign_in_links (made_by) where made_by is not null",
 
-		// The only row is locked by transactions that change who has access (lockAccess).
+		// The table has one row, which transactions lock when they change who has access (see lockAccess).
 		`create table access_lock (id ${assignedId})`,
 		"insert into access_lock (id) values (1)",
 
@@ -77,7 +77,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			detail text,
 			address text
 		)`,
-		// The next three serve listAudit, each for one filter of the page.
+		// The next three indexes serve listAudit, each for one filter of the page.
 		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
 		"create index audit_entries_by_person on audit_entries (person_id, id)",
 		"create index audit_entries_by_action on audit_entries (action, id)",

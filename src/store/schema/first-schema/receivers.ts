@@ -4,8 +4,8 @@ import type { Dialect } from "../dialect.ts";
 
 export function receiverTables({ generatedId, neverReusedId }: Dialect): readonly string[] {
 	return [
-		// One row is a party that gets callbacks: the shop of a programme, or a partner. Its id is never used again, because
-		// notifications and the memory of engines refer to it.
+		// One row is a party that gets callbacks, which is the shop of a programme or a partner. The id of a deleted row is
+		// never used again, because notifications and the memory of engines refer to it.
 		`create table receivers (
 			id ${neverReusedId},
 			kind text not null check (kind in ('shop', 'partner')),

@@ -4,7 +4,8 @@ import type { Dialect } from "../dialect.ts";
 
 export function signInTables({ assignedId, clustered }: Dialect): readonly string[] {
 	return [
-		// One row is a person's password. A table of its own, so that reading a person never loads the hash.
+		// One row is a person's password. Passwords have a table of their own, so that reading a person never loads the
+		// hash.
 		`create table passwords (
 			person_id ${assignedId} references people (id),
 			hash text not null,
