@@ -11,7 +11,7 @@ const network = (detail: string): AttemptOutcome => ({ result: "network-error", 
 const timeout = (detail: string | null): AttemptOutcome => ({ result: "timeout", http_status: null, detail });
 const FORBIDDEN: AttemptOutcome = { result: "forbidden-address", http_status: null, detail: null };
 
-/** Each outcome with its title, what happened and what to do. */
+/** Outcomes of attempts, each with the expected title, meaning and advice. */
 const CASES: readonly [outcome: AttemptOutcome, title: string, meaning: RegExp, advice: RegExp][] = [
 	[answered(301), "HTTP 301", /redirect/, /final URL/],
 	[answered(400), "HTTP 400", /rejected/, /5xx/],

@@ -1,4 +1,4 @@
-// Why one attempt failed: what happened, and what the shop can do about it. Pages and mails use the same words.
+// Explains why an attempt failed and what the shop can do about it. Pages and mails use the same words.
 
 import { isSuccess } from "../domain/verdict.ts";
 import type { AttemptResult } from "../store/tables/deliveries.ts";
@@ -35,7 +35,10 @@ export function explainAttempt({ result, http_status, detail }: AttemptOutcome):
 	}
 }
 
-/** Look-up errors about the shop's own host name. Other look-up errors are about our resolver, and shops do not see them. */
+/**
+ * Look-up errors about the shop's own host name. Other look-up errors are about our resolver, and shops do not see
+ * those.
+ */
 const HOST_NAME_ERROR = /^(?:ENOTFOUND|ENODATA|ETIMEOUT|ESERVFAIL|TOO_MANY_ADDRESSES) /;
 
 /** Returns the error code and stage for the page, if they are about the shop's side. */
@@ -67,7 +70,10 @@ const UNKNOWN: Row = [
 const IN_ITS_LOG =
 	"Check its log at this time for a crash or a restart, and whether a proxy or firewall drops the request.";
 
-/** The first row that matches the stored detail is used. The last row of each stage matches all other errors of that stage. */
+/**
+ * Explanations by the stored detail. The first row that matches is used. The last row of each stage matches all other
+ * errors of that stage.
+ */
 const ON_THE_WAY: readonly Row[] = [
 	[
 		/^(?:ENOTFOUND|ENODATA) \(look-up\)$/,

@@ -23,7 +23,7 @@ const DELIVERY = dueDelivery({ id: 9, dueAtMs: NOW_MS });
 
 const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 
-// The request itself, and that each attempt is signed anew, is tested in test/contract.
+// Tests in test/contract cover the request itself, and that each attempt gets a new signature.
 function prepare(): PreparedAttempt {
 	return createPreparer(wireNames("Service"), createRandom())(DELIVERY, TARGET, NOW_MS);
 }

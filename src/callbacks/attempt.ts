@@ -10,7 +10,7 @@ import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
 import type { AttemptRecord, DueDelivery, Settlement } from "../store/queries/queue.ts";
 import type { Target } from "./targets.ts";
 
-/** 128 random bits are unique for each attempt, without a check. */
+/** Number of random bytes in a nonce. 128 random bits are unique for each attempt without a check. */
 const NONCE_BYTES = 16;
 
 export interface PreparedAttempt
@@ -50,7 +50,7 @@ export function settleAnswer(
 	delivery: DueDelivery,
 	prepared: PreparedAttempt,
 	{ outcome, timings }: Pick<PostbackAnswer, "outcome" | "timings">,
-	/** The value of `answer.excerpt`. */
+	/** The part of the answer that is stored, which is the resolved value of `answer.excerpt`. */
 	excerpt: AnswerExcerpt | null,
 	endedAtMs: number,
 ): Settlement | null {
@@ -77,7 +77,9 @@ export function settleAnswer(
 		: { kind: "finished", delivery, state: conclusion.state, verdict, attempt, endedAtMs };
 }
 
-/** Errors that mean that this machine is out of a resource. Nothing was sent, and they say nothing about the shop. */
+/**
+ * Error codes that mean that this machine is out of a resource. Nothing was sent, so they say nothing about the shop.
+ */
 const OUR_TROUBLES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 function isOurTrouble(outcome: Outcome): boolean {

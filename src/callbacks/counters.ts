@@ -8,7 +8,7 @@ export type EngineCounters = ReturnType<typeof newCounters>;
 
 /** Due deliveries that an engine has not sent yet, as far as it knows. */
 export interface Backlog {
-	/** Number of receivers of its slots with a due delivery that is not in flight. */
+	/** Number of receivers in the engine's slots that have a due delivery that is not in flight. */
 	receiversDue: number;
 	/** Due time of the oldest of those deliveries, or null if there is none. */
 	oldestDueAtMs: number | null;
@@ -16,11 +16,13 @@ export interface Backlog {
 
 const NO_BACKLOG: Backlog = { receiversDue: 0, oldestDueAtMs: null };
 
-/** In seconds, from a delay that nobody notices to one for which somebody must be woken. */
+/** Upper bounds of a histogram in seconds, from a delay that nobody notices to one for which somebody must be woken. */
 const LATENCY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
-/** In seconds. An attempt has five seconds, and ends a little later if this process is late. */
+/**
+ * Upper bounds of a histogram in seconds. An attempt has five seconds, and ends a little later if this process is late.
+ */
 const ATTEMPT_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 6];
-/** In seconds. A statement fails after 15 seconds if the database does not answer. */
+/** Upper bounds of a histogram in seconds. A statement fails after 15 seconds if the database does not answer. */
 const PASS_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15];
 
 export function newCounters() {
@@ -28,11 +30,11 @@ export function newCounters() {
 		attemptsByVerdict: new Map<Verdict, number>(),
 		finished: { delivered: 0, failed: 0 },
 		cancelled: 0,
-		/** Results that came after the engine had lost its row. Another engine sends those deliveries again. */
+		/** Number of results that came after the engine had lost its row. Another engine sends those deliveries again. */
 		lateResults: 0,
-		/** Silent engines that this one removed, because their processes died, stalled or lost the database. */
+		/** Number of silent engines that this one removed, because their processes died, stalled or lost the database. */
 		endedEngines: 0,
-		/** Receivers with a due delivery of which this engine was not notified. It must stay zero. */
+		/** Number of receivers with a due delivery of which this engine was not notified. It must stay zero. */
 		missed: 0,
 		firstAnswers: histogram(
 			"ringback_delivery_first_answer_seconds",
@@ -56,7 +58,7 @@ export function newCounters() {
 		),
 		inFlight: 0,
 		waitingOrInFlight: 0,
-		/** Slots that this engine owns. */
+		/** Number of slots that this engine owns. */
 		slots: 0,
 		backlog: NO_BACKLOG,
 	};

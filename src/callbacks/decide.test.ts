@@ -13,7 +13,9 @@ const RUNNING: EngineState = { kind: "running", lease: LEASE };
 const LEAVING: EngineState = { kind: "leaving", lease: LEASE };
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
-/** An engine that owns three slots and has nothing to do for 400 ms, when it looks for a hold. */
+/**
+ * An engine that owns three slots and has nothing to do for 400 ms. After that it checks whether callbacks are held.
+ */
 const QUIET: Situation = {
 	state: RUNNING,
 	intent: "send",

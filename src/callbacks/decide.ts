@@ -1,14 +1,14 @@
-// The engine's next step: register, run a pass, sleep, or end. This function is pure. It sees a snapshot of what the engine
-// knows, and the time.
+// Decides the engine's next step, which is to register, run a pass, sleep, or end. This function is pure. It sees a
+// snapshot of what the engine knows, and the time.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import { type EngineState, type Intent, isLeaseFresh, type Lease } from "./engine-state.ts";
 
-/** On SQLite, how often the engine looks for new rows after another process wrote to the file. */
+/** Interval at which an engine on SQLite looks for new rows after another process wrote to the file. */
 const POLL_MS = SECOND_MS;
 
-/** Times are monotonic unless they say otherwise. */
+/** Everything that the engine's next step depends on. Times are monotonic unless their comment says otherwise. */
 export interface Situation {
 	state: EngineState;
 	intent: Intent;
@@ -33,16 +33,16 @@ export interface Situation {
 	/** True if a notification may have been missed, or slots are new, so that the first due rows must be read again. */
 	needsReread: boolean;
 	timers: EngineTimers;
-	/** Time of the next look at whether staff hold all callbacks. */
+	/** Time at which the engine checks again whether staff hold all callbacks. */
 	holdCheckAtMs: number;
 }
 
 export interface EngineTimers {
 	/** Time at which the engine renews its row and looks at all slots. */
 	renewAtMs: number;
-	/** Time at which the first due rows are read although no notification seems to be missing. */
+	/** Time of the next routine check, which reads the first due rows although no notification seems to be missing. */
 	checkAtMs: number;
-	/** Time until which the engine removes no other engine, because after an outage the others may only be late. */
+	/** Time until which the engine removes no other engine. After an outage the others may only be late. */
 	patientUntilMs: number;
 	/** Time until which the engine polls, because another process wrote to the same SQLite file. */
 	pollUntilMs: number;
@@ -53,17 +53,21 @@ export interface ReadLimit {
 	limit: number;
 }
 
-/** The part of a pass that is a decision. */
+/** Decisions about one pass of the engine. */
 export interface PassPlan {
 	/** Whether the pass renews the engine's row and looks at all slots. */
 	isRenewal: boolean;
-	/** False for an engine that gives everything up. It takes no slots, and the others share the slots without it. */
+	/**
+	 * False for an engine that gives up all its slots. It takes no new ones, and the other engines share the slots
+	 * without it.
+	 */
 	wantsSlots: boolean;
 	/** Whether the pass removes engines that were silent for too long. */
 	removesSilent: boolean;
 	/**
-	 * Why the first due row of each receiver is read. "requested" means that a notification may have been missed.
-	 * "routine" means that none should be missing, so that a row found then is a defect. Null if they are not read.
+	 * Reason to read the first due row of each receiver, or null if these rows are not read. "requested" means that a
+	 * notification may have been missed. "routine" means that no notification should be missing, so a row that is found
+	 * then is a defect.
 	 */
 	reread: "requested" | "routine" | null;
 	/** Slots that the pass gives up. */
@@ -74,7 +78,7 @@ export interface PassPlan {
 }
 
 export interface Moment {
-	/** By the shared clock. */
+	/** Time by the clock that all processes share. */
 	nowMs: number;
 	monotonicMs: number;
 }
@@ -106,7 +110,7 @@ export function decide(situation: Situation, now: Moment): Step {
 	}
 }
 
-/** Returns whether the engine gives everything up, and no result can arrive any more. */
+/** Returns whether the engine gives up all its slots and no further result can arrive. */
 export function hasNothingLeftToWaitFor({
 	intent,
 	inFlight,
@@ -114,7 +118,7 @@ export function hasNothingLeftToWaitFor({
 	return intent !== "send" && inFlight === 0;
 }
 
-/** Returns null if there is nothing to do. */
+/** Plans the next pass. Returns null if there is nothing to do. */
 function planPass(lease: Lease, situation: Situation, { monotonicMs }: Moment): PassPlan | null {
 	const { intent, slotCount, idleSlots, readable, results, timers } = situation;
 	const isFresh = isLeaseFresh(lease, monotonicMs);

@@ -1,6 +1,6 @@
-// When each receiver of this engine's slots is next due, and how far its rows in the queue have been read. No other engine
-// sends for these slots, so the engine can keep this in memory. It reads the first due rows when it gets a slot, and is
-// notified of new rows after that. The queue is the truth. A due time only says when to read it.
+// Remembers when each receiver of this engine's slots is next due, and how far its rows in the queue have been read. No
+// other engine sends for these slots, so this can be in memory. The engine reads the first due rows when it gets a
+// slot, and is notified of new rows after that. The queue is the truth. A due time only says when to read the queue.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { slotOf } from "../domain/slot.ts";
@@ -15,9 +15,12 @@ type Position = Pick<DueDelivery, "dueAtMs" | "id">;
 interface ReceiverTimes {
 	/** Earliest time at which the receiver may have a due row that is not in progress. */
 	dueAtMs: number;
-	/** All due rows up to this position are in progress, or gone from the queue. */
+	/** Position up to which all due rows are in progress or gone from the queue. */
 	readUpTo: Position;
-	/** Earliest due time that was noted while the queue was being read. The rows read may be older than that note. */
+	/**
+	 * Earliest due time that was noted while the queue was being read. The rows that were read may be older than this
+	 * note.
+	 */
 	notedAtMs: number;
 	/** Whether the receiver was postponed, and has not been read since. */
 	isPostponed: boolean;
@@ -33,7 +36,10 @@ type FindInProgress = (receiverId: ReceiverId) => ReadonlyMap<number, DueDeliver
 
 const START: Position = { dueAtMs: -1, id: 0 };
 const NEVER_MS = Number.POSITIVE_INFINITY;
-/** A row that was due for this long without a notification was missed. A process that dies before it notifies is noticed earlier. */
+/**
+ * Time after which a due row counts as missed if no notification announced it. If a process dies before it notifies,
+ * the other engines notice that earlier.
+ */
 const MISSED_AFTER_MS = 30 * SECOND_MS;
 
 export class DueTimes {
@@ -41,7 +47,7 @@ export class DueTimes {
 	readonly #receivers = new Map<ReceiverId, ReceiverTimes>();
 	/** Receivers with a due row. The one that was served longest ago comes first. */
 	readonly #due = new Set<ReceiverId>();
-	/** Earliest due time among the receivers that were not returned. */
+	/** Earliest due time among the receivers that are not due yet. */
 	#nextAtMs = NEVER_MS;
 
 	constructor(inProgress: FindInProgress) {
@@ -59,7 +65,10 @@ export class DueTimes {
 		if (dueAtMs < times.dueAtMs) this.#setDue(receiverId, times, dueAtMs);
 	}
 
-	/** Postpones a receiver that is due, because nothing can be sent for it before then. It is then read from the start. */
+	/**
+	 * Postpones a due receiver, because nothing can be sent to it before `untilMs`. At that time its rows are read from
+	 * the start.
+	 */
 	postpone(receiverId: ReceiverId, untilMs: number): void {
 		const times = this.#timesOf(receiverId);
 		times.readUpTo = START;
@@ -86,7 +95,7 @@ export class DueTimes {
 		return { receiversDue, oldestDueAtMs: oldestMs === NEVER_MS ? null : oldestMs };
 	}
 
-	/** Time at which the next receiver falls due that is not due yet. */
+	/** Time at which the next receiver becomes due. Receivers that are already due do not count. */
 	get nextAtMs(): number {
 		return this.#nextAtMs;
 	}
@@ -95,7 +104,7 @@ export class DueTimes {
 		return this.#receivers.get(receiverId)?.dueAtMs ?? NEVER_MS;
 	}
 
-	/** Returns what to read from the queue. Each answer must be passed to `finishRead`. */
+	/** Returns the reads to make from the queue. The result of each must be passed to `finishRead`. */
 	beginReads(limits: readonly ReadLimit[]): ReceiverRead[] {
 		return limits.map(({ receiverId, limit: wanted }) => {
 			const times = this.#timesOf(receiverId);
@@ -111,8 +120,8 @@ export class DueTimes {
 	}
 
 	/**
-	 * Updates the receiver's due time from the rows that were read, and from the due time of the first row
-	 * that is not due yet (null if there is none). Returns the deliveries to send.
+	 * Updates the receiver's due time after a read. `rows` are the due rows that were read, and `nextDueAtMs` is the due
+	 * time of the first row that is not due yet, or null if there is none. Returns the deliveries to send.
 	 */
 	finishRead(
 		{ receiverId, limit, wanted }: ReceiverRead,
@@ -121,7 +130,7 @@ export class DueTimes {
 		nowMs: number,
 	): DueDelivery[] {
 		const times = this.#timesOf(receiverId);
-		// It was postponed while it was being read. All of it is read again at that time.
+		// The receiver was postponed while it was being read. All of its rows are read again later.
 		if (times.isPostponed) return [];
 		const inProgress = this.#inProgress(receiverId);
 		const newRows = inProgress === undefined ? rows : rows.filter(({ id }) => !inProgress.has(id));
@@ -134,11 +143,14 @@ export class DueTimes {
 		return deliveries;
 	}
 
-	/** Notes the first row of each receiver, read because a notification may be missing. Returns how many were missed. */
+	/**
+	 * Notes the first row of each receiver. These rows are read when a notification may be missing. Returns the number of
+	 * receivers whose notification was missed.
+	 */
 	noteFirstRows(rows: readonly FirstDue[], nowMs: number): number {
 		let missed = 0;
 		for (const { receiverId, id, dueAtMs } of rows) {
-			// A postponed receiver is known to have due rows, and will be read.
+			// A postponed receiver is known to have due rows, and its rows will be read anyway.
 			if (this.#receivers.get(receiverId)?.isPostponed === true) continue;
 			const isExpected = this.dueAtMs(receiverId) <= nowMs || this.#inProgress(receiverId)?.has(id) === true;
 			if (!isExpected && dueAtMs < nowMs - MISSED_AFTER_MS) missed++;

@@ -1,5 +1,5 @@
-// What an engine knows of the receivers of its slots: which slots it owns, when each receiver is due, and which deliveries
-// are in progress. All of it is in memory. The database is neither read nor written here.
+// The engine's knowledge about the receivers of its slots. It knows which slots it owns, when each receiver is due, and
+// which deliveries are in progress. All of it is in memory. The database is neither read nor written here.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import type { CallbackTarget, DueDelivery, ReadyDeliveries } from "../store/queries/queue.ts";
@@ -10,7 +10,7 @@ import { type Caps, SendBuffer } from "./send-buffer.ts";
 import { findIdleSlots, Slots } from "./slots.ts";
 import type { OpenTarget, TargetReading } from "./targets.ts";
 
-/** How long a backlog is reused. Counting 20,000 receivers takes a millisecond or two. */
+/** Time for which a computed backlog is reused. Counting 20,000 receivers takes a millisecond or two. */
 const BACKLOG_REUSED_MS = 100;
 
 export interface AddedUnread {
@@ -27,7 +27,7 @@ export class EngineMemory {
 	readonly buffer: SendBuffer;
 	readonly dueTimes: DueTimes;
 	readonly #openTarget: OpenTarget;
-	/** Receivers whose target has changed since the pass began. What that pass reads of them may be older. */
+	/** Receivers whose target has changed since the current pass began. That pass may still read the old target. */
 	readonly #changedSincePassBegan = new Set<ReceiverId>();
 	/** Monotonic time at which the engine last got a slot. */
 	#gotSlotsAtMs = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ export class EngineMemory {
 		this.#openTarget = openTarget;
 	}
 
-	/** Returns the receivers for which the next pass is to read deliveries. */
+	/** Returns the receivers whose deliveries the next pass must read. */
 	readable(nowMs: number): ReadLimit[] {
 		const due = this.dueTimes.due(nowMs).filter((receiverId) => this.slots.maySendTo(receiverId));
 		return this.buffer.limitsFor(due);
@@ -62,7 +62,7 @@ export class EngineMemory {
 		return this.#backlog;
 	}
 
-	/** Takes over the slots that the database says are ours. Returns whether one of them is new. */
+	/** Updates the owned slots to what the database says. Returns whether one of them is new. */
 	updateSlots(owned: readonly number[], share: number, { nowMs, monotonicMs }: Moment): boolean {
 		const before = new Set(this.slots.all());
 		const hasNew = owned.some((slot) => !before.has(slot));
@@ -79,7 +79,7 @@ export class EngineMemory {
 		this.#releaseLeaving(nowMs);
 	}
 
-	/** Releases the waiting deliveries of leaving slots. They are sent again if their slot stays after all. */
+	/** Releases the waiting deliveries of leaving slots. They are read and sent later if their slot stays after all. */
 	#releaseLeaving(nowMs: number): void {
 		const leaving = this.buffer.waitingReceiverIds().filter((id) => !this.slots.maySendTo(id));
 		if (leaving.length > 0) this.postpone(leaving, nowMs);
@@ -106,11 +106,13 @@ export class EngineMemory {
 		this.postpone([receiverId], nowMs);
 	}
 
-	/** Adds deliveries straight from the transactions of their sales, as far as there is room. */
+	/**
+	 * Adds deliveries directly from the transactions of their sales, without reading the queue, as far as there is room.
+	 */
 	addUnread({ deliveries, targets, readAtMs }: ReadyDeliveries, nowMs: number): AddedUnread {
 		// If the sale's transaction began before this engine took the slot, the previous owner may already have sent the callback.
 		if (readAtMs <= this.#gotSlotsAtMs) return NONE_ADDED;
-		// The target is as old as the transaction. The engine may have missed a change since then.
+		// The target is as old as the transaction. The engine may have missed a change of the target since then.
 		const when = { readAtMs, learnedAtMs: readAtMs };
 		const targetOf = new Map(targets.map((target) => [target.receiverId, target]));
 		const added = new Set<CallbackTarget>();
@@ -121,7 +123,7 @@ export class EngineMemory {
 			const isAdded =
 				target !== undefined &&
 				this.slots.maySendTo(receiverId) &&
-				// Deliveries that are due already are read first, so that none is overtaken.
+				// If the receiver already has due deliveries, they are read first, so that the new one does not overtake them.
 				this.dueTimes.dueAtMs(receiverId) > nowMs &&
 				this.buffer.addUnread(delivery, this.#openTarget(target, when));
 			if (isAdded) added.add(target);
@@ -131,7 +133,7 @@ export class EngineMemory {
 		return { targets: added, completeIds: addedIds.difference(incomplete) };
 	}
 
-	/** Returns what a pass is to read from the queue. What it reads must be passed to `addRead`. */
+	/** Returns the reads that a pass must make from the queue. Their results must be passed to `addRead`. */
 	beginReads(reads: readonly ReadLimit[]): ReceiverRead[] {
 		this.#changedSincePassBegan.clear();
 		return this.dueTimes.beginReads(reads);

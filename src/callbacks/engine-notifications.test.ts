@@ -1,5 +1,5 @@
-// A notification is only a hint that the queue must be read. No delivery may be lost or sent twice because of it, and old
-// knowledge must not end a delivery. The engine sends a sale of its own process without reading the queue.
+// A notification is only a hint that the queue must be read. It must not cause a delivery to be lost or sent twice, and
+// outdated knowledge must not cancel a delivery. The engine sends a sale of its own process without reading the queue.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -140,7 +140,7 @@ describe("a notification of another process", () => {
 	});
 });
 
-test("an engine with an old lease returns the programme, because another engine may own its slot by now", async (t) => {
+test("an engine with an old lease returns the receiver, because another engine may own its slot by now", async (t) => {
 	const { programme, listener, world, clock } = await startEngine(t);
 	const owed = { receiverIds: [programme.receiver_id], dueAtMs: START_MS };
 	deepEqual(listener.onOwed(owed), []);
@@ -193,7 +193,7 @@ describe("a change of the URL or the secret", () => {
 		await sell();
 		await clock.moveBy(100);
 		hold();
-		// The shop is fast, so two of them wait in the buffer.
+		// The shop is fast, so the engine reads all four deliveries, and two of them wait in the buffer.
 		await sellElsewhere(4);
 		await setUrl(store.db, programme.id, NEW_URL, clock.nowMs());
 		store.announceTargetChange(programme.receiver_id);

@@ -11,7 +11,7 @@ const STATES: readonly EngineState[] = [
 	{ kind: "stopped" },
 ];
 
-/** As the comment at the top of engine-state.ts draws them. */
+/** Transitions that the comment at the top of engine-state.ts shows. */
 const ALLOWED = new Set([
 	"unregistered → running",
 	"unregistered → stopped",

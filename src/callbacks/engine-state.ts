@@ -21,8 +21,8 @@ export interface Lease {
 	/** Monotonic time of the last renewal, taken before the database was asked. */
 	renewedAtMs: number;
 	/**
-	 * True if the last pass failed without an answer from the database. Its transaction may have been committed, so its
-	 * results may be stored already, and slots may have been taken or given up.
+	 * True if the last pass failed without an answer from the database. Its transaction may have been committed anyway.
+	 * In that case its results are already stored, and slots may have been taken or given up.
 	 */
 	isUncertain: boolean;
 }
@@ -42,7 +42,7 @@ const TRANSITIONS: Record<StateKind, readonly StateKind[]> = {
 	stopped: [],
 };
 
-/** Returns the new state. Throws if the transition is not in the table above, because that is a programming error. */
+/** Returns the new state. Throws if the transition is not allowed, because that is a programming error. */
 export function changeState(from: EngineState, to: EngineState): EngineState {
 	if (!TRANSITIONS[from.kind].includes(to.kind)) {
 		throw new Error(`an engine that is ${from.kind} cannot become ${to.kind}`);
@@ -50,18 +50,23 @@ export function changeState(from: EngineState, to: EngineState): EngineState {
 	return to;
 }
 
-/** What the surrounding process asks of the engine. On "pause" and "stop" it releases everything it owns. */
+/**
+ * Instruction to the engine from the rest of the process. On "pause" and "stop" the engine releases everything it owns.
+ */
 export type Intent = "send" | "pause" | "stop";
 
-/** Callbacks are not sent while staff hold them, or while the clock is not reliable. */
+/**
+ * Returns the engine's instruction. Callbacks are not sent while staff hold them, or while the clock is not reliable.
+ */
 export function intentOf(facts: { isStopRequested: boolean; isHeld: boolean; isClockSure: boolean }): Intent {
 	if (facts.isStopRequested) return "stop";
 	return facts.isHeld || !facts.isClockSure ? "pause" : "send";
 }
 
 /**
- * An engine that did not renew its row for 15 seconds (SILENT_MS) loses its slots. An attempt takes at most 5 seconds.
- * An attempt that begins within this time has therefore ended before another engine can own the slot.
+ * Time after a renewal during which the engine may start attempts. An engine that did not renew its row for 15 seconds
+ * (SILENT_MS) loses its slots, and an attempt takes at most 5 seconds. An attempt that begins within this time has
+ * therefore ended before another engine can own the slot.
  */
 const LEASE_FRESH_MS = 10 * SECOND_MS;
 

@@ -1,5 +1,5 @@
-// What an engine may do depends on its row, its slots and its clock. Without them it sends and stores nothing. Whatever
-// happens, a result is stored once.
+// An engine may act only while it has its row, its slots and a reliable clock. Without them it sends and stores
+// nothing. Whatever happens, a result is stored once.
 
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,7 @@ import { ANSWER, startEngine, type TestEngine, type TestEngineOptions } from "./
 
 const FAILS = { ...ANSWER, outcome: { kind: "answered", status: 503 } } as const;
 
-/** Removes the engine's row, as another engine does that finds it silent. */
+/** Removes the engine's row, as another engine would do if this one were silent. */
 async function removeRow({ store, ids }: TestEngine): Promise<void> {
 	await store.transact((trx) => store.queue.removeEngine(trx, ids.at(-1) ?? 0));
 }
@@ -32,7 +32,10 @@ async function addEngines(store: Store, count: number): Promise<number[]> {
 const removeEngines = (store: Store, ids: readonly number[]) =>
 	store.db.deleteFrom("engines").where("id", "in", ids).execute();
 
-/** The shop is known to be fast, and does not answer two of three sales of another process. The third waits in the buffer. */
+/**
+ * Fills the send buffer. The shop is known to be fast, and two of three sales of another process get no answer, so the
+ * third waits in the buffer.
+ */
 async function fillBuffer({ sell, sellElsewhere, hold, clock }: TestEngine): Promise<void> {
 	await sell();
 	await clock.moveBy(100);
@@ -47,7 +50,7 @@ describe("a single engine", () => {
 		deepEqual([slots.length, engine.counters.slots, posted.length], [SLOTS, SLOTS, 1]);
 	});
 
-	test("counts programmes with a due delivery that is not in flight, and knows the oldest due time", async (t) => {
+	test("counts receivers with a due delivery that is not in flight, and knows the oldest due time", async (t) => {
 		const { sellElsewhere, hold, letGo, engine, clock } = await startEngine(t);
 		const oldestDueAtMs = clock.nowMs();
 		hold();
@@ -81,7 +84,7 @@ describe("while the clock is not sure of the time", () => {
 		const { programme, posted, letGo, world, lease, states, clock } = running;
 		await fillBuffer(running);
 		world.isSure = false;
-		// The engine renews its row meanwhile, and takes no slots.
+		// Meanwhile the engine renews its row, and takes no slots.
 		await clock.moveBy(6_000);
 		deepEqual([posted.length, await lease(), world.takes], [3, [true, [slotOf(programme.receiver_id)]], 1]);
 		await letGo();

@@ -1,14 +1,14 @@
-// The callback engine: it sends callbacks about status changes to receivers. It owns slots of receivers, remembers when each
-// receiver is next due, and sends. Begin here. Then read engine-state (the states), decide (the next step), engine-memory
-// (what the engine knows), pass (one transaction), sending and attempt.
+// The callback engine sends callbacks about status changes to receivers. It owns slots of receivers, remembers when
+// each receiver is next due, and sends. Start reading here. Then read engine-state (the states), decide (the next
+// step), engine-memory (what the engine knows), pass (one transaction), sending and attempt.
 //
 // How a delivery gets to its receiver:
 //   from a sale of this process, straight after its commit ─┐
 //   from the queue, read by a pass when it is due ──────────┴▶ waiting ─▶ in flight ─▶ result waits ─▶ stored by a pass
 //
-// Two rules make it safe. A pass that writes begins with the engine's row, which another engine removes only if this one was
-// silent for too long. And the engine starts a request only while its last renewal is fresh. Requests that were in flight
-// when a process died are sent again by the next owner of the slot.
+// Two rules make this safe. A pass that writes first locks the engine's row, which another engine removes only if this
+// one was silent for too long. And the engine starts a request only while its last renewal is fresh. If a process dies,
+// the next owner of the slot sends the requests again that were in flight.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { SLOTS } from "../domain/slot.ts";
@@ -48,7 +48,7 @@ export interface EngineDeps extends SendingDeps {
 	store: Store;
 	sealingKey: Uint8Array;
 	caps: Caps;
-	/** Called when a notice was written that may have to be mailed. */
+	/** Called after a notice was written that may have to be mailed. */
 	onNotice: () => void;
 }
 
@@ -59,17 +59,20 @@ export const ENGINE_MESSAGES = {
 	silent: "an engine fell silent; its requests in flight are sent again",
 } as const;
 
-/** Least time between two wake-ups by notifications, of which there may be thousands a second. */
+/** Minimum time between two wake-ups by notifications, of which there may be thousands a second. */
 const BUSY_GAP_MS = 5;
-/** Delays after the first, second, … failed step in a row. */
+/** Delays after the first, second and later failed steps in a row. */
 const BACKOFF_MS: readonly number[] = [100, 500, 2_000, 5_000];
-/** Number of failed steps after which a stop gives up, once no request is in flight. */
+/** Number of failed steps in a row after which a stop gives up, once no request is in flight. */
 const STOP_TRIES = 3;
-/** How often the first due rows are read although no notification seems to be missing. */
+/** Interval of the routine check, which reads the first due rows although no notification seems to be missing. */
 const CHECK_EVERY_MS = MINUTE_MS;
-/** On SQLite, how long the engine polls after another process wrote to the file. */
+/** Time for which an engine on SQLite polls after another process wrote to the file. */
 const POLL_FOR_MS = MINUTE_MS;
-/** Large enough that no two engines draw the same id, and small enough to be exact as a number. */
+/**
+ * Number of random bytes in an engine's id. It is large enough that no two engines draw the same id, and small enough
+ * that the id is exact as a number.
+ */
 const ENGINE_ID_BYTES = 6;
 const ALL_SLOTS: ReadonlySet<number> = new Set(Array.from({ length: SLOTS }, (_, slot) => slot));
 
@@ -141,7 +144,10 @@ export class Engine {
 		};
 	}
 
-	/** Starts no new request, waits for those in flight (at most one deadline), stores their results and gives up all slots. */
+	/**
+	 * Stops the engine. It starts no new request, waits for those in flight (at most one deadline), stores their results
+	 * and gives up all slots.
+	 */
 	async stop(): Promise<void> {
 		this.#isStopRequested = true;
 		// The row is renewed at once, so that the other engines share the slots without this one.
@@ -168,8 +174,8 @@ export class Engine {
 	}
 
 	/**
-	 * Reads what the engine must know before it decides: the header names used in callbacks, and whether staff
-	 * hold all callbacks.
+	 * Reads the header names used in callbacks, and whether staff hold all callbacks. The engine must know both before it
+	 * decides.
 	 */
 	async #lookOutside(): Promise<void> {
 		const { clock, wire } = this.#deps;
@@ -228,7 +234,7 @@ export class Engine {
 		this.#state = changeState(this.#state, state);
 	}
 
-	/** The snapshot that the next step is decided on. */
+	/** Returns the snapshot from which the next step is decided. */
 	#describe(): Situation {
 		const { clock, store } = this.#deps;
 		const isRegistered = this.#state.kind === "running" || this.#state.kind === "leaving";
@@ -299,7 +305,7 @@ export class Engine {
 		if (output.hasNotice) this.#deps.onNotice();
 	}
 
-	/** All deliveries in progress are void now, because another engine owns their slots and sends them. */
+	/** Discards all deliveries in progress, because another engine now owns their slots and sends them. */
 	#loseRow({ engineId }: Lease, { settlements }: PassInput): void {
 		const { log, store } = this.#deps;
 		log.warn({ engineId }, "this engine was silent for too long; another engine owns its slots now");
@@ -320,7 +326,8 @@ export class Engine {
 				if (kind === "retry") dueTimes.note(delivery.receiverId, settlement.dueAtMs);
 				continue;
 			}
-			// If the uncertain pass stored the result, the queue has the row with its next due time, or not at all.
+			// If the uncertain pass did store the result, the delivery's row in the queue is gone or has its next due time.
+			// The queue is read again in any case.
 			dueTimes.note(delivery.receiverId, nowMs);
 			if (isUncertain) continue;
 			this.#deps.log.error({ deliveryId: delivery.id, kind }, ENGINE_MESSAGES.vanished);
@@ -348,7 +355,10 @@ export class Engine {
 		store.announceRecheck();
 	}
 
-	/** A row that only a routine check finds was missed. That is a defect of ours, so it is counted and logged. */
+	/**
+	 * Notes the first due rows. A row that only a routine check finds was missed. That is a defect of ours, so it is
+	 * counted and logged.
+	 */
 	#applyFirstDue({ reread, nowMs }: PassInput, { firstDue }: PassOutput): void {
 		const { clock, log } = this.#deps;
 		const { dueTimes, slots } = this.#memory;
@@ -368,7 +378,9 @@ export class Engine {
 		this.#sending.sendReady();
 	}
 
-	/** Handles new due deliveries, of this process or another. Returns the receivers that another engine must send to. */
+	/**
+	 * Handles new due deliveries, from this process or another. Returns the receivers to which another engine must send.
+	 */
 	#onOwed({ receiverIds, dueAtMs, ready }: Owed): readonly ReceiverId[] {
 		const { dueTimes, slots } = this.#memory;
 		const isSending = this.#maySend();
@@ -408,7 +420,7 @@ export class Engine {
 	#addResult(settlement: Settlement): void {
 		if (!this.#memory.buffer.isInProgress(settlement.delivery)) {
 			this.#counters.lateResults++;
-			// The request has ended, so there is room for deliveries that were read since.
+			// The request has ended, so there is room for deliveries that were read meanwhile.
 			this.#wakeSoon();
 			return;
 		}
@@ -422,7 +434,10 @@ export class Engine {
 		if (results.count >= results.storeAtCount || isLastResult) this.#sleep.wake();
 	}
 
-	/** Releases a delivery that was not sent. The reason holds for the receiver's other waiting deliveries, too. */
+	/**
+	 * Releases a delivery that was not sent, and postpones its receiver. The reason also applies to the receiver's other
+	 * waiting deliveries.
+	 */
 	#releaseUnsent(delivery: DueDelivery, againAtMs: number): void {
 		if (!this.#memory.buffer.isInProgress(delivery)) return;
 		this.#memory.buffer.release(delivery);

@@ -1,5 +1,5 @@
-// Why callbacks are failing, in words for notices, mails and pages. It explains the newest final failure, or the newest failed
-// attempt if no delivery has finally failed.
+// Explains in notices, mails and pages why callbacks are failing. The explanation is about the newest final failure, or
+// about the newest failed attempt if no delivery has finally failed.
 
 import type { NoticesTable } from "../store/tables/notices.ts";
 import { explainAttempt } from "./attempt-cause.ts";
@@ -10,9 +10,9 @@ export type LastFailure = Pick<
 >;
 
 export interface FailureCause {
-	/** What happened. The first sentence may be only a few words. */
+	/** Description of what happened. The first sentence may be only a few words. */
 	cause: string;
-	/** What the shop should do next, in whole sentences. */
+	/** Advice on what the shop should do next, in whole sentences. */
 	advice: string;
 }
 

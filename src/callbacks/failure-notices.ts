@@ -1,7 +1,8 @@
-// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice could be lost
-// otherwise. Results count in the order in which they arrived. A pass without a failure, and without a success of a
-// receiver that is known to be failing, costs no statement here. A failed test causes no notice. It shows only beside the
-// test and in the list of deliveries. The end of this file publishes trouble that lasts, and reads the present trouble.
+// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice could be
+// lost otherwise. Results count in the order in which they arrived. A pass without a failure, and without a success of
+// a receiver that is known to be failing, costs no statement here. A failed test causes no notice. It is shown only
+// beside the test and in the list of deliveries. The end of this file publishes trouble that lasts, and reads the
+// present trouble.
 
 import { isTestEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -84,9 +85,9 @@ export function isTest({ delivery }: Settlement): boolean {
 }
 
 interface Sums {
-	/** Receivers whose open notice ends. */
+	/** Receivers whose open notice ends because a callback succeeded. */
 	recovered: ReceiverId[];
-	/** Attempts that failed in a row up to the newest result, for each receiver. */
+	/** Failed attempts of each receiver that is failing now. */
 	failed: FailedAttempts[];
 }
 
@@ -109,7 +110,7 @@ function sumUp(settlements: readonly Settlement[], failing: ReadonlySet<Receiver
 			if (failing.has(receiverId)) recovered.add(receiverId);
 		}
 	}
-	// All processes use the same order, so that two of them that write the same receivers cannot deadlock.
+	// All processes sort receivers in the same way, so that two of them that write the same receivers cannot deadlock.
 	return {
 		recovered: [...recovered].sort((a, b) => a - b),
 		failed: [...failed.values()].sort((a, b) => a.receiver_id - b.receiver_id),
@@ -131,7 +132,10 @@ function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttemp
 	};
 }
 
-/** A final failure needs the owner's attention, so it stays the cause, whatever is retried after it. */
+/**
+ * Combines failed attempts of one receiver. A final failure stays the cause whatever is retried after it, because it
+ * needs the owner's attention.
+ */
 function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
 	if (earlier === undefined) return later;
 	return {
@@ -142,7 +146,7 @@ function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): Fail
 	};
 }
 
-/** Returns whether a notice was published. */
+/** Adds failures to the notices of their receivers. Returns whether a notice was published. */
 async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): Promise<boolean> {
 	if (failed.length === 0) return false;
 	const { trx, nowMs } = deps;
@@ -167,7 +171,7 @@ async function noteFailed(deps: NotingDeps, failed: readonly FailedAttempts[]): 
 	return true;
 }
 
-/** Returns whether a notice was published. */
+/** Ends the notices of receivers that have recovered. Returns whether a notice was published. */
 async function noteRecovered(deps: NotingDeps, receiverIds: readonly ReceiverId[]): Promise<boolean> {
 	if (receiverIds.length === 0) return false;
 	const { trx, nowMs } = deps;
@@ -201,18 +205,19 @@ export async function publishLastingTrouble(
 /** Trouble with a receiver's callbacks, as pages and the health check show it. */
 export interface PresentTrouble {
 	notice: ShownNotice;
-	/** False while the trouble is only watched: a few attempts have failed, and the next may succeed. */
+	/** False while the trouble is only watched, because only a few attempts have failed and the next one may succeed. */
 	isSerious: boolean;
 	undelivered: Undelivered;
 }
 
-/** Returns null if the newest attempt succeeded. */
+/** Returns the present trouble with a receiver's callbacks, or null if the newest attempt succeeded. */
 export async function readTrouble(
 	db: Db,
 	{ receiver_id: receiverId, endpoint_id: endpointId }: Pick<ReceiverColumns, "receiver_id" | "endpoint_id">,
 	nowMs: number,
 ): Promise<PresentTrouble | null> {
-	// Without a URL nothing is sent, so nothing is failing. A request that was in flight may have left a notice open.
+	// Without a URL nothing is sent, so nothing is failing. A request in flight may have left a notice open when the URL
+	// was removed.
 	if (endpointId === null) return null;
 	const notice = await findOpenNotice(db, receiverId);
 	if (notice === undefined) return null;

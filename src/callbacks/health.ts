@@ -15,9 +15,9 @@ import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 
 export interface CallbackHealth {
-	/** Null if the newest attempts succeeded, or if there was none. */
+	/** Present trouble with callbacks, or null if the newest attempts succeeded or there was none. */
 	trouble: PresentTrouble | null;
-	/** Number of attempts of the last 24 hours, rounded to the hour. */
+	/** Numbers of successful and of failed attempts in the last 24 hours, rounded to whole hours. */
 	delivered: number;
 	failed: number;
 	/** 95th percentile of the newest answer times within 24 hours, or null if there was none. */
@@ -25,7 +25,7 @@ export interface CallbackHealth {
 	pending: Pending;
 	/** Time at which `ringback listen` last reported an event, within 24 hours, or null. */
 	listenedAtMs: number | null;
-	/** The last 14 days, oldest first, including days without an attempt. */
+	/** Numbers of attempts on each of the last 14 days, the oldest day first. Days without an attempt are included. */
 	days: readonly { day: string; delivered: number; failed: number }[];
 }
 

@@ -1,5 +1,5 @@
-// Whether staff hold all callbacks, as this engine knows it. The engine asks the database twice a second instead of relying
-// on notifications, so that every engine knows within a second.
+// Tells an engine whether staff hold all callbacks. It asks the database twice a second instead of relying on
+// notifications, so that every engine knows within a second.
 
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
@@ -21,12 +21,12 @@ export class HoldWatch {
 		return this.#isHeld;
 	}
 
-	/** Monotonic time of the next look. */
+	/** Monotonic time of the next query. */
 	get checkAtMs(): number {
 		return this.#checkAtMs;
 	}
 
-	/** Asks the database if it is time to. */
+	/** Asks the database whether callbacks are held, if the next query is due. */
 	async lookInTime(): Promise<void> {
 		const { store, clock, log } = this.#deps;
 		const nowMs = clock.monotonicMs();

@@ -1,4 +1,4 @@
-// Whether a delivery may be sent now, and where to. This function is pure.
+// Decides whether a delivery may be sent now, and to which target. This function is pure.
 
 import type { DueDelivery } from "../store/queries/queue.ts";
 import type { Target, TargetReading } from "./targets.ts";
@@ -13,7 +13,10 @@ export type SendJudgement =
 /** Delay after which a receiver without a usable secret is tried again. Somebody may have set the right key by then. */
 const NO_TARGET_RETRY_MS = 5_000;
 
-/** `maySend` says whether both the engine's lease and the target are fresh enough for an attempt. */
+/**
+ * Decides about one delivery. `maySend` says whether both the engine's lease and the target are fresh enough for an
+ * attempt.
+ */
 export function judgeSending(
 	reading: TargetReading | null,
 	delivery: DueDelivery,
@@ -22,12 +25,13 @@ export function judgeSending(
 ): SendJudgement {
 	const { target = null, endpointEpoch = 0 } = reading ?? {};
 	if (delivery.endpointEpoch < endpointEpoch) return { kind: "cancel" };
-	// The next pass renews the lease and reads the target.
+	// The delivery is tried again after the next pass, which renews the lease and reads the target.
 	if (!maySend) return { kind: "later", atMs: nowMs };
-	// A later epoch means that another process has saved a URL since the target was read. It is read again next time.
+	// A later epoch means that another process has saved a URL since the target was read. The target is read again next
+	// time.
 	if (target === null || delivery.endpointEpoch > endpointEpoch)
 		return { kind: "later", atMs: nowMs + NO_TARGET_RETRY_MS };
-	// The clock was set back since the delivery was read. Nothing is sent before its due time.
+	// The clock was set back since the delivery was read. A delivery is never sent before its due time.
 	if (nowMs < delivery.dueAtMs)
 		return { kind: "later", atMs: Math.min(delivery.dueAtMs, nowMs + NO_TARGET_RETRY_MS) };
 	return { kind: "send", target };

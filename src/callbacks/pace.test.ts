@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import { createClock, START_MS } from "../../test/support/clock.ts";
 import { nextAllowance, Pace, type PaceReading } from "./pace.ts";
 
-/** The shops are the bottleneck, and a delivery waits for room. */
+/** Measurement of an idle process. The shops are the bottleneck, and a delivery waits for room. */
 const IDLE: PaceReading = { busyShare: 0.1, lateMs: 0, quickestMs: 20, hasWaited: true };
-/** This process is the bottleneck, as it sends at full speed. */
+/** Measurement of a process that is the bottleneck itself, because it sends at full speed. */
 const BUSY: PaceReading = { ...IDLE, busyShare: 0.95 };
 const LATE: PaceReading = { ...BUSY, lateMs: 301 };
 
@@ -79,7 +79,10 @@ describe("after each measurement the allowance", () => {
 });
 
 describe("a request that is in flight for more than a second", () => {
-	/** Returns how many requests may begin if `old` began a second ago and the process was late at `looks` measurements since. */
+	/**
+	 * Returns how many requests may begin if `old` requests began a second ago and the process was late at `looks`
+	 * measurements since.
+	 */
 	async function roomBeside(old: number, looks: number): Promise<number> {
 		const clock = createClock(START_MS);
 		const load = { lateAllInAll: 0, busyShare: () => 0, lateMs: () => load.lateAllInAll };

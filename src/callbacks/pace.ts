@@ -1,33 +1,46 @@
-// An adaptive limit on the number of requests in flight, within the caps. If this process is the bottleneck, more requests
-// in flight only cost: in one run a request took 57 µs of processor time over 256 connections and 33 µs over 64, and opening
-// a connection costs a handshake. If the receivers are the bottleneck, more requests in flight help. So the allowance depends on
-// how busy the process is. It halves when the process is busy, and doubles when it is not.
+// An adaptive limit on the number of requests in flight, called the allowance. It stays within the caps. If this
+// process is the bottleneck, more requests in flight only cost more. In one run a request took 57 µs of processor time
+// over 256 connections and 33 µs over 64, and opening a connection costs a handshake. If the receivers are the
+// bottleneck, more requests in flight help. So the allowance halves when the process is busy, and doubles when it is
+// not.
 //
 // A process that sends at full speed is busy, which is fine. It is late if its event loop comes round too seldom. Each
-// request needs the loop several times within its five seconds (connected, TLS, written), and fails if the loop is late. The
-// allowance then falls below 64 at once, and recovers a few at a time.
+// request needs the loop several times within its five seconds (connected, TLS, written), and fails if the loop is
+// late. The allowance then falls below 64 at once, and recovers a few at a time.
 
 import type { Clock, Load } from "../ports.ts";
 import { Alarm } from "./alarm.ts";
 
 const LEAST_ALLOWANCE = 64;
-/** Least allowance while the process is late: the cap of one receiver. It is never zero, because nobody else sends these deliveries. */
+/**
+ * Minimum allowance while the process is late, which is the cap of one receiver. It is never zero, because nobody else
+ * sends these deliveries.
+ */
 const LATE_ALLOWANCE = 8;
 /**
  * Amount by which the allowance grows at each measurement once the process is no longer late. From 8 back to
  * 64 takes about two seconds.
  */
 const STEP_BACK = 8;
-/** Share of time above which the event loop is hardly ever idle. Requests then wait for this process, not for the receivers. */
+/**
+ * Share of busy time above which the event loop is hardly ever idle. Requests then wait for this process and not for
+ * the receivers.
+ */
 const BUSY_SHARE = 0.85;
-/** A new connection needs the loop about four times. If it is late by this much each time, a quarter of the deadline is lost. */
+/**
+ * Delay of the event loop above which the process counts as late. A new connection needs the loop about four times, so
+ * a quarter of the deadline is lost if it is late by this much each time.
+ */
 const LATE_MS = 300;
 /**
- * A fifth of the deadline. If even the fastest answer took longer than this while the process was busy, the
- * slowness is ours and not the receivers'.
+ * Answer time above which a busy process counts as late, a fifth of the deadline. If even the fastest answer took
+ * longer than this while the process was busy, the slowness is ours and not the receivers'.
  */
 const SLOW_ANSWER_MS = 1_000;
-/** A request in flight for longer waits for its receiver. It is not counted, or a receiver that hangs would fill the least allowance. */
+/**
+ * Age at which a request in flight no longer counts, because it waits for its receiver. If it counted, a receiver that
+ * hangs would use up the minimum allowance.
+ */
 const YOUNG_MS = 1_000;
 
 interface PaceDeps {
@@ -38,7 +51,7 @@ interface PaceDeps {
 }
 
 interface RequestInFlight {
-	/** Monotonic time. */
+	/** Monotonic time at which the request began. */
 	readonly startedAtMs: number;
 }
 
@@ -47,7 +60,7 @@ export interface PaceReading {
 	busyShare: number;
 	/** Time by which the event loop was late. */
 	lateMs: number;
-	/** Duration of the quickest answer, or null if there was none. */
+	/** Duration of the quickest request that was answered, or null if there was none. */
 	quickestMs: number | null;
 	/** Whether a delivery was ready to be sent and there was no room. */
 	hasWaited: boolean;
@@ -70,12 +83,16 @@ export function nextAllowance(
 }
 
 /**
- * Time between two measurements while requests are in flight. It is longer than 64 handshakes take. The process idles during
- * handshakes, so a shorter time would make it open ever more connections. From 64 to 512 takes three measurements.
+ * Time between two measurements while requests are in flight. It is longer than 64 handshakes take. The process idles
+ * during handshakes, so a shorter time would make it open ever more connections. The allowance goes from 64 to 512 in
+ * three measurements.
  */
 const MEASURE_EVERY_MS = 250;
 
-/** Measures this process's load while requests are in flight. It calls `onMeasured` each time, because there may be room then. */
+/**
+ * Measures this process's load while requests are in flight. It calls `onMeasured` after each measurement, because
+ * there may be room for more requests then.
+ */
 export class Pace {
 	readonly #deps: PaceDeps;
 	readonly #inFlight = new Set<RequestInFlight>();
@@ -100,7 +117,10 @@ export class Pace {
 		return Math.min(LEAST_ALLOWANCE, this.#deps.mostInFlight);
 	}
 
-	/** Returns whether another request may be sent. Below the least allowance only young requests count. */
+	/**
+	 * Returns whether another request may be sent. While the process is late, only requests that began within the last
+	 * second count.
+	 */
 	hasRoom(): boolean {
 		const inFlight = this.#inFlight.size;
 		if (inFlight >= Math.max(this.#allowance, this.#least)) return false;
@@ -119,7 +139,7 @@ export class Pace {
 	/** Notes that a request begins. The returned value must be passed to `end`. */
 	begin(): RequestInFlight {
 		if (!this.#alarm.isSet && !this.#isStopped) {
-			// This discards what was measured before, because the process was idle then.
+			// The earlier measurements are discarded, because the process was idle then.
 			this.#takeReading();
 			this.#alarm.ringWithin(MEASURE_EVERY_MS);
 		}

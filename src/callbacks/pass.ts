@@ -1,6 +1,6 @@
-// One pass of the engine over the database: it stores results and the notices that they cause, and reads slots and due
-// deliveries. Everything that it writes is one transaction. That transaction begins with the engine's own row, and without
-// the row nothing is written.
+// One pass of the engine over the database. It stores results and the notices that they cause, and reads slots and due
+// deliveries. It writes everything in one transaction. That transaction first locks the engine's own row, and if the
+// row is gone, nothing is written.
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { fairShare, SLOTS } from "../domain/slot.ts";
@@ -24,7 +24,7 @@ import { countToTake } from "./slots.ts";
 
 export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	engineId: number;
-	/** Maximum number of requests in flight. Null for an engine that gives everything up, because it wants no slots. */
+	/** Maximum number of requests in flight, or null for an engine that gives up all its slots and wants no new ones. */
 	mostInFlight: number | null;
 	/** Slots that this engine knows to be its own. */
 	slots: readonly number[];
@@ -38,11 +38,14 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 }
 
 export interface PassOutput {
-	/** Results that were stored. The others changed nothing, because the queue had no row with the due time that was read. */
+	/**
+	 * Results that were stored. The other results changed nothing, because the queue had no row with the due time that
+	 * was read.
+	 */
 	settled: ReadonlySet<Settlement>;
-	/** Null if the pass was no renewal. */
+	/** Slots that were found, or null if the pass was no renewal. */
 	slots: SlotsFound | null;
-	/** Empty if they were not to be read. */
+	/** First due rows of the receivers. Empty if the plan did not ask for them. */
 	firstDue: readonly FirstDue[];
 	read: DueRead;
 	targets: readonly CallbackTarget[];
@@ -57,13 +60,16 @@ interface SlotsFound extends Pick<SlotOverview, "nextSilentInMs"> {
 }
 
 export interface Pass {
-	/** Returns null if the engine's row is gone. Nothing was written then. */
+	/** Runs a pass. Returns null if the engine's row is gone. In that case nothing was written. */
 	run(input: PassInput): Promise<PassOutput | null>;
 	/** Notes that the receiver has an open notice of failing callbacks. Its next success ends that notice. */
 	noteFailing(receiverId: ReceiverId): void;
 }
 
-/** Number of receivers whose first success is remembered. Beyond it all are forgotten, because asking again is cheap. */
+/**
+ * Maximum number of receivers whose first success is remembered. Beyond it all are forgotten, because asking again is
+ * cheap.
+ */
 const MAX_REMEMBERED = 10_000;
 
 export function createPass(store: Store, random: Random): Pass {
@@ -73,7 +79,9 @@ export function createPass(store: Store, random: Random): Pass {
 	/** Receivers known to have an open notice of failing callbacks. */
 	const failing = new Set<ReceiverId>();
 
-	/** Reading needs no fence, because the engine sends only while its lease is fresh. */
+	/**
+	 * Reads due deliveries and targets. Reading needs no fence, because the engine sends only while its lease is fresh.
+	 */
 	async function read(db: Db, { requests, oldTargets, nowMs }: PassInput) {
 		const due = await queue.readDue(db, requests, nowMs);
 		// The targets are read after the deliveries, so that they are at least as new.
@@ -117,7 +125,8 @@ export function createPass(store: Store, random: Random): Pass {
 	}
 
 	async function run(input: PassInput): Promise<PassOutput | null> {
-		// The failed pass may have been committed, and with it a notice that this engine does not know of.
+		// The previous pass failed without an answer. It may have been committed, and with it a notice that this engine
+		// does not know.
 		if (input.isUncertain) {
 			for (const settlement of input.settlements) {
 				if (isFailedAttempt(settlement)) failing.add(settlement.delivery.receiverId);
@@ -125,7 +134,8 @@ export function createPass(store: Store, random: Random): Pass {
 		}
 		const { isRenewal, reread, isLast, settlements, giveUp } = input;
 		const isWriting = isRenewal || reread !== null || isLast || settlements.length + giveUp.length > 0;
-		// On SQLite even a read needs a transaction, because the only connection may be in the middle of another one.
+		// On SQLite even a read needs a transaction, because the only connection may be in the middle of another
+		// transaction.
 		const passed =
 			isWriting || store.kind === "sqlite"
 				? await store.transact((trx) => pass(trx, input))

@@ -19,7 +19,7 @@ function fill(buffer: SendBuffer, receiver: number, count: number): DueDelivery[
 	return held;
 }
 
-/** Returns the deliveries that were sent, in order. */
+/** Sends all deliveries that may be sent now, and returns them in order. */
 function send(buffer: SendBuffer, mayGo = hasRoom): DueDelivery[] {
 	const sent: DueDelivery[] = [];
 	buffer.sendReady((delivery) => sent.push(delivery), mayGo);
@@ -32,7 +32,7 @@ function endRequests(buffer: SendBuffer, deliveries: readonly DueDelivery[], too
 	for (const delivery of deliveries) buffer.endRequest(delivery, tookMs);
 }
 
-/** Returns the limit of each receiver, in the order of turns. */
+/** Returns the number of deliveries to read for each receiver, in the order of turns. */
 function limitsOf(buffer: SendBuffer, ...due: readonly number[]): [receiverId: number, limit: number][] {
 	return buffer.limitsFor(due.map(receiverId)).map((due) => [due.receiverId, due.limit]);
 }

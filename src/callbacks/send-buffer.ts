@@ -34,11 +34,14 @@ interface ReceiverQueue {
 	updatedAtMs: number;
 }
 
-/** A fast receiver gets this many times its cap read ahead at most, so that one commit serves many deliveries. */
+/**
+ * Maximum number of deliveries read ahead for a fast receiver, as a multiple of its cap. One commit then serves many
+ * deliveries.
+ */
 const MAX_ROUNDS_AHEAD = 16;
 /**
- * The buffer holds as many deliveries per receiver as it can answer in this time. A receiver without an
- * answer so far gets one batch.
+ * Time for which deliveries are read ahead. The buffer holds as many deliveries of a receiver as that receiver can
+ * answer in this time. A receiver that has not answered yet gets one batch.
  */
 const AHEAD_MS = SECOND_MS;
 /** Maximum number of deliveries waiting or in flight. Each takes about a kilobyte of memory. */
@@ -47,7 +50,7 @@ const MAX_WAITING_OR_IN_FLIGHT = 8_192;
 export class SendBuffer {
 	readonly #caps: Caps;
 	readonly #queues = new Map<ReceiverId, ReceiverQueue>();
-	/** Queues that may send, in turn. */
+	/** Queues that may send, in the order of their turns. */
 	readonly #ready: ReceiverQueue[] = [];
 	/** Queues in which a delivery waits. */
 	readonly #waiting = new Map<ReceiverId, ReceiverQueue>();
@@ -157,7 +160,7 @@ export class SendBuffer {
 			if (queue === undefined) return true;
 			queue.isReady = false;
 			const delivery = queue.waiting.shift();
-			// Its waiting deliveries were released since. The receiver may have a new queue by now.
+			// The queue's waiting deliveries were released meanwhile. The receiver may have a new queue by now.
 			if (delivery === undefined) continue;
 			if (queue.waiting.length === 0) this.#waiting.delete(queue.receiverId);
 			queue.inFlight++;
@@ -178,7 +181,10 @@ export class SendBuffer {
 		this.#lineUp(queue);
 	}
 
-	/** Returns false if the engine lost the delivery's slot meanwhile. Another engine then sends it, or has sent it. */
+	/**
+	 * Returns whether a delivery is still in progress. It is not if the engine lost its slot, and then another engine
+	 * sends it or has sent it.
+	 */
 	isInProgress(delivery: DeliveryInProgress): boolean {
 		return this.#queues.get(delivery.receiverId)?.inProgress.get(delivery.id) === delivery;
 	}
@@ -188,7 +194,7 @@ export class SendBuffer {
 		this.#queues.get(receiverId)?.inProgress.delete(id);
 	}
 
-	/** Releases the waiting deliveries of some receivers. They stay in the database's queue as they are. */
+	/** Releases the waiting deliveries of some receivers. Their rows in the database's queue stay as they are. */
 	releaseWaiting(isChosen: (receiverId: ReceiverId) => boolean): void {
 		for (const [receiverId, queue] of this.#waiting) {
 			if (!isChosen(receiverId)) continue;
@@ -203,7 +209,7 @@ export class SendBuffer {
 		return [...this.#waiting.keys()];
 	}
 
-	/** Yields each receiver with a waiting delivery, and the time at which the first of them was due. */
+	/** Yields each receiver with a waiting delivery, and the due time of the first such delivery. */
 	*waitingSince(): Generator<[receiverId: ReceiverId, dueAtMs: number]> {
 		for (const [receiverId, queue] of this.#waiting) {
 			const [first] = queue.waiting;
@@ -254,7 +260,10 @@ export class SendBuffer {
 		return this.#caps.perReceiver * Math.min(MAX_ROUNDS_AHEAD, Math.max(1, rounds));
 	}
 
-	/** Returns 0 until the queue is half empty. Refilling it a few rows at a time would cost one query each. */
+	/**
+	 * Returns how many deliveries to read for a receiver. Returns 0 until its queue is half empty, because refilling it a
+	 * few rows at a time would cost one query each.
+	 */
 	#roomOf(receiverId: ReceiverId, evenShare: number): number {
 		const queue = this.#queues.get(receiverId);
 		if (queue === undefined) return this.#caps.perReceiver;

@@ -17,7 +17,7 @@ const TARGET: Target = {
 	key: signingKey("rbs_1"),
 };
 
-/** Returns the URL, "cancel", or the delay after which the delivery may be tried again. */
+/** Judges a delivery. Returns the URL, "cancel", or the delay after which the delivery may be tried again. */
 function judge(
 	reading: Partial<TargetReading> | null,
 	{ maySend = true, dueInMs = 0 } = {},

@@ -25,18 +25,20 @@ export interface SendingDeps {
 }
 
 export interface Sending {
-	/** Sends what may be sent now. It must be called after deliveries were added to the buffer. */
+	/** Sends the deliveries that may be sent now. It must be called after deliveries were added to the buffer. */
 	sendReady(): void;
 	stop(): void;
 }
 
 export interface SendingEvents {
 	onSettled(settlement: Settlement): void;
-	/** Called if nothing was sent. The delivery is in the queue as it was, and may be tried again at `againAtMs`. */
+	/**
+	 * Called if nothing was sent. The delivery's row in the queue is unchanged, and it may be tried again at `againAtMs`.
+	 */
 	onUnsent(delivery: DueDelivery, againAtMs: number): void;
 }
 
-/** Delay after which a request is tried again that failed because this machine is out of sockets or memory. */
+/** Delay before a request is repeated that failed because this machine is out of sockets or memory. */
 const OUR_TROUBLE_RETRY_MS = 5_000;
 
 export function createSending(
@@ -50,7 +52,9 @@ export function createSending(
 	{ onSettled, onUnsent }: SendingEvents,
 ): Sending {
 	const { clock, buffer, counters } = deps;
-	/** Created once, because the names of headers do not change once they are known. */
+	/**
+	 * Function that signs attempts. It is created once, because the names of headers do not change once they are known.
+	 */
 	let prepare: PrepareAttempt | null = null;
 	const pace = new Pace(deps, sendReady);
 	const logForbiddenAddress = createForbiddenAddressLog(deps.log);
@@ -65,12 +69,13 @@ export function createSending(
 		const maySend = reading !== null && isFresh(reading, clock.monotonicMs()) && deps.maySend();
 		const judged = judgeSending(reading, delivery, startedAtMs, maySend);
 		if (judged.kind === "cancel") {
-			// A removed URL may leave thousands of deliveries. The receiver counts as fast, so that many of them are read at once.
+			// A removed URL may leave thousands of deliveries to cancel. With a duration of 0 the receiver counts as fast, so
+			// that many of them are read at once.
 			buffer.endRequest(delivery, 0);
 			onSettled({ kind: "cancelled", delivery, endedAtMs: startedAtMs });
 			return;
 		}
-		// The names are read with the next pass, after which the delivery is tried again.
+		// If the header names are not known yet, they are read with the next pass. After that the delivery is tried again.
 		if (judged.kind === "later" || deps.wire.names === null) {
 			buffer.endRequest(delivery, null);
 			onUnsent(delivery, judged.kind === "later" ? judged.atMs : startedAtMs);
@@ -95,7 +100,8 @@ export function createSending(
 	): void {
 		const endedAtMs = prepared.startedAtMs + tookMs;
 		counters.attemptTimes.observe(tookMs / SECOND_MS);
-		// The first attempt of an event is due when the event is written.
+		// Only first attempts are measured. They are due when their event is written, so this is the time from the sale to
+		// the answer.
 		if (answer.outcome.kind === "answered" && delivery.seq === 0)
 			counters.firstAnswers.observe((endedAtMs - delivery.dueAtMs) / SECOND_MS);
 		logForbiddenAddress(prepared.request.url, answer.outcome);
@@ -106,7 +112,7 @@ export function createSending(
 			else onSettled(settlement);
 			sendReady();
 		};
-		// The attempt has ended. Only its result waits until the part of the answer has arrived that is stored with it.
+		// The attempt has ended. Its result waits only for the part of the answer that is stored with it.
 		if (answer.excerpt === null) settle(null);
 		else void answer.excerpt.then(settle);
 	}
@@ -114,7 +120,7 @@ export function createSending(
 	return { sendReady, stop: () => pace.stop() };
 }
 
-/** Maximum number of remembered hosts. Beyond it all are forgotten, so that some are logged once more. */
+/** Maximum number of remembered hosts. Beyond it all are forgotten, and some are then logged once more. */
 const MAX_REMEMBERED = 1_000;
 
 /**

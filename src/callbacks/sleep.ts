@@ -1,5 +1,5 @@
-// The sleep of a loop: it ends at its time, or earlier if somebody wakes the loop. A loop that is awake cannot be woken. It
-// decides anew before it sleeps, so it misses nothing.
+// The sleep of a loop. It ends at its time, or earlier if somebody wakes the loop. Waking a loop that is awake has no
+// effect. The loop decides anew before it sleeps, so it misses nothing.
 
 import type { Clock } from "../ports.ts";
 import { Alarm } from "./alarm.ts";

@@ -1,5 +1,5 @@
-// The slots that this engine owns. Only their owner sends to their receivers. So a receiver's cap on requests holds
-// over all processes, and the engine need not write anything before it sends a delivery.
+// The slots that this engine owns. Only the owner of a slot sends to its receivers. So a receiver's cap on requests
+// holds over all processes, and the engine need not write anything before it sends a delivery.
 //
 //   not owned ──the engine took it──▶ owned ──the engine owns more than its share──▶ leaving
 //   leaving ──no delivery of it is in progress, so the engine gives it up──▶ not owned
@@ -11,13 +11,16 @@ import { slotOf } from "../domain/slot.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { SlotOverview } from "../store/queries/queue.ts";
 
-/** An engine loses its slots after 15 seconds (SILENT_MS), so two renewals in a row may fail. */
+/**
+ * Interval between two renewals. An engine loses its slots after 15 seconds (SILENT_MS), so two renewals in a row may
+ * fail.
+ */
 export const RENEW_EVERY_MS: number = 5 * SECOND_MS;
-/** Time within which every engine is back after an outage: the longest back-off and one renewal. */
+/** Time within which every engine is back after an outage. It is the longest delay between retries plus one renewal. */
 export const PATIENT_FOR_MS: number = 2 * RENEW_EVERY_MS;
 /**
- * Least time between two looks at the slots. A silent engine whose row is locked by its own last transaction cannot be removed
- * yet, and without this limit the engine would try all the time.
+ * Minimum time between two looks at the slots. The row of a silent engine may be locked by its own last transaction,
+ * and then the engine cannot be removed yet. Without this limit, the other engines would try all the time.
  */
 const MIN_LOOK_GAP_MS = 100;
 
@@ -32,7 +35,7 @@ export function countToTake({ mine, free }: SlotOverview, share: number): number
 	return Math.max(0, Math.min(free, share - mine.length));
 }
 
-/** Returns those of the slots that may be given up, because none of their receivers has a delivery in progress. */
+/** Returns those of the slots that may be given up now, because none of their receivers has a delivery in progress. */
 export function findIdleSlots(slots: readonly number[], busyReceiverIds: Iterable<ReceiverId>): number[] {
 	const idle = new Set(slots);
 	if (idle.size === 0) return [];
@@ -67,7 +70,10 @@ export class Slots {
 		return this.#owned.has(slot) && !this.#leaving.has(slot);
 	}
 
-	/** Takes over what the database says. Slots beyond the share leave, and those that are leaving already come first. */
+	/**
+	 * Updates the owned slots to what the database says. Slots beyond the share are marked as leaving, and those that are
+	 * leaving already are chosen first.
+	 */
 	update(owned: readonly number[], share: number): void {
 		this.#owned.clear();
 		for (const slot of owned) this.#owned.add(slot);

@@ -1,5 +1,5 @@
-// Where each receiver's callbacks go and how they are signed. A target is read together with the due deliveries, or comes
-// with a sale. It is used for one second, and then read again.
+// The target of each receiver, which is the URL of its callbacks and the key that signs them. A target is read together
+// with the due deliveries, or comes with a sale. It is used for one second, and then read again.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
@@ -19,11 +19,11 @@ export interface Target {
 }
 
 export interface TargetReading {
-	/** Deliveries of an older epoch were created for a URL that has been removed since. */
+	/** Epoch of the URL. Deliveries of an older epoch were created for a URL that has been removed since. */
 	endpointEpoch: number;
-	/** Null if there is no URL, or no secret that can be opened. */
+	/** URL and key, or null if there is no URL or no secret that can be decrypted. */
 	target: Target | null;
-	/** Monotonic time before the database was asked. The target is as old as this. */
+	/** Monotonic time before the database was asked. The target may be out of date from this time on. */
 	readAtMs: number;
 	/** Monotonic time at which the answer arrived. */
 	learnedAtMs: number;
@@ -37,17 +37,25 @@ export type OpenTarget = (
 const FRESH_MS = SECOND_MS;
 /** Age at which a pass reads the target of a waiting delivery again, so that the delivery seldom has to be released. */
 export const AGING_MS: number = FRESH_MS / 2;
-/** Maximum age of a target, by the time it was read. It is the duration of a request, because a request that began just before
- * a change would still arrive that late. */
+/**
+ * Maximum age of a target, counted from the time at which it was read. It is the duration of a request, because a
+ * request that began just before a change would still arrive that late.
+ */
 const SENDABLE_MS = 5 * SECOND_MS;
-/** Maximum number of opened secrets in memory, which is more than one process has busy at once. Beyond it the oldest is dropped. */
+/**
+ * Maximum number of decrypted secrets in memory, which is more than one process has in use at once. Beyond it the
+ * oldest is dropped.
+ */
 const MAX_OPENED = 10_000;
 
 export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: number): boolean {
 	return monotonicMs - learnedAtMs < FRESH_MS && monotonicMs - readAtMs < SENDABLE_MS;
 }
 
-/** Opens secrets and parses URLs. Both cost more than a request, so the result is cached for each pair of endpoint and secret. */
+/**
+ * Creates a function that decrypts secrets and parses URLs. Both cost more than a request, so the result is cached for
+ * each pair of endpoint and secret.
+ */
 export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget {
 	const opened = new Map<ReceiverId, Target>();
 
@@ -57,7 +65,8 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
 		const secret = openSecret(sealingKey, receiverId, sealedSecret);
 		if (secret === null) {
-			// The secret was sealed with another key. Its deliveries wait, and are sent when the right key is back.
+			// The secret was encrypted with another key. The receiver's deliveries wait, and are sent when the right key is
+			// back.
 			log.error(
 				{ receiverId },
 				"a signing secret cannot be opened with this RINGBACK_SECRET_KEY; its callbacks wait until it can",
@@ -65,8 +74,8 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 			return null;
 		}
 		const parsed = parsePostbackUrl(url);
-		// Such a URL remains the target. The transport refuses it, so its deliveries fail and the owner is notified, instead of
-		// waiting for ever.
+		// A URL that is no longer allowed stays the target. The transport refuses it, so that its deliveries fail and the
+		// owner is notified. Otherwise they would wait without end.
 		if (!parsed.ok)
 			log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
 		const pathAndQuery = parsed.ok ? parsed.value.target : "";

@@ -50,7 +50,7 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		hasChangedElsewhere: false,
 		/** Called once, after the engine's next transaction was committed and before the engine gets the answer. */
 		afterCommit: null as (() => unknown) | null,
-		/** The database cannot be reached. */
+		/** Whether the database cannot be reached. */
 		isAway: false,
 		/** Whether reading the first due rows finds nothing. */
 		isBlind: false,
@@ -156,11 +156,11 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 		posted,
 		/** The URLs of the requests that were sent. */
 		urls,
-		/** The programmes of each read of the queue. */
+		/** The receivers of each read of the queue. */
 		reads,
 		/** The engine's ids. It gets a new one each time that it registers. */
 		ids,
-		/** The engine's side of notifications from other processes. */
+		/** The engine's listener, which gets the notifications of other processes. */
 		listener,
 		record,
 		/** Commits sales made by this process and announces them to the engine. */
@@ -168,7 +168,9 @@ export async function startEngine(t: TestContext, options: TestEngineOptions = {
 			for (let sale = 0; sale < count; sale++) store.announceDue(await record());
 			await settle();
 		},
-		/** Commits sales, and announces them as NOTIFY does, without the deliveries. */
+		/**
+		 * Commits sales, and announces them as NOTIFY from another process does, without passing the deliveries themselves.
+		 */
 		async sellElsewhere(count = 1): Promise<void> {
 			for (let sale = 0; sale < count; sale++) await record();
 			listener.onOwed({ receiverIds: [programme.receiver_id], dueAtMs: clock.nowMs() });

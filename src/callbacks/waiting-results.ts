@@ -3,7 +3,7 @@
 
 import type { Settlement } from "../store/queries/queue.ts";
 
-/** Number of results that starts a pass in any case. Beyond it, a larger batch hardly makes a result cheaper. */
+/** Number of results that starts a pass in any case. A larger batch would hardly make a result cheaper. */
 const MAX_WAITING = 2_048;
 /** Longest time that a result waits. It is short, so that the page shows the result at once. */
 export const MAX_WAIT_MS = 100;
@@ -40,12 +40,17 @@ export class WaitingResults {
 		return all;
 	}
 
-	/** Returns the results of a failed pass to the front. The engine repeats that pass in any case, so no time is set. */
+	/**
+	 * Puts the results of a failed pass back at the front. The engine repeats that pass in any case, so no time is set.
+	 */
 	putBack(settlements: readonly Settlement[]): void {
 		this.#settlements = [...settlements, ...this.#settlements];
 	}
 
-	/** A single delivery is stored at once. With many of them under way, half of them are stored together. */
+	/**
+	 * Sets how many results make a pass worthwhile. A single delivery is stored at once. If many deliveries are in
+	 * progress, half of them are stored together.
+	 */
 	adaptTo(waitingOrInFlight: number): void {
 		this.#storeAtCount = Math.min(MAX_WAITING, Math.max(1, Math.ceil(waitingOrInFlight / 2)));
 	}

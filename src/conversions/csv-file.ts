@@ -5,7 +5,9 @@
 export const CSV_BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
-/** `kind` marks decimals and times, which are written in the form that the spreadsheet expects. */
+/**
+ * Columns of a CSV file. `kind` marks decimals and times, which are written in the form that the spreadsheet expects.
+ */
 export type CsvColumns<Row> = readonly (readonly [
 	name: string,
 	cell: (row: Row) => string,
@@ -29,13 +31,16 @@ export async function* csvFile<Row>(
 	}
 }
 
-/** Spreadsheets read 2026-03-01T12:00:00.000Z as text, and 2026-03-01 12:00:00 as a time in any language. */
+/**
+ * Formats a cell for spreadsheets with decimal commas. They read 2026-03-01T12:00:00.000Z as text, but 2026-03-01
+ * 12:00:00 as a time in any language.
+ */
 function asLocal(text: string, kind: "amount" | "time" | undefined): string {
 	if (kind === "amount") return text.replace(".", ",");
 	return kind === "time" ? text.replace("T", " ").replace(/\.\d+Z$/, "") : text;
 }
 
-// Cells (RFC 4180) that a spreadsheet does not run as formulas, and the way back.
+// Formats cells (RFC 4180) so that spreadsheets do not run them as formulas, and undoes this formatting.
 
 /** Characters that start a formula, including the full-width forms that some spreadsheets accept. */
 const FORMULA_START = "[=+\\-@\\t\\r\\n＝＋－＠]";
@@ -54,12 +59,12 @@ function csvCell(text: string): string {
 	return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Puts an apostrophe in front, so that spreadsheets show the text unchanged. */
+/** Puts an apostrophe before a text that would run as a formula, so that spreadsheets show it unchanged. */
 function defuseCell(text: string): string {
 	return RUNS.test(text) ? `'${text}` : text;
 }
 
-/** Removes the apostrophe again, so that an exported file can be uploaded with decisions. */
+/** Removes the apostrophe that `defuseCell` added, so that an exported file can be uploaded with decisions. */
 export function undoDefusing(cell: string): string {
 	return DEFUSED.test(cell) ? cell.slice(1) : cell;
 }

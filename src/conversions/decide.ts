@@ -1,7 +1,7 @@
-// Approves, rejects or reverses one conversion or many in one transaction. A conversion is identified by its
-// id; a shop may also use its own order id together with the event type. Repeating a decision gives the same
-// answer, changes nothing and sends nothing. The shop may approve, reject and reverse. The review team may
-// only reject (contract section 3).
+// Approves, rejects or reverses one conversion or many in one transaction. A conversion is identified by its id. A shop
+// may also use its own order id together with the event type. Repeating a decision gives the same answer, changes
+// nothing and sends nothing. The shop may approve, reject and reverse. The review team may only reject (contract
+// section 3).
 
 import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
@@ -23,7 +23,7 @@ export type Decision =
 	| { move: "reject"; decidedBy: Side; reason: Reason }
 	| { move: "reverse"; decidedBy: "shop"; reason: Reason };
 
-/** Anybody may make any decision about a test conversion. The history names the person. */
+/** A decision about a test conversion. Anybody may make any of them, and the history names the person. */
 export type TestDecision =
 	| { move: "approve"; decidedBy: Side }
 	| { move: "reject" | "reverse"; decidedBy: Side; reason: Reason };
@@ -42,7 +42,7 @@ export interface DecisionRequest {
 export interface DecidedRequest {
 	/** The conversion after the decision. */
 	conversion: Conversion;
-	/** "already" if the same decision had been made before. Nothing changed and nothing is sent. */
+	/** "already" if the same decision was made before. In that case nothing has changed and nothing is sent. */
 	outcome: "changed" | "already";
 }
 
@@ -50,7 +50,7 @@ export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
-/** Decides at most MAX_STEPS requests. */
+/** Makes decisions about conversions. There may be at most MAX_STEPS requests. */
 export function decideMany(
 	trx: Db,
 	deps: InTransaction,
@@ -66,7 +66,8 @@ export function decideMany(
 			eventType: conversion.event_type,
 			present: conversion,
 			judge: (present) =>
-				// The conversion was removed meanwhile. If it was reported again, that is a different sale.
+				// Another public id means that the conversion was removed meanwhile. If its order was reported again, that is a
+				// different sale.
 				present?.public_id === conversion.public_id
 					? judgeOn(present, decision, personId, (decided) => decided)
 					: { kind: "answer", result: refuseBusy() },
@@ -91,7 +92,7 @@ export interface OrderName {
 	eventType: EventType;
 }
 
-/** Prepares a shop's decision, which is checked together with others. See judge-and-move.ts. */
+/** Prepares a shop's decision about an order. judge-and-move.ts handles it together with other requests. */
 export function decisionRequest(
 	programme: Programme,
 	order: OrderName,
@@ -135,7 +136,7 @@ function judgeOn<Done>(
 	}
 }
 
-/** The outcome is the same whether the decision is made now or was made before. */
+/** Returns the outcome of a decision. It is the same whether the decision is made now or was made before. */
 function decidedAs(
 	{ move }: Decision | TestDecision,
 	{ conversion }: DecidedRequest,
@@ -143,7 +144,10 @@ function decidedAs(
 	return { outcome: OUTCOMES[move], conversion, showsPixelWorks: false };
 }
 
-/** `known` lists the event types with which the order is recorded. */
+/**
+ * Refuses a decision about an order that the programme does not have. `known` lists the event types under which it has
+ * the order ID.
+ */
 export function refuseUnknownOrder(
 	{ orderId, eventType }: OrderName,
 	known: readonly EventType[],
@@ -188,7 +192,10 @@ export function judgeDecision(side: Side, move: DecisionMove, reason: string | u
 	return succeed({ move, decidedBy: "shop", reason: parsed.value });
 }
 
-/** A test conversion allows all moves of the shop to everybody, because no money depends on it. */
+/**
+ * Checks a decision about a test conversion. Everybody may make the same decisions as the shop, because no money
+ * depends on it.
+ */
 export function judgeTestDecision(side: Side, move: DecisionMove, reason: string): Result<TestDecision> {
 	const judged = judgeDecision("shop", move, reason);
 	return judged.ok ? succeed({ ...judged.value, decidedBy: side }) : judged;

@@ -7,8 +7,8 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Number of rows that background work handles in one transaction. With this many the cost of the commit hardly counts, and
- * other writers hardly wait.
+ * Number of rows that background work handles in one transaction. At this size the cost of the commit hardly matters,
+ * and other writers hardly wait.
  */
 export const BATCH_ROWS = 500;
 
@@ -24,13 +24,16 @@ export type InTransaction = Pick<ConversionsDeps, "clock" | "random"> & {
 };
 
 /**
- * The outcome of a request about an order. The conversion has no id yet if the outcome is described before the row is
- * inserted (record.ts).
+ * The outcome of a request about an order. In record.ts the outcome may be described before the row is inserted, and
+ * then the conversion has no id yet.
  */
 export interface Decided<Outcome extends string, Row extends NewConversion = Conversion> {
 	outcome: Outcome;
 	conversion: Row;
-	/** True if browser and server reported the same order, or the programme does not park pixel reports. */
+	/**
+	 * True if this request shows that the pixel works. Either browser and server have reported the same order, or the
+	 * programme does not park pixel reports.
+	 */
 	showsPixelWorks: boolean;
 	/** How the sale was credited, if the programme credits partners and this request is the shop's report. */
 	credit?: CreditWord | typeof NOT_CREDITING;
@@ -45,7 +48,7 @@ export interface Decided<Outcome extends string, Row extends NewConversion = Con
 export const DIFFERING_FIELDS = ["basketValue", "occurredAt", "test"] as const;
 export type DifferingField = (typeof DIFFERING_FIELDS)[number];
 
-/** The caller announces `owed` to the engines after the commit. */
+/** Deliveries that became due. The caller must announce `owed` to the engines after the commit. */
 export interface Owing {
 	owed: Owed;
 }

@@ -1,6 +1,6 @@
-// Ends windows: recorded conversions are approved after the approval window, and parked ones that nobody confirmed expire.
-// Each batch is one transaction, so a crash loses and repeats nothing, and a million due rows take no more memory than one
-// batch. Several workers share the work, because each skips rows that another has locked.
+// Ends the windows of conversions. Recorded conversions are approved after the approval window, and parked ones that
+// nobody confirmed expire. Each batch is one transaction, so a crash loses and repeats nothing, and a million due rows
+// take no more memory than one batch. Several workers share the work, because each skips rows that another has locked.
 
 import type { Status } from "../domain/conversion.ts";
 import { type Conversion, findOldestEndedWindow, takeWindowEnded } from "../store/queries/conversions.ts";
@@ -22,7 +22,10 @@ const APPROVAL: Window = {
 	}),
 };
 
-/** Expired conversions are removed after the retention time, which counts from the end of their window. */
+/**
+ * Window of parked conversions. Expired ones are removed after the retention time, which counts from the end of this
+ * window.
+ */
 const PARKING: Window = {
 	status: "PARKED",
 	stepFor: (known, nowMs) => ({ move: "expire", known, change: { window_ends_at_ms: nowMs } }),
@@ -41,7 +44,7 @@ export function expireParked(deps: ConversionsDeps, isStopping: () => boolean): 
 async function endWindows(deps: ConversionsDeps, window: Window, isStopping: () => boolean): Promise<number> {
 	const { store, clock } = deps;
 	const { status } = window;
-	// The first check is outside a transaction, because it then takes no lock. Most of the time nothing is due.
+	// The first look is outside a transaction, because it then takes no lock. Most of the time no window has ended.
 	if ((await findOldestEndedWindow(store, status, clock.nowMs())) === null) return 0;
 	let ended = 0;
 	// Each batch continues where the one before ended. While a long snapshot is open, such as a dump, PostgreSQL keeps the

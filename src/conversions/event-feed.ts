@@ -1,5 +1,5 @@
-// A programme's events in their order, for `ringback listen`. They are read from the moves and not from the outbox,
-// because a programme without a Postback URL is owed no events but may listen. Nothing is written here.
+// A programme's events in their order, for `ringback listen`. They are read from `moves` and not from `events`, because
+// a programme without a Postback URL has no stored events but may listen. This file writes nothing.
 
 import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
@@ -28,11 +28,11 @@ export interface FeedBatch {
 	hasMore: boolean;
 }
 
-/** About 250 KB if all rows belong to the listener's programme. */
+/** Number of moves that are read at a time, about 250 KB if all of them belong to the listener's programme. */
 const BATCH_ROWS = 500;
 const BEFORE_ALL: Cursor = { at: 0, id: 0 };
 
-/** Returns the position of now. Moves that have an id but are not committed yet come after it. */
+/** Returns the current end of the feed. Moves that have an id but are not committed yet come after it. */
 export async function startOfFeed(store: MoveStore): Promise<Cursor> {
 	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
 	return { at, id };
@@ -57,7 +57,8 @@ export async function readFeed(
 		position = { at: row.at, id: row.id };
 		const event = announcedBy(row.move);
 		if (row.public_id === null || event === null || (testOnly && !isTest(row))) continue;
-		// Status and reason are those of the move. If other fields changed later, the move has the announced body.
+		// The event has the status and reason of its move. If other fields of the conversion changed later, the announced
+		// body was stored with the move.
 		const subject = subjectOf({ ...row, status: row.to_status }, programme.public_id);
 		const body = bodySentAt(event, row.announced_body ?? composeEvent(subject), nowMs);
 		events.push({ event, body, position });

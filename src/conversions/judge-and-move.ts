@@ -42,10 +42,10 @@ export interface OrderRequest<Done> {
 }
 
 export interface About {
-	/** Event types of all conversions that the order id has. Empty if the order was not read. */
+	/** Event types of all conversions with this order id. Empty if the order was not read. */
 	namesakes: readonly EventType[];
 	partnerships: KnownPartnerships;
-	/** The report's clicks, opened; empty if it has none, or if its coupon code decides. */
+	/** Decrypted clicks of the report. Empty if it has no click, or if its coupon code takes precedence. */
 	clicks: OpenedClicks;
 	/** The stored credit of the conversion, or undefined if it has none or the request has no signals. */
 	credit: Credit | undefined;
@@ -56,7 +56,7 @@ export type Judgement<Done> =
 	| { kind: "move"; step: Step; done(conversion: Conversion): Done };
 
 export interface Judged<Done> {
-	/** In the order of the requests. */
+	/** Results in the order of the requests. */
 	results: readonly Result<Done>[];
 	/** Events to announce to the engines after the commit. */
 	owed: Owed;
@@ -65,7 +65,7 @@ export interface Judged<Done> {
 /** Maximum number of times that an order is judged. It is judged again only if another process changed it meanwhile. */
 const MAX_JUDGEMENTS = 5;
 
-/** Takes at most MAX_STEPS requests. */
+/** Judges requests about orders and writes the resulting moves. Takes at most MAX_STEPS requests. */
 export async function judgeAndMove<Done>(
 	trx: Db,
 	deps: InTransaction,
@@ -88,8 +88,8 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => time > 0 || orders.presentOf(request) === undefined),
 			);
-			// If any request of the batch has signals of a credit, all conversions of the batch are locked, in the
-			// order in which they are written.
+			// If any request of the batch may credit a partner, all conversions of the batch are locked, in the same order in
+			// which they are written.
 			const credits = await writes.lockCredits(
 				trx,
 				open.some((request) => signals.get(request) !== undefined)
@@ -152,7 +152,7 @@ type OrderOf = Pick<OrderRequest<unknown>, "programmeId" | "orderId" | "eventTyp
 /** The orders that this transaction has read or written. */
 class KnownOrders {
 	readonly #writes: HotWrites;
-	/** Null if there is no conversion. */
+	/** Conversions by order. Null if the order has no conversion. */
 	readonly #conversions = new Map<string, Conversion | null>();
 	readonly #namesakes = new Map<string, EventType[]>();
 

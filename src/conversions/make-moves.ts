@@ -1,9 +1,9 @@
-// The only code that changes the status of a stored conversion, or its partner. (Most new sales of the intake on PostgreSQL
-// are inserted by one statement instead, see new-sales.ts.) A use case decides what should happen and passes
-// it here as steps, one or many. Rows are written unless somebody changed them since they were read. Each change gets a
-// row of history, and the event that the domain's table names for it is owed. All of it happens in the caller's
-// transaction, so a status change and its event are stored together or not at all. The number of statements does not
-// depend on the number of steps.
+// The only code that changes the status of a stored conversion, or its partner. (Most new sales of the intake on
+// PostgreSQL are inserted by one statement instead, see new-sales.ts.) A use case decides what should happen and passes
+// it here as steps, one or many. A row is written only if nobody has changed it since it was read. Each change adds a
+// move to the history and, if the domain names an event for this move, stores the event to be sent. All of it happens
+// in the caller's transaction, so a status change and its event are stored together or not at all. The number of
+// statements does not depend on the number of steps.
 
 import {
 	announcedBy,
@@ -27,15 +27,16 @@ import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { oweEvents, subjectOf } from "./owe.ts";
 
 /**
- * Maximum number of steps in one call. Both databases limit the parameters of a statement, and this many rows stay far
- * below. A batch of calls may hold a bulk call of BATCH_ROWS and as many single ones (api/intake.ts).
+ * Maximum number of steps in one call. Both databases limit the number of parameters of a statement, and this many rows
+ * stay far below the limit. A batch of calls may hold a bulk call of BATCH_ROWS and as many single ones
+ * (api/intake.ts).
  */
 export const MAX_STEPS = 2 * BATCH_ROWS;
 
-/** Columns that this file fills in: the status follows from the move, and the times are now. */
+/** Columns that this file fills in. The status follows from the move, and both times are the present time. */
 type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
-/** Columns that are empty at the start of a conversion, unless the step has a value. */
+/** Columns that are null in a new conversion, unless the step has a value for them. */
 const EMPTY_AT_START = {
 	reason: null,
 	pixel_basket_value: null,
@@ -48,24 +49,27 @@ type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
 	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
 
 export type Step = {
-	/** Who decided, for the history. */
+	/** The side that decided, or the approval window. It is stored in the history. */
 	decidedBy?: DecidedBy;
 	personId?: number | null;
 	reason?: Reason | null;
-	/** The credit; undefined if the programme credits nobody, or if the shop's server has not reported the sale yet. */
+	/**
+	 * Credit of the conversion. Undefined if the programme credits nobody, or if the shop's server has not reported the
+	 * sale yet.
+	 */
 	credit?: Credit | undefined;
 } & (FirstReport | NextMove | Correction | ImportedHistory);
 
-/** The first report of an order. */
+/** A step that starts a conversion with the first report of its order. */
 export interface FirstReport {
 	move: LivedMove;
 	known: null;
-	/** The conversion that the order had before. It keeps its history but not its order id, which the new one gets. */
+	/** The earlier conversion of the same order. It keeps its history, but its order id goes to the new conversion. */
 	replaced?: Conversion | null;
 	sale: Sale;
 }
 
-/** A conversion that was decided in other software. Its status is the one in the file. */
+/** A step that starts a conversion that was decided in other software. Its status is the one in the imported file. */
 interface ImportedHistory {
 	move: "import";
 	known: null;
@@ -90,7 +94,10 @@ interface Correction extends Omit<NextMove, "move"> {
 }
 
 export interface MadeMoves {
-	/** In the order of the steps. Undefined if another process changed the order first, so it must be judged again. */
+	/**
+	 * Stored conversions in the order of the steps. An entry is undefined if another process changed the order first. Its
+	 * request must then be judged again.
+	 */
 	conversions: readonly (Conversion | undefined)[];
 	/** Events to announce to the engines after the commit. */
 	owed: Owed;
@@ -109,7 +116,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
-	// The status of a parked conversion changes with the correction. It was not announced before.
+	// A correction that also changes the status belongs to a parked conversion, which was not announced before.
 	const announced = moves.flatMap(({ step, conversion: { id, status } }) =>
 		"programId" in step && step.known.status === status
 			? {
@@ -153,8 +160,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 }
 
 /**
- * Returns the step that changes a credit. If the partner changes, the amounts are computed again from the stored basket
- * value. `rates` is null if the partner stays, and then the amounts stay, too.
+ * Returns the step that changes a credit. If the partner changes, `rates` are the new rates, and the amounts are
+ * computed again from the stored basket value. If the partner stays, `rates` is null and the amounts stay, too.
  */
 export function creditStep(
 	{ public_id }: Pick<Programme, "public_id">,
@@ -197,7 +204,7 @@ async function writeStarts(
 		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
 		rows.set(step, rowOfStart(step, nowMs));
 	}
-	// In the order of the unique index, so that two processes cannot wait for each other's orders.
+	// Rows are inserted in the order of the unique index, so that two processes cannot deadlock on each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));
 	return new Map(
@@ -214,7 +221,7 @@ export function rowOfStart(step: FirstReport | ImportedHistory, nowMs: number): 
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }
 
-/** Compares two conversions by the order of the unique index conversions_by_order. */
+/** Compares two conversions by the columns of the unique index conversions_by_order. */
 export function byOrder(a: NewConversion, b: NewConversion): number {
 	if (a.programme_id !== b.programme_id) return a.programme_id - b.programme_id;
 	const [first, second] = [a, b].map(({ order_id, event_type }) => `${order_id}\n${event_type}`);
@@ -236,7 +243,7 @@ async function writeChanges(
 		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
 		changes.set(step, { before, after });
 	}
-	// In the order of the ids, in which the store locks rows, so that two processes cannot wait for each other's rows.
+	// Rows are updated in the order of their ids, in which the store locks them, so that two processes cannot deadlock.
 	const ordered = [...changes.values()].sort((a, b) => a.before.id - b.before.id);
 	const changed = await writes.updateUnlessChanged(trx, ordered);
 	return new Map(

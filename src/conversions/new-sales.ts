@@ -1,5 +1,5 @@
-// Sales that are expected to be the first reports of their orders. Their rows are composed before the database is asked, so
-// that one statement can store them together with their events (store/new-sales.ts).
+// Prepares sales that are expected to be the first reports of their orders. Their rows are composed before the database
+// is asked, so that one statement can store them together with their events (store/new-sales.ts).
 
 import { announcedBy } from "../domain/conversion.ts";
 import { composeEvent } from "../domain/event.ts";
@@ -15,11 +15,14 @@ import type { RecordOutcome, ReportRequest } from "./record.ts";
 
 export interface PreparedSale {
 	sale: NewSale;
-	/** The outcome if the sale is new. */
+	/** The outcome that the caller gets if the sale turns out to be new. */
 	decided: Decided<RecordOutcome, NewConversion>;
 }
 
-/** Returns undefined if the report can credit a partner. The event is composed even if nobody will receive it. */
+/**
+ * Composes the rows of a sale. Returns undefined if the report can credit a partner. The event is composed even if
+ * nobody will receive it.
+ */
 export function prepareNewSale(
 	{ clock, random }: InTransaction,
 	programme: Programme,
@@ -42,7 +45,10 @@ export function prepareNewSale(
 	return { sale: { ...conversion, move: step.move, ...event }, decided: describe(conversion) };
 }
 
-/** Returns the deliveries that are due, to announce to the engines. `readAtMs` is the monotonic time before the statement. */
+/**
+ * Returns the deliveries that became due, to be announced to the engines. `readAtMs` is the monotonic time before the
+ * statement ran.
+ */
 export function owedByNewSales(
 	sales: readonly NewSale[],
 	{ eventIds, targets }: Extract<StoredNewSales, { kind: "stored" }>,

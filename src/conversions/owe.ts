@@ -16,7 +16,10 @@ export interface Announcement {
 	conversion: Conversion;
 }
 
-/** Stores at most one event for each conversion. Resolves to the deliveries that are due, to announce after the commit. */
+/**
+ * Stores at most one event for each conversion. Resolves to the deliveries that are due, which the caller announces
+ * after the commit.
+ */
 export async function oweEvents(
 	trx: Db,
 	{ store, clock, random }: InTransaction,
@@ -54,7 +57,7 @@ export async function oweEvents(
 	};
 }
 
-/** Adds up the deliveries of several steps of one transaction. */
+/** Combines the due deliveries of two steps of one transaction. */
 export function addOwed(a: Owed, b: Owed): Owed {
 	if (a.receiverIds.length === 0) return b;
 	return {

@@ -1,6 +1,6 @@
 // Records a sale that the shop's server, a browser pixel or a test reports. There is one conversion for each programme,
-// order and event type. The server's report wins over the pixel's in whatever order they arrive: its amount and time
-// replace those of the pixel, whose amount stays on record.
+// order and event type. The server's report wins over the pixel's, whichever arrives first. Its amount and time replace
+// those of the pixel, and the pixel's amount stays on record.
 
 import type { Click } from "../domain/click-token.ts";
 import { type EventType, judgeReport, type Reporter, type ReportMove } from "../domain/conversion.ts";
@@ -44,8 +44,7 @@ export interface Report {
 	occurredAtMs: number | null;
 	isTest: boolean;
 	/**
-	 * Decrypts the click IDs that the shop's server sent. The caller runs these functions for several reports
-	 * at once: see Signals.
+	 * Decrypts the click IDs that the shop's server sent. The caller does this for several reports at once (see Signals).
 	 */
 	openClicks?: (() => OpenedClicks) | undefined;
 	couponCode?: string | undefined;
@@ -58,8 +57,8 @@ const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as
 /** A report that judgeAndMove handles together with other requests. */
 export interface ReportRequest extends OrderRequest<Decided<RecordOutcome>> {
 	/**
-	 * Judges the report as the first one of its order, without reading anything. Returns undefined if the programme
-	 * credits partners, because a credit depends on the stored partnerships.
+	 * Judges the report as the first one of its order, without reading from the database. Returns undefined if the
+	 * programme credits partners, because a credit depends on the stored partnerships.
 	 */
 	judgeAsFirst(): FirstReportMove | undefined;
 }
@@ -79,7 +78,7 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 		// Most reports are the first one for their order, so the row is inserted without reading it first.
 		present: null,
 		findSignals() {
-			// Without a click ID or a code, a repeated report cannot credit anybody better than the first one did.
+			// A repeated report without a click ID or a coupon code cannot lead to a better credit than the first report did.
 			if (!isCredited(programme, report) || !hasField(report)) return undefined;
 			return {
 				programmeId: programme.id,
@@ -129,9 +128,9 @@ function describeMove<Row extends NewConversion>(
 }
 
 /**
- * Judges a repeated report. Its amount and time change nothing. But until somebody has approved or rejected the
- * conversion, the best credit of all reports of the shop's server counts. A report marked as a test never changes the
- * credit of a real sale.
+ * Judges a repeated report. Its amount and time change nothing. Until somebody has approved or rejected the conversion,
+ * the best credit among all reports of the shop's server counts. A report marked as a test never changes the credit of
+ * a real sale.
  */
 function judgeRepeated(
 	programme: Programme,
@@ -295,8 +294,8 @@ function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 }
 
 /**
- * Returns whether a repeated pixel report shows that the pixel works, because the shop's server reported the same order.
- * For an imported conversion the server has reported nothing.
+ * Returns whether a repeated pixel report shows that the pixel works. It does if the shop's server has reported the
+ * same order. For an imported conversion the server has reported nothing.
  */
 function confirmsPixel(stored: Conversion, { source }: Report): boolean {
 	const isUnconfirmed = stored.status === "PARKED" || stored.status === "EXPIRED";

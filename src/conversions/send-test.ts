@@ -1,5 +1,5 @@
-// Test conversions that people send from the integration page. They follow every rule, can go through every move, and are
-// not part of any total.
+// Test conversions that people send from the integration page. They follow every rule, can go through every move, and
+// are not counted in any total.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { parseAmount } from "../domain/money.ts";
@@ -12,13 +12,15 @@ import type { ConversionsDeps } from "./deps.ts";
 import { recordConversion } from "./record.ts";
 
 export const TEST_ORDER_PREFIX = "test-";
-/** 40 bits, so that two tests practically never get the same order id. */
+/**
+ * Number of random bytes in the order id of a test. With 40 bits, two tests practically never get the same order id.
+ */
 const ORDER_BYTES = 5;
 const BASKET_VALUE = "100";
 
 export interface TestSent {
 	conversion: Conversion;
-	/** False if there is no Postback URL or no signing secret. The event is never sent then. */
+	/** Whether the event will be sent. False if there is no Postback URL or no signing secret. */
 	isOwed: boolean;
 }
 
@@ -37,7 +39,7 @@ export async function sendTestConversion(
 			basketValue: basketValue.value,
 			occurredAtMs: null,
 			isTest: true,
-			// With a code, the test shows a partner and the commission that the shop would pay.
+			// With a coupon code, the test shows a partner and the commission that the shop would pay.
 			couponCode: (await findFirstCode(trx, programme.id))?.code,
 		});
 		if (!recorded.ok) return recorded;
@@ -51,7 +53,10 @@ export async function sendTestConversion(
 	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.receiverIds.length > 0 });
 }
 
-/** Decides a test conversion. Others are refused, because these buttons must not decide about real money. */
+/**
+ * Makes a decision about a test conversion. Real conversions are refused, because these buttons must not decide about
+ * real money.
+ */
 export async function walkTestConversion(
 	deps: ConversionsDeps,
 	programme: Programme,

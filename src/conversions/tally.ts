@@ -26,7 +26,7 @@ export interface Tally {
 }
 
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-/** The key is the programme's id. */
+/** Cached totals of programmes. The key is the programme's id. */
 export type Tallies = CachedCounts<number, Tally>;
 
 interface TalliesDeps extends CountDeps {
@@ -53,14 +53,14 @@ export interface CountDeps {
 
 export interface NetworkTally {
 	countedAtMs: number;
-	/** Totals by currency, only of statuses that occur. */
+	/** Totals by currency and status. Statuses that do not occur are missing. */
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>;
 	days: DayCounts;
 	/** Callback attempts by day, without days on which there were none. */
 	callbacks: ReadonlyMap<number, CallbackTotals>;
 }
 
-/** The key is the number of days, counted back from today (UTC) inclusive. */
+/** Cached totals of the network. The key is the number of days, counted back from today (UTC) inclusive. */
 export type NetworkTallies = CachedCounts<number, NetworkTally>;
 
 export interface Earned {
@@ -114,9 +114,10 @@ async function* readSlices(
 }
 
 /**
- * Returns null if the service stops. A conversion that changes its status during the count is counted with the old or the
- * new status. One whose time of sale changes meanwhile, because the shop's server reports a sale after a pixel did, may be
- * counted twice or not at all until the next count. So may one that expired and is recorded again, which gets a new id.
+ * Counts the conversions of a programme. Returns null if the service stops. A conversion that changes its status
+ * meanwhile is counted with the old or the new status. If its time of sale changes meanwhile, because the shop's server
+ * reports a sale after a pixel did, it may be counted twice or not at all until the next count. The same is true of a
+ * conversion that expired and is recorded again, which gets a new id.
  */
 async function countProgramme(
 	deps: TalliesDeps,
@@ -137,7 +138,10 @@ async function countProgramme(
 	return isStopping() ? null : { countedAtMs, totals, tests, days };
 }
 
-/** Reads only conversions that were recorded in the period, in the order of their ids. Returns null if the service stops. */
+/**
+ * Counts the conversions of all programmes that were recorded in the period, in the order of their ids. Returns null if
+ * the service stops.
+ */
 async function countNetwork(
 	deps: TalliesDeps,
 	dayCount: number,
@@ -151,7 +155,8 @@ async function countNetwork(
 	const days = new Map<number, Map<Status, number>>();
 	for await (const { groups } of readSlices(deps, { after: low }, isStopping)) {
 		for (const group of groups) {
-			// The order of ids may differ from the order of recording by a minute. See conversion-buckets.ts.
+			// Conversions are out of the order of recording by up to a minute, so some may be from before the period. See
+			// conversion-buckets.ts.
 			if (group.day < firstDay) continue;
 			const totals = currencies.get(group.currency) ?? new Map<Status, StatusTotal>();
 			const total = totals.get(group.status) ?? emptyTotal();
@@ -187,7 +192,7 @@ function countDay(days: Map<number, Map<Status, number>>, { day, status, count }
 
 /** Time for which a page waits for a count. A page may take 100 ms in all. */
 const PATIENCE_MS = 30;
-/** A count stays fresh for this many times as long as it took, so that counting takes at most a twentieth of the time. */
+/** Factor by which a count stays fresh longer than it took, so that counting takes at most a twentieth of the time. */
 const FRESHNESS_FACTOR = 20;
 /** Maximum number of cached counts. Each takes some kilobytes. */
 const MAX_CACHED = 500;
@@ -200,7 +205,7 @@ interface Entry<Count> {
 	patience: Promise<void>;
 }
 
-/** Caches the results of `countAll`, which resolves to null if the service stops. */
+/** Caches counts. `countAll` makes a count, and resolves to null if the service stops. */
 function cacheCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,

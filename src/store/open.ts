@@ -21,8 +21,8 @@ export function openStore(database: DatabaseSetting, deps: PostgresDeps): Store 
 }
 
 /**
- * Prepares the schema for a program. "migrate" applies missing migrations, "check" throws if the schema is not the one
- * that this program needs, and "inspect" only reads the version.
+ * Prepares the schema for a program. "migrate" applies missing migrations, "check" throws if this program cannot run on
+ * the schema as it is, and "inspect" only reads the version.
  */
 export async function prepareSchema(
 	store: Store,

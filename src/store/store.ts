@@ -43,7 +43,7 @@ export interface Store {
 	/**
 	 * Makes every query use an index, in the index's order, until the transaction ends. Work that takes a few rows from
 	 * one end of a large table needs this. If its statistics are old or missing, PostgreSQL would otherwise read and sort
-	 * the whole table for each batch. SQLite does so anyway, and this does nothing there.
+	 * the whole table for each batch. On SQLite this does nothing.
 	 */
 	keepToIndexes(trx: Db): Promise<void>;
 	/**
