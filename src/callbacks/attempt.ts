@@ -1,5 +1,5 @@
-// One attempt: the signed request, and the record of its outcome. Each attempt is signed anew, over exactly the bytes and the
-// request target that are sent (contract section 5).
+// Prepares one attempt, which is a signed request, and records its outcome. Each attempt is signed anew, over exactly
+// the bytes and the request target that are sent (contract section 5).
 
 import { type AnswerExcerpt, writeExcerpt } from "../domain/answer-excerpt.ts";
 import { concludeAttempt } from "../domain/delivery.ts";

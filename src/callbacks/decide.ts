@@ -134,7 +134,7 @@ function planPass(lease: Lease, situation: Situation, { monotonicMs }: Moment): 
 		removesSilent: isFresh && monotonicMs >= timers.patientUntilMs,
 		reread,
 		giveUp: idleSlots,
-		// While the last pass is uncertain, the engine may own slots that it does not know of.
+		// While the last pass is uncertain, the engine may own slots that it does not know of, so its row must stay.
 		isLast: isEnding && idleSlots.length === slotCount && !lease.isUncertain,
 		reads: readable,
 	};

@@ -225,7 +225,7 @@ describe("a stop", () => {
 });
 
 describe("engines that share the slots", () => {
-	/** The engine owns the programme's slot and one more. Another engine owns the rest. */
+	/** The engine owns the slot of the programme's receiver and one more. Another engine owns the rest. */
 	const twoSlots: TestEngineOptions = {
 		sharesSlots: true,
 		async prepare(store, { receiver_id: id }) {

@@ -300,7 +300,7 @@ export class Engine {
 		if (plan.reread !== null) this.#applyFirstDue(input, output);
 		this.#applyRead(input, output, started.monotonicMs);
 		if (plan.isLast) this.#enter({ kind: "unregistered" });
-		// Other engines can take these slots at once.
+		// The other engines are notified, so that they can take these slots at once.
 		if (plan.giveUp.length > 0 || plan.isLast) store.announceRecheck();
 		if (output.hasNotice) this.#deps.onNotice();
 	}
@@ -351,7 +351,7 @@ export class Engine {
 		if (removed.length === 0) return;
 		this.#counters.endedEngines += removed.length;
 		for (const engine of removed) log.warn(engine, ENGINE_MESSAGES.silent);
-		// The process of a silent engine may have stored sales and notified nobody.
+		// The process of a silent engine may have stored sales and notified nobody, so all engines check the queue.
 		store.announceRecheck();
 	}
 

@@ -187,8 +187,9 @@ function newPublicId({ random, nowMs }: NotingDeps): string {
 }
 
 /**
- * Publishes trouble that has lasted for ten minutes, even if no attempt is due then. With a single pending delivery the third
- * attempt is made after six minutes and the fourth after thirty-six. Returns how many notices were published.
+ * Publishes trouble that has lasted for ten minutes, even if no attempt is due at that time. A single pending delivery,
+ * for example, is tried for the third time after six minutes and for the fourth time after thirty-six. Returns how many
+ * notices were published.
  */
 export async function publishLastingTrouble(
 	{ store: { db }, clock }: { store: Store; clock: Clock },

@@ -1,5 +1,5 @@
-// The health of callbacks to a programme's shop: present trouble, results of the last 24 hours, speed of the answers, pending
-// deliveries, and the last 14 days.
+// Reads the health of callbacks to a programme's shop, which consists of present trouble, results of the last 24 hours,
+// speed of the answers, pending deliveries, and the last 14 days.
 
 import { DAY_MS } from "../domain/time.ts";
 import { dayIn, dayStartMs } from "../domain/zone-day.ts";

@@ -32,7 +32,7 @@ export interface PassInput extends Omit<PassPlan, "reads" | "wantsSlots"> {
 	/** Whether the results were part of a pass that failed without an answer, so that they may be stored already. */
 	isUncertain: boolean;
 	requests: readonly ReceiverRead[];
-	/** Other receivers whose targets are to be read. */
+	/** Further receivers whose targets must be read, because the known targets are old. */
 	oldTargets: readonly ReceiverId[];
 	nowMs: number;
 }

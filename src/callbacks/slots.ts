@@ -24,7 +24,10 @@ export const PATIENT_FOR_MS: number = 2 * RENEW_EVERY_MS;
  */
 const MIN_LOOK_GAP_MS = 100;
 
-/** Returns when to look at the slots again: at the next renewal, or when another engine can be removed as silent. */
+/**
+ * Returns the time until the next look at the slots. The look is at the next renewal, or when another engine can be
+ * removed as silent.
+ */
 export function lookAgainInMs(nextSilentInMs: number | null, patientForMs: number): number {
 	if (nextSilentInMs === null) return RENEW_EVERY_MS;
 	return Math.min(RENEW_EVERY_MS, Math.max(MIN_LOOK_GAP_MS, nextSilentInMs + 1, patientForMs));

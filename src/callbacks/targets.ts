@@ -25,7 +25,7 @@ export interface TargetReading {
 	target: Target | null;
 	/** Monotonic time before the database was asked. The target may be out of date from this time on. */
 	readAtMs: number;
-	/** Monotonic time at which the answer arrived. */
+	/** Monotonic time at which the database's answer arrived. */
 	learnedAtMs: number;
 }
 

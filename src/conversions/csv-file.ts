@@ -17,7 +17,10 @@ export type CsvColumns<Row> = readonly (readonly [
 export async function* csvFile<Row>(
 	columns: CsvColumns<Row>,
 	batches: AsyncIterable<readonly Row[]>,
-	/** With a semicolon the file is for spreadsheets in most of Europe, which expect decimal commas and local times. */
+	/**
+	 * Separator of the cells. A file with semicolons is for spreadsheets in most of Europe, which expect decimal commas
+	 * and local times.
+	 */
 	separator: CsvSeparator = ",",
 ): AsyncGenerator<string> {
 	const names = columns.map(([name]) => name);

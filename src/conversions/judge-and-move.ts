@@ -58,7 +58,7 @@ export type Judgement<Done> =
 export interface Judged<Done> {
 	/** Results in the order of the requests. */
 	results: readonly Result<Done>[];
-	/** Events to announce to the engines after the commit. */
+	/** Deliveries that became due, to be announced to the engines after the commit. */
 	owed: Owed;
 }
 

@@ -99,7 +99,7 @@ export interface MadeMoves {
 	 * request must then be judged again.
 	 */
 	conversions: readonly (Conversion | undefined)[];
-	/** Events to announce to the engines after the commit. */
+	/** Deliveries that became due, to be announced to the engines after the commit. */
 	owed: Owed;
 }
 

@@ -277,7 +277,10 @@ function firstStepFor({ random }: InTransaction, reported: Sale, replaced: Conve
 	};
 }
 
-/** Returns the sale with today's rates. Later changes of the rates do not affect the conversion. */
+/**
+ * Returns the columns of a sale, computed with the present rates. Later changes of the rates do not affect the
+ * conversion.
+ */
 function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const waitDays = move === "park" ? programme.parked_days : programme.approval_days;
 	// A conversion that only a pixel has reported is approved by a person, never by the approval window.

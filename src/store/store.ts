@@ -1,4 +1,4 @@
-// The interface of the store: one Kysely for both databases, one way to run a transaction, the queue, and the
+// The interface of the store. It has one Kysely for both databases, one way to run a transaction, the queue, and the
 // notification that deliveries are due.
 
 import type { RawBuilder } from "kysely";
@@ -121,15 +121,15 @@ export interface TransactOptions {
 /** The order in which listeners receive moves. See queries/announced-moves.ts. */
 export interface MoveOrder {
 	/**
-	 * Number of the transaction that wrote a row of `moves`, or a later one. It is never lower than that of an earlier
-	 * move of the same conversion.
+	 * SQL for the number of the transaction that wrote a row of `moves`, or of a later one. It is never lower than the
+	 * number of an earlier move of the same conversion.
 	 */
 	transaction: RawBuilder<number>;
-	/** Number below which all transactions have ended. */
+	/** SQL for the number below which all transactions have ended. */
 	endedBelow: RawBuilder<number>;
 }
 
-/** An engine of this process. */
+/** Receives notifications for an engine of this process. */
 export interface DueListener {
 	/**
 	 * Handles deliveries that became due. Returns the receivers to which an engine of another process may have to send.

@@ -124,7 +124,7 @@ function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) 
 		and kind = ${sql.raw(kind)} and hour > ${hourOf(Math.max(fromMs - HOUR_MS, EVER))} and hour < ${hourOf(beforeMs)})`;
 }
 
-/** Sums the clicks on each link by kind, since the beginning and since a time. */
+/** Sums the clicks on each link by kind, both over all time and since a given time. */
 export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: number) {
 	const recent = clicksIn("ever.link_id", "ever.kind", sinceMs, Number.MAX_SAFE_INTEGER);
 	const rows = await db

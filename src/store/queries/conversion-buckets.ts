@@ -82,7 +82,10 @@ export function sortedBucket(programmeId: number, by: "sale" | "basket"): Bucket
 	return { table: "conversions", column: "programme_id", values: [programmeId], at, id: "id" };
 }
 
-/** Returns the buckets of the sales of partners, which are sorted by the time of the sale. Uses credits_by_sale. */
+/**
+ * Returns the buckets of the sales of partners, which are sorted by the time of the sale. Uses the index
+ * credits_by_sale.
+ */
 export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 	const values = partnershipIds;
 	return { table: "credits", column: "partnership_id", values, at: "sold_at_ms", id: "conversion_id" };

@@ -1,5 +1,5 @@
-// A partner's conversions as the partner may see them: without order IDs, and without basket values unless the programme
-// shows them. The latest sale comes first. Tests are left out, because nobody is paid for them.
+// Lists a partner's conversions as the partner may see them. They have no order IDs, and no basket values unless the
+// programme shows them. The latest sale comes first. Tests are left out, because nobody is paid for them.
 
 import type { Db } from "../store.ts";
 import { type ConversionFilter, listConversions, readAllConversions } from "./conversion-list.ts";

@@ -15,7 +15,7 @@ export interface Figures extends StoreSize {
 	failing: FailingShops;
 }
 
-/** Limit of the counts. Nobody needs the exact number above it. */
+/** Maximum number of notices and mails that are counted. Nobody needs the exact number above it. */
 export const MAX_COUNTED_MAILS = 10_000;
 /** Maximum number of failing shops that the metrics name. */
 const MAX_FAILING_SHOWN = 20;

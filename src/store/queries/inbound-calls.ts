@@ -1,4 +1,4 @@
-// The log of inbound calls: every sale report and pixel call, accepted or refused, with its outcome.
+// The log of inbound calls. It has every sale report and pixel call, accepted or refused, with its outcome.
 
 import type { Db } from "../store.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
@@ -35,7 +35,7 @@ export async function listInboundCalls(db: Db, filter: InboundFilter): Promise<L
  * status 200.
  */
 export function resultOf({ outcome }: { outcome: string }): InboundResult {
-	// Outcome words are in capitals, codes of faults are not.
+	// Outcome words are in capital letters, and fault codes are not.
 	return /^[A-Z]/.test(outcome) ? "accepted" : "refused";
 }
 

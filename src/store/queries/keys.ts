@@ -68,7 +68,9 @@ export async function revokeApiKey(
 		.executeTakeFirst();
 }
 
-/** Limits a key to reporting. This needs no locked row, because the result does not depend on the present right. */
+/**
+ * Limits a key to reporting. This needs no locked row, because the result does not depend on the key's present right.
+ */
 export async function lowerApiKey(trx: Db, id: number): Promise<void> {
 	await trx.updateTable("api_keys").set({ key_right: "report" }).where("id", "=", id).execute();
 }

@@ -24,8 +24,8 @@ export async function readUses(
 }
 
 /**
- * Counts one use. Returns false and changes nothing if the maximum is reached. A new window begins if the last one has ended.
- * It is one statement, so that two requests at once cannot both take the last use.
+ * Counts one use. Returns false and changes nothing if the maximum is reached. A new window begins if the last one has
+ * ended. All of this is one statement, so that two requests at once cannot both take the last use.
  */
 export async function countUse(
 	db: Db,

@@ -73,8 +73,8 @@ const STATE_COLUMNS = [
 export type MailState = Pick<QueuedMail, (typeof STATE_COLUMNS)[number]>;
 
 /**
- * Returns mails that the server did not accept: first those that are retried, then those that were given up, the
- * newest first.
+ * Returns mails that the server did not accept. Mails that are retried come first, then those that were given up, both
+ * with the newest first.
  */
 export async function listUnsentMails(db: Db, limit: number): Promise<MailState[]> {
 	const mails = db.selectFrom("mail_queue").select(STATE_COLUMNS).limit(limit);

@@ -306,7 +306,7 @@ export function listCodes(db: Db, partnershipIds: readonly number[]) {
 
 /** A landing host, which may still wait for staff. */
 export interface ListedHost extends LandingHost {
-	/** Time at which an owner entered it, or null if staff entered or confirmed it. */
+	/** Time at which an owner entered the host, or null if staff entered or confirmed it. */
 	waitingSinceMs: number | null;
 }
 

@@ -1,4 +1,4 @@
-// People who sign in: those of shops and partners, and the network's staff.
+// People who sign in, which are those of shops and partners and the network's staff.
 
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from "kysely";
 import type { ProgrammeRole } from "../../domain/roles.ts";

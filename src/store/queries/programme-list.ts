@@ -1,4 +1,4 @@
-// Programmes in lists, with the state of their callbacks and the number of conversions that wait for a decision.
+// Lists programmes with the state of their callbacks and the number of conversions that wait for a decision.
 
 import { type RawBuilder, sql } from "kysely";
 import { foldText } from "../../domain/visible-text.ts";
@@ -34,9 +34,9 @@ const NAMES_AT_ONCE = 1_000;
 const ID_PREFIX = "prg_";
 
 export interface ProgrammeFilter extends PageRequest {
-	/** If given, only programmes in which this person has a role. */
+	/** Person whose programmes are listed. By default all programmes are listed. */
 	personId?: number | undefined;
-	/** A part of the name, compared by foldText, or a whole public id. */
+	/** Text to search for, which is a part of the name (compared by foldText) or a whole public id. */
 	search?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ async function readProgrammes(
  */
 export async function findByName(
 	db: Db,
-	/** The table, which `only` can refer to as `p`. */
+	/** Table that is searched. `only` can refer to it as `p`. */
 	table: "programmes" | "partners",
 	/** Condition on the rows, or null for all. */
 	only: RawBuilder<boolean> | null,

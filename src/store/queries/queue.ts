@@ -103,7 +103,7 @@ export interface AttemptRecord extends AttemptTimings {
 	answer: string | null;
 }
 
-/** The result of a delivery: what the engine stores when an attempt has ended, or when the delivery is cancelled. */
+/** The result of a delivery. The engine stores it when an attempt has ended, or when the delivery is cancelled. */
 export type Settlement = { delivery: DeliveryInProgress; endedAtMs: number } & (
 	| { kind: "finished"; state: "delivered" | "failed"; verdict: Verdict; attempt: AttemptRecord }
 	| { kind: "retry"; dueAtMs: number; verdict: Verdict; attempt: AttemptRecord }
@@ -238,6 +238,9 @@ export interface Queue {
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
 	/** Returns the targets of the programmes' shops. */
 	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
-	/** Returns whether another process has written since the last call. Always false on PostgreSQL, which notifies. */
+	/**
+	 * Returns whether another process has written since the last call. Always false on PostgreSQL, which sends
+	 * notifications instead.
+	 */
 	hasChangedElsewhere(): boolean;
 }

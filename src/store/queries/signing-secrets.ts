@@ -224,7 +224,7 @@ export async function endSecrets(
 	await trx.updateTable("signing_secrets").set({ ended_at_ms: nowMs }).where("id", "in", ids).execute();
 }
 
-/** Returns one secret, to test whether the sealing key opens it. */
+/** Returns one secret, with which the caller can test whether the sealing key decrypts it. */
 export async function newestSecret(db: Db): Promise<SigningSecret | undefined> {
 	return db.selectFrom("signing_secrets").selectAll().orderBy("id", "desc").limit(1).executeTakeFirst();
 }

@@ -26,7 +26,9 @@ export interface Dialect {
 	shortLivedRows: string;
 	/** Suffix for a large table whose rows are never updated and are deleted by retention. */
 	appended: string;
-	/** Keyword after a generated column that an index contains. PostgreSQL cannot index one that is not stored. */
+	/**
+	 * Keyword after a generated column that an index contains. PostgreSQL can index such a column only if it is stored.
+	 */
 	generatedColumn: "virtual" | "stored";
 	/**
 	 * Last part of the column list of an index in which entries with equal values are sorted by id. SQLite adds the id to

@@ -70,7 +70,7 @@ export class SqliteDriver implements Driver {
 
 interface Prepared {
 	statement: StatementSync;
-	/** Names of the columns; empty if the statement returns no rows. Reading them costs as much as a small query. */
+	/** Names of the columns. Empty if the statement returns no rows. Reading the names costs as much as a small query. */
 	columns: readonly string[];
 }
 

@@ -18,7 +18,7 @@ import {
  */
 export const BASKET_MINOR = "(cast(replace(basket_value, '.', '') as bigint))";
 
-/** A list key is the programme's id times this number, plus the list kind. */
+/** Factor of the list key, which is the programme's id times this number, plus the list kind. */
 export const KINDS_PER_PROGRAMME = 128;
 
 /** Returns the list kind, which is the same number in every programme. The schema computes it from each row. */
@@ -26,7 +26,10 @@ export function listKind({ status, event_type, test }: Pick<Conversion, "status"
 	return STATUSES.indexOf(status) * 16 + EVENT_TYPES.indexOf(event_type) * 2 + test;
 }
 
-/** Columns that are written. The database adds `list_kind` and `list_key`, which only the queries of lists use. */
+/**
+ * Columns of `conversions` that we write. The database adds `list_kind` and `list_key`, which only the queries of lists
+ * use.
+ */
 export interface ConversionsTable {
 	id: Generated<number>;
 	public_id: string;

@@ -1,4 +1,4 @@
-// Jobs, which work on many lines: decisions, and imports from other software.
+// Jobs, which work on many lines. The lines are decisions, or data that is imported from other software.
 
 import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";

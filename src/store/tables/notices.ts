@@ -59,7 +59,7 @@ export interface MailQueueTable {
 	topic: string | null;
 	subject: string;
 	/**
-	 * Text of the mail. It is sealed, because it may contain a sign-in link. Null once the mail was sent or given up,
+	 * Text of the mail. It is encrypted, because it may contain a sign-in link. Null once the mail was sent or given up,
 	 * and if it is withheld.
 	 */
 	sealed_text: string | null;

@@ -26,7 +26,7 @@ export interface PeopleTable {
 /** Passwords have a table of their own, so that reading a person never loads the hash. */
 export interface PasswordsTable {
 	person_id: number;
-	/** Text in the form of domain/password-hash. */
+	/** Hash of the password, as a text in the form of domain/password-hash. */
 	hash: string;
 	changed_at_ms: number;
 }
@@ -54,9 +54,9 @@ export interface SignInChallengesTable {
 
 export interface AuthenticatorsTable {
 	person_id: number;
-	/** The shared secret in hexadecimal, sealed. */
+	/** The shared secret in hexadecimal, encrypted. */
 	secret: string;
-	/** The unused backup codes as a JSON array, sealed. */
+	/** The unused backup codes as a JSON array, encrypted. */
 	backup_codes: string;
 	/** Time at which a code showed that the app works. Null before that. */
 	turned_on_at_ms: number | null;
@@ -103,7 +103,10 @@ export interface SignInLinksTable {
 	purpose: SignInLinkPurpose;
 	/** SHA-256 of the token. The token itself is only in the link. */
 	token_hash: string;
-	/** The recipient. Null for the first start, and for an owner's invitation, which is for an address. */
+	/**
+	 * The person who gets the link. Null for the link of the first start, and for an owner's invitation, which is for an
+	 * address.
+	 */
 	person_id: number | null;
 	/**
 	 * The address of an owner's invitation, or the new address that a person wants. An invitation names no person, because

@@ -49,23 +49,27 @@ export function conversionTables({
 			list_kind integer not null generated always as (${LIST_KIND}) ${generatedColumn},
 			list_key bigint not null generated always as (programme_id * 128 + ${LIST_KIND}) ${generatedColumn}
 		)`,
-		// Allows one conversion per programme, order and event type. Serves findByOrders, which every report needs.
+		// This unique index allows one conversion per programme, order and event type. It serves findByOrders, which every
+		// report needs.
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
-		// Serves a programme's list in the order of recording, with any filter by status, event type and test, and the export.
-		// It merges one range of the index for each value of list_key that the filter allows. See queries/conversion-buckets.ts.
+		// This index serves a programme's list in the order of recording, with any filter by status, event type and test,
+		// and the export. It merges one range of the index for each value of list_key that the filter allows. See
+		// queries/conversion-buckets.ts.
 		`create index conversions_by_list on conversions (list_key${thenId})`,
-		// Serves the same list over all programmes, for staff.
+		// This index serves the same list over all programmes, for staff.
 		`create index conversions_by_kind on conversions (list_kind${thenId})`,
-		// Serves a programme's list sorted by the time of the sale, the API's filter by that time, and a programme's totals.
+		// This index serves a programme's list sorted by the time of the sale, the API's filter by that time, and a
+		// programme's totals.
 		`create index conversions_by_sale on conversions (programme_id, occurred_at_ms${thenId})`,
-		// Serves a programme's list sorted by the basket value. The expression must equal BASKET_MINOR in tables/conversions.ts.
+		// This index serves a programme's list sorted by the basket value. The expression must equal BASKET_MINOR in
+		// tables/conversions.ts.
 		`create index conversions_by_basket on conversions
 			(programme_id, (cast(replace(basket_value, '.', '') as bigint))${thenId})`,
-		// Serves takeWindowEnded and pruneExpired. The status comes first because SQLite has no statistics and would
-		// otherwise read every open conversion.
+		// This index serves takeWindowEnded and pruneExpired. The status comes first because SQLite has no statistics and
+		// would otherwise read every open conversion.
 		`create index conversions_by_window on conversions (status, window_ends_at_ms)
 			where window_ends_at_ms is not null`,
-		// Serves findNewestTest.
+		// This index serves findNewestTest.
 		`create index conversions_tests on conversions (programme_id${thenId}) where source = 'test'`,
 
 		...beforeMoves,
@@ -82,7 +86,7 @@ export function conversionTables({
 			at_ms bigint not null,
 			announced_body text
 		)`,
-		// Serves listMoves, the bodies of announced events, and the removal of a conversion with its history.
+		// This index serves listMoves, the bodies of announced events, and the removal of a conversion with its history.
 		`create index moves_by_conversion on moves (conversion_id${thenId})`,
 	];
 }

@@ -22,9 +22,10 @@ export function deliveryTables({
 			body text not null,
 			created_at_ms bigint not null
 		) ${appended}`,
-		// Allows one event of a name per conversion and receiver. Serves listDeliveriesOfConversion.
+		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
-		// Serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted callback.
+		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
+		// callback.
 		"create index events_by_receiver on events (receiver_id, id)",
 
 		// One row is a pending delivery, which is still to be sent. It has the id of its event.
@@ -37,7 +38,8 @@ export function deliveryTables({
 			counted integer not null,
 			seq integer not null
 		) ${shortLivedRows}`,
-		// Serves the engine, which reads the due deliveries of each receiver, and the list of pending deliveries.
+		// This index serves the engine, which reads the due deliveries of each receiver, and the list of pending
+		// deliveries.
 		"create index queue_by_due on queue (receiver_id, due_at_ms, id)",
 
 		// One row is a delivery that ended without a success. It has the id of its event. `state` is failed or cancelled.
@@ -49,10 +51,10 @@ export function deliveryTables({
 			ended_at_ms bigint not null,
 			set_aside integer
 		)`,
-		// Serves the lists of failed and of cancelled deliveries.
+		// This index serves the lists of failed and of cancelled deliveries.
 		"create index undelivered_by_receiver on undelivered (receiver_id, state, ended_at_ms, id)",
-		// Serves countFailed, failedWithin and listFailedProgrammes, which leave out deliveries that a person has set
-		// aside.
+		// This index serves countFailed, failedWithin and listFailedProgrammes, which leave out deliveries that a person
+		// has set aside.
 		`create index undelivered_in_sight on undelivered (receiver_id, state, ended_at_ms)
 			where state = 'failed' and set_aside is null`,
 
@@ -87,7 +89,7 @@ export function deliveryTables({
 			failed integer not null,
 			primary key (receiver_id, hour_ms)
 		) ${clustered}`,
-		// Serves sumCallbacks over all receivers, and pruneSmall.
+		// This index serves sumCallbacks over all receivers, and pruneSmall.
 		"create index callback_hours_by_hour on callback_hours (hour_ms)",
 	];
 }

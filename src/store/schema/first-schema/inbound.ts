@@ -19,9 +19,9 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 			at_ms bigint not null,
 			request_id text
 		) ${appended}`,
-		// Serves listInboundCalls.
+		// This index serves listInboundCalls.
 		"create index inbound_calls_by_programme on inbound_calls (programme_id, id)",
-		// Serves listInboundCalls for one order, which answers "why is order 1234 not here?".
+		// This index serves listInboundCalls for one order, which answers "why is order 1234 not here?".
 		`create index inbound_calls_by_order on inbound_calls (programme_id, order_id, id)
 			where order_id is not null`,
 
@@ -44,9 +44,9 @@ export function inboundTables({ generatedId, appended }: Dialect): readonly stri
 			took_ms integer,
 			at_ms bigint not null
 		)`,
-		// Serves listNewestAnswers.
+		// This index serves listNewestAnswers.
 		"create index local_answers_by_programme on local_answers (programme_id, id)",
-		// Serves listAnswersOf.
+		// This index serves listAnswersOf.
 		"create index local_answers_by_conversion on local_answers (conversion, id)",
 	];
 }

@@ -31,11 +31,11 @@ export function jobTables({ neverReusedId, clustered }: Dialect): readonly strin
 			applied_at_ms bigint,
 			finished_at_ms bigint
 		)`,
-		// Serves listJobs and sumUnfinishedJobs.
+		// This index serves listJobs and sumUnfinishedJobs.
 		"create index jobs_by_programme on jobs (programme_id, id)",
-		// Serves claimJob.
+		// This index serves claimJob.
 		"create index jobs_to_do on jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
-		// Serves findJobToClear.
+		// This index serves findJobToClear.
 		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
 
 		// One row is a batch of a job's lines, which one transaction applies.

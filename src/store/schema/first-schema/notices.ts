@@ -28,15 +28,15 @@ export function noticeTables({ generatedId, updatedOften }: Dialect): readonly s
 			mailed_to text,
 			mail_refused_to text
 		) ${updatedOften}`,
-		// Allows one open notice of failing callbacks per receiver, even if several engines see them fail at once. Serves
-		// findOpenNotice, which every page of a programme needs.
+		// This unique index allows one open notice of failing callbacks per receiver, even if several engines see them fail
+		// at once. It serves findOpenNotice, which every page of a programme needs.
 		`create unique index notices_open on notices (receiver_id)
 			where kind = 'callbacks_failing' and ended_at_ms is null`,
-		// Serves listNotices and findNoticesToMail.
+		// This index serves listNotices and findNoticesToMail.
 		"create index notices_by_receiver on notices (receiver_id, id)",
-		// Serves tellWatched and forgetWatched.
+		// This index serves tellWatched and forgetWatched.
 		"create index notices_watched on notices (opened_at_ms) where told_at_ms is null",
-		// Serves findShopToMail and countUnmailedNotices.
+		// This index serves findShopToMail and countUnmailedNotices.
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
 
 		// One row is a mail that is to be sent, was sent or was given up.
@@ -54,13 +54,13 @@ export function noticeTables({ generatedId, updatedOften }: Dialect): readonly s
 			given_up_at_ms bigint,
 			refusal text
 		)`,
-		// Serves the mail dispatcher, which takes the mail that is due next, and the count of waiting mails.
+		// This index serves the mail dispatcher, which takes the mail that is due next, and the count of waiting mails.
 		"create index mail_queue_due on mail_queue (due_at_ms) where due_at_ms is not null",
-		// Serves listMailsOn.
+		// This index serves listMailsOn.
 		"create index mail_queue_by_topic on mail_queue (topic, created_at_ms)",
-		// Serves listUnsentMails.
+		// This index serves listUnsentMails.
 		"create index mail_queue_given_up on mail_queue (given_up_at_ms) where given_up_at_ms is not null",
-		// Serves pruneMails.
+		// This index serves pruneMails.
 		"create index mail_queue_by_age on mail_queue (created_at_ms)",
 
 		// One row is an audit entry that somebody is still to be mailed about.
@@ -72,9 +72,9 @@ export function noticeTables({ generatedId, updatedOften }: Dialect): readonly s
 			due_at_ms bigint not null,
 			primary key (audit_entry_id, topic)
 		)`,
-		// Serves findDueTopic.
+		// This index serves findDueTopic.
 		"create index changes_to_tell_due on changes_to_tell (due_at_ms)",
-		// Serves takeChanges and postponeTopic.
+		// This index serves takeChanges and postponeTopic.
 		"create index changes_to_tell_by_topic on changes_to_tell (topic)",
 	];
 }

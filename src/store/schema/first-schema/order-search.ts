@@ -4,7 +4,10 @@
 
 import type { Dialect } from "../dialect.ts";
 
-/** Number of conversions that SQLite adds to the index at once. That costs 7 µs a row; batches of 50 would cost 30. */
+/**
+ * Number of conversions that SQLite adds to the index at once. At this size a row costs 7 µs. In batches of 50 it would
+ * cost 30.
+ */
 const INDEXED_AT_ONCE = 512;
 
 export function orderSearchTables({ kind }: Dialect): readonly string[] {
@@ -12,7 +15,8 @@ export function orderSearchTables({ kind }: Dialect): readonly string[] {
 }
 
 const SQLITE: readonly string[] = [
-	// Serves the search by a part of an order id. It reads the order ids from `conversions` and stores only trigrams.
+	// This index serves the search by a part of an order id. It reads the order ids from `conversions` and stores only
+	// trigrams.
 	`create virtual table order_search using fts5(
 		order_id,
 		content = 'conversions',
@@ -55,9 +59,9 @@ const SQLITE: readonly string[] = [
 
 const POSTGRES: readonly string[] = [
 	"create extension if not exists pg_trgm",
-	// Serves the search by a part of an order id. PostgreSQL puts new entries into a pending list and merges the list when
-	// it is full or when the table is analyzed. The sale that fills it would wait for the merge, up to a second on a busy
-	// machine, so the list is large and the table is analyzed long before it is full.
+	// This index serves the search by a part of an order id. PostgreSQL puts new entries into a pending list and merges
+	// the list when it is full or when the table is analyzed. The sale that fills it would wait for the merge, up to a
+	// second on a busy machine, so the list is large and the table is analyzed long before it is full.
 	`create index conversions_by_part on conversions using gin (lower(order_id) gin_trgm_ops)
 		with (gin_pending_list_limit = 16384)`,
 	"alter table conversions set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)",

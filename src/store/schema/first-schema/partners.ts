@@ -25,7 +25,7 @@ export function partnerTables({
 			person_id bigint not null,
 			primary key (partner_id, person_id)
 		) ${clustered}`,
-		// Serves the look-up of the partners that a person signs in for.
+		// This index serves the look-up of the partners that a person signs in for.
 		"create index partner_people_by_person on partner_people (person_id)",
 
 		// One row is a partner in a programme, also after the partnership has ended.
@@ -42,7 +42,7 @@ export function partnerTables({
 			clicks_ended_at_ms bigint,
 			unique (programme_id, partner_id)
 		)`,
-		// Serves a partner's list of programmes.
+		// This index serves a partner's list of programmes.
 		"create index partnerships_by_partner on partnerships (partner_id)",
 
 		// One row is an application to become a partner that nobody has answered yet.
@@ -58,7 +58,7 @@ export function partnerTables({
 			created_at_ms bigint not null,
 			unique (programme_id, email)
 		)`,
-		// Serves a programme's list of applications.
+		// This index serves a programme's list of applications.
 		"create index applications_by_programme on applications (programme_id, id)",
 
 		// One row is a partner's link to a page of the shop.
@@ -70,7 +70,7 @@ export function partnerTables({
 			target text not null,
 			created_at_ms bigint not null
 		)`,
-		// Serves the list of a partnership's links.
+		// This index serves the list of a partnership's links.
 		"create index partner_links_by_partnership on partner_links (partnership_id, id)",
 
 		// One row is a coupon code, which belongs to one partnership of its programme.
@@ -82,7 +82,7 @@ export function partnerTables({
 			created_at_ms bigint not null,
 			primary key (programme_id, folded)
 		) ${clustered}`,
-		// Serves the list of a partnership's coupon codes.
+		// This index serves the list of a partnership's coupon codes.
 		"create index coupon_codes_by_partnership on coupon_codes (partnership_id)",
 
 		// One row is a host that a programme's links may lead to. An owner's entry waits until staff confirm it.
@@ -93,7 +93,7 @@ export function partnerTables({
 			waiting_since_ms bigint,
 			primary key (programme_id, host)
 		) ${clustered}`,
-		// Serves the staff's list of hosts to confirm.
+		// This index serves the staff's list of hosts to confirm.
 		`create index landing_hosts_waiting on landing_hosts (waiting_since_ms)
 			where waiting_since_ms is not null`,
 
@@ -106,7 +106,7 @@ export function partnerTables({
 			primary key (link_id, kind, hour)
 		) ${clustered} ${updatedOften}`,
 
-		// One row is the credit for a conversion: which partnership gets it, if any, and why.
+		// One row is the credit for a conversion. It says which partnership gets it, if any, and why.
 		`create table credits (
 			conversion_id ${assignedId},
 			programme_id bigint not null,
@@ -119,7 +119,7 @@ export function partnerTables({
 			sub_2 text not null,
 			sub_3 text not null
 		)`,
-		// Serves a partner's list and sums of credited sales.
+		// This index serves a partner's list and sums of credited sales.
 		`create index credits_by_sale on credits (partnership_id, sold_at_ms, conversion_id)
 			where partnership_id is not null`,
 	];

@@ -18,7 +18,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			mails_callbacks_working_again integer not null default 1,
 			deactivated_at_ms bigint
 		)`,
-		// Serves listStaff, and the addresses of the staff who are mailed.
+		// This index serves listStaff, and the addresses of the staff who are mailed.
 		"create index people_by_kind on people (kind, id)",
 
 		// One row is a one-time sign-in link: an invitation, a new password or a new address.
@@ -36,13 +36,13 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			expires_at_ms bigint not null,
 			withdrawn text
 		)`,
-		// Allows one link of a purpose for a person. Serves replaceSignInLink and the lists of people.
+		// This unique index allows one link of a purpose for a person. It serves replaceSignInLink and the lists of people.
 		"create unique index sign_in_links_by_person on sign_in_links (person_id, purpose) where person_id is not null",
-		// Allows only one invitation per email address and programme. Serves listProgrammeInvitations.
+		// This unique index allows only one invitation per email address and programme. It serves listProgrammeInvitations.
 		"create unique index sign_in_links_by_programme on sign_in_links (programme_id, email) where email is not null",
-		// Serves findSignInLinksOf by the address of a person whose access ends.
+		// This index serves findSignInLinksOf by the address of a person whose access ends.
 		"create index sign_in_links_by_email on sign_in_links (email) where email is not null",
-		// Serves findSignInLinksOf by the person who made the links, when their access ends.
+		// This index serves findSignInLinksOf by the person who made the links, when their access ends.
 		"create index sign_in_links_by_maker on sign_in_links (made_by) where made_by is not null",
 
 		// The table has one row, which transactions lock when they change who has access (see lockAccess).
@@ -63,7 +63,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			uses integer not null,
 			ends_at_ms bigint not null
 		) ${clustered}`,
-		// Serves pruneShortLived.
+		// This index serves pruneShortLived.
 		"create index limit_counts_by_end on limit_counts (ends_at_ms)",
 
 		// One row is something that a person, the command line or the service did.
@@ -81,7 +81,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		"create index audit_entries_by_programme on audit_entries (programme_id, id)",
 		"create index audit_entries_by_person on audit_entries (person_id, id)",
 		"create index audit_entries_by_action on audit_entries (action, id)",
-		// Serves listAudit by period.
+		// This index serves listAudit by period.
 		"create index audit_entries_by_time on audit_entries (at_ms, id)",
 	];
 }

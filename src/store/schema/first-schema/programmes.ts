@@ -35,7 +35,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			role text not null,
 			primary key (programme_id, person_id)
 		)`,
-		// Serves listProgrammesOf and findProgrammeOf.
+		// This index serves listProgrammesOf and findProgrammeOf.
 		"create index programme_people_by_person on programme_people (person_id)",
 
 		// One row is an API key, also after it was revoked.
@@ -52,9 +52,9 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			revoked_at_ms bigint,
 			last_used_at_ms bigint
 		)`,
-		// Serves countKeys, and listApiKeys for the revoked ones.
+		// This index serves countKeys, and listApiKeys for the revoked ones.
 		"create index api_keys_by_programme on api_keys (programme_id)",
-		// Serves listApiKeys for the usable ones, and the checks of the integration.
+		// This index serves listApiKeys for the usable ones, and the checks of the integration.
 		"create index api_keys_usable on api_keys (programme_id) where revoked_at_ms is null",
 
 		// One row is a nonce that a signed request used. The primary key refuses it a second time.
@@ -64,7 +64,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			expires_at_ms bigint not null,
 			primary key (programme_id, nonce)
 		) ${clustered} ${shortLivedRows}`,
-		// Serves pruneShortLived.
+		// This index serves pruneShortLived.
 		"create index nonces_by_expiry on nonces (expires_at_ms)",
 	];
 }

@@ -25,7 +25,7 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			url text not null,
 			saved_at_ms bigint not null
 		)`,
-		// Serves listUrls.
+		// This index serves listUrls.
 		"create index endpoints_by_receiver on endpoints (receiver_id, id)",
 
 		// One row is a signing secret, also after another one replaced it.
@@ -41,13 +41,14 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			replaced_at_ms bigint,
 			ended_at_ms bigint
 		)`,
-		// Allows one active secret of a receiver, even if two people activate one at the same time. Serves every signature.
+		// This unique index allows one active secret of a receiver, even if two people activate one at the same time. It
+		// serves every signature.
 		`create unique index signing_secrets_active on signing_secrets (receiver_id)
 			where activated_at_ms is not null and replaced_at_ms is null`,
-		// Allows one prepared secret of a receiver.
+		// This unique index allows one prepared secret of a receiver.
 		`create unique index signing_secrets_prepared on signing_secrets (receiver_id)
 			where activated_at_ms is null and ended_at_ms is null`,
-		// Serves the list of secrets that an inbound request may be signed with.
+		// This index serves the list of secrets that an inbound request may be signed with.
 		"create index signing_secrets_by_receiver on signing_secrets (receiver_id, replaced_at_ms)",
 	];
 }

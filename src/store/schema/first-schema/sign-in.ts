@@ -23,7 +23,7 @@ export function signInTables({ assignedId, clustered }: Dialect): readonly strin
 			address text not null,
 			user_agent text not null
 		)`,
-		// Serves the list of a person's sessions, and their end.
+		// This index serves the list of a person's sessions, and their end.
 		"create index sessions_by_person on sessions (person_id)",
 
 		// One row is a sign-in that waits for an authenticator code.
@@ -32,7 +32,7 @@ export function signInTables({ assignedId, clustered }: Dialect): readonly strin
 			person_id bigint not null references people (id),
 			expires_at_ms bigint not null
 		) ${clustered}`,
-		// Serves the end of a person's access.
+		// This index serves the end of a person's access.
 		"create index sign_in_challenges_by_person on sign_in_challenges (person_id)",
 
 		// One row is an authenticator that a person has set up.
