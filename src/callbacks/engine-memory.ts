@@ -14,7 +14,7 @@ import type { OpenTarget, TargetReading } from "./targets.ts";
 const BACKLOG_REUSED_MS = 100;
 
 export interface AddedUnread {
-	/** Targets of the receivers that had a delivery added. */
+	/** Targets of the receivers for which a delivery was added. */
 	targets: ReadonlySet<CallbackTarget>;
 	/** Receivers whose deliveries were all added, so that none of them has to be read from the queue. */
 	completeIds: ReadonlySet<ReceiverId>;

@@ -21,7 +21,7 @@ export class HoldWatch {
 		return this.#isHeld;
 	}
 
-	/** Monotonic time of the next query. */
+	/** Monotonic time at which the engine next asks whether callbacks are held. */
 	get checkAtMs(): number {
 		return this.#checkAtMs;
 	}

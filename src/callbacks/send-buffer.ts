@@ -117,7 +117,7 @@ export class SendBuffer {
 		return receiverIds;
 	}
 
-	/** Notes that the database was read for this receiver until now. */
+	/** Stores the time at which the database was last read for this receiver. */
 	noteRead(receiverId: ReceiverId, monotonicMs: number): void {
 		this.#queueOf(receiverId).updatedAtMs = monotonicMs;
 	}

@@ -41,7 +41,8 @@ export class WaitingResults {
 	}
 
 	/**
-	 * Puts the results of a failed pass back at the front. The engine repeats that pass in any case, so no time is set.
+	 * Puts the results of a failed pass back at the front. The engine repeats that pass in any case, so they get no new
+	 * deadline.
 	 */
 	putBack(settlements: readonly Settlement[]): void {
 		this.#settlements = [...settlements, ...this.#settlements];

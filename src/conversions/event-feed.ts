@@ -18,7 +18,7 @@ export interface FeedEvent {
 	event: EventName;
 	/** The body that a callback would have if it were sent now, with all 14 fields. */
 	body: string;
-	/** Position after this event. */
+	/** Position in the feed after this event. */
 	position: Cursor;
 }
 

@@ -73,7 +73,8 @@ export function createDueChannel(
 		const fresh = new pg.Client({
 			connectionString: servers.url(),
 			keepAlive: true,
-			// Keep-alives detect a connection that a firewall has dropped within seconds. The kernel's default is two hours.
+			// Keep-alives detect within seconds that a firewall has dropped the connection. With the kernel's defaults this
+			// takes two hours.
 			keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
 			application_name: `${name}-listen`,
 			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -34,7 +34,8 @@ const WRITABLE = ["read-write", "primary"];
 
 /**
  * Returns an address for each host of `postgres://user:password@one,two:5433/database?target_session_attrs=read-write`,
- * or undefined if the text is no address of PostgreSQL. `pg` knows neither several hosts nor that parameter.
+ * or undefined if the text is not a PostgreSQL address. The client `pg` supports neither several hosts nor that
+ * parameter.
  */
 export function splitHosts(text: string): readonly string[] | undefined {
 	const [, scheme, account, hosts = "", rest = ""] = ADDRESS.exec(text) ?? [];

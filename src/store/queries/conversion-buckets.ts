@@ -18,9 +18,9 @@ export interface BucketFilter {
 }
 
 export interface TimeFilter {
-	/** Earliest time of recording. */
+	/** Earliest time at which the conversion may have been recorded. */
 	fromMs?: number | undefined;
-	/** Time before which the conversion was recorded. */
+	/** Time before which the conversion must have been recorded. */
 	beforeMs?: number | undefined;
 }
 

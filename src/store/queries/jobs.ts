@@ -195,7 +195,7 @@ export async function changeBatch(
  * finished or unused for long.
  */
 export async function findJobToClear(db: Db, nowMs: number, endedBeforeMs: number): Promise<Job | undefined> {
-	// The condition must contain that of the index jobs_to_clear exactly as it is written there.
+	// The statement must repeat the condition of the index jobs_to_clear word for word.
 	const { rows } =
 		await sql<Job>`select * from jobs where lines <> 'gone' and (lines = 'going' or state = 'discarded'
 		or (state = 'storing' and claim_until_ms < ${nowMs})

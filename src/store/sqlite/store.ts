@@ -34,7 +34,7 @@ const WAL_TRIES = 20;
 /** Value of `pragma auto_vacuum` that means incremental vacuum. */
 const INCREMENTAL = 2;
 
-/** Opens a store. `path` is a file, or ":memory:". The folder of the file is created if it is missing. */
+/** Opens a SQLite store. `path` is a file, or ":memory:". The folder of the file is created if it is missing. */
 export function openSqlite(path: string, clock: StoreClock): Store {
 	const isFile = path !== ":memory:";
 	if (isFile) {

@@ -113,8 +113,8 @@ export interface CallbackHoursTable {
 	receiver_id: ReceiverId;
 	/** Start of the hour. */
 	hour_ms: number;
-	/** Attempts that were answered with 2xx. */
+	/** Number of attempts that were answered with 2xx. */
 	delivered: number;
-	/** Attempts that had any other result. */
+	/** Number of attempts that had any result other than 2xx. */
 	failed: number;
 }

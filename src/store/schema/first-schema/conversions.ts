@@ -53,7 +53,7 @@ export function conversionTables({
 		// report needs.
 		"create unique index conversions_by_order on conversions (programme_id, order_id, event_type)",
 		// This index serves a programme's list in the order of recording, with any filter by status, event type and test,
-		// and the export. It merges one range of the index for each value of list_key that the filter allows. See
+		// and the export. The list merges one range of the index for each value of list_key that the filter allows. See
 		// queries/conversion-buckets.ts.
 		`create index conversions_by_list on conversions (list_key${thenId})`,
 		// This index serves the same list over all programmes, for staff.

@@ -32,7 +32,7 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 		)`,
 		"insert into network (one) values (1)",
 
-		// One row is a process of the service that is running, or that ended without saying so.
+		// One row is a process of the service that is running, or that ended without a clean stop.
 		`create table processes (
 			instance text primary key,
 			host text not null,
