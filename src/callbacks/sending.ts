@@ -100,7 +100,7 @@ export function createSending(
 	): void {
 		const endedAtMs = prepared.startedAtMs + tookMs;
 		counters.attemptTimes.observe(tookMs / SECOND_MS);
-		// Only first attempts are measured. They are due when their event is written, so this is the time from the sale to
+		// Only first attempts are measured. They are due when their event is written, so this is the time from the event to
 		// the answer.
 		if (answer.outcome.kind === "answered" && delivery.seq === 0)
 			counters.firstAnswers.observe((endedAtMs - delivery.dueAtMs) / SECOND_MS);

@@ -56,7 +56,7 @@ export interface NetworkTally {
 	/** Totals by currency and status. Statuses that do not occur are missing. */
 	currencies: ReadonlyMap<string, ReadonlyMap<Status, StatusTotal>>;
 	days: DayCounts;
-	/** Callback attempts by day, without days on which there were none. */
+	/** Callback attempts by day. Days without an attempt are missing. */
 	callbacks: ReadonlyMap<number, CallbackTotals>;
 }
 

@@ -137,7 +137,7 @@ function createKnownWire({ db }: Pick<Store, "db">, givenBrand: string | null): 
 	};
 }
 
-/** Returns fixed names for tests and tools that have no database to ask. */
+/** Returns fixed wire names, such as header names, for tests and tools that have no database to ask. */
 export function givenWire(brand: string): KnownWire {
 	const names = wireNames(brand);
 	return { names, read: async () => names };

@@ -84,7 +84,7 @@ export interface Owed {
 export interface ReadyDeliveries {
 	deliveries: readonly DueDelivery[];
 	targets: readonly CallbackTarget[];
-	/** Monotonic time before the transaction read anything. */
+	/** Monotonic time that was taken before the transaction read anything. */
 	readAtMs: number;
 }
 

@@ -125,7 +125,7 @@ export function createSqliteStore(
 			// cannot do that.
 			await readerThread?.close();
 			await db.destroy();
-			// Kysely does not destroy a driver that was never used.
+			// Kysely does not destroy a driver that was never used, so the database is closed here in that case.
 			if (database.isOpen) database.close();
 		},
 	};

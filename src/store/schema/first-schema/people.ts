@@ -21,7 +21,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		// This index serves listStaff, and the addresses of the staff who are mailed.
 		"create index people_by_kind on people (kind, id)",
 
-		// One row is a one-time sign-in link: an invitation, a new password or a new address.
+		// One row is a one-time sign-in link, for an invitation, a new password or a new address.
 		`create table sign_in_links (
 			id ${generatedId},
 			public_id text not null unique,
