@@ -1,4 +1,6 @@
-// Signs and posts the callbacks of a peer like the bare loop does, over the same number of connections.
+// Posts the signed callbacks of a peer, which is another job queue that the service is compared with. It uses
+// the same HTTP client and the same number of connections as bare-loop.ts, the program that measures the
+// limit of the machine.
 
 import { readFileSync } from "node:fs";
 import type { Client, Dispatcher } from "undici";
@@ -73,7 +75,7 @@ class Connection implements Dispatcher.DispatchHandler {
 	}
 
 	onRequestStart(): void {
-		// undici requires this method, but the benchmark does not need it.
+		// The interface of undici requires this method, but the benchmark does not need it.
 	}
 	onResponseStart(_controller: unknown, status: number): void {
 		this.#status = status;

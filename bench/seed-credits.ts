@@ -1,6 +1,6 @@
-// Writes credits for the sales of seed-history, and half a year of clicks. There are two thousand
-// partnerships with fifty links, one of which has more than a quarter of all credits. The rows are written by
-// SQL statements.
+// Writes credits for the sales that seed-history.ts wrote, and half a year of clicks. There are two thousand
+// partnerships with one link each. The busiest partnership has forty-nine more links, and more than a quarter
+// of all credits. The rows are written by SQL statements.
 
 import { type RawBuilder, sql } from "kysely";
 import { HOUR_MS } from "../src/domain/time.ts";
@@ -8,8 +8,8 @@ import type { Db } from "../src/store/store.ts";
 import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
 
 /**
- * Number of partners of the large programme. The last one is the busiest. It belongs to twenty programmes and
- * is the first in every list.
+ * Number of partners of the large programme. The partner with the highest id is the busiest one. It belongs
+ * to twenty programmes and is the first in every list.
  */
 export const PARTNERS = 1_000;
 const HOURS_PER_STATEMENT = 60;
@@ -32,8 +32,8 @@ export async function seedCredits(db: Db, { conversions, large, small, endsAtMs 
 	await run(
 		sql`${link} ${countTo(2, 50)} select 'more-' || i, ${busiest}, '', 'https://shop.example/', 0 from n`,
 	);
-	// This expression distributes consecutive rows so that a few partners of the large programme have most of
-	// them.
+	// This expression distributes consecutive conversions so that a few partners of the large programme are
+	// credited for most of them.
 	const spread = sql`(cast(id / 2 as bigint) * 7919 % 100000)`;
 	const tail = sql`(${spread} - 56000)`;
 	for (let first = 1; first <= conversions; first += ROWS_PER_STATEMENT)
@@ -46,7 +46,8 @@ export async function seedCredits(db: Db, { conversions, large, small, endsAtMs 
 				'CODE', occurred_at_ms, 'place-' || id % 40, '', ''
 			from conversions where id between ${sql.lit(first)} and ${sql.lit(first + ROWS_PER_STATEMENT - 1)}`);
 	const lastHour = sql.lit(Math.floor(endsAtMs / HOUR_MS));
-	// Rows are written hour by hour as in service, so that the rows of one link are far apart in the table.
+	// Rows are written hour by hour, like the running service writes them, so that the rows of one link are far
+	// apart in the table.
 	for (let ago = Math.min(180 * 24, conversions / 200); ago > 0; ago -= HOURS_PER_STATEMENT)
 		await run(sql`insert into click_hours (link_id, kind, hour, clicks)
 			${countTo(1, HOURS_PER_STATEMENT)} select id, kind, ${lastHour} - ${sql.lit(ago)} + i, 3

@@ -1,6 +1,6 @@
 // W1 sends the due deliveries of 100 programmes to one fast receiver and stores their results durably. It is
-// compared with the bare loop, which is the limit of the machine. The sides alternate: bare loop, SQLite,
-// PostgreSQL, bare loop, and so on.
+// compared with the "bare loop" (bare-loop.ts), a program that only signs and posts, and so shows the limit
+// of the machine. The measurements take turns: bare loop, SQLite, PostgreSQL, bare loop, and so on.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";

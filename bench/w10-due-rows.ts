@@ -1,9 +1,10 @@
 // W10 measures how fast an engine finds due deliveries if 20,000 programmes wait and a million rows are
-// queued. A pass finds them in memory, and the goal in milliseconds is for that step. Two other steps are
-// measured separately: reading the first due rows from the queue, which happens with a new slot and once a
-// minute, and reading the rows that a pass has chosen. On PostgreSQL all steps are measured again while a
-// snapshot is held open, as a dump does, after half of the rows were delivered. The step in memory must not
-// be slower then, and reading the queue only a little.
+// queued. In each pass, the engine finds in memory which programmes are due. This step has a goal in
+// milliseconds. Two other steps are measured separately. One is reading the first due rows from the queue,
+// which happens when the engine gets a new slot and once a minute. The other is reading the rows that a pass
+// has chosen. On PostgreSQL, both reads are measured again after half of the rows were delivered while
+// another connection held a snapshot open, as a dump does. Reading the first due rows may then take at most
+// twice as long.
 
 import pg from "pg";
 import { type Database, withStore } from "./database.ts";
@@ -99,7 +100,7 @@ function millis(what: string, looks: readonly Look[], name: keyof Look): Figure 
 	return { what, value: median(rounds), unit: "ms", goal: null, rounds };
 }
 
-/** Measures several searches. The first one is not counted, because it fills caches. */
+/** Measures several searches for due deliveries. The first search is not counted, because it fills caches. */
 function timeLooks(databaseUrl: string): Promise<Look[]> {
 	return withStore(databaseUrl, async (store) => {
 		await findDue(store);

@@ -1,6 +1,7 @@
-// W2 approves recorded conversions whose approval window ends at the same time, and delivers their callbacks,
-// compared with the bare loop. It measures the time from the first request at the receiver until the last
-// result is stored.
+// W2 approves recorded conversions whose approval window ends at the same time, and delivers their callbacks.
+// It is compared with the "bare loop" (bare-loop.ts), a program that only signs and posts, and so shows the
+// limit of the machine. It measures the time from the first request at the receiver until the last result is
+// stored.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";

@@ -1,6 +1,6 @@
-// All settings, one row each, with name, accepted values, default and meaning. config.ts reads the
-// environment by these rows, and `npm run docs` generates the tables of docs/operations/settings.md from
-// them.
+// All settings, one row for each setting, with its name, accepted values, default and meaning. config.ts
+// reads the environment by these rows, and `npm run docs` generates the tables of docs/operations/settings.md
+// from them.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -30,9 +30,15 @@ interface Rules {
 	 * `<name>_FILE` names.
 	 */
 	isSecret: boolean;
-	/** Condition under which the setting is required, or null if it is required at most in production. */
+	/**
+	 * Condition under which the setting is required in every environment, or null if there is no such
+	 * condition. `inProduction` may still require the setting.
+	 */
 	neededWhen: string | null;
-	/** Reason why the setting is required in production, or the value that it must have there. */
+	/**
+	 * Reason why the setting is required in production, or the value that it must have there. Null if
+	 * production does not require it.
+	 */
 	inProduction: string | null;
 }
 
@@ -268,7 +274,7 @@ export const SETTINGS = {
 	),
 } as const;
 
-/** Settings of the shop's command. The service ignores them without a warning. */
+/** Settings that only the shop's command uses. The service ignores them without a warning. */
 export const SHOP_SETTINGS = [
 	"RINGBACK_URL",
 	"RINGBACK_API_KEY",
@@ -361,8 +367,8 @@ function parseKey(text: string): Uint8Array | undefined {
 }
 
 /**
- * Reads a certificate and checks it. TLS ignores a damaged certificate silently, and every callback that
- * needs it would fail.
+ * Reads a certificate and checks it. TLS would ignore a damaged certificate silently, and every callback that
+ * needs the certificate would fail.
  */
 function readCertificate(path: string): string | undefined {
 	try {

@@ -14,7 +14,7 @@ import type { InboundCall } from "./inbound-log.ts";
 
 export type CallPlan = SharedPlan | LonePlan;
 
-/** The plan of a call that is stored together with others. */
+/** The plan of a call that is stored in one transaction with other calls. */
 export interface SharedPlan {
 	runsAlone?: never;
 	/**
@@ -45,8 +45,8 @@ export interface LonePlan {
 }
 
 /**
- * The result of a request. The conversion may have no database key yet, because answers contain only its
- * public id.
+ * The result of a request. The conversion may not be inserted yet and then has no database key. The answer to
+ * the caller does not need that key, because it contains only the public id.
  */
 export type RequestResult = Result<Decided<Outcome, NewConversion>>;
 

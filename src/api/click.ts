@@ -28,10 +28,10 @@ export interface ClickDeps
 }
 
 /**
- * Rate limits for requests with a link code that does not exist and is not cached, because each costs a share
- * of a database query. People mistype a code now and then. A client that sends more than that is guessing
- * codes. Private addresses get a higher rate, because a proxy that is not configured as trusted makes all
- * visitors appear to have the same address.
+ * Rate limits for requests with a link code that does not exist and is not cached. They are limited, because
+ * each of these requests costs a share of a database query. People mistype a code now and then, but a client
+ * that sends many wrong codes is guessing. Private addresses get a higher rate, because a proxy that is not
+ * configured as trusted makes all visitors appear to have the same address.
  */
 export const UNKNOWN_CODE_RATES = [
 	{ per: "addressBlock", burst: 100, perSecond: 5 },
@@ -91,8 +91,8 @@ export function createClicks(deps: ClickDeps) {
 	}
 
 	/**
-	 * Returns true if the user agent is cached or its comparison is within the rate limit. A comparison counts
-	 * against that limit.
+	 * Returns true if the user agent is cached, or if the rate limit still allows comparing it with the list of
+	 * crawlers. The comparison counts against that limit.
 	 */
 	function takeAgent(header: ClickRequest["header"], origin: () => RequestOrigin): boolean {
 		const userAgent = header("user-agent") ?? "";
@@ -121,8 +121,8 @@ export function createClicks(deps: ClickDeps) {
 			const origin = { addressBlock: callerBlock(c, deps), programme: null };
 			try {
 				const link = code === null ? null : await findLimited(code, origin);
-				// A click above the rate limit is delayed but still counted, because many people may share an address
-				// block.
+				// A click above the rate limit for new user agents is delayed but still counted, because many people
+				// may share an address block.
 				if (link !== null && !takeAgent(header, () => origin)) await admission.delayRefusal();
 				const { html = null, ...head } =
 					link === null ? NOT_FOUND : answerClick(link, target, c.req.method, header);
@@ -145,8 +145,8 @@ export function createClicks(deps: ClickDeps) {
 			const link = partnerLinks.find(code);
 			if (link === null) return null;
 			if (link instanceof Promise) {
-				// The caller now answers the request in the normal way. It waits for the same read and handles the
-				// error.
+				// The caller now handles the request in the normal way, which waits for the same read and handles its
+				// error. The error is therefore ignored here.
 				link.catch(() => undefined);
 				return null;
 			}
@@ -171,14 +171,17 @@ function codeIn(target: string): string | null {
 	return target.slice(PATH.length, queryAt === -1 ? undefined : queryAt).toLowerCase();
 }
 
-/** Methods and paths that are answered if partners' links have a host name of their own. */
+/**
+ * Methods and paths that are answered on the separate host name for partners' links, if there is one. Every
+ * other request to that host gets a 404.
+ */
 const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
 
 /** Answers nothing but links and health checks on the host of `clickUrl`, so that nobody finds a sign-in page there. */
 export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
-		// Some proxies include the port in this header and some do not, so the port is removed.
+		// Some proxies include the port in the Host header and some do not, so the port is removed.
 		const host = c.req
 			.header("host")
 			?.toLowerCase()

@@ -24,8 +24,8 @@ export interface ProcessDetails {
 export type HealthDeps = Pick<AppDeps, "clock" | "network" | "publicUrl" | "readiness" | "unready">;
 
 /**
- * Sentence of the public answer while the process stops. It reveals nothing, because callers are about to
- * notice the stop.
+ * Sentence that clients get while the process stops. It may give this reason even to strangers, because they
+ * notice anyway that the process stops.
  */
 export const STOPPING =
 	"The service is stopping. Send requests to another process, or come back in a moment.";
@@ -33,13 +33,13 @@ export const STOPPING =
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 
 /**
- * Number of consecutive failed batches after which the process is not ready. A single broken connection must
- * not make it unready.
+ * Number of consecutive batches of calls that could not be stored, after which the process is not ready. A
+ * single broken connection must not make it unready.
  */
 const FAILED_BATCHES = 3;
 /**
- * Time after the last failure at which the process becomes ready again. An unready process gets no calls, so
- * it could not find out otherwise that calls can be stored again.
+ * Time after the last failed batch at which the process becomes ready again. An unready process gets no
+ * calls, so it could not find out otherwise that calls can be stored again.
  */
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 
@@ -59,7 +59,8 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 }
 
 export function createHealth(deps: HealthDeps) {
-	// This is read after the database check, because the process may have been asked to stop during the check.
+	// The reason is read after the database check, because the process may have been asked to stop during the
+	// check.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),
@@ -88,8 +89,8 @@ export function createHealth(deps: HealthDeps) {
 				schemaVersion,
 				startedAt: isoTime(startedAtMs),
 				queue: engineCounters === null ? null : describeQueue(engineCounters(), deps.clock.nowMs()),
-				// No warning makes a process unready. It still answers requests, and a load balancer that removed it would make
-				// matters worse.
+				// A warning does not make a process unready. The process still answers requests, and a load balancer
+				// that removed it would make matters worse.
 				warnings: findWarnings(about.state()),
 			});
 		},

@@ -5,9 +5,10 @@
 //                 └─▶ no room, or waited too long: 503, and nothing was done
 //
 // On PostgreSQL the calls of a batch that look like new sales are stored first, in one statement (store-new-sales.ts). Their
-// callers are answered, and the other calls of the batch take the general path. If one of them is not new after all, the
-// statement was in vain. Its programme is then left out for a while, so a caller who repeats old sales can slow down others
-// only once in that time.
+// callers are answered. The other calls of the batch are stored by the transaction in store-calls.ts. If a call that looked
+// new is not new after all, the statement stores nothing, and that transaction stores all calls. The calls of the programme
+// that caused this are not tried as new sales for a while, so a caller who repeats old sales can slow down others only once
+// in that time.
 //
 // A call that comes alone starts at once, and calls that arrive while a batch is stored are the next batch. Programmes
 // take turns, so the calls of one programme, or a lock on one of its rows, do not delay the others. Nobody is answered
@@ -67,7 +68,10 @@ const MAX_RETRY_MS = 3 * SECOND_MS;
  * answers to its callers.
  */
 export const HELD_MS = 5 * SECOND_MS;
-/** Time for which the calls of a programme that has repeated a sale skip the fast path for new sales. */
+/**
+ * Time for which the calls of a programme that has repeated a sale are not tried as new sales
+ * (store-new-sales.ts).
+ */
 export const REPEATING_MS = 10 * SECOND_MS;
 /** Maximum time that a batch waits for a lock. */
 const BATCH_LOCK_WAIT_MS: LockWaitMs = 1_000;
@@ -117,8 +121,9 @@ export function createIntake(deps: IntakeDeps): Intake {
 	}
 
 	/**
-	 * Stores the remaining calls on the general path. If the attempt to store the new sales has failed, that
-	 * failure applies to all remaining calls, and they are stored one by one or refused.
+	 * Stores the calls that were not stored as new sales, all in one transaction. If the attempt to store the
+	 * new sales has failed, that failure applies to all remaining calls, and they are stored one by one or
+	 * refused.
 	 */
 	async function storeLeft(
 		failure: FailedAttempt | undefined,

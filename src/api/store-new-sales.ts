@@ -1,13 +1,14 @@
-// The fast path for calls that report new sales. If all orders of a call are new, as for most sales, the rows
-// to insert are known before the database is asked, and a single statement inserts them (store/new-sales.ts).
-// Every other call takes the general path (store-calls.ts). A call looks new if
+// The fast way to store calls that report new sales. If all orders of a call are new, as for most sales, the
+// rows to insert are known before the database is asked, and a single statement inserts them
+// (store/new-sales.ts). All other calls are stored by `storeCalls` (store-calls.ts), which can store every
+// call but needs several statements. A call looks new if
 //
 //   - it only reports sales, and its programme credits no partners,
 //   - no other call of the batch has its nonce or one of its orders, so the order of the calls does not matter,
 //   - its programme reports sales either by server or by pixel. With both, most orders are reported twice,
 //   - it is not the first call that worked for its programme, and the use of its key was recorded recently.
 //
-// If one of the calls turns out not to be new, nothing is stored, and all calls take the general path.
+// If one of the calls turns out not to be new, the statement stores nothing, and `storeCalls` stores all calls.
 
 import type { InTransaction } from "../conversions/deps.ts";
 import { byOrder } from "../conversions/make-moves.ts";
@@ -32,14 +33,17 @@ export type NewSalesStored =
 
 const NOTHING_STORED: NewSalesStored = { kind: "stored", results: new Map(), owed: NOTHING_OWED };
 
-/** A call that is tried on the fast path, and the rows that it inserts. */
+/** A call that looks new, and the rows that it inserts. */
 interface PreparedCall {
 	call: SharedCall;
 	sales: readonly PreparedSale[];
 	result: Result<Answer>;
 }
 
-/** Stores the calls that look new. The calls of programmes for which `isLeftOut` returns true are left out. */
+/**
+ * Stores the calls that look new in one statement. It stores none of them if one turns out not to be new. The
+ * calls of programmes for which `isLeftOut` returns true are left out.
+ */
 export async function storeNewSales(
 	deps: InTransaction & { store: Pick<Store, "storeNewSales"> },
 	calls: readonly SharedCall[],
@@ -85,8 +89,8 @@ function prepareCalls(
 }
 
 /**
- * Prepares a call for the fast path. Returns undefined if one of its requests is not a report or may credit a
- * partner.
+ * Prepares the rows of a call that looks new. Returns undefined if one of its requests is not a report, or
+ * may credit a partner, or shows for the first time that the programme's pixel works.
  */
 function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | undefined {
 	const { programme, requests } = call;
@@ -94,7 +98,8 @@ function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | unde
 	for (const request of requests) {
 		const prepared = "judgeAsFirst" in request ? prepareNewSale(deps, programme, request) : undefined;
 		if (prepared === undefined) return undefined;
-		// Only the general path records the time at which a programme's pixel first worked.
+		// The statement for new sales does not record the time at which a programme's pixel first worked.
+		// `storeCalls` does, so it must store this call.
 		if (prepared.decided.showsPixelWorks && programme.first_pixel_at_ms === null) return undefined;
 		sales.push(prepared);
 	}
@@ -119,8 +124,8 @@ function findRepeated(calls: readonly SharedCall[]): ReadonlySet<string> {
 }
 
 /**
- * Returns a text for the call's nonce and for each of its orders, to find duplicates in a batch. Orders that
- * differ only in the event type get the same text.
+ * Returns a text for the call's nonce and one for each of its orders, to find duplicates in a batch. Orders
+ * that differ only in the event type get the same text.
  */
 function namesOf({ caller, requests }: SharedCall): string[] {
 	const orders = requests.map(({ programmeId, orderId }) => `order ${programmeId} ${orderId}`);

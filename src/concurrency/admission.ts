@@ -16,14 +16,14 @@ import { createSingleFlight } from "./single-flight.ts";
 
 interface ClassLimits extends QueueLimits {
 	/**
-	 * When a waiting request may start. "afterReports" means only while no signed report is at work, and one
-	 * request in each round of the event loop. "anytime" means as soon as a place is free.
+	 * When a waiting request may start. "afterReports" means only while no signed report is at work, and at
+	 * most one request in each round of the event loop. "anytime" means as soon as a place is free.
 	 */
 	start: "afterReports" | "anytime";
 	/**
-	 * How a refusal is answered. "delayed" means a second later, which slows a client that sends one request
-	 * after the other down to one request a second for each connection. "immediate" is for people, who see the
-	 * refusal at once.
+	 * How a refusal is answered. "delayed" means a second later. A client that sends one request after the
+	 * other is thereby slowed down to one request a second for each connection. "immediate" is for people, who
+	 * see the refusal at once.
 	 */
 	refusal: "delayed" | "immediate";
 	rates?: readonly RateRule[];
@@ -37,27 +37,32 @@ interface ClassLimits extends QueueLimits {
 export const PIXEL_RATES = {
 	addressBlock: { burst: 300, perSecond: 10 },
 	/**
-	 * All requests from private addresses share this limit, which is half of a programme's. They may come from
-	 * one machine, or from a proxy that is not configured and has all customers behind it.
+	 * Limit that all requests from private addresses share, because such an address does not identify the
+	 * client. It may belong to a single machine, or to a proxy that is not configured as trusted and forwards
+	 * the requests of all customers. The burst is that of one address block. The steady rate is half of a
+	 * programme's.
 	 */
 	privateAddresses: { burst: 300, perSecond: 50 },
 	/**
-	 * Limit for one programme. A single shop may receive a fifth of the network's expected peak. The burst is
-	 * six times that of an address block.
+	 * Limit for one programme. The steady rate is a fifth of the network's expected peak, because a single shop
+	 * may receive that much. The burst is almost seven times that of an address block.
 	 */
 	programme: { burst: 2_000, perSecond: 100 },
-	/** Limit for the whole process: the expected peak, and a burst of ten seconds at that peak. */
+	/**
+	 * Limit for the whole process. The steady rate is the network's expected peak. The burst is ten seconds of
+	 * that peak.
+	 */
 	process: { burst: 5_000, perSecond: 500 },
 } as const;
 
-/** Limits of a class in which no request waits. Each one starts at once or is refused. */
+/** Limits of a class in which no request waits. A request of such a class starts at once or is refused. */
 const NO_WAITING = { waiting: 0, waitingPerClient: 0, waitingForNewClients: 0 } as const;
 
 export const CLASSES = {
 	/**
 	 * Pages, signed reads and the API description. A page takes some milliseconds of processor time. On
-	 * PostgreSQL a page also waits for the database, so several are at work at once. Nobody waits for more than
-	 * 512 other pages.
+	 * PostgreSQL a page also waits for the database, so several are at work at once. At most 512 requests wait,
+	 * but a client that has none waiting may add one until 1,024 wait.
 	 */
 	pages: {
 		atOnce: 8,
@@ -95,9 +100,10 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
-	 * Pixel calls. They are stored in the same batches as signed reports. A batch with 32 of them takes a few
-	 * milliseconds longer, which still allows more than 500 calls a second. The queue holds two seconds of
-	 * Black Friday traffic, which is three times the burst of an address block.
+	 * Pixel calls. They are stored in the same batches as signed reports. A batch with 32 pixel calls takes a
+	 * few milliseconds longer than one without them. At this speed more than 500 pixel calls a second can be
+	 * stored, which is the expected peak on Black Friday (see PIXEL_RATES). The queue holds two seconds of that
+	 * peak, or the bursts of three address blocks.
 	 */
 	pixelCalls: {
 		atOnce: 32,
@@ -120,9 +126,9 @@ export const CLASSES = {
 	 */
 	exports: { atOnce: 16, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/**
-	 * Uploads of files with decisions. Reading one takes a second or two of processor time, a few milliseconds
-	 * at a time, so four at once leave time for other requests. A stalled upload gives its place back when its
-	 * connection is closed after 15 seconds (outside/http-server.ts).
+	 * Uploads of files with decisions. Reading a file takes a second or two of processor time, in steps of a
+	 * few milliseconds. Four files at once therefore leave time for other requests. A stalled upload gives its
+	 * place back when its connection is closed after 15 seconds (outside/http-server.ts).
 	 */
 	decisionUploads: { atOnce: 4, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/** Uploads of logos. */
@@ -130,9 +136,10 @@ export const CLASSES = {
 	/** Uploads of conversions from other software, each with up to half a million lines. */
 	importUploads: { atOnce: 2, atOncePerClient: 2, ...NO_WAITING, start: "anytime", refusal: "immediate" },
 	/**
-	 * Processing of uploaded files. One file of each kind is processed at a time, because they share one
-	 * processor and their memory adds up. The kind of file is the client here. How many can wait is already
-	 * limited by the classes for uploads.
+	 * Processing of uploaded files. There are three kinds: decisions, pictures and imports. One file of each
+	 * kind is processed at a time, because all files share one processor and their memory adds up. The kind of
+	 * the file takes the role of the client in this class. The number of waiting files needs no limit here,
+	 * because the classes for uploads limit it.
 	 */
 	uploadedFiles: {
 		atOnce: 3,
@@ -163,13 +170,19 @@ export interface Admission {
 	): Promise<LeavePlace | undefined>;
 	/**
 	 * Runs the work of a signed report. Classes with the start "afterReports" start no request meanwhile. The
-	 * report must be read and verified before, because otherwise a slow or forged request could delay the pages
-	 * of all clients.
+	 * caller must have read and verified the report already, because otherwise a slow or forged request could
+	 * delay the pages of all clients.
 	 */
 	runReport<Answer>(work: () => Promise<Answer>): Promise<Answer>;
-	/** Waits until the reports that arrived meanwhile are done. Pages call it in the middle of long work. */
+	/**
+	 * Waits until the reports that arrived meanwhile are done. Code that builds a page calls it in the middle
+	 * of long work.
+	 */
 	yieldToReports(): Promise<void>;
-	/** Waits as long as a delayed refusal. It slows down requests that are refused elsewhere. */
+	/**
+	 * Waits as long as a delayed refusal takes. It slows down clients whose requests are refused for a reason
+	 * other than admission.
+	 */
 	delayRefusal(): Promise<void>;
 }
 
@@ -270,16 +283,19 @@ function openClass(limits: ClassLimits) {
 type OpenClass = ReturnType<typeof openClass>;
 
 /**
- * Maximum time that a request waits for reports. If reports never end, pages still get a tenth of the
- * processor time.
+ * Maximum time that a request waits for signed reports. If reports never stop arriving, pages still get a
+ * tenth of the processor time.
  */
 export const MAX_WAIT_FOR_REPORTS_MS = 30;
 
 function createReportGate(clock: AdmissionClock) {
 	let reports = 0;
-	/** Promise that resolves when no report is at work any more. Null if no request waits for that. */
+	/** Promise that resolves when no report is at work any more, or null if no request waits for this. */
 	let lastReportDone: PromiseWithResolvers<void> | null = null;
-	/** End of the previous call of `yieldToReports`. Each call waits for the one before. */
+	/**
+	 * Promise of the previous call of `yieldToReports`. Each call of `yieldToReports` waits for the call before
+	 * it.
+	 */
 	let lastYield: Promise<void> = Promise.resolve();
 
 	async function whenNoReports(): Promise<void> {
@@ -315,8 +331,8 @@ function createReportGate(clock: AdmissionClock) {
 /** Time by which a refusal is delayed. Customers do not see the pixel, so its image may be this late, too. */
 export const REFUSAL_DELAY_MS = SECOND_MS;
 /**
- * Maximum number of delayed refusals. Each holds a connection and some kilobytes, so they may take at most
- * half of all connections. Further refusals are answered at once.
+ * Maximum number of delayed refusals. Each delayed refusal holds a connection and some kilobytes, so all of
+ * them together may take at most half of all connections. Further refusals are answered at once.
  */
 export const MAX_DELAYED_REFUSALS = 1_000;
 

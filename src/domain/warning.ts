@@ -8,10 +8,12 @@ import { MINUTE_MS, SECOND_MS } from "./time.ts";
 export interface Warning {
 	/** Name of the check that found the problem. */
 	kind: string;
-	/** The chore or process that the warning is about, if the check covers several. */
+	/**
+	 * The chore (a background task) or process that the warning is about, if the check covers several of them.
+	 */
 	about?: string;
 	title: string;
-	/** What the problem means and what to do about it, in whole sentences. */
+	/** Text that says what the problem means and what to do about it, in whole sentences. */
 	text: string;
 }
 
@@ -47,7 +49,10 @@ export function readArrival(
 	};
 }
 
-/** A problem that a request reveals. `where` is a host name or an IP address and nothing else. */
+/**
+ * A problem of the installation that a request reveals. `where` is the host name that is used without HTTPS,
+ * or the IP address of the proxy, and nothing else.
+ */
 export interface Sighting {
 	kind: "plain_http" | "untrusted_proxy";
 	where: string;
@@ -72,19 +77,22 @@ export function judgeClockOffset(offsetMs: number): ClockState {
 }
 
 /**
- * Returns the problem that a request reveals, or null. The service itself speaks plain HTTP, so only a
- * trusted proxy or PUBLIC_URL can say whether TLS is in front of it.
+ * Returns the problem of the installation that a request reveals, or null if it reveals none. The two
+ * problems are a proxy that is not configured as trusted, and a public host that is used without HTTPS. The
+ * service itself speaks plain HTTP, so only a trusted proxy or PUBLIC_URL can say whether HTTPS is used in
+ * front of it.
  */
 export function judgeArrival(arrival: Arrival, settings: WarningSettings): Sighting | null {
 	const { socketAddress, host, forwardedFor, forwarded } = arrival;
 	if (socketAddress === undefined) return null;
 	const isForwarded = forwardedFor !== undefined || forwarded !== undefined;
 	const isSecure = settings.publicUrl?.startsWith("https:") === true;
-	// This is the usual case. It is checked for every request and parses no address.
+	// This is the usual case. It is tested first and parses no address, because every request is judged.
 	if (isSecure && !isForwarded) return null;
 	const address = findClientAddress(socketAddress, undefined, []);
 	const isTrusted = isInRanges(address, settings.trustedProxies);
-	// This check comes first, because the header of an untrusted proxy says nothing reliable about HTTPS.
+	// The proxy is judged before HTTPS, because the header of an untrusted proxy says nothing reliable about
+	// HTTPS.
 	if (isForwarded && !isTrusted) return { kind: "untrusted_proxy", where: address };
 	if (isSecure || (isTrusted && saysHttps(arrival))) return null;
 	return host === undefined || !isPublicHost(host) ? null : { kind: "plain_http", where: hostNameOf(host) };

@@ -19,8 +19,8 @@ type Deps = { store: Store; clock: Clock };
 type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
 
 /**
- * Writes an audit entry about a job. For decisions the entry belongs to their programme. For imports it has
- * the name of the file.
+ * Writes an audit entry about a job. An entry about decisions belongs to their programme. An entry about an
+ * import has the name of the file as its subject.
  */
 export function noteJob(
 	trx: Db,
@@ -38,9 +38,9 @@ export function noteJob(
 }
 
 /**
- * Returns why this side may not apply or discard the job, or null if it may. Only the side that created a job
- * of decisions may do so, because staff must not approve for a shop, and owners must not reject for the
- * review team.
+ * Returns why a person who acts for `side` (the shop or the review team) may not apply or discard the job, or
+ * null if they may. Only the party that created a job of decisions may do so, because staff must not approve
+ * for a shop, and owners must not reject for the review team.
  */
 export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, side: Side): string | null {
 	if (decidedBy === null || decidedBy === side) return null;
@@ -51,8 +51,9 @@ export function whyNotYours({ decided_by: decidedBy }: Pick<Job, "decided_by">, 
 
 /**
  * Runs a transaction in which a person creates, starts or ends a job. It checks that the person is still
- * signed in and, for decisions, still has the right to decide. It holds the access lock. If the person's
- * access ends at the same time, that either happens first, or it finds the job and stops it.
+ * signed in and, for decisions, still has the right to decide. The transaction holds the access lock, so it
+ * cannot overlap with one that ends the person's access. If the access ends first, this transaction is
+ * refused. If the access ends afterwards, that transaction finds the job and stops it.
  */
 export function transactOnJob<Value>(
 	store: Store,
@@ -105,8 +106,8 @@ export async function startJob(
 }
 
 /**
- * Returns null if the job can be started or continued. Otherwise returns a refusal, or "already" if it was
- * started before.
+ * Returns null if the job can be started or continued. Otherwise returns a refusal, or "already" if the job
+ * was started before.
  */
 function judgeStart(job: Job | undefined): Result<"already"> | null {
 	if (job === undefined) {
@@ -136,8 +137,8 @@ export function stopJob({ store, clock }: Deps, job: Job, actor: SignedInPerson)
 }
 
 /**
- * Discards a job. Nothing remains of a job that was not started. Of a stopped job the lines are removed, and
- * the record of its changes stays. Discarding a job twice has no further effect.
+ * Discards a job. If the job was never started, nothing of it remains. If it was stopped, its lines are
+ * removed, and the record of its changes stays. Discarding a job twice has no further effect.
  */
 export function discardJob(
 	{ store, clock }: Deps,

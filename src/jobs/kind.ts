@@ -1,7 +1,7 @@
 // A job works on the lines of a file. The lines are decisions about conversions of one programme, or imports
 // from other software (programmes, people and decided history). This file contains what all kinds of jobs
-// share. Each line is about one thing. The line changes it, finds it already as required, or is refused and
-// must be fixed by a person.
+// have in common. Each line is about one thing, for example a conversion or a person. A line changes that
+// thing, or finds that nothing has to change, or is refused and must be fixed by a person.
 
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
@@ -34,11 +34,11 @@ export const ROW_VERDICTS = ["change", "already", "refused"] as const;
 
 export interface RowVerdict {
 	kind: (typeof ROW_VERDICTS)[number];
-	/** Text that says what to fix in a refused line, or a remark on another line. */
+	/** Text about the line. It says what to fix if the line is refused. Otherwise it is a remark, or null. */
 	detail: string | null;
 	/** Amount of money in the line. It is added to the summary and not stored with the line. */
 	money: RowMoney | null;
-	/** Word for the line in the result file, if it differs from the usual word for this verdict. */
+	/** Word for the line in the result file, if it differs from the usual word for such a verdict. */
 	word?: string | undefined;
 }
 
@@ -55,14 +55,19 @@ export interface RowMoney {
 
 /** The conditions under which a job runs. */
 export interface JobScope {
-	/** The programme and the deciding side of a job of decisions, or null for imports by staff. */
+	/**
+	 * The programme of a job of decisions, and the party that decides (the shop or the review team). Null for
+	 * imports, which only staff can start.
+	 */
 	deciding: { programmeId: number; side: Side } | null;
 }
 
 export interface ApplyDeps extends JobScope, InTransaction {
-	/** Person who applies the job, or null on the command line. */
+	/** The person who applies the job, or null if it is applied on the command line. */
 	personId: number | null;
-	/** The means to mail invitations. Null if nobody is mailed, because staff send the links later. */
+	/**
+	 * The means to mail invitations, or null if no invitations are mailed, because staff send the links later.
+	 */
 	inviting: Pick<InvitationsDeps, "mails" | "publicUrl"> | null;
 	/** Receives the callbacks that the batch causes. They are announced after the commit. */
 	owe(owed: Owed): void;
@@ -86,7 +91,9 @@ export interface JobKind {
 	columns: readonly JobColumn[];
 	/** Columns that may occur in the file but are not read, separated by commas. */
 	ignored?: string;
-	/** Returns problems of a header that has all required columns. */
+	/**
+	 * Returns further problems of the file's header. It is called only if the header has all required columns.
+	 */
 	checkHeader?(has: (column: string) => boolean): string[];
 	/** Example of a file, for the page. */
 	example: string;
@@ -101,13 +108,13 @@ export interface JobKind {
 	maxRows: number;
 	/** Number of lines in one transaction. */
 	batchRows: number;
-	/** True if the kind creates people, which requires the access lock. */
+	/** True if jobs of this kind create people, which requires the access lock (`lockAccess`). */
 	makesPeople: boolean;
 	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
 	/**
-	 * Returns a key for the thing that a line is about. Lines with the same key must agree. With null, the line
-	 * is not compared.
+	 * Returns a key for the thing that a line is about. Lines with the same key must agree. If the key is null,
+	 * the line is not compared with other lines.
 	 */
 	keyOf(cells: Cells): string | null;
 	/**
@@ -116,12 +123,13 @@ export interface JobKind {
 	 */
 	saysOf?(cells: Cells): string;
 	/**
-	 * Returns the verdict on each line by itself. Whether lines about the same thing agree was checked before.
+	 * Returns the verdict on each line by itself. The caller has already checked whether lines about the same
+	 * thing agree.
 	 */
 	judge(db: Db, scope: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]>;
 	/**
-	 * Applies at most `batchRows` lines. It changes what `judge` announced. The caller must hold the job's
-	 * lock.
+	 * Applies at most `batchRows` lines, by making the changes that `judge` announced. The caller must hold the
+	 * job's lock.
 	 */
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;
 }
@@ -150,7 +158,7 @@ export function needsFixing(detail: string, word?: string): RowVerdict {
 	return { kind: "refused", detail, money: null, word };
 }
 
-/** Judges lines one after the other. It is for kinds with few lines. */
+/** Judges lines one after the other. It is for kinds of jobs whose files have few lines. */
 export async function inOrder(
 	rows: readonly JobRow[],
 	judge: (row: JobRow) => Promise<RowVerdict>,

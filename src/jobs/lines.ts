@@ -1,6 +1,6 @@
-// Stores the lines of a job. A batch of lines is one JSON text, with the cells in the order of the kind's
-// columns. The verdicts on the batch are a second text. The result file is made from both. Lines about the
-// same thing are found before any line is judged.
+// Stores the lines of a job. A batch of lines is one JSON text, with the cells in the order of the columns
+// that the kind of job defines. The verdicts on the batch are a second text. The result file is made from
+// both texts. Lines about the same thing are found before any line is judged.
 
 import { hash } from "node:crypto";
 import * as z from "zod";
@@ -106,8 +106,8 @@ interface ResultRow extends JudgedRow {
 }
 
 /**
- * Returns the result file in pieces. With `isOfProblems` it has only the lines that must be fixed. The file
- * can be corrected and uploaded again.
+ * Returns the result file in pieces. With `isOfProblems` it has only the lines that must be fixed. People can
+ * correct these lines and upload the file again.
  */
 export function jobResult(db: Db, job: Job, isOfProblems: boolean): AsyncGenerator<string> {
 	const { columns, resultWords } = JOB_KINDS[job.kind];
@@ -129,8 +129,8 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 	const isBegun = job.state === "done" || job.state === "stopped";
 	for (let seq = 1, read = 0; read < job.row_count; seq++) {
 		const batch = await findBatch(db, job.id, seq);
-		// The job was discarded or cleared meanwhile. An exception breaks off the download, so that nobody takes
-		// a part for the whole file.
+		// The job was discarded, or its lines were removed, while the file was downloaded. An exception breaks
+		// off the download, so that nobody takes a part for the whole file.
 		if (batch === undefined) throw new Error("the lines of a job were removed while they were read");
 		const verdicts = readVerdicts(batch.verdicts);
 		const isApplied = isBegun && seq <= job.done_batches;
@@ -145,17 +145,17 @@ async function* readResults(db: Db, job: Job, isOfProblems: boolean): AsyncGener
 }
 
 /**
- * Finds lines of a file that are about the same thing, and whether they agree. It stores hashes of 53 and 30
- * bits for each line, which take about a hundred bytes. In one of 70,000 files with half a million lines, two
- * different keys have the same hash.
+ * Finds lines of a file that are about the same thing, and whether they agree. For each line it stores a hash
+ * of the key (53 bits) and one of the content (30 bits), which together take about a hundred bytes. For a
+ * file with half a million lines, the probability that two different keys have the same hash is 1 in 70,000.
  */
 export interface SeenLines {
 	note(rows: readonly JobRow[]): void;
-	/** True if any two lines are about the same thing. */
+	/** True if two or more lines are about the same thing. */
 	readonly hasOthers: boolean;
 	/**
-	 * Marks lines that contradict each other, so that both are refused. It is called in the order of the file,
-	 * after all lines were added.
+	 * Marks lines that contradict each other, so that all of them are refused. It must be called in the order
+	 * of the file, after all lines were added by `note`.
 	 */
 	settle(rows: readonly SettledRow[]): SettledRow[];
 }

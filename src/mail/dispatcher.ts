@@ -33,7 +33,8 @@ export interface WrittenMail extends Pick<Mail, "to" | "subject" | "text"> {
 	/** Time after which the mail is useless, because its link has expired or its news is out of date. */
 	goodForMs: number;
 	/**
-	 * Topic of the mail, by which the number of mails is limited. Left out for a mail that somebody requested.
+	 * Topic of the mail. The number of mails on one topic is limited. A mail that somebody requested has no
+	 * topic.
 	 */
 	topic?: string;
 	/**
@@ -57,8 +58,9 @@ export interface MailDispatcher {
 	/** Stores a mail in the caller's transaction. The caller must call `wake` after the commit. */
 	enqueue(trx: Db, mail: WrittenMail): Promise<void>;
 	/**
-	 * Stores a mail in a separate transaction after the response was sent. A restart may lose it. It is for
-	 * requests of strangers, because their response time must not reveal whether an account exists.
+	 * Stores a mail in a separate transaction after the response was sent. A restart may lose the mail. This
+	 * function is for requests of strangers, because their response time must not reveal whether an account
+	 * exists.
 	 */
 	later(write: (trx: Db) => Promise<WrittenMail | null>): void;
 	/** Starts sending the mails that are due, after the response to the current request was sent. */
@@ -79,16 +81,17 @@ export interface MailDispatcherDeps {
 }
 
 /**
- * Time for which a process claims a mail that it sends. If the process dies, another one may take the mail
- * after this time.
+ * Time for which a process claims a mail before it sends it. If the process dies, another process may take
+ * the mail after this time.
  */
 const CLAIM_MS = 2 * MINUTE_MS;
 /**
- * Claim time for mails with a topic. It is longer, because the mail server may have accepted the mail before
- * the process died, and nobody may get two mails on one topic within 15 minutes.
+ * Time for which a process claims a mail that has a topic, which is a mail that nobody requested. It is
+ * longer than CLAIM_MS, because nobody may get two mails on one topic within 15 minutes. If a process dies,
+ * the mail server may already have accepted its mail, and the next process sends that mail a second time.
  */
 const NEWS_CLAIM_MS = 15 * MINUTE_MS;
-/** Maximum number of mails in one round. The next round sends the rest. */
+/** Maximum number of mails in one round of sending. The next round sends the rest. */
 const MAX_MAILS_A_ROUND = 100;
 /**
  * Number of event-loop rounds before sending starts. By then the response to the current request has been
@@ -113,8 +116,8 @@ export function createMailDispatcher(deps: MailDispatcherDeps): MailDispatcher {
 		async run() {
 			if (mailer === null) return;
 			await waitUntilAnswered();
-			// A command that mails somebody stops the dispatcher right after it called `wake`. Its one mail must
-			// still be sent.
+			// A command on the command line that mails somebody stops the dispatcher right after it called `wake`.
+			// The one mail of the command must still be sent.
 			await sendDue({ ...deps, mailer }, () => (isStopping ? 1 : MAX_MAILS_A_ROUND));
 		},
 		onError: (error) => log.error({ err: error }, "mails could not be read from the database; trying again"),
@@ -186,12 +189,12 @@ async function writeMail(
 type SendingDeps = MailDispatcherDeps & { mailer: Mailer };
 
 /**
- * Sends mails until none is due, or until the mail server itself fails, because then all other mails would
- * fail, too.
+ * Sends mails until none is due. It stops early if the mail server itself fails, because then all other mails
+ * would fail, too.
  */
 async function sendDue(deps: SendingDeps, limit: () => number): Promise<void> {
-	// If the clock is not known to be right, nothing is sent, because a mail could look expired and be given
-	// up.
+	// If the clock is not known to be right, nothing is sent, because a mail could wrongly look expired and be
+	// given up.
 	for (let sent = 0; sent < limit() && deps.clock.isSure(); sent++) {
 		const mail = await findDueMail(deps.store.db, deps.clock.nowMs());
 		if (mail === undefined) return;
@@ -241,8 +244,8 @@ function describeLateness({ created_at_ms: writtenAtMs }: QueuedMail): string {
 }
 
 /**
- * Gives up on a mail. The address is private, so it is not logged. Staff see it on the System page, and the
- * programme's people see it on the notice.
+ * Gives up on a mail. The recipient's address is private, so it is not logged. Staff see the address on the
+ * System page, and the programme's people see it on the notice.
  */
 async function giveUp(
 	{ store, clock, log }: SendingDeps,

@@ -1,9 +1,9 @@
-// Keeps a listener reachable when many clients hold connections open. If there is no room for another
+// Keeps a server reachable when many clients hold connections open. If there is no room for another
 // connection, the connection that has been unfinished for the longest time is closed. An honest exchange
 // takes milliseconds, while slow headers, slow bodies and slow readers all keep a connection unfinished.
 //
-// Streams, uploads and exports take long by design. The app announces them when it admits them, and they have
-// a separate limit.
+// Streams, uploads and exports take long by design. The app announces them when it admits them, and their
+// connections have a separate limit.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -23,14 +23,15 @@ export interface GuardOptions {
 /** Event that an answer emits when the app has admitted it as a stream, an upload or an export. */
 const TAKES_LONG = "takesLong";
 /**
- * Maximum number of connections for long answers. The app admits 50 streams, 16 exports and 10 uploads. The
- * other places are for closed connections whose last bytes were not read yet.
+ * Maximum number of connections for long answers. The app admits 50 streams, 16 exports and 10 uploads at
+ * once. It admits another one as soon as it has finished an answer, but a slow client may still have to
+ * receive the last bytes of that answer over its connection. The limit leaves room for such connections.
  */
 const MAX_LONG = 256;
 
 /**
- * Maximum number of pipelined requests on a connection. Node processes all of them at once, and honest
- * clients send one at a time.
+ * Maximum number of pipelined requests on a connection. Node processes all pipelined requests at once, and
+ * honest clients send one at a time.
  */
 const MAX_UNDER_WAY = 4;
 /** Minimum time between two log lines about a flood of connections. */
@@ -43,7 +44,7 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 	 * unfinished or idle for the longest time.
 	 */
 	const room = new Set<Socket>();
-	/** Connections that were announced as long, in the order of their announcement. */
+	/** Connections with an answer that the app announced as long, in the order of their announcement. */
 	const long = new Set<Socket>();
 	/** Number of requests per connection whose headers have arrived and whose answer is not finished. */
 	const underWay = new Map<Socket, number>();
@@ -60,7 +61,8 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 		const [longest] = into;
 		if (into.size >= max && longest !== undefined) {
 			leave(longest);
-			// The connection is reset, because after an orderly close the kernel would keep its state for a minute.
+			// The connection is reset, because after an orderly close the kernel would store its state for another
+			// minute.
 			longest.resetAndDestroy();
 			tell();
 		}
@@ -91,13 +93,14 @@ export function guardConnections(server: Server, options: GuardOptions): void {
 			underWay.set(socket, now - 1);
 			enter(socket, room, maxConnections);
 		});
-		// Closing the connection would lose the other requests on it, so only the last answer closes it.
+		// An answer with "connection: close" would lose other requests that are under way on the connection, so
+		// the header is set only if there are none.
 		if (isEnding() && before === 0) outgoing.setHeader("connection", "close");
 		serve(incoming, outgoing);
 	};
 	server.on("request", take);
-	// Node emits this event for a request with an unknown `Expect` header. By default it answers such requests
-	// by itself, without any limit.
+	// Node emits this event for a request with an unknown `Expect` header. Without a listener, Node would
+	// answer such requests by itself, without any limit.
 	server.on("checkExpectation", take);
 }
 

@@ -54,7 +54,10 @@ export function readPartner({ name, site, email }: PartnerInput): Checked<Partne
 	});
 }
 
-/** Corrects a partner's name and site. Only staff may. Resolves to whether something changed. */
+/**
+ * Corrects a partner's name and the address of its website. Only staff may do this. Resolves to whether
+ * something changed.
+ */
 export async function renamePartner(
 	deps: Deps,
 	actor: SignedInPerson,
@@ -97,7 +100,11 @@ export function withScheme(text: string): string {
 	return text === "" || /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `https://${text}`;
 }
 
-/** Creates a partner in the transaction of `sendAs`. If it refuses, nothing was written before. */
+/**
+ * Creates a partner and invites a person to sign in for it. It must run in the transaction that `sendAs`
+ * opens, because `sendAs` sends the queued mail after the commit. A refusal does not roll the transaction
+ * back, so this function refuses only before it has written anything.
+ */
 export async function makePartner(
 	trx: Db,
 	deps: InvitationsDeps,

@@ -155,9 +155,9 @@ function sayHosts(hosts: readonly LandingHost[]): string {
 }
 
 /**
- * Returns the hosts to store. A host that was already there keeps its state, so staff who change another host
- * or setting do not confirm it by accident. A new host waits for confirmation since `waitingSinceMs`, or is
- * confirmed if that is null.
+ * Returns the hosts to store. A host that was already in the list stays confirmed or unconfirmed, so staff
+ * who change another host or setting do not confirm it by accident. A new host waits for confirmation since
+ * `waitingSinceMs`, or is confirmed at once if `waitingSinceMs` is null.
  */
 function planHosts(
 	stored: readonly ListedHost[],
@@ -167,20 +167,26 @@ function planHosts(
 	const existing = new Map(stored.map((one) => [one.host, one]));
 	return wanted.map((one) => {
 		const before = existing.get(one.host);
-		// A host counts as new if its subdomains are added. Only staff can do that, and it confirms the host like
-		// typing a new one.
+		// A host also counts as new if its subdomains are added to the list. Only staff can add them, and by
+		// adding them they confirm the host.
 		const isNew = before === undefined || (one.withSubdomains && !before.withSubdomains);
 		return { ...one, waitingSinceMs: isNew ? waitingSinceMs : before.waitingSinceMs };
 	});
 }
 
-/** Returns whether a host would allow its subdomains from now on. */
+/**
+ * Returns whether the wanted list allows the subdomains of any host whose subdomains the stored list does not
+ * allow.
+ */
 function opensSubdomains(stored: readonly LandingHost[], wanted: readonly LandingHost[]): boolean {
 	const open = new Set(stored.filter(({ withSubdomains }) => withSubdomains).map(({ host }) => host));
 	return wanted.some(({ host, withSubdomains }) => withSubdomains && !open.has(host));
 }
 
-/** Formats a setting for the audit log. The terms are too long for the log, so only their length is given. */
+/**
+ * Formats a setting for the audit log. The text of the terms is too long for the log, so only its length is
+ * given.
+ */
 function sayTerm(term: keyof PartnerTerms, terms: PartnerTerms, hosts: readonly ListedHost[]): string {
 	const value = terms[term];
 	if (term === "hosts") return hosts.map(sayListedHost).sort().join(", ") || "none";

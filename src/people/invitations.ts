@@ -150,8 +150,8 @@ async function addMembership(
 }
 
 /**
- * Finds the person with this address, or creates one. Refuses a person of the other kind, and staff who have
- * already joined.
+ * Finds the person with this email address, or creates a person of the given kind ("shop" or "staff").
+ * Refuses an existing person of the other kind, and staff who have already joined.
  */
 export async function findOrCreateInvitee(
 	trx: Db,

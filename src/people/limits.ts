@@ -16,7 +16,10 @@ export interface Limit {
 	text: string;
 }
 
-/** One use of a limit by one subject: a person, an account, an address block or a browser. */
+/**
+ * One use of a limit by one subject, which is a person, an account, a browser or an address block. An address
+ * block is what one customer of a provider usually has: an IPv4 address or an IPv6 /64.
+ */
 export interface Use {
 	limit: Limit;
 	subject: string;
@@ -35,7 +38,7 @@ export const LIMITS = {
 	},
 	/**
 	 * Wrong passwords for one account from one address block, or from one browser that has signed in to the
-	 * account before. A person who has reached this limit has forgotten the password.
+	 * account before. A person who enters this many wrong passwords has probably forgotten the right one.
 	 */
 	wrongPasswordsHere: {
 		name: "wrong-passwords-here",
@@ -44,9 +47,9 @@ export const LIMITS = {
 		text: "Too many wrong passwords were entered here for this account. Choose a new one, or try again {when}.",
 	},
 	/**
-	 * Wrong passwords for one account from all addresses together, which stops guessing from many addresses at
-	 * once. Strangers cannot lock a person out for long. The window is short, a new password resets the count,
-	 * and a browser that has signed in before has its own limit.
+	 * Wrong passwords for one account from all addresses together. This limit stops guessing from many
+	 * addresses at once. Strangers cannot use it to lock a person out for long, because the window is short, a
+	 * new password resets the count, and a browser that has signed in before has its own limit.
 	 */
 	wrongPasswords: {
 		name: "wrong-passwords",
@@ -56,8 +59,8 @@ export const LIMITS = {
 	},
 	/**
 	 * Wrong codes for one account, or from one browser that has signed in to the account before. At any time
-	 * three of a million codes are right, so ten tries in a quarter of an hour are unlikely to find one within
-	 * months.
+	 * three of a million codes are right. With ten tries in a quarter of an hour, an attacker needs months to
+	 * have a good chance.
 	 */
 	wrongCodes: {
 		name: "wrong-codes",
@@ -65,14 +68,19 @@ export const LIMITS = {
 		windowMs: 15 * MINUTE_MS,
 		text: "Too many wrong codes were entered for this account. Try again {when}.",
 	},
-	/** Mails of one kind to one mailbox. The limit allows for a few lost mails. */
+	/**
+	 * Mails to one mailbox for one reason, such as an invitation or a new password. The limit is high enough
+	 * that a few mails may get lost.
+	 */
 	mailsTo: {
 		name: "mails-to",
 		max: 5,
 		windowMs: HOUR_MS,
 		text: "Several mails were sent to this address within an hour. Check the inbox and the spam folder, or try again {when}.",
 	},
-	/** Mails that one person sends. Nobody sends more by hand, and this many do not flood other people. */
+	/**
+	 * Mails that one person causes. Nobody sends more by hand, and this many mails do not flood other people.
+	 */
 	mailsBy: {
 		name: "mails-by",
 		max: 50,
@@ -97,8 +105,8 @@ export const LIMITS = {
 		text: "Several applications came from your internet connection within an hour. Try again {when}.",
 	},
 	/**
-	 * Applications to become a partner, from an IPv4 /24 or an IPv6 /48, because one stranger can easily have
-	 * that many addresses. The limit is high enough for an office with many people.
+	 * Applications to become a partner, from an IPv4 /24 or an IPv6 /48. One stranger can easily have all
+	 * addresses of such a range. The limit is high enough for an office with many people.
 	 */
 	applicationsFromBlock: {
 		name: "applications-from-block",
@@ -109,14 +117,15 @@ export const LIMITS = {
 } as const satisfies Record<string, Limit>;
 
 /**
- * Number of address blocks whose full limit one site may use. A household has one address block, and an
- * office has a few.
+ * Number of address blocks of one IPv6 /48 that can use their full limit. A provider may give a whole /48 to
+ * one customer. A household has one address block (a /64), and an office has a few.
  */
 const BLOCKS_OF_ONE_SITE = 6;
 
 /**
- * Returns the uses to count for a client address before anything else is checked. A visitor who has a whole
- * site of IPv6 blocks gets only a few times the limit of one block, and cannot fill the table of limits.
+ * Returns the uses to count for a client address before anything else is checked. For IPv6, the /48 of the
+ * address is counted as well. A visitor who has a whole /48 therefore gets only a few times the limit of one
+ * address block, and cannot fill the table of limits.
  */
 export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonly Use[] {
 	const ofBlock = { limit, subject: addressBlockOf(address) };
@@ -128,8 +137,8 @@ export function triesFrom(address: string, limit: Limit = LIMITS.tries): readonl
 
 /**
  * Counts all uses, or none of them if one of their limits is reached. Returns the refusal, or null if the
- * uses were counted. The narrowest limit must come first, so that a flood from one address block does not use
- * up shared limits even for a moment.
+ * uses were counted. The limit for the fewest clients must come first in the list, so that a flood from one
+ * address block does not use up shared limits even for a moment.
  */
 export async function useLimits(
 	db: Db,

@@ -23,7 +23,10 @@ export async function createPerson(
 	return refuse("email_taken", `${email} already has an account. Use that one, or another address.`, "email");
 }
 
-/** Finds the person with this address, or creates one. The person that is found may be of the other kind. */
+/**
+ * Finds the person with this email address, or creates a person of the given kind ("shop" or "staff"). A
+ * person who already exists may be of the other kind, so the caller must check this.
+ */
 export async function findOrCreatePerson(
 	trx: Db,
 	deps: PeopleDeps,

@@ -62,12 +62,14 @@ export type OwnerWay =
 	/** The way of the command line, in which the owner must already have an account. */
 	| { kind: "known" }
 	/**
-	 * An account is created if the owner has none. `personId` is the person who imports, or null for the
-	 * command line.
+	 * The way of an import, in which an account is created if the owner has none. `personId` is the person who
+	 * imports, or null if the command line imports.
 	 */
 	| { kind: "imported"; personId: number | null };
 
-/** The actor who invites the owner, and the means to send the mail. */
+/**
+ * The way of a page, in which a signed-in person invites the owner. It includes the means to send the mail.
+ */
 export interface Inviter extends Pick<InvitationsDeps, "mails" | "publicUrl"> {
 	kind: "invited";
 	actor: SignedInPerson;
@@ -82,7 +84,8 @@ export async function openProgramme(
 	if (!parsed.ok) return parsed;
 	const actor = way.kind === "invited" ? way.actor : COMMAND_LINE;
 	const nowMs = deps.clock.nowMs();
-	// The owner's address is not limited here, because the owner of ten programmes gets ten mails.
+	// Only the number of mails that the actor sends is limited here. The number of mails to the owner's address
+	// is not, because the owner of ten new programmes must get ten mails.
 	if (actor.kind !== "command line" && parsed.value.email !== null) {
 		const use = { limit: LIMITS.mailsBy, subject: String(actor.personId) };
 		const tooMany = await useLimits(deps.store.db, [use], nowMs);
@@ -161,8 +164,8 @@ export function staffCannotOwn(email: string): string {
 }
 
 /**
- * Returns the owner's account. A missing account is created, except for the command line, where the address
- * may be mistyped.
+ * Returns the owner's account. A missing account is created, except on the command line, because an address
+ * without an account is probably mistyped there. An import creates it in any case.
  */
 async function findOrMakeOwner(
 	trx: Db,
@@ -179,8 +182,8 @@ async function findOrMakeOwner(
 }
 
 /**
- * Makes the person the owner of the programme. For the command line no link is created, because it would
- * invalidate the link that `user create` gave to the owner.
+ * Makes the person the owner of the programme. A link to sign in is created only if the owner is invited on a
+ * page. On the command line, a new link would invalidate the one that `user create` gave to the owner.
  */
 async function giveOwner(
 	trx: Db,
@@ -224,7 +227,7 @@ export interface SampleProgramme {
 }
 
 /**
- * Opens a programme with default terms and an API key but without an owner, so that everything can be tried
+ * Opens a programme with default terms and an API key but without an owner, so that staff can try everything
  * before the first shop signs up. It is an ordinary programme that can be renamed and used further. Resolves
  * to null if there already is a programme.
  */
@@ -234,8 +237,8 @@ export async function openSampleProgramme(
 ): Promise<Result<SampleProgramme | null>> {
 	const terms = parseTerms(SAMPLE_TERMS);
 	if (!terms.ok) return terms;
-	// The transaction holds a lock. If two people do this at once, the second one finds the programme of the
-	// first.
+	// The transaction holds a lock. If two people open the sample programme at once, the second one finds the
+	// programme of the first.
 	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
 		const opening = { terms: terms.value, currency: "EUR", email: null } as const;

@@ -1,11 +1,11 @@
-// The ten usual mistakes in signing. For each mistake the table lists what may have been signed. An HMAC
-// never matches by chance, so a match proves that the mistake was made.
+// The ten usual mistakes in signing. For each mistake, the table lists the texts and keys that may have been
+// used by mistake. An HMAC never matches by chance, so a match proves that the mistake was made.
 
 import { createHash } from "node:crypto";
 import { canonicalString, sha256Hex, signatureMatches, signingKey } from "../domain/signature.ts";
 import { canonicalOf, type ReadRequest, type SignedParts } from "./pasted-request.ts";
 
-/** One way in which a request may have been signed wrongly. Every property that is missing was right. */
+/** One way in which a request may have been signed wrongly. A property that is missing here was right. */
 interface Variant {
 	parts?: Partial<SignedParts>;
 	/** The whole text that was signed, if it was not composed from the parts of the request. */
@@ -23,7 +23,7 @@ interface Facts {
 	wrongKeys: readonly { key: string; detail: string }[];
 	/** Other paths and queries that may have been signed, such as those of the programme's Postback URLs. */
 	targets: readonly string[];
-	/** Lets other work run. It is called after each mistake that was tried. */
+	/** Lets other work run. It is called before each mistake is tried with one of the secrets. */
 	pause(): Promise<void>;
 }
 
@@ -35,9 +35,10 @@ interface Mistake {
 }
 
 /**
- * All mistakes, in the order in which they are tried. The first one is a wrong encoding of an otherwise right
- * signature. If it came later, another mistake whose text happens to equal the right text would be reported
- * in its place.
+ * All mistakes, in the order in which they are tried. The wrong encoding of an otherwise right signature must
+ * come first. Another mistake may lead to the correct text, such as a trimmed body if there was nothing to
+ * trim. If it were tried first, it would match the badly encoded signature and be reported instead of the
+ * encoding.
  */
 export const MISTAKES: readonly Mistake[] = [
 	{
@@ -130,7 +131,9 @@ export async function explain(request: ReadRequest, facts: Facts): Promise<Expla
 	return null;
 }
 
-/** Converts a signature to lower-case hex. It may be in base64, or have a prefix such as "sha256=". */
+/**
+ * Converts a signature to lower-case hex. The signature may be in base64, or have a prefix such as "sha256=".
+ */
 function hexOf(signature: string): string {
 	const value = signature.replace(/^(?:sha256|v1)=/i, "");
 	return /^[\w+/-]{43}=?$/.test(value) ? Buffer.from(value, "base64").toString("hex") : value.toLowerCase();
@@ -174,12 +177,12 @@ function otherTexts({ method, target, timestamp, nonce, body }: SignedParts): st
 }
 
 /**
- * Maximum length of a body that is rewritten, because rewriting a longer one would take milliseconds. Sales
- * and callbacks have less than 2 KB.
+ * Maximum length of a body that is rewritten. Rewriting a longer body would take milliseconds, and the bodies
+ * of sales and callbacks have less than 2 KB.
  */
 const MAX_REWRITTEN_CHARACTERS = 8_192;
 
-/** Returns the same JSON value in the spellings of common libraries. */
+/** Returns the same JSON value in the ways in which common libraries write it. */
 function rewriteJson(body: string): string[] {
 	if (body.length > MAX_REWRITTEN_CHARACTERS) return [];
 	try {

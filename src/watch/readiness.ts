@@ -22,8 +22,8 @@ export interface Readiness {
 	/** Checks the database with a query. Concurrent callers share one query. */
 	check(): Promise<DatabaseState>;
 	/**
-	 * Returns a result that is at most a second old. However often strangers ask, they cause one query a
-	 * second.
+	 * Returns a result that is at most a second old. However often strangers request `/readyz`, they cause only
+	 * one query a second.
 	 */
 	checkLately(): Promise<DatabaseState>;
 	/** Returns the result of the last check without a query. */
@@ -39,18 +39,19 @@ export interface ReadinessDeps {
 }
 
 /**
- * Time within which the database must answer a check. Load balancers wait only a few seconds for the answer.
+ * Time within which the database must answer a check. Load balancers wait only a few seconds for the answer
+ * of `/readyz`.
  */
 const READY_TIMEOUT_MS = 2 * SECOND_MS;
 /**
- * Time without a failed check after which a database that had failed counts as usable again. If the server
- * has too few connections, every second check fails. Without this time, load balancers would add and remove
- * the process again and again.
+ * Time without a failed check after which a database that had failed counts as usable again. If the database
+ * server has too few connections, some checks fail and others succeed. Without this time, load balancers
+ * would remove the process and add it again each time.
  */
 export const STEADY_MS = 2 * SECOND_MS;
 /**
- * Time between two checks of the background loop, and so the maximum age of `ringback_ready` if nobody
- * requests `/readyz`.
+ * Time between two checks of the background loop. It is also the maximum age of the metric `ringback_ready`
+ * if nobody requests `/readyz`.
  */
 const CHECK_INTERVAL_MS = 5 * SECOND_MS;
 const CHECK_AGAIN_MS = SECOND_MS;

@@ -15,17 +15,20 @@ const PUBLIC = `
 	2620:fe::fe 2a00:1450:400a:808::200e 2a01:4f8:0:1::add:9898 2c0f:fb50:4002:800::2004
 `;
 
-/** Both edges of the blocks that attackers want most. */
+/**
+ * Addresses in the reserved IPv4 blocks that attackers want most, mostly the edges of a block. They are
+ * tested inside of IPv6 addresses.
+ */
 const RESERVED_INSIDE = `
 	0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.1 127.255.255.255
 	169.254.0.0 169.254.169.254 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.2.255 192.88.99.1
 	192.168.0.0 192.168.255.255 198.18.0.0 203.0.113.255 224.0.0.1 255.255.255.255
 `;
 
-/** Public addresses next to a block. */
+/** Public IPv4 addresses next to a reserved block. They are tested inside of IPv6 addresses. */
 const PUBLIC_INSIDE = "9.9.9.9 11.0.0.0 172.32.0.0 223.255.255.255";
 
-/** Address, expected verdict, description. */
+/** An address, the verdict that is expected, and a description. */
 type Literal = readonly [address: string, expect: string, what: string];
 
 const CARRIED: readonly Literal[] = CARRIERS.flatMap(({ form, spell }) => [
@@ -53,7 +56,8 @@ const LITERALS: readonly Literal[] = [
 	),
 	...words(PUBLIC).map((address): Literal => [address, `dials ${address}`, "public"]),
 	...CARRIED,
-	// Forms that look like a carrier and are judged as plain addresses.
+	// These forms look as if an IPv4 address was carried in an IPv6 address, but they are judged as plain IPv6
+	// addresses.
 	...["8.8.8.8", "10.0.0.1", "127.0.0.1"].flatMap((ipv4): Literal[] => [
 		[
 			`::${ipv4}`,
@@ -72,7 +76,8 @@ const LITERALS: readonly Literal[] = [
 ];
 
 /**
- * The same address in octal, hexadecimal, as an integer, shortened, in other digits and dots, and percent-encoded.
+ * Other spellings of addresses that are not public, grouped by their reserved block. They are in octal or
+ * hexadecimal, integers, shortened, in other digits and dots, or percent-encoded.
  */
 const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 	"(127.0.0.0/8)": [
@@ -104,7 +109,10 @@ const NOTATIONS: Readonly<Record<string, readonly string[]>> = {
 	"carries 127.0.0.1,": ["[0:0:0:0:0:FFFF:7F00:1]"],
 };
 
-/** Odd spellings of public addresses. They must be accepted, because the meaning counts and not the spelling. */
+/**
+ * Odd spellings of public addresses. They must be accepted, because the address that a spelling means counts
+ * and not the spelling.
+ */
 const PUBLIC_NOTATIONS: readonly (readonly [host: string, dials: string])[] = [
 	["010.010.010.010", "8.8.8.8"],
 	["0x08080808", "8.8.8.8"],
@@ -117,7 +125,8 @@ const PUBLIC_NOTATIONS: readonly (readonly [host: string, dials: string])[] = [
 ];
 
 /**
- * Trailing dots, empty labels, numbers that are too large, zones, brackets, spaces, and characters that no host has.
+ * Hosts that must be refused. They have trailing dots, empty labels, numbers that are too large, zones,
+ * brackets, spaces, or characters that no host has.
  */
 const UNREADABLE = [
 	...["127.0.0.1.", "8.8.8.8.", "localhost.", "shop.names.example.", "shop.names.example。"],
@@ -132,7 +141,10 @@ const UNREADABLE = [
 const LOCAL_NAMES = "localhost LOCALHOST ⓛⓞⓒⓐⓛⓗⓞⓢⓣ ｌｏｃａｌｈｏｓｔ shop.localhost a.b.LocalHost";
 const THIS_MACHINE = "forbids 127.0.0.1 is not public";
 
-/** Refused for their form. A row that has such a URL nevertheless dials nothing. */
+/**
+ * URLs that are refused for their form, each with the code of the fault. If such a URL is stored
+ * nevertheless, nothing is dialled.
+ */
 const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
 	["https://8.8.8.8\\@127.0.0.1/", "postback_url_malformed"],
 	["https://127.0.0.1\t/", "postback_url_malformed"],
@@ -148,7 +160,10 @@ const REFUSED_FORMS: readonly (readonly [url: string, fault: string])[] = [
 
 const MAX_LENGTH = 2_048;
 
-/** Each has its own public address, so that every connection attempt can be attributed to its entry. */
+/**
+ * URLs of an accepted form. Each URL has its own public address, so that a connection attempt to that address
+ * can be attributed to the URL.
+ */
 const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])[] = [
 	["https://93.184.215.1/", "no port: 443", "93.184.215.1"],
 	["https://93.184.215.2:443/", "the usual port, written", "93.184.215.2"],
@@ -165,7 +180,10 @@ const GOOD_FORMS: readonly (readonly [url: string, what: string, dials: string])
 	["https://93.184.215.13", "no path", "93.184.215.13"],
 ];
 
-/** Name as typed. The name server only sees the ASCII form. */
+/**
+ * Internationalised names as people type them, each with the ASCII form that the name server sees and its
+ * address.
+ */
 const INTERNATIONAL: readonly (readonly [typed: string, ascii: string, address: string])[] = [
 	["bücher.names.example", "xn--bcher-kva.names.example", "93.184.216.1"],
 	["BÜCHER2.names.example", "xn--bcher2-3ya.names.example", "93.184.216.2"],
@@ -224,7 +242,8 @@ const SPELLING_ENTRIES: readonly Entry[] = [
 
 export function allEntries(): Entry[] {
 	return [
-		// These come first, because some take seconds and everything else runs in the meantime.
+		// The entries with names come first, because some of them take seconds and all others run in the
+		// meantime.
 		...NAME_ENTRIES,
 		...LITERALS.map(([address, expect, what]) => ({
 			what,

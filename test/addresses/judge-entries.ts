@@ -1,6 +1,6 @@
-// Runs entries through saving (the page's use case) and sending (the transport of every delivery) with a real name
-// server, and compares both verdicts and every dial with the entry's expectation. What follows for the delivery is
-// tested in test/contract/section-1-public-address.test.ts.
+// Saves and sends to each entry of the corpus with a real name server, and compares both verdicts and every
+// dial with the entry's expectation. Saving is the page's use case, and sending uses the transport of every
+// delivery. The effect on the delivery is tested in test/contract/section-1-public-address.test.ts.
 
 import { isIP } from "node:net";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -25,11 +25,14 @@ export interface Entry {
 	 * with this code. "refuses CODE": refused for its form, with this fault.
 	 */
 	expect: string;
-	/** Answers for a name. A name without answers does not exist. */
+	/** Answers of the name server for this host. A name without answers does not exist. */
 	answers?: Answers;
-	/** The name in the question, if it differs from the host as written. */
+	/** The name that the name server is asked for, if it differs from the host in `at`. */
 	asked?: string;
-	/** Answers after saving; the same as before by default. */
+	/**
+	 * Answers of the name server after the URL was saved, and the expectation for sending. By default both stay
+	 * the same.
+	 */
 	later?: { answers: Answers; expect: string };
 	/** True if the verdict depends on an answer within a second. On a busy machine it is tried again. */
 	isTimed?: boolean;
@@ -47,16 +50,22 @@ export interface JudgedCounts {
 
 /** Code of the resolver if no answer came in time. */
 const LOOK_UP_TIMEOUT = "ETIMEOUT";
-/** A defect fails each time; a stalled machine hardly fails three times in a row. */
+/**
+ * Maximum number of tries if an answer of the name server came too late. A defect fails each time, but a
+ * stalled machine hardly fails three times in a row.
+ */
 export const MAX_TRIES = 3;
-/** Each entry needs two questions, and a socket buffers a few hundred packets. */
+/**
+ * Number of entries that are judged at once. Each entry needs two DNS queries, and a socket buffers only a
+ * few hundred packets.
+ */
 const AT_ONCE = 32;
 const FIRST_PORT = 2_000;
 const HTTPS_PORT = 443;
 /** Maximum number of failures that are shown, because one wrong block would fill the screen. */
 const SHOWN = 20;
 
-/** The plain case: addresses of both families, each in the answer of its family. */
+/** Returns answers with these addresses. Each address is in the reply for its family, IPv4 or IPv6. */
 export function answerWith(...addresses: readonly string[]): Answers {
 	const isSix = (address: string) => address.includes(":");
 	return {
@@ -138,8 +147,8 @@ interface JudgedEntry {
 }
 
 /**
- * Returns a description of the problem, or null, and whether a look-up had no answer, which proves nothing about the
- * address.
+ * Judges one entry. `finding` describes a problem, or is null. `isUnheard` is true if a look-up had no
+ * answer, which proves nothing about the address.
  */
 type Judge = (one: JudgedEntry) => Promise<{ finding: string | null; isUnheard: boolean }>;
 
@@ -154,7 +163,8 @@ async function judgeInTime(
 }
 
 /**
- * Saves for a programme that does not exist. A URL that the address policy accepts gets that far and writes nothing.
+ * Saves the URL for a programme that does not exist. If the address policy accepts the URL, saving fails only
+ * because of the programme, and nothing is written.
  */
 const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 	const programme = `prg_${entry.at}`;
@@ -170,7 +180,8 @@ const judgeSaving: Judge = async ({ entry, url, workplace, log }) => {
 		fails: "postback_url_unresolvable",
 		refuses: words,
 	}[verdict];
-	// The address behind a name belongs in the log only; an address that the owner typed may be repeated.
+	// The address to which a name resolves belongs in the log only. An address that the owner typed may be
+	// repeated.
 	const revealed = (logged.addresses ?? []).filter(
 		(address) => !isTyped && detail.replaceAll(hostnameOf(url), "").includes(address),
 	);
@@ -203,14 +214,15 @@ const judgeSending: Judge = async ({ entry, url, workplace, guard }) => {
 		dials: `${STOPPED} (connect)`,
 		forbids: words,
 		fails: `${words} (look-up)`,
-		// A row that has such a URL nevertheless is retried, and nothing is dialled.
+		// If such a URL is stored nevertheless, the delivery is retried, and nothing is dialled.
 		refuses: "INVALID_URL (look-up)",
 	}[verdict];
 	const isForbidden = outcome.kind === "forbidden-address";
 	const isAsWanted =
 		isForbidden === (verdict === "forbids") &&
 		(isForbidden ? found.includes(wanted) : found === wanted) &&
-		// Entries that name their port share it with others, so the address only has to be among the dials.
+		// Entries that name a port share it with other entries, so the address only has to be among the dials to
+		// that port.
 		(port < FIRST_PORT
 			? addresses.every((address) => dialled.some(({ host }) => addressKey(host) === address))
 			: dialled.map(({ host }) => addressKey(host)).join() === addresses.join());
@@ -230,7 +242,7 @@ function split(expect: string): ["dials" | "forbids" | "fails" | "refuses", word
 	throw new Error(`an entry expects "${expect}"`);
 }
 
-/** Returns the expected addresses in their order. */
+/** Returns the addresses that must be dialled, in their order. */
 function dialsOf(expect: string): string[] {
 	return expect.startsWith("dials ") ? expect.split(" ").slice(1).map(addressKey) : [];
 }

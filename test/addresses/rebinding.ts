@@ -1,6 +1,7 @@
-// Names whose answers change between check and dial and between two requests. First come single cases, then random
-// rounds in which many names answer differently each time. One half of loopback is allowed and has a real shop; the
-// other half represents forbidden addresses.
+// Tests host names for which the name server's answers change between check and dial, and between two
+// requests. First come single cases, then random rounds in which many names get different answers each time.
+// One half of the loopback addresses is allowed and has a real shop. The other half represents forbidden
+// addresses.
 
 import { equal } from "node:assert/strict";
 import type { Outcome } from "../../src/domain/verdict.ts";
@@ -24,14 +25,23 @@ export interface RebindingCounts {
 
 type Rebinding = Awaited<ReturnType<typeof openRebinding>>;
 
-/** Null if the look-up had no answer in time, which proves nothing about the address. */
+/**
+ * Result of sending a callback. It is null if the look-up had no answer in time, which proves nothing about
+ * the address.
+ */
 type Kind = "delivered" | "forbidden" | "unresolvable" | null;
 
-/** Represents the public internet: the half of the addresses that is allowed. The shop listens there. */
+/**
+ * Address of the shop. It is in the half of the loopback addresses that is allowed, which represents the
+ * public internet.
+ */
 const GOOD = "127.0.0.1";
 const ALLOWED_RANGE = "127.0.0.0/9";
 const BAD = ["127.128.0.1", "127.255.255.254", "::1"] as const;
-/** Answers are cached for a second, and kept connections live for four. */
+/**
+ * Time after which the answer of a name server is no longer cached. Answers are cached for a second. Idle
+ * connections stay open for four seconds, so they outlive it.
+ */
 const REMEMBERED_MS = 1_001;
 const NAMES = 40;
 /** Share of rounds in which answers of earlier rounds may still be cached. */
@@ -73,7 +83,8 @@ const CASES: Readonly<Record<string, (setup: Rebinding) => Promise<void>>> = {
 		const answers = [PUBLIC.A, INSIDE.A];
 		setup.zone.set(name, ({ type }) => (type === "A" ? (answers.shift() ?? INSIDE.A) : {}));
 		const kind = await setup.send(name);
-		// More than one question per family, because a slow machine repeats the first one.
+		// A slow machine sends a question to the name server again, which uses up the first answer. The case is
+		// then tried again.
 		if (setup.asked(name) > 2) throw new Error("the question was repeated");
 		equal(kind, "delivered");
 	},
@@ -97,7 +108,10 @@ export async function proveRebinding(
 	const counts = { cases: Object.keys(CASES).length, rounds, delivered: 0, refused: 0 };
 	const names = Array.from({ length: NAMES }, setup.newName);
 	const random = createSeededRandom(seed);
-	/** By name, all answers since the product last had to ask. */
+	/**
+	 * Results that are possible for each name, because the name server gave such answers since the cache was
+	 * last emptied.
+	 */
 	const mayBe = names.map(() => new Set<Kind>());
 	for (let round = 1; round <= rounds; round++) {
 		progress(`round ${round} of ${rounds}`);
@@ -122,7 +136,10 @@ export async function proveRebinding(
 	return counts;
 }
 
-/** A stalled machine misses the moment; a defect fails each time. */
+/**
+ * Runs a case up to MAX_TRIES times. A stalled machine may miss a deadline and fail once, but a defect fails
+ * each time.
+ */
 async function runPatiently(run: () => Promise<void>): Promise<void> {
 	for (let tries = 1; ; tries++) {
 		const failure = await run().then(
@@ -134,7 +151,10 @@ async function runPatiently(run: () => Promise<void>): Promise<void> {
 	}
 }
 
-/** Nothing excuses a dial to a forbidden address. */
+/**
+ * Throws if any address but the allowed one was dialled, or if a connection bypassed the guard. These
+ * failures are never tried again, because a slow machine cannot cause them.
+ */
 function stopIfBroken({ guard }: Rebinding, where: string, replay: string): void {
 	const inside = guard.dials.find(({ host }) => host !== GOOD);
 	if (inside !== undefined) throw new BrokenPromise(`${where}: ${inside.host} was dialled`, replay);
@@ -201,7 +221,7 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 		guard,
 		/** Answers of the name server by name. A name that is not in the map does not exist. */
 		zone,
-		/** Number of questions for a name so far. */
+		/** Returns how often the name server was asked for a name so far. */
 		asked: (name: string) => questions.get(name) ?? 0,
 		/** Returns a name that was not used before. */
 		newName: () => `rebind-${nameCount++}.names.example`,
@@ -213,7 +233,10 @@ async function openRebinding(cleaning: AsyncDisposableStack) {
 			const request = { url: shop.url("/", name), headers: [], body: "{}" };
 			return readKind((await workplace.transport.post(request)).outcome);
 		},
-		/** Lets the second pass for which answers are cached. Must be called while nothing is in flight. */
+		/**
+		 * Moves the clock by the second for which answers are cached, so that names are looked up again. It must
+		 * be called while no request is in flight.
+		 */
 		forgetNames() {
 			passedMs += REMEMBERED_MS;
 		},

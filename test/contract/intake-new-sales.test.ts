@@ -1,6 +1,6 @@
-// Tests new sales that PostgreSQL stores in one statement. The statement stores the same rows as the general
-// path. If anything about a call is not new, the statement stores nothing, and the calls take the general
-// path.
+// Tests new sales, which PostgreSQL stores in one statement. All other calls take the general path, which is the
+// transaction in src/api/store-calls.ts. The statement stores the same rows as that transaction. If anything about
+// a call is not new, the statement stores nothing, and all calls take the general path.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { mock, test } from "node:test";

@@ -1,4 +1,4 @@
-// Everything random in a round, drawn from its seed before the round starts. The same seed and kind give the
+// All random choices of a round, drawn from its seed before the round starts. The same seed and kind give the
 // same plan on every machine, but the timing of real processes still differs.
 
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
@@ -22,7 +22,10 @@ export type Role = "all" | "web" | "worker";
 
 export type Happening = "answer" | "arrival";
 
-/** Moment of a crash. It comes after a number of events of these kinds, or after a delay from a start. */
+/**
+ * Moment of a crash. It comes after a number of events of the kinds in `counted`, or some time after a
+ * process was started.
+ */
 export type Moment =
 	| { kind: "happenings"; counted: readonly Happening[]; count: number }
 	| { kind: "start"; delayMs: number };
@@ -49,8 +52,8 @@ export interface TurnoverStep {
 	/** Pause after the start of the previous service. */
 	pauseMs: number;
 	/**
-	 * How the service ends. With a lapse, its engine counts as silent at once, and the others take over under
-	 * load. Otherwise they wait until it counts as silent.
+	 * How the service ends. After "kill and lapse" its engine counts as silent at once, and the other engines
+	 * take over under load. After "kill" the other engines wait until it counts as silent.
 	 */
 	way: "stop" | "kill" | "kill and lapse";
 }
@@ -60,10 +63,11 @@ export interface Phase {
 	crash: Crash;
 	orders: readonly PlannedOrder[];
 	/**
-	 * Interval between orders, which are reported until the crash is over. Null to report all of them at once.
+	 * Interval between orders, which are reported until the crash is over. Null if all orders are reported at
+	 * once.
 	 */
 	everyMs: number | null;
-	/** Time that passes after a crash if no service runs, or null for none. */
+	/** Time that passes after a crash if no service runs then, or null if no time passes. */
 	passesMs: number | null;
 }
 
@@ -77,8 +81,8 @@ export interface RoundPlan {
 	cap: number | null;
 	phases: readonly Phase[];
 	/**
-	 * Time that passes after everything has ended. Null if time must only pass until the killed engines count
-	 * as silent.
+	 * Time that passes after everything has ended. If it is null, only as much time passes as the killed
+	 * engines need to count as silent.
 	 */
 	lastPassesMs: number | null;
 	/** Random number that selects one of the ways in which this machine can fill a disk. */
@@ -86,8 +90,8 @@ export interface RoundPlan {
 }
 
 /**
- * Range of the number of orders in a phase. They are few enough for a round of seconds, and enough that a
- * crash hits them.
+ * Range of the number of orders in a phase. The orders are few enough for a round to take seconds, and enough
+ * for a crash to hit some of them.
  */
 const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
 /**
@@ -96,21 +100,21 @@ const ORDERS_A_PHASE: readonly [least: number, most: number] = [16, 24];
  */
 const KILL_AFTER: readonly [least: number, most: number] = [1, 30];
 /**
- * Range of the number of events before the disk is filled. It is early, so that orders are left to be refused
- * while the disk is full.
+ * Range of the number of events before the disk is filled. The disk is filled early, so that orders are left
+ * to be refused while it is full.
  */
 const FILL_AFTER: readonly [least: number, most: number] = [1, 12];
 /** Maximum delay of a crash after a start. A process needs half a second to start on an idle machine. */
 const MAX_START_DELAY_MS = 700;
 const MAX_POLITE_MS = 60;
 /**
- * Range of the number of events before a crash that always hits something. It is early, so that most reports
- * are still to come and the first callbacks are in flight.
+ * Range of the number of events before the crash of a sure round, in which the crash always hits something.
+ * The crash comes early, so that most reports are still to come and the first callbacks are in flight.
  */
 const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
-/** Every fifth round of a kind is a sure round, in which the crash always hits something. */
+/** Interval between sure rounds of one kind. In a sure round the crash always hits something. */
 const SURE_EVERY = 5;
-/** Distance between seeds at which the first round of each kind is a sure round. */
+/** Number of seeds after which each kind of round has had one sure round. */
 export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
 /**
  * Share of rounds with a second crash. It is low, because starting processes is half of a round's cost, and a
@@ -124,8 +128,8 @@ const RETRY_MS = 61_000;
  */
 const PASSING_MS = [SILENT_MS, RETRY_MS, 301_000] as const;
 /**
- * Number of shops under steady load. There are more shops than processes, so that each process has some and
- * they move.
+ * Number of shops under steady load. There are more shops than processes, so that each process serves some,
+ * and shops move between processes.
  */
 const STEADY_SHOPS = 5;
 /**
@@ -134,11 +138,14 @@ const STEADY_SHOPS = 5;
  */
 const STEADY_CAP = 2;
 /**
- * Interval between orders under steady load. Ten orders a second cause about sixteen callbacks in bursts, so
- * that a shop sometimes reaches its limit.
+ * Interval between orders under steady load. Ten orders a second cause about sixteen callbacks a second. The
+ * callbacks come in bursts, so that a shop sometimes reaches its limit of concurrent requests.
  */
 const STEADY_EVERY_MS = 100;
-/** Number of orders under steady load. It is more than are reported in the longest phase. */
+/**
+ * Number of orders under steady load. It is larger than the number of orders that are reported in the longest
+ * phase.
+ */
 const STEADY_ORDERS = 3_000;
 const STEADY_AFTER: readonly [least: number, most: number] = [5, 40];
 const LAPS: readonly [least: number, most: number] = [2, 3];
@@ -159,16 +166,16 @@ function isSure(seed: number): boolean {
 }
 
 /**
- * Returns the number of processes, two and three in turn, so that a short run has both. On SQLite a second
- * process would only wait, because one process owns all slots.
+ * Returns the number of processes. Two and three processes take turns, so that a short run has both. It is
+ * not used on SQLite, because one process owns all slots there and a second process would only wait.
  */
 function processesOf(seed: number): 2 | 3 {
 	return (seed + Math.floor(seed / KINDS.length)) % 2 === 0 ? 2 : 3;
 }
 
 /**
- * Returns a number that selects the way to fill a disk. The ways take turns, so that a short run has all of
- * them.
+ * Returns a number that selects the way to fill a disk. The ways take turns from round to round, so that a
+ * short run has all of them.
  */
 function diskChoiceOf(seed: number): number {
 	return Math.floor(seed / KINDS.length);
@@ -194,8 +201,8 @@ export function drawRound(seed: number, kind: Kind): RoundPlan {
 
 /**
  * Draws a round whose crash always hits something. All processes are killed while a shop has an unanswered
- * request, or the database stops while reports still arrive. Callbacks that were hit are sent again, and so
- * is a callback that was refused.
+ * request, or the database stops working while reports still arrive. Callbacks that were hit are sent again,
+ * and so is a callback that the shop refused.
  */
 function drawSureRound(
 	random: SeededRandom,
@@ -271,8 +278,8 @@ function drawSteadyRound(random: SeededRandom, seed: number, kind: Exclude<Kind,
 }
 
 /**
- * Draws the steps of a turnover. Sure rounds are few, and a short run has one, so each of them has both clean
- * stops and kills.
+ * Draws the steps of a turnover. A short run has only one sure round of this kind, so each sure round has
+ * both a clean stop and a kill.
  */
 function drawTurnover(random: SeededRandom, members: number, isSure: boolean): TurnoverStep[] {
 	const ways: readonly TurnoverStep["way"][] = isSure
@@ -304,8 +311,8 @@ function drawPhase(random: SeededRandom, crash: Pick<Phase, "moment" | "crash">,
 }
 
 /**
- * Draws the crashes of a round. If processes are killed, they are also restarted cleanly, before or after
- * that.
+ * Draws the crashes of a round. A round in which processes are killed also has a clean stop of all services,
+ * which comes before, between or after the kills.
  */
 function drawCrashes(
 	random: SeededRandom,
@@ -340,7 +347,7 @@ function drawCrash(
 		case "disk-full":
 			return {
 				moment: drawMoment(random, FILL_AFTER),
-				// In most rounds no process is restarted, because the service must recover by itself.
+				// In half of the rounds no process is killed, because the service must recover by itself.
 				crash: { kind: "fill", ending: random.pick(["room", "room", "killed", "killed and started"]) },
 			};
 		default:

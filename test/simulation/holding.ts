@@ -1,5 +1,6 @@
-// Staff hold all callbacks for a while, around a burst and its first retries, and release them. The real use
-// case runs in one of the processes. After that, the result is read from the database.
+// Staff hold all callbacks for a while and release them. The hold is around a burst of events and its first
+// retries. One of the processes runs the real use case. Whether callbacks are held is then read from the
+// database.
 
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -21,7 +22,10 @@ export interface HoldingSite {
 
 export type Holding = ReturnType<typeof createHolding>;
 
-/** Maximum length of a hold. It includes retries after one and after five minutes. */
+/**
+ * Maximum length of a hold. It is long enough that the retries after one minute and after five minutes can
+ * fall into the hold.
+ */
 const MAX_HELD_MS = 20 * MINUTE_MS;
 const TRY_AGAIN_MS = 10 * SECOND_MS;
 

@@ -1,6 +1,7 @@
 // Stores a batch of calls that report new sales in ONE statement, which commits by itself. So a batch costs one round trip
 // instead of one for each table, one to begin and one to commit. If a nonce was used before or an order exists, the unique
-// index refuses the whole statement. Nothing is stored then, and the caller takes the general path.
+// index refuses the whole statement. Nothing is stored then, and the caller stores
+// the calls in the transaction of api/store-calls.ts.
 
 import pg from "pg";
 import { CONVERSION, INBOUND_CALL, NONCE } from "../hot-writes.ts";
@@ -38,8 +39,8 @@ type AnswerRow = { eventId: number | null; deliveryPublicId: string | null } & {
 /**
  * Stores a batch of new sales. PostgreSQL may run the parts of such a statement in any order, so each part refers to
  * the row count of the part that must run before it. First come all nonces, then all orders, each in the order of its
- * index. The general path uses the same order, so two processes with the same calls cannot deadlock. The other inserts
- * follow when both have succeeded, so that a conflict wastes little work.
+ * index. The transaction in api/store-calls.ts uses the same order, so two processes with the same calls cannot
+ * deadlock. The other inserts follow when both have succeeded, so that a conflict wastes little work.
  *
  * The ids come from the sequences before the rows are inserted. The parts then need no join by the ids that earlier
  * parts returned.

@@ -64,7 +64,7 @@ export async function showCallbacks(
 	const { path, isLive, url } = view;
 	const isShown = issued !== null;
 	const isTestNext = view.checks.hasKey && (url !== null || view.isListening) && view.test === null;
-	// Nothing was ever sent, and nothing can be sent before a URL is saved.
+	// True if nothing was ever sent. Nothing can be sent before a URL is saved.
 	const hasNone = url === null && isLive && view.deliveries?.page.rows.length === 0;
 	// A new programme cannot send a test yet, so the page offers only the next step.
 	const isUntouched = !view.checks.hasKey && view.test === null && hasNone;
@@ -140,9 +140,7 @@ function checkSteps(view: CallbacksView): Html | null {
 	return steps.every(({ state }) => state === "done") ? null : ui.steps(steps);
 }
 
-/**
- * Returns the step "Callback answered 2xx". If callbacks worked before but fail now, the step is not done.
- */
+/** Returns the step "Callback answered 2xx". The step is not done if callbacks worked before but fail now. */
 function callbackStep(view: CallbacksView): { title: string; state: StepState; text: Content } {
 	const { health, checks, url, goodAnswer, mayIntegrate } = view;
 	const title = "Callback answered 2xx";
@@ -248,7 +246,8 @@ function callbackSection(c: WebContext, view: CallbacksView, isCommandAbove: boo
 function missingSecretMessage({ hasSecret, url, mayIntegrate }: CallbacksView): Content {
 	if (hasSecret) return null;
 	if (!mayIntegrate) return ui.message("warn", "Nothing is sent yet, because there is no signing secret.");
-	// Without a URL, the section above already asks the reader to issue a key.
+	// If no URL is saved either, this message is not needed. The section above already asks the reader to issue
+	// an API key, and the secret comes with the key.
 	if (url === null) return null;
 	const text = html`The URL is saved, but nothing is sent yet, because there is no signing secret. <a href="#keys">Issue an API key</a>. The secret comes with it.`;
 	return ui.message("warn", text);
@@ -286,7 +285,7 @@ function listening({ isListening, test }: CallbacksView): Content {
 	return html`${ui.badge("good", "Connected")} ${test === null ? send : null}`;
 }
 
-/** Says how many callbacks are pending. The number changes while the page is open. */
+/** Returns a sentence about the pending callbacks. Their number changes while the page is open. */
 function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): string {
 	if (mayIntegrate && url === null)
 		return "Once you save a URL, we send status changes from then on, not earlier ones.";
@@ -298,8 +297,8 @@ function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): str
 const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
 
 /**
- * Issues the first key. If the browser sends the form again, no second key is issued, because it would come
- * without a secret.
+ * Issues the first key. If the browser sends the form again, no second key is issued, because a second key
+ * would come without a secret.
  */
 export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Response> {
 	if ((await countUsableKeys(deps.store.db, programmeOf(c).id)) > 0) {

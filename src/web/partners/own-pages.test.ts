@@ -1,5 +1,6 @@
 // Tests the pages of a partner's people. They see their own earnings, links and conversions, and nothing
-// else. No page or file contains an order ID, or a basket value unless the programme shows them.
+// else. No page or file contains an order ID. Basket values are shown only if the programme shows them to its
+// partners.
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
