@@ -59,8 +59,8 @@ export function createStoringWatch(clock: Pick<Clock, "nowMs">): StoringWatch {
 }
 
 export function createHealth(deps: HealthDeps) {
-	// The reason is read after the database check, because the process may have been asked to stop during the
-	// check.
+	// The reason why the process is not ready is read after the database check, because the process may have
+	// been asked to stop during the check.
 	const unready = (): Unready | null => deps.unready?.() ?? null;
 	return {
 		answerAlive: () => answer<Alive>(200, { status: "ok" }),

@@ -57,7 +57,7 @@ export interface RowMoney {
 export interface JobScope {
 	/**
 	 * The programme of a job of decisions, and the party that decides (the shop or the review team). Null for
-	 * imports, which only staff can start.
+	 * imports.
 	 */
 	deciding: { programmeId: number; side: Side } | null;
 }

@@ -114,7 +114,7 @@ const MAX_POLITE_MS = 60;
 const SURE_AFTER: readonly [least: number, most: number] = [1, 5];
 /** Interval between sure rounds of one kind. In a sure round the crash always hits something. */
 const SURE_EVERY = 5;
-/** Number of seeds after which each kind of round has had one sure round. */
+/** Distance between the seeds at which a series of sure rounds begins, one round of each kind. */
 export const SURE_SEEDS_APART: number = SURE_EVERY * KINDS.length;
 /**
  * Share of rounds with a second crash. It is low, because starting processes is half of a round's cost, and a
