@@ -1,23 +1,27 @@
-// A guard between the process and the network. It records every dialled address and only lets through those that the
-// test names, so that a public address can be dialled without a packet leaving this machine.
+// A guard between the process and the network. It records every dialled address and lets only those through
+// that the test names. A test can therefore dial a public address, and no packet leaves this machine.
 
 import { createHook } from "node:async_hooks";
 import { isIP, Socket } from "node:net";
 
 export interface Dial {
-	/** Host as passed to the dial. Anything but an address would mean that a name is looked up a second time. */
+	/**
+	 * The host that the caller dials. If it is not an IP address, the name would be looked up a second time.
+	 */
 	host: string;
 	port: number;
 }
 
 export interface DialGuard extends Disposable {
-	/** All dials in their order, including those that were stopped. */
+	/** All dials in their order, including those that the guard stopped. */
 	readonly dials: readonly Dial[];
-	/** Connections that the system itself was asked for, counted below all JavaScript. */
+	/**
+	 * Number of connections that Node requested from the operating system, counted below all JavaScript code.
+	 */
 	readonly systemConnects: number;
 }
 
-/** Error of a stopped dial. */
+/** Error code of a dial that the guard stopped. */
 export const STOPPED = "STOPPED_BY_TEST";
 
 export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
@@ -50,7 +54,10 @@ export function guardDials(mayPass: (dial: Dial) => boolean): DialGuard {
 	};
 }
 
-/** The three forms of arguments: options, port and host, and node:net's internal list of either. */
+/**
+ * Reads the arguments of `connect`, which have three forms: options, port and host, and the internal list of
+ * node:net, which contains one of the others.
+ */
 function readDial([first, second]: readonly unknown[]): Dial {
 	if (Array.isArray(first)) return readDial(first);
 	if (typeof first === "object" && first !== null && "port" in first) {

@@ -17,12 +17,13 @@ import { type DialGuard, guardDials, STOPPED } from "./dial-guard.ts";
 export interface Entry {
 	/** Description of the entry. */
 	what: string;
-	/** A host as in a URL, including brackets, to which a separate port is added; or a whole URL. */
+	/** A host as in a URL, including brackets, or a whole URL. A host gets a separate port. */
 	at: string;
 	/**
-	 * "dials ADDRESS …": the URL is saved, and exactly these addresses are dialled in this order. "forbids WORDS":
-	 * refused as a forbidden address, with these words in the reason. "fails CODE": refused because the look-up failed
-	 * with this code. "refuses CODE": refused for its form, with this fault.
+	 * The expected verdict. "dials ADDRESS …" means that the URL is saved, and exactly these addresses are
+	 * dialled in this order. "forbids WORDS" means that it is refused as a forbidden address, with these words
+	 * in the reason. "fails CODE" means that it is refused because the look-up failed with this code. "refuses
+	 * CODE" means that it is refused for its form, with this fault.
 	 */
 	expect: string;
 	/** Answers of the name server for this host. A name without answers does not exist. */
@@ -34,7 +35,10 @@ export interface Entry {
 	 * the same.
 	 */
 	later?: { answers: Answers; expect: string };
-	/** True if the verdict depends on an answer within a second. On a busy machine it is tried again. */
+	/**
+	 * True if the verdict depends on an answer of the name server within a second. The entry is then tried
+	 * again if it fails, because the machine may be busy.
+	 */
 	isTimed?: boolean;
 }
 
@@ -118,7 +122,7 @@ export async function judgeEntries(
 	isSaved = true;
 	await judgeAll(await openWorkplace(), "sent", judgeSending);
 
-	// The worst case is checked first: no address may be dialled that no entry expects.
+	// The worst case is reported first. It is a dial to an address that no entry expects.
 	const wanted = new Set(
 		entries.flatMap(({ expect, later }) => [...dialsOf(expect), ...dialsOf(later?.expect ?? "")]),
 	);

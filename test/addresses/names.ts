@@ -1,6 +1,7 @@
-// Names by the answers of their name server: several addresses, good and bad together; aliases; a server that fails,
-// is silent, answers late, or sends messages that are broken, truncated or about something else; and answers that
-// change between saving and sending. One bad address refuses them all, wherever it is in the answer.
+// Host names for which the name server gives unusual answers. It gives several addresses, good and bad
+// together, or aliases. It fails, is silent or answers late. It sends messages that are broken, truncated or
+// about something else. Or its answers change between saving and sending. One bad address in an answer
+// refuses all its addresses, wherever it is in the answer.
 
 import type { Reply, ResourceRecord } from "../support/dns-message.ts";
 import { type Answers, answerWith, type Entry } from "./judge-entries.ts";
@@ -25,7 +26,10 @@ const PLAIN = readTable(`
 	an IPv6 address in answer to a question for IPv4 | fd00::6 / | fails ENODATA
 `);
 
-/** A resolver repeats these questions or waits for the rest, so on a stalled machine they may end in a timeout. */
+/**
+ * Cases whose questions the resolver repeats, or for which it waits. On a stalled machine they may end in a
+ * timeout.
+ */
 const TIMED = readTable(`
 	a server that fails | SERVFAIL | fails ESERVFAIL
 	a server that refuses | REFUSED | fails EREFUSED
@@ -93,7 +97,7 @@ const MIXED_ENTRIES: readonly Entry[] = [
 	},
 ];
 
-/** Answers at the time of saving and later, each with its verdict. */
+/** Answers of the name server at the time of saving and later, each with the expected verdict. */
 const CHANGES = `
 	public, then private | 93.184.218.1 | dials 93.184.218.1 | 10.9.8.7 | ${PRIVATE}
 	private, then public | 10.9.8.7 | ${PRIVATE} | 93.184.218.2 | dials 93.184.218.2
@@ -119,7 +123,10 @@ const CHANGING_ENTRIES = rowsOf(CHANGES).map(
 	}),
 );
 
-/** Broken ones come first, because some take seconds and everything else runs in the meantime. */
+/**
+ * All entries with names. Those with broken answers come first, because some of them take seconds and all
+ * others run in the meantime.
+ */
 export const NAME_ENTRIES: readonly Entry[] = [
 	...nameEntries("broken", PLAIN),
 	...nameEntries("timed", TIMED).map((entry) => ({ ...entry, isTimed: true })),
@@ -145,7 +152,9 @@ function rowsOf(table: string): string[][] {
 		.map((row) => row.split("|").map((cell) => cell.trim()));
 }
 
-/** Each has its own name. */
+/**
+ * Returns an entry for each case. Each entry has a name of its own, which starts with the name of the family.
+ */
 function nameEntries(family: string, cases: readonly NameCase[]): Entry[] {
 	return cases.map(([what, answers, expect], index) => ({
 		what: `a name with ${what}`,

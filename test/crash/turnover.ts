@@ -66,7 +66,8 @@ async function stopMember(round: RoundState, member: number): Promise<void> {
 }
 
 /**
- * Kills one service. With a lapse, its engine counts as silent at once, and the others take over under load.
+ * Kills one service. If `lapses` is true, its engine counts as silent at once, and the other engines take
+ * over under load.
  */
 async function killMember(round: RoundState, member: number, lapses: boolean): Promise<void> {
 	const { processes, untilForgotten, lapse } = round.setup;
