@@ -275,7 +275,8 @@ test("a database that breaks a rule of the ledger is backed up and restored with
 	const store = setup.open();
 	await sql`delete from queue where id = (select min(id) from queue)`.execute(store.db);
 	await store.close();
-	const problem = "deliveries are pending and not in the queue, so they would never be sent";
+	const problem =
+		"events are neither in the queue nor undelivered, and no attempt succeeded, so they are lost";
 	const said = ({ broken }: { broken: readonly { problem: string; count: number }[] }) =>
 		broken.map((rule) => [rule.count, rule.problem]);
 	deepEqual(said(await setup.backUp()), [[1, problem]]);
