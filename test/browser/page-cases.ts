@@ -257,7 +257,7 @@ async function askForLink(page: Page): Promise<void> {
 
 async function openPartner(page: Page): Promise<void> {
 	await page.getByRole("link", { name: "Bergblog" }).click();
-	await page.getByRole("heading", { name: "Partnership" }).waitFor();
+	await page.getByRole("heading", { name: "Partnership", exact: true }).waitFor();
 }
 
 async function addTakenCode(page: Page): Promise<void> {
@@ -281,7 +281,7 @@ function pressAndBeAsked(name: RegExp): (page: Page) => Promise<void> {
 
 async function openPartnership(page: Page): Promise<void> {
 	await page.locator("#programmes td a").first().click();
-	await page.getByRole("heading", { name: "Partnership" }).waitFor();
+	await page.getByRole("heading", { name: "Partnership", exact: true }).waitFor();
 }
 
 async function allowSubdomains(page: Page): Promise<void> {
