@@ -122,6 +122,17 @@ export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
 }
 
+const STATUS_OF_EVENT: ReadonlyMap<EventName, Status> = new Map(
+	Object.values(MOVES).flatMap(({ announces, to }) => (announces === null ? [] : [[announces, to]])),
+);
+
+/** Returns the status that the event announces. */
+export function announcedStatus(event: EventName): Status {
+	const status = STATUS_OF_EVENT.get(event);
+	if (status === undefined) throw new Error(`no move announces ${event}`);
+	return status;
+}
+
 /**
  * Returns the event that announces the move, or null if the move sends no event. An import sends none,
  * because the software that it comes from has already sent its own.

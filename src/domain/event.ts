@@ -2,7 +2,7 @@
 // fixed when it happens. Each attempt to send the event composes the body from them and adds its own
 // `sentAt`.
 
-import type { EventType, Reason, Status } from "./conversion.ts";
+import { announcedStatus, type EventType, type Reason, type Status } from "./conversion.ts";
 import type { EventName } from "./event-name.ts";
 import { isoTime } from "./time.ts";
 
@@ -70,17 +70,9 @@ export function bodySentAt(event: EventName, composedEvent: string, sentAtMs: nu
 	] = composedEvent.split("\n");
 	return (
 		`{"event":"${event}","conversionId":"${conversionId}","orderId":${JSON.stringify(orderId)}` +
-		`,"programId":"${programId}","status":"${STATUS_OF_EVENT[event]}","eventType":"${eventType}"` +
+		`,"programId":"${programId}","status":"${announcedStatus(event)}","eventType":"${eventType}"` +
 		`,"basketValue":"${basketValue}","commission":"${commission}","networkFee":"${networkFee}"` +
 		`,"currency":"${currency}","reason":${reason === "" ? null : `"${reason}"`},"test":${test === TEST}` +
 		`,"occurredAt":"${occurredAt}","sentAt":"${isoTime(sentAtMs)}"}`
 	);
 }
-
-/** The status that each event announces (contract section 3). */
-const STATUS_OF_EVENT: Readonly<Record<EventName, Status>> = {
-	"conversion.recorded": "RECORDED",
-	"conversion.approved": "APPROVED",
-	"conversion.rejected": "REJECTED",
-	"conversion.reversed": "REVERSED",
-};
