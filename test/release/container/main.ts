@@ -22,7 +22,6 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MEGABYTE = 1_000_000;
 const MAX_IMAGE_BYTES = 350 * MEGABYTE;
 const SUITE = "trixie";
-const MIRROR = "http://deb.debian.org/debian";
 /** Files that the slim images of Debian leave out. */
 const NOT_IN_SLIM = ["usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale"];
 const arch = ARCHITECTURES.find((each) => each === process.arch) ?? "x64";
@@ -84,7 +83,7 @@ describe("the container image", { skip: hindrance !== null && leaveOut(hindrance
 
 	async function makeBase(): Promise<void> {
 		const base = join(folder, "base");
-		await promisify(execFile)("debootstrap", ["--variant=minbase", SUITE, base, MIRROR], {
+		await promisify(execFile)("debootstrap", ["--variant=minbase", SUITE, base], {
 			maxBuffer: 64 * MEGABYTE,
 		});
 		for (const path of [...NOT_IN_SLIM, "var/cache/apt", "var/lib/apt/lists"]) {
