@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { createClock } from "../../test/support/clock.ts";
-import { ANSWER_WITHIN_MS, answerInTime } from "./answer-deadline.ts";
+import { SECOND_MS } from "../domain/time.ts";
+import { ANSWER_WITHIN_MS, answerInTime, BODY_CHECK_MS } from "./answer-deadline.ts";
 import type { AppContext } from "./deps.ts";
 
 const late = () => new Response("late");
@@ -43,17 +44,35 @@ test("a failure before the deadline is passed on, and one after it changes nothi
 });
 
 test("the time for which a caller sends its body does not count", async () => {
+	const incoming = { complete: false };
+	const { clock, text } = openCall(incoming);
+	await clock.moveBy(3 * ANSWER_WITHIN_MS);
+	incoming.complete = true;
+	const answered = watch(text());
+	await clock.moveBy(ANSWER_WITHIN_MS - 1);
+	assert.equal(answered.isAnswered, false);
+	await clock.moveBy(1);
+	assert.equal(await answered.promise, "late");
+});
+
+test("the time for which a body waits to be read does count", async () => {
 	const incoming = Object.assign(new EventEmitter(), { complete: false });
 	const { clock, text } = openCall(incoming);
-	await clock.moveBy(3 * ANSWER_WITHIN_MS + 100);
+	await clock.moveBy(BODY_CHECK_MS - 1);
 	incoming.complete = true;
+	await clock.moveBy(SECOND_MS);
 	incoming.emit("end");
-	let isAnswered = false;
-	const answered = text().finally(() => {
-		isAnswered = true;
-	});
-	await clock.moveBy(ANSWER_WITHIN_MS - 1);
-	assert.equal(isAnswered, false);
-	await clock.moveBy(1);
-	assert.equal(await answered, "late");
+	const answered = watch(text());
+	await clock.moveBy(ANSWER_WITHIN_MS - SECOND_MS - BODY_CHECK_MS);
+	assert.equal(answered.isAnswered, false);
+	await clock.moveBy(BODY_CHECK_MS);
+	assert.equal(await answered.promise, "late");
 });
+
+function watch(promise: Promise<string>) {
+	const watched = { isAnswered: false, promise };
+	void promise.then(() => {
+		watched.isAnswered = true;
+	});
+	return watched;
+}

@@ -75,8 +75,6 @@ export interface AppEnv {
 			socket?: { remoteAddress?: string | undefined } | undefined;
 			/** False until the last byte of the body has arrived. */
 			complete?: boolean;
-			/** Registers a listener for "end", which is emitted when the whole body has been read. */
-			once?(event: "end", run: () => void): unknown;
 			/** Record for metrics and logs (outside/request-records.ts). */
 			record?: RequestRecord;
 		};
