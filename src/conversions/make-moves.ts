@@ -9,15 +9,18 @@ import {
 	announcedBy,
 	type DecidedBy,
 	type DecidedStatus,
+	isDecision,
 	type LivedMove,
 	moveRule,
 	nameAsReplaced,
 	type Reason,
+	statusAfter,
 } from "../domain/conversion.ts";
-import type { Credit, Rates } from "../domain/credit.ts";
+import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
-import { shareOf } from "../domain/money.ts";
-import type { Change, HotWrites } from "../store/hot-writes.ts";
+import { entriesFor, type Owing } from "../domain/ledger.ts";
+import { amountAt, type Rates, writeRates } from "../domain/rate.ts";
+import type { Change, HotWrites, NewEntry, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import { rowOfCredit } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -38,12 +41,14 @@ type Derived = "status" | "created_at_ms" | "updated_at_ms";
 
 /** Columns that are null in a new conversion, unless the step has a value for them. */
 const EMPTY_AT_START = {
+	rates: null,
+	refunded_value: null,
 	reason: null,
 	pixel_basket_value: null,
 	confirmed_at_ms: null,
 	decided_by: null,
+	decided_at_ms: null,
 	window_ends_at_ms: null,
-	imported_decision_at_ms: null,
 };
 type Sale = Omit<NewConversion, Derived | keyof typeof EMPTY_AT_START> &
 	Partial<Pick<NewConversion, keyof typeof EMPTY_AT_START>>;
@@ -58,7 +63,11 @@ export type Step = {
 	 * sale yet.
 	 */
 	credit?: Credit | undefined;
+	/** The refund that the step stores. The conversion's change must already contain the amounts that are left. */
+	refund?: RefundStep | undefined;
 } & (FirstReport | NextMove | Correction | ImportedHistory);
+
+export type RefundStep = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason">;
 
 /** A step that starts a conversion with the first report of its order. */
 export interface FirstReport {
@@ -89,7 +98,7 @@ interface NextMove {
  * the earlier move that caused it.
  */
 interface Correction extends Omit<NextMove, "move"> {
-	move: "confirm" | "credit";
+	move: "confirm" | "credit" | "refund";
 	programId: string;
 }
 
@@ -126,6 +135,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 			: [],
 	);
 	await writes.keepAnnouncedBodies(trx, announced);
+	// The partners are read before the credits are replaced.
+	const entries = await entriesOf(trx, writes, moves, nowMs);
 	await writes.insertMoves(
 		trx,
 		moves.map(({ step, conversion }) => ({
@@ -151,6 +162,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 					],
 		),
 	);
+	await writes.insertRefunds(trx, refundsOf(moves, nowMs));
+	await writes.insertEntries(trx, entries);
 	const announcements = moves.flatMap(({ step, conversion }) => {
 		const event = announcedBy(step.move);
 		return event === null ? [] : [{ event, conversion }];
@@ -177,11 +190,80 @@ export function creditStep(
 			rates === null
 				? {}
 				: {
-						commission: shareOf(known.basket_value, rates.commission),
-						network_fee: shareOf(known.basket_value, rates.fee),
+						rates: writeRates(rates),
+						commission: amountAt(known.basket_value, rates.commission),
+						network_fee: amountAt(known.basket_value, rates.fee),
 					},
 		credit,
 	};
+}
+
+interface Made {
+	step: Step;
+	conversion: Conversion;
+}
+
+/**
+ * Returns the entries in the accounts of partners that the moves cause. Only conversions that are or were approved are
+ * owed to anybody.
+ */
+async function entriesOf(
+	trx: Db,
+	writes: HotWrites,
+	moves: readonly Made[],
+	nowMs: number,
+): Promise<NewEntry[]> {
+	const owing = moves.filter(
+		({ step, conversion }) =>
+			conversion.test === 0 && (conversion.status === "APPROVED" || step.known?.status === "APPROVED"),
+	);
+	if (owing.length === 0) return [];
+	const credited = await writes.findCreditedPartners(
+		trx,
+		owing.map(({ conversion }) => conversion.id),
+	);
+	const partners = new Map(credited.map(({ conversion_id, partner_id }) => [conversion_id, partner_id]));
+	const newIds = owing.flatMap(({ step }) => step.credit?.partnershipId ?? []);
+	const newPartners = new Map(
+		(await writes.findPartnerships(trx, newIds)).map(({ id, partner_id }) => [id, partner_id]),
+	);
+	return owing.flatMap(({ step, conversion }) => {
+		const partnerBefore = partners.get(conversion.id) ?? null;
+		const partnerAfter =
+			step.credit === undefined ? partnerBefore : (newPartners.get(step.credit.partnershipId ?? 0) ?? null);
+		const before = step.known === null ? null : owingOf(step.known, partnerBefore);
+		return entriesFor(before, owingOf(conversion, partnerAfter)).map(({ partnerId, kind, amount }) => ({
+			partner_id: partnerId,
+			programme_id: conversion.programme_id,
+			conversion_id: conversion.id,
+			kind,
+			amount,
+			currency: conversion.currency,
+			person_id: step.personId ?? null,
+			reason: step.reason ?? null,
+			at_ms: nowMs,
+		}));
+	});
+}
+
+function owingOf({ status, commission, test }: Conversion, partnerId: number | null): Owing {
+	return { status, commission, isTest: test === 1, partnerId };
+}
+
+function refundsOf(moves: readonly Made[], nowMs: number): NewRefund[] {
+	return moves.flatMap(({ step: { refund, personId = null }, conversion }) =>
+		refund === undefined
+			? []
+			: [
+					{
+						...refund,
+						programme_id: conversion.programme_id,
+						conversion_id: conversion.id,
+						person_id: personId,
+						at_ms: nowMs,
+					},
+				],
+	);
 }
 
 /** Inserts conversions of first reports, and renames the conversions that they replace. */
@@ -217,7 +299,7 @@ async function writeStarts(
 
 /** Returns the row with which a conversion starts. */
 export function rowOfStart(step: FirstReport | ImportedHistory, nowMs: number): NewConversion {
-	const status = step.move === "import" ? step.sale.status : moveRule(step.move).to;
+	const status = step.move === "import" ? step.sale.status : statusAfter(step.move, null);
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }
 
@@ -240,7 +322,14 @@ async function writeChanges(
 		const { known: before, change, move } = step;
 		// The caller must have checked the transition. Reaching this line is a programming error.
 		if (!moveRule(move).from.includes(before.status)) throw new Error(`${before.status} cannot ${move}`);
-		const after = { ...before, ...change, status: moveRule(step.move).to, updated_at_ms: nowMs };
+		const after = {
+			...before,
+			...change,
+			...(isDecision(move) ? { decided_at_ms: nowMs } : {}),
+			status: statusAfter(move, before.status),
+			// A changed conversion must be later than its recording, also if the clock was set back.
+			updated_at_ms: Math.max(nowMs, before.created_at_ms + 1),
+		};
 		changes.set(step, { before, after });
 	}
 	// Rows are updated in the order of their ids, in which the store locks them, so that two processes cannot deadlock.

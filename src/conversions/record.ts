@@ -8,19 +8,18 @@ import {
 	type Credit,
 	clicksEndMs,
 	compareCredits,
-	creditedRates,
 	foldCode,
 	isClickOf,
 	judgeCredit,
 	NOT_CREDITING,
-	type Rates,
 } from "../domain/credit.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { shareOf } from "../domain/money.ts";
+import { addAmounts, zeroIn } from "../domain/money.ts";
+import { amountAt, noRates, type Rates, ratesFor, writeRates } from "../domain/rate.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { type Conversion, knownOrderOf, type NewConversion } from "../store/queries/conversions.ts";
-import type { OpenedClicks } from "../store/queries/credits.ts";
+import { commissionsOf, type OpenedClicks } from "../store/queries/credits.ts";
 import { noteFirstTime } from "../store/queries/first-times.ts";
 import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -104,7 +103,7 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 			const verdict = judgeReport(report, parksPixels, null);
 			if (verdict.kind === "duplicate") throw new Error("a first report was taken for a repeated one");
 			const { move } = verdict;
-			const rates = ratesWithoutCredit(programme);
+			const rates = ratesWithoutCredit(programme, report);
 			const sale = { programme, rates, report, move, nowMs: deps.clock.nowMs() };
 			return {
 				step: firstStepFor(deps, sale, null),
@@ -180,7 +179,8 @@ function creditOf(
 	soldAtMs: number,
 	{ partnerships, clicks }: Pick<About, "partnerships" | "clicks">,
 ): { credit: Credit | undefined; rates: Rates } {
-	if (!isCredited(programme, report)) return { credit: undefined, rates: ratesWithoutCredit(programme) };
+	if (!isCredited(programme, report))
+		return { credit: undefined, rates: ratesWithoutCredit(programme, report) };
 	const { couponCode } = report;
 	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
 	const isOwnClick = (click: Click | null) => {
@@ -201,14 +201,17 @@ function creditOf(
 		},
 	});
 	const { partnershipId: id } = credit;
-	const credited = id === null ? null : { commission: partnerships.find(id)?.commission_rate ?? null };
-	return { credit, rates: creditedRates(ratesOf(programme), credited) };
+	if (id === null) return { credit, rates: noRates(zeroIn(programme.currency)) };
+	const partnership = partnerships.find(id);
+	const own = partnership === undefined ? null : commissionsOf(partnership, programme.currency);
+	return { credit, rates: ratesFor(ratesOf(programme), own, report.eventType) };
 }
 
 /** Returns the rates of a sale that can credit nobody. */
-function ratesWithoutCredit(programme: Programme): Rates {
-	const rates = ratesOf(programme);
-	return programme.credits_partners === 0 ? rates : creditedRates(rates, null);
+function ratesWithoutCredit(programme: Programme, report: Report): Rates {
+	return programme.credits_partners === 0
+		? ratesFor(ratesOf(programme), null, report.eventType)
+		: noRates(zeroIn(programme.currency));
 }
 
 /** Records a single report. */
@@ -233,7 +236,7 @@ export async function recordConversion(
 function differingFields(stored: Conversion, report: Report): DifferingField[] {
 	const { basketValue, occurredAtMs, isTest } = report;
 	const differs: Readonly<Record<DifferingField, boolean>> = {
-		basketValue: basketValue !== stored.basket_value,
+		basketValue: basketValue !== addAmounts(stored.basket_value, stored.refunded_value ?? "0"),
 		occurredAt: occurredAtMs !== null && occurredAtMs !== stored.occurred_at_ms,
 		test: isTest !== (stored.test === 1),
 	};
@@ -287,8 +290,9 @@ function saleOf({ programme, rates, report, move, nowMs }: Sale) {
 	const hasWindow = move === "park" || report.source !== "pixel";
 	return {
 		basket_value: report.basketValue,
-		commission: shareOf(report.basketValue, rates.commission),
-		network_fee: shareOf(report.basketValue, rates.fee),
+		rates: writeRates(rates),
+		commission: amountAt(report.basketValue, rates.commission),
+		network_fee: amountAt(report.basketValue, rates.fee),
 		currency: programme.currency,
 		test: report.isTest ? (1 as const) : (0 as const),
 		occurred_at_ms: report.occurredAtMs ?? nowMs,

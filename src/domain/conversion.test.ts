@@ -18,6 +18,7 @@ import {
 	type Source,
 	STATUSES,
 	type Status,
+	statusAfter,
 } from "./conversion.ts";
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
 import { plainWords } from "./fault.ts";
@@ -185,22 +186,27 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 			for (const parksPixels of [true, false]) {
 				const verdict = judgeReport({ source, isTest: false }, parksPixels, order);
 				if (verdict.kind === "duplicate") continue;
-				const { to, announces } = moveRule(verdict.move);
+				const { announces } = moveRule(verdict.move);
 				if (verdict.move === "confirm") assert.equal(announces, null);
 				const isConfirmed = verdict.move === "confirm";
 				const reporter = isConfirmed && order !== null ? order.source : source;
 				// The report creates a new conversion of the same order, so the events of the old conversion do not
 				// count for it.
 				const isAnother = order !== null && verdict.move === "record";
-				const next = { source: reporter, status: to, isConfirmed };
+				const next = {
+					source: reporter,
+					status: statusAfter(verdict.move, order?.status ?? null),
+					isConfirmed,
+				};
 				if (isAnother) open.push({ order: next, sent: announces === null ? [] : [announces] });
 				else go(next, announces);
 			}
 		}
 		for (const move of order === null ? [] : MOVES) {
 			const verdict = order === null ? null : judgeMove(order.status, move);
-			const { to, announces } = moveRule(move);
-			if (order !== null && verdict?.kind === "apply") go({ ...order, status: to }, announces);
+			const { announces } = moveRule(move);
+			if (order !== null && verdict?.kind === "apply")
+				go({ ...order, status: statusAfter(move, order.status) }, announces);
 		}
 	}
 	assert.ok(ends.has("postback REVERSED 3"), "recorded, approved and reversed, each told once");

@@ -10,6 +10,8 @@
 //   RECORDED ──approve─────▶ APPROVED   conversion.approved
 //   RECORDED ──reject──────▶ REJECTED   conversion.rejected (final)
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
+//   RECORDED | APPROVED ──refund───▶ same       no event; a part of the value was refunded. The rest would be a reversal
+//   RECORDED | APPROVED ──credit───▶ same       no event; the sale is credited to another partner
 //   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event, because it was decided earlier in other software
 //
 // Anyone can call a pixel, so a pixel call never overrides the shop's server. It cannot block an order, its amount and time
@@ -68,7 +70,7 @@ export type DecidedBy = (typeof DECIDERS)[number];
  * A move that happens in this service. An import is not one of them, because it was decided in other
  * software.
  */
-export type LivedMove = ReportMove | "credit" | "expire" | "approve" | "reject" | "reverse";
+export type LivedMove = ReportMove | "credit" | "refund" | "expire" | "approve" | "reject" | "reverse";
 
 /**
  * Any move of a conversion. "import" is the first move of a conversion that was decided in other software,
@@ -86,7 +88,8 @@ interface MoveRule {
 	 * judgeReport).
 	 */
 	from: readonly Status[];
-	to: Status;
+	/** Status after the move, or null if the move leaves the status as it is. */
+	to: Status | null;
 	announces: EventName | null;
 	/** Past participle of the move, for sentences such as "cannot be approved". */
 	done: string;
@@ -103,7 +106,9 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	confirm: { from: ["PARKED", "RECORDED"], to: "RECORDED", announces: null, done: "confirmed" },
 	// The sale is credited to another partner. The amounts change with it, and the next event contains the new
 	// amounts.
-	credit: { from: ["RECORDED"], to: "RECORDED", announces: null, done: "credited" },
+	credit: { from: ["RECORDED", "APPROVED"], to: null, announces: null, done: "credited" },
+	// A part of the value was refunded. A refund of the rest is the move "reverse".
+	refund: { from: ["RECORDED", "APPROVED"], to: null, announces: null, done: "refunded" },
 	expire: { from: ["PARKED"], to: "EXPIRED", announces: null, done: "expired" },
 	approve: { from: ["RECORDED"], to: "APPROVED", announces: "conversion.approved", done: "approved" },
 	reject: { from: ["RECORDED"], to: "REJECTED", announces: "conversion.rejected", done: "rejected" },
@@ -116,14 +121,30 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 };
 
 /** Moves that depend on the present status alone. judgeReport judges all other moves. */
-type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit">;
+type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit" | "refund">;
 
 export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
 }
 
+/** Returns the status after the move. `present` is null for a new conversion. */
+export function statusAfter(move: LivedMove, present: Status | null): Status {
+	const status = MOVES[move].to ?? present;
+	if (status === null) throw new Error(`no conversion starts with ${move}`);
+	return status;
+}
+
+/** Moves that decide about a conversion. Their time is the time of the decision. */
+const DECIDING_MOVES: readonly LivedMove[] = ["approve", "reject", "reverse"];
+
+export function isDecision(move: LivedMove): boolean {
+	return DECIDING_MOVES.includes(move);
+}
+
 const STATUS_OF_EVENT: ReadonlyMap<EventName, Status> = new Map(
-	Object.values(MOVES).flatMap(({ announces, to }) => (announces === null ? [] : [[announces, to]])),
+	Object.values(MOVES).flatMap(({ announces, to }) =>
+		announces === null || to === null ? [] : [[announces, to]],
+	),
 );
 
 /** Returns the status that the event announces. */

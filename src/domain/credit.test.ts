@@ -4,7 +4,6 @@ import type { Click } from "./click-token.ts";
 import {
 	CREDIT_WORDS,
 	compareCredits,
-	creditedRates,
 	foldCode,
 	judgeCredit,
 	NOBODY,
@@ -83,14 +82,6 @@ test("the last two of several click IDs are read, and coupon codes are compared 
 	assert.deepEqual(readClickIds("."), [""]);
 	assert.equal(foldCode("summer10"), foldCode("SUMMER10"));
 	assert.equal(foldCode("caf\u00e9"), foldCode("CAFE\u0301"));
-});
-
-test("a sale that nobody brought costs nothing, and a partnership's own rate takes precedence", () => {
-	const programme = { commission: "8.0000", fee: "2.5000" };
-	assert.deepEqual(creditedRates(programme, null), { commission: "0.0000", fee: "0.0000" });
-	assert.deepEqual(creditedRates(programme, { commission: null }), programme);
-	const credited = creditedRates(programme, { commission: "12.5000" });
-	assert.deepEqual(credited, { commission: "12.5000", fee: "2.5000" });
 });
 
 test("one of two different credits is always better, so the best one does not depend on their order", () => {

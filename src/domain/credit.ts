@@ -167,19 +167,3 @@ export function compareCredits(one: Credit, other: Credit): number {
 		(subIds === otherSubIds ? 0 : subIds < otherSubIds ? -1 : 1)
 	);
 }
-
-/** Commission and fee rates: percentages with four decimals, as domain/money writes them. */
-export interface Rates {
-	commission: string;
-	fee: string;
-}
-
-/**
- * Returns the rates for a sale in a programme that credits partners. If nobody is credited, there is no
- * commission and no fee. The partnership's rate takes precedence over the programme's. `partnership` is null
- * if nobody is credited.
- */
-export function creditedRates(programme: Rates, partnership: { commission: string | null } | null): Rates {
-	if (partnership === null) return { commission: "0.0000", fee: "0.0000" };
-	return { commission: partnership.commission ?? programme.commission, fee: programme.fee };
-}

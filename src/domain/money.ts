@@ -101,7 +101,18 @@ export function shareOf(amount: string, rate: string): string {
 	return formatMinor((scaled + RATE_UNITS_PER_WHOLE / 2n) / RATE_UNITS_PER_WHOLE, digits);
 }
 
-function decimalCount(amount: string): number {
+/** Returns the sum of two amounts of one currency. Both must be in canonical form, and may be negative. */
+export function addAmounts(one: string, other: string): string {
+	return formatMinor(minorUnits(one) + minorUnits(other), decimalCount(one));
+}
+
+/** Returns the amount 0 of a currency, such as "0.00". */
+export function zeroIn(currency: string): string {
+	return formatMinor(0n, DIGITS_BY_CODE.get(currency) ?? 0);
+}
+
+/** Returns the number of decimals of an amount in canonical form. */
+export function decimalCount(amount: string): number {
 	const point = amount.indexOf(".");
 	return point === -1 ? 0 : amount.length - point - 1;
 }
@@ -111,8 +122,9 @@ export function minorUnits(amount: string): bigint {
 	return BigInt(amount.replace(".", ""));
 }
 
-/** Returns minor units as an amount: 1299n with two digits becomes "12.99". `minor` must not be negative. */
+/** Returns minor units as an amount: 1299n with two digits becomes "12.99", and -5n becomes "-0.05". */
 export function formatMinor(minor: bigint, digits: number): string {
+	if (minor < 0n) return `-${formatMinor(-minor, digits)}`;
 	if (digits === 0) return minor.toString();
 	const padded = minor.toString().padStart(digits + 1, "0");
 	return `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;

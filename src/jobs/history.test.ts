@@ -63,14 +63,13 @@ eachDatabase("imported history", (database) => {
 		);
 		const approved = await findConversion(store.db, programme.id, "A-1");
 		ok(approved !== undefined);
-		const { status, source, occurred_at_ms, created_at_ms, imported_decision_at_ms, window_ends_at_ms } =
-			approved;
+		const { status, source, occurred_at_ms, created_at_ms, decided_at_ms, window_ends_at_ms } = approved;
 		deepEqual(
 			{ status, source, window_ends_at_ms, decided_by: approved.decided_by, test: approved.test },
 			{ status: "APPROVED", source: "import", window_ends_at_ms: null, decided_by: null, test: 0 },
 		);
 		equal(isoTime(occurred_at_ms), "2025-02-01T10:15:00.000Z");
-		equal(isoTime(imported_decision_at_ms ?? 0), "2025-03-03T00:00:00.000Z");
+		equal(isoTime(decided_at_ms ?? 0), "2025-03-03T00:00:00.000Z");
 		equal(created_at_ms, START_MS, "the time of the import, because ids are in the order of this time");
 		const [move, ...more] = await listMoves(store.db, approved.id);
 		deepEqual([move?.move, move?.to_status, more.length], ["import", "APPROVED", 0]);

@@ -17,12 +17,13 @@ import {
 } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { currencyDigits, parseAmount, shareOf } from "../domain/money.ts";
+import { currencyDigits, parseAmount } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
+import { amountAt, ratesFor } from "../domain/rate.ts";
 import { DAY_MS, saleTimeProblem, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findByOrders } from "../store/queries/conversions.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
@@ -169,7 +170,7 @@ function requestFor({ clock, random, personId }: ApplyDeps, meant: Meant): Order
 			test: 0,
 			source: "import",
 			occurred_at_ms: history.soldAtMs,
-			imported_decision_at_ms: history.decidedAtMs,
+			decided_at_ms: history.decidedAtMs,
 		},
 	});
 	return {
@@ -195,7 +196,7 @@ function compare(known: Conversion, history: History): RowVerdict {
 	// time.
 	const isReversedSince =
 		isImported && known.decided_by !== null && known.status === "REVERSED" && history.status === "APPROVED";
-	const { imported_decision_at_ms: hereMs } = known;
+	const { decided_at_ms: hereMs } = known;
 	const { decidedAtMs } = history;
 	const differences = [
 		...differ("status", known.status.toLowerCase(), history.status.toLowerCase(), !isReversedSince),
@@ -248,7 +249,7 @@ function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<
 		eventType: parseEventType(eventTypeOf(cells)),
 		status,
 		times: readTimes(cells, nowMs),
-		money: readMoney(cells, programme),
+		money: readMoney(cells, programme, eventTypeOf(cells)),
 		reason: status.ok ? readReason(cellOf(cells, "reason"), status.value) : succeed(null),
 	});
 	if (!read.ok) return read;
@@ -293,8 +294,10 @@ function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs"
 
 function readMoney(
 	cells: Cells,
-	{ currency, commission_rate, fee_rate }: Programme,
+	programme: Programme,
+	eventTypeText: string,
 ): Result<Pick<History, "basket" | "commission" | "fee" | "says">> {
+	const { currency } = programme;
 	const lineCurrency = cellOf(cells, "currency").toUpperCase();
 	if (lineCurrency !== "" && lineCurrency !== currency) {
 		const detail = `The programme is in ${currency}, and the line in ${lineCurrency}. Convert the amounts, or correct the currency.`;
@@ -314,10 +317,13 @@ function readMoney(
 	};
 	const basket = read("amount");
 	if (!basket.ok) return basket;
+	// An unknown event type is refused separately.
+	const eventType = parseEventType(eventTypeText);
+	const rates = ratesFor(ratesOf(programme), null, eventType.ok ? eventType.value : "OTHER");
 	const says = { commission: cellOf(cells, "commission") !== "", fee: cellOf(cells, "fee") !== "" };
-	const commission = says.commission ? read("commission") : succeed(shareOf(basket.value, commission_rate));
+	const commission = says.commission ? read("commission") : succeed(amountAt(basket.value, rates.commission));
 	if (!commission.ok) return commission;
-	const fee = says.fee ? read("fee") : succeed(shareOf(basket.value, fee_rate));
+	const fee = says.fee ? read("fee") : succeed(amountAt(basket.value, rates.fee));
 	if (!fee.ok) return fee;
 	return succeed({ basket: basket.value, commission: commission.value, fee: fee.value, says });
 }

@@ -5,10 +5,13 @@
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
 import { isByPixelAlone } from "../domain/conversion.ts";
-import { creditedRates, NOBODY } from "../domain/credit.ts";
+import { NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { zeroIn } from "../domain/money.ts";
+import { noRates, ratesFor } from "../domain/rate.ts";
 import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type Conversion, findManyByPublicId, knownOrderOf } from "../store/queries/conversions.ts";
+import { commissionsOf } from "../store/queries/credits.ts";
 import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
 import { findProgrammesById, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
@@ -53,7 +56,10 @@ export async function assignPartner(
 		const chosen = picked.value;
 		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
-		const rates = creditedRates(ratesOf(programme), chosen && { commission: chosen.commission_rate });
+		const rates =
+			chosen === null
+				? noRates(zeroIn(programme.currency))
+				: ratesFor(ratesOf(programme), commissionsOf(chosen, programme.currency), conversion.event_type);
 		const step = creditStep(programme, conversion, credit, rates);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
 		const isOpen = conversion.status === "RECORDED";

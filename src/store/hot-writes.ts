@@ -8,17 +8,26 @@ import type { ReceiverId } from "../domain/receiver.ts";
 import type { Db } from "./schema/tables.ts";
 import type { Conversion, MovesTable, NewConversion } from "./tables/conversions.ts";
 import type { InboundCallsTable } from "./tables/inbound.ts";
+import type { Entry, Refund } from "./tables/money.ts";
 import type { CouponCodesTable, Partnership, StoredCredit } from "./tables/partners.ts";
 import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
+export type NewRefund = Omit<Refund, "id">;
+/** An entry that a move causes. */
+export type NewEntry = Omit<Entry, "id" | "statement_id">;
 export type NewNonce = Insertable<NoncesTable>;
 
 export interface Change {
 	/** The conversion as it was read, before the change. */
 	before: Conversion;
 	after: Conversion;
+}
+
+export interface CreditedPartner {
+	conversion_id: number;
+	partner_id: number;
 }
 
 export interface AnnouncedBody {
@@ -45,7 +54,13 @@ export type CodeKey = Pick<CouponCodesTable, "programme_id" | "folded">;
 
 export type FoundPartnership = Pick<
 	Partnership,
-	"id" | "commission_rate" | "created_at_ms" | "ended_at_ms" | "clicks_ended_at_ms"
+	| "id"
+	| "partner_id"
+	| "commission_rate"
+	| "event_rates"
+	| "created_at_ms"
+	| "ended_at_ms"
+	| "clicks_ended_at_ms"
 >;
 
 /**
@@ -85,6 +100,11 @@ export interface HotWrites {
 	/** Returns the active partnerships to which these coupon codes belong. */
 	findByCodes(db: Db, codes: readonly CodeKey[]): Promise<(FoundPartnership & CodeKey)[]>;
 	findPartnerships(db: Db, ids: readonly number[]): Promise<FoundPartnership[]>;
+	/** Returns the partners to whom these conversions are credited. Conversions that nobody is credited with are missing. */
+	findCreditedPartners(trx: Db, conversionIds: readonly number[]): Promise<CreditedPartner[]>;
+	/** Inserts entries into the accounts of partners. No statement contains them yet. */
+	insertEntries(trx: Db, entries: readonly NewEntry[]): Promise<void>;
+	insertRefunds(trx: Db, refunds: readonly NewRefund[]): Promise<void>;
 	/** Locks the conversions and their credits until the transaction ends. Returns the credits by conversion id. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**
@@ -127,11 +147,13 @@ export const DECIDING = {
 	commission: "text",
 	network_fee: "text",
 	currency: "text",
+	rates: "text",
 	reason: "text",
 	test: "integer",
 	pixel_basket_value: "text",
 	confirmed_at_ms: "bigint",
 	decided_by: "text",
+	decided_at_ms: "bigint",
 	window_ends_at_ms: "bigint",
 	updated_at_ms: "bigint",
 } as const satisfies Partial<ColumnsOf<Conversion>>;
@@ -140,6 +162,7 @@ export const DECIDING = {
 export const CHANGING = {
 	...DECIDING,
 	basket_value: "text",
+	refunded_value: "text",
 	occurred_at_ms: "bigint",
 } as const satisfies Partial<ColumnsOf<Conversion>>;
 
@@ -150,7 +173,6 @@ export const CONVERSION = {
 	event_type: "text",
 	source: "text",
 	created_at_ms: "bigint",
-	imported_decision_at_ms: "bigint",
 	...CHANGING,
 } as const satisfies ColumnsOf<Conversion>;
 
@@ -183,6 +205,29 @@ export const CREDIT = {
 export const REPLACING_CREDIT = `on conflict (conversion_id) do update set ${Object.keys(CREDIT)
 	.map((column) => `${column} = excluded.${column}`)
 	.join(", ")}`;
+
+export const ENTRY = {
+	partner_id: "bigint",
+	programme_id: "bigint",
+	conversion_id: "bigint",
+	kind: "text",
+	amount: "text",
+	currency: "text",
+	person_id: "bigint",
+	reason: "text",
+	at_ms: "bigint",
+} as const satisfies ColumnsOf<NewEntry>;
+
+export const REFUND = {
+	programme_id: "bigint",
+	conversion_id: "bigint",
+	refund_id: "text",
+	amount: "text",
+	basket_value: "text",
+	reason: "text",
+	person_id: "bigint",
+	at_ms: "bigint",
+} as const satisfies ColumnsOf<NewRefund>;
 
 export const NONCE = {
 	programme_id: "bigint",

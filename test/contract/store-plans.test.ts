@@ -11,6 +11,7 @@ import { creditStep, makeMoves, type Step } from "../../src/conversions/make-mov
 import { EVENT_TYPES, STATUSES, type Status } from "../../src/domain/conversion.ts";
 import { NOBODY } from "../../src/domain/credit.ts";
 import { readOrderSearch } from "../../src/domain/order-id.ts";
+import { readRates } from "../../src/domain/rate.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
@@ -571,7 +572,7 @@ const MOVES: readonly (readonly [
 		"recorded conversions whose credit changes",
 		["credits_pkey", "conversions_pkey", "moves_by_conversion"],
 		"RECORDED",
-		(known) => creditStep({ public_id: "" }, known, NOBODY, { commission: "1.0000", fee: "1.0000" }),
+		(known) => creditStep({ public_id: "" }, known, NOBODY, readRates("1 1", "0.00")),
 	],
 	[
 		"expired conversions that a new sale replaces",

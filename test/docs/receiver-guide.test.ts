@@ -20,6 +20,7 @@ import {
 	moveRule,
 	REASONS,
 	type Status,
+	statusAfter,
 } from "../../src/domain/conversion.ts";
 import { bodySentAt, composeEvent } from "../../src/domain/event.ts";
 import { EVENT_NAMES } from "../../src/domain/event-name.ts";
@@ -254,14 +255,14 @@ function statusesOnTheWire(): Status[] {
 
 function firstRecorded(): Status[] {
 	const verdict = judgeReport({ source: "postback", isTest: false }, true, null);
-	return verdict.kind === "apply" ? [moveRule(verdict.move).to] : [];
+	return verdict.kind === "apply" ? [statusAfter(verdict.move, null)] : [];
 }
 
 function announcedFrom(status: Status): Status[] {
 	return (["expire", "approve", "reject", "reverse"] as const).flatMap((move) => {
 		const verdict = judgeMove(status, move);
-		const { to, announces } = moveRule(move);
-		return verdict.kind === "apply" && announces !== null ? [to] : [];
+		const { announces } = moveRule(move);
+		return verdict.kind === "apply" && announces !== null ? [statusAfter(move, status)] : [];
 	});
 }
 

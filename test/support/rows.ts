@@ -84,6 +84,8 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 		commission: "7.50",
 		network_fee: "2.00",
 		currency: "EUR",
+		rates: "7.5 2",
+		refunded_value: null,
 		reason: null,
 		test: 0,
 		source: "postback",
@@ -94,7 +96,7 @@ export function newConversion(programmeId: number, change: Partial<NewConversion
 		created_at_ms: START_MS,
 		window_ends_at_ms: START_MS,
 		updated_at_ms: START_MS,
-		imported_decision_at_ms: null,
+		decided_at_ms: null,
 		...change,
 	};
 }

@@ -7,14 +7,17 @@ import {
 	type CodeKey,
 	type ColumnType,
 	CREDIT,
+	type CreditedPartner,
 	compareNonces,
 	distinctOrders,
+	ENTRY,
 	type FoundPartnership,
 	type HotWrites,
 	INBOUND_CALL,
 	MOVE,
 	type NewNonce,
 	NONCE,
+	REFUND,
 	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
@@ -38,6 +41,7 @@ const CHANGE = {
 	was_confirmed_at_ms: "bigint",
 	was_commission: "text",
 	was_network_fee: "text",
+	was_basket_value: "text",
 	...CHANGING,
 } as const;
 const RENAMED = { id: "bigint", status: "text", order_id: "text" } as const;
@@ -84,6 +88,7 @@ const UPDATE_CONVERSIONS = forSet(
 		where (select count(*) from locked) > 0 and conversions.id = next.id and conversions.status = next.was_status
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
 			and conversions.commission = next.was_commission and conversions.network_fee = next.was_network_fee
+			and conversions.basket_value = next.was_basket_value
 		returning conversions.id`),
 );
 const RENAME_CONVERSIONS = forSet(
@@ -100,13 +105,15 @@ const INSERT_CREDITED_MOVES = hotStatement(`with credited as (
 const FIND_BY_CODES = forSet(
 	CODE,
 	hotStatement<FoundPartnership & CodeKey>(`
-	select code.programme_id, code.folded, own.id, own.commission_rate, own.created_at_ms, own.ended_at_ms,
+	select code.programme_id, code.folded, own.id, own.partner_id, own.commission_rate, own.event_rates,
+		own.created_at_ms, own.ended_at_ms,
 		own.clicks_ended_at_ms from ${listText("asked", CODE)}
 		join coupon_codes code on code.programme_id = asked.programme_id and code.folded = asked.folded
 		join partnerships own on own.id = code.partnership_id and own.ended_at_ms is null`),
 );
 const FIND_PARTNERSHIPS = hotStatement<FoundPartnership>(
-	`select id, commission_rate, created_at_ms, ended_at_ms, clicks_ended_at_ms from partnerships
+	`select id, partner_id, commission_rate, event_rates, created_at_ms, ended_at_ms, clicks_ended_at_ms
+		from partnerships
 		where id = any($1::bigint[])`,
 );
 /**
@@ -118,10 +125,23 @@ const LOCK_CREDITS = hotStatement<StoredCredit>(`with locked as materialized (
 		select id from conversions where id = any($1::bigint[]) order by id for no key update
 	) select ${Object.keys(CREDIT).join(", ")} from credits
 		join locked on locked.id = credits.conversion_id for no key update of credits`);
+const FIND_CREDITED_PARTNERS = hotStatement<CreditedPartner>(
+	`select conversion_id, partner_id from credits join partnerships own on own.id = partnership_id
+		where conversion_id = any($1::bigint[])`,
+);
+const INSERT_ENTRIES = forSet(
+	ENTRY,
+	hotStatement(`with entry as (
+			${insertText("entries", ENTRY)} returning id, partner_id, currency, at_ms
+		)
+		insert into open_entries (entry_id, partner_id, currency, at_ms) select * from entry`),
+);
+const INSERT_REFUNDS = forSet(REFUND, hotStatement(insertText("refunds", REFUND)));
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
-		where moves.conversion_id = kept.conversion_id and moves.move = 'record' and moves.announced_body is null`),
+		where moves.conversion_id = kept.conversion_id and moves.move in ('record', 'approve')
+			and moves.announced_body is null`),
 );
 const INSERT_OWED = forSet(
 	OWED,
@@ -164,6 +184,7 @@ export const POSTGRES_WRITES: HotWrites = {
 			was_confirmed_at_ms: before.confirmed_at_ms,
 			was_commission: before.commission,
 			was_network_fee: before.network_fee,
+			was_basket_value: before.basket_value,
 		}));
 		return idsOf(await UPDATE_CONVERSIONS(trx, list));
 	},
@@ -176,6 +197,10 @@ export const POSTGRES_WRITES: HotWrites = {
 	findByCodes: FIND_BY_CODES,
 	findPartnerships: async (db, ids) =>
 		ids.length === 0 ? [] : FIND_PARTNERSHIPS.run(db, [arrayLiteral(ids)]),
+	findCreditedPartners: async (trx, ids) =>
+		ids.length === 0 ? [] : FIND_CREDITED_PARTNERS.run(trx, [arrayLiteral(ids)]),
+	insertEntries: async (trx, entries) => void (await INSERT_ENTRIES(trx, entries)),
+	insertRefunds: async (trx, refunds) => void (await INSERT_REFUNDS(trx, refunds)),
 	async lockCredits(trx, ids) {
 		const rows = ids.length === 0 ? [] : await LOCK_CREDITS.run(trx, [arrayLiteral(ids)]);
 		return new Map(rows.map((row) => [row.conversion_id, row]));

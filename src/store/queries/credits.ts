@@ -4,14 +4,28 @@ import type { NotNull } from "kysely";
 import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import type { Credit } from "../../domain/credit.ts";
+import { zeroIn } from "../../domain/money.ts";
+import { type PartnershipRates, readByType, readRate } from "../../domain/rate.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
-import type { StoredCredit } from "../tables/partners.ts";
+import type { Partnership, StoredCredit } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
 import { listPartnerships, type NamedPartnership, NO_ID } from "./partners.ts";
 
 export type { StoredCredit } from "../tables/partners.ts";
+
+/** Returns the commissions of a partnership in a programme with this currency. */
+export function commissionsOf(
+	{ commission_rate, event_rates }: Pick<Partnership, "commission_rate" | "event_rates">,
+	currency: string,
+): PartnershipRates {
+	const zero = zeroIn(currency);
+	return {
+		commission: commission_rate === null ? null : readRate(commission_rate, zero),
+		byType: readByType(event_rates, (text) => readRate(text, zero)),
+	};
+}
 
 export function creditOf(row: StoredCredit): Credit {
 	return {

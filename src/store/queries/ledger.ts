@@ -40,9 +40,9 @@ const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
-const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "expire"];
+const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "refund", "expire"];
 const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(move).announces}' then '${move}'`).join(" ")} end`;
-const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then '${moveRule(move).to}'`).join(" ")} end`;
+const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then ${statusSql(move)}`).join(" ")} end`;
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${DECIDED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
 /** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
@@ -196,4 +196,11 @@ async function checkRanges(
 		for (const { id } of rows.slice(0, EXAMPLES - examples.length)) examples.push(id);
 	}
 	return { problem, count, examples };
+}
+
+/** Returns SQL for the status after the move. A move that leaves the status as it is may start from several. */
+function statusSql(move: LivedMove): string {
+	const { from, to } = moveRule(move);
+	if (to !== null) return `'${to}'`;
+	return `case when r.to_status in (${from.map((status) => `'${status}'`).join(", ")}) then r.to_status end`;
 }

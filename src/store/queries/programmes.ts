@@ -1,7 +1,8 @@
 // Programmes. Each has a receiver, which is its shop, and the receiver is read together with it.
 
 import type { Insertable, Selectable, Updateable } from "kysely";
-import type { Rates } from "../../domain/credit.ts";
+import { zeroIn } from "../../domain/money.ts";
+import { type ProgrammeRates, readByType, readRate, readRates } from "../../domain/rate.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
 import type { ProgrammesTable } from "../tables/programmes.ts";
@@ -53,8 +54,13 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
-export function ratesOf({ commission_rate, fee_rate }: Programme): Rates {
-	return { commission: commission_rate, fee: fee_rate };
+export function ratesOf({ currency, commission_rate, fee_rate, event_rates }: Programme): ProgrammeRates {
+	const zero = zeroIn(currency);
+	return {
+		commission: readRate(commission_rate, zero),
+		fee: readRate(fee_rate, zero),
+		byType: readByType(event_rates, (text) => readRates(text, zero)),
+	};
 }
 
 export async function updateProgramme(

@@ -7,6 +7,7 @@ import { deliveryTables } from "./first-schema/deliveries.ts";
 import { inboundTables } from "./first-schema/inbound.ts";
 import { installationTables } from "./first-schema/installation.ts";
 import { jobTables } from "./first-schema/jobs.ts";
+import { moneyTables } from "./first-schema/money.ts";
 import { noticeTables } from "./first-schema/notices.ts";
 import { orderSearchTables } from "./first-schema/order-search.ts";
 import { partnerTables } from "./first-schema/partners.ts";
@@ -29,5 +30,6 @@ export function firstSchema(dialect: Dialect): readonly string[] {
 		...inboundTables(dialect),
 		...jobTables(dialect),
 		...partnerTables(dialect),
+		...moneyTables(dialect),
 	];
 }

@@ -7,6 +7,7 @@ import type * as conversions from "../tables/conversions.ts";
 import type * as deliveries from "../tables/deliveries.ts";
 import type * as inbound from "../tables/inbound.ts";
 import type * as jobs from "../tables/jobs.ts";
+import type * as money from "../tables/money.ts";
 import type * as network from "../tables/network.ts";
 import type * as notices from "../tables/notices.ts";
 import type * as partners from "../tables/partners.ts";
@@ -66,6 +67,15 @@ export interface Schema {
 	landing_hosts: partners.LandingHostsTable;
 	click_hours: partners.ClickHoursTable;
 	credits: partners.CreditsTable;
+	refunds: money.RefundsTable;
+	entries: money.EntriesTable;
+	open_entries: money.OpenEntriesTable;
+	statements: money.StatementsTable;
+	statement_lines: money.StatementLinesTable;
+	statement_entries: money.StatementEntriesTable;
+	payments: money.PaymentsTable;
+	statement_numbers: money.StatementNumbersTable;
+	payment_details: money.PaymentDetailsTable;
 	schema_versions: SchemaVersionsTable;
 }
 

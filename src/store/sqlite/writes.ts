@@ -8,8 +8,10 @@ import {
 	CONVERSION,
 	type CodeKey,
 	CREDIT,
+	type CreditedPartner,
 	DECIDING,
 	distinctOrders,
+	ENTRY,
 	type FoundPartnership,
 	type HotWrites,
 	INBOUND_CALL,
@@ -17,6 +19,7 @@ import {
 	NONCE,
 	type OrderKey,
 	type OwedEvent,
+	REFUND,
 	REPLACING_CREDIT,
 } from "../hot-writes.ts";
 import type { Db } from "../schema/tables.ts";
@@ -68,6 +71,25 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 				return found.filter((row) => row !== undefined) as unknown as FoundPartnership[];
 			});
 		},
+		findCreditedPartners: async (trx, ids) => {
+			if (ids.length === 0) return [];
+			return write(trx, ({ credits }) => {
+				const found = ids.map((id) => credits.findPartner.get(id));
+				return found.filter((row) => row !== undefined) as unknown as CreditedPartner[];
+			});
+		},
+		insertEntries: async (trx, entries) => {
+			if (entries.length === 0) return;
+			await write(trx, ({ insertEntry, insertOpenEntry }) => {
+				for (const { row, id } of runForEach(insertEntry, ENTRY, entries)) {
+					insertOpenEntry.run(id, row.partner_id, row.currency, row.at_ms);
+				}
+			});
+		},
+		insertRefunds: async (trx, refunds) => {
+			if (refunds.length > 0)
+				await write(trx, ({ insertRefund }) => void runForEach(insertRefund, REFUND, refunds));
+		},
 		lockCredits: async (trx, ids) => {
 			if (ids.length === 0) return new Map();
 			// No row has to be locked, because no other transaction can write at the same time.
@@ -102,7 +124,8 @@ function prepareStatements(database: DatabaseSync) {
 		insertMove: prepare(insertText("moves", MOVE)),
 		credits: prepareCredits(prepare),
 		keepBody: prepare(
-			"update moves set announced_body = ? where conversion_id = ? and move = 'record' and announced_body is null",
+			`update moves set announced_body = ? where conversion_id = ? and move in ('record', 'approve')
+				and announced_body is null`,
 		),
 		insertEvent: prepare(
 			`insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
@@ -112,6 +135,11 @@ function prepareStatements(database: DatabaseSync) {
 			`insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
 				values (?, ?, ?, ?, 1, 0, 0)`,
 		),
+		insertEntry: prepare(insertText("entries", ENTRY)),
+		insertOpenEntry: prepare(
+			"insert into open_entries (entry_id, partner_id, currency, at_ms) values (?, ?, ?, ?)",
+		),
+		insertRefund: prepare(insertText("refunds", REFUND)),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
 	};
@@ -120,15 +148,20 @@ function prepareStatements(database: DatabaseSync) {
 function prepareCredits(prepare: (text: string) => StatementSync) {
 	return {
 		findByCode: prepare(
-			`select code.programme_id, folded, own.id, commission_rate, own.created_at_ms, own.ended_at_ms,
+			`select code.programme_id, folded, own.id, partner_id, commission_rate, event_rates, own.created_at_ms, own.ended_at_ms,
 				clicks_ended_at_ms from coupon_codes code
 				join partnerships own on own.id = partnership_id
 				where code.programme_id = ? and folded = ? and own.ended_at_ms is null`,
 		),
 		findById: prepare(
-			"select id, commission_rate, created_at_ms, ended_at_ms, clicks_ended_at_ms from partnerships where id = ?",
+			`select id, partner_id, commission_rate, event_rates, created_at_ms, ended_at_ms, clicks_ended_at_ms
+				from partnerships where id = ?`,
 		),
 		find: prepare(`select ${Object.keys(CREDIT).join(", ")} from credits where conversion_id = ?`),
+		findPartner: prepare(
+			`select conversion_id, partner_id from credits join partnerships own on own.id = partnership_id
+				where conversion_id = ?`,
+		),
 		put: prepare(`${insertText("credits", CREDIT)} ${REPLACING_CREDIT}`),
 	};
 }
@@ -156,7 +189,7 @@ async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conver
 function updateText(columns: object): string {
 	const set = Object.keys(columns).map((column) => `${column} = ?`);
 	return `update conversions set ${set.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?
-		and commission = ? and network_fee = ?`;
+		and commission = ? and network_fee = ? and basket_value = ?`;
 }
 
 /**
@@ -171,7 +204,14 @@ function updateUnlessChanged(
 	const changed = new Set<number>();
 	const [all, deciding] = [valuesOf(CHANGING), valuesOf(DECIDING)];
 	for (const { before, after } of changes) {
-		const asRead = [before.id, before.status, before.confirmed_at_ms, before.commission, before.network_fee];
+		const asRead = [
+			before.id,
+			before.status,
+			before.confirmed_at_ms,
+			before.commission,
+			before.network_fee,
+			before.basket_value,
+		];
 		const isSame =
 			before.basket_value === after.basket_value && before.occurred_at_ms === after.occurred_at_ms;
 		const { changes } = isSame

@@ -41,6 +41,13 @@ export interface ConversionsTable {
 	commission: string;
 	network_fee: string;
 	currency: string;
+	/**
+	 * Rates of commission and fee that applied when the conversion was recorded or credited, as domain/rate.ts writes
+	 * them. Null for a conversion that was decided in other software.
+	 */
+	rates: string | null;
+	/** Sum of all refunds, or null if there are none. `basket_value` is what is left. */
+	refunded_value: string | null;
 	reason: Reason | null;
 	test: 0 | 1;
 	source: Source;
@@ -57,9 +64,13 @@ export interface ConversionsTable {
 	 * removed some time after it. Null for every other status, and if only a pixel has reported the sale.
 	 */
 	window_ends_at_ms: number | null;
+	/** Time of the last change. It is later than the time of recording exactly if the conversion changed after that. */
 	updated_at_ms: number;
-	/** Time at which other software decided an imported conversion, if the file contained it. */
-	imported_decision_at_ms: number | null;
+	/**
+	 * Time of the last approval, rejection or reversal. For an imported conversion it is the time in the file, or null if
+	 * the file has none.
+	 */
+	decided_at_ms: number | null;
 }
 
 export type Conversion = Selectable<ConversionsTable>;

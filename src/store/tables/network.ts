@@ -13,6 +13,12 @@ export interface NetworkTable {
 	/** Colour of the network, in the form that programmes/network.ts checks. */
 	colour: string | null;
 	support_address: string | null;
+	/** IANA name of the time zone in which days and months are counted. */
+	time_zone: string;
+	/** Address of the network on statements, with line breaks. */
+	postal_address: string | null;
+	/** Minimum payout for each currency, such as "EUR 25.00;USD 30.00", or empty. */
+	minimum_payouts: string;
 	sender_name: string | null;
 	sender_address: string | null;
 	logo_type: string | null;

@@ -11,6 +11,9 @@ export interface PartnersTable {
 	name: string;
 	/** The partner's site. It may be empty. */
 	site: string;
+	/** VAT percentage and note that staff entered for the partner's statements. Nothing is calculated from them. */
+	vat_percent: Generated<string | null>;
+	vat_note: Generated<string>;
 	created_at_ms: number;
 }
 
@@ -29,8 +32,10 @@ export interface PartnershipsTable {
 	public_id: string;
 	programme_id: number;
 	partner_id: number;
-	/** Percentage with four decimals, or null for the programme's rate. */
+	/** General commission in the form of the programme's, or null for the programme's rate. */
 	commission_rate: string | null;
+	/** Commissions for single event types, or empty. See `writeByType` in domain/rate.ts. */
+	event_rates: Generated<string>;
 	/** The programme's terms at the time when the partnership began. */
 	terms: string;
 	created_at_ms: number;

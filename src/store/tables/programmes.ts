@@ -8,9 +8,11 @@ export interface ProgrammesTable {
 	public_id: string;
 	name: string;
 	currency: string;
-	/** Percentages with four decimals, as text. See domain/money.ts. */
+	/** General rates: a percentage with four decimals, and "+" with a fixed amount if there is one. See domain/rate.ts. */
 	commission_rate: string;
 	fee_rate: string;
+	/** Rates for single event types, or empty. See `writeByType` in domain/rate.ts. */
+	event_rates: Generated<string>;
 	approval_days: number;
 	/** Limits within which owners may change `approval_days`. Staff set both limits. */
 	approval_days_min: Generated<number>;

@@ -212,10 +212,12 @@ function outlook(conversion: Conversion): readonly Fact[] {
 
 /** Renders one change of status, with its time, its author and its reason. */
 function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
-	const { imported_decision_at_ms: decidedAtMs } = conversion;
+	const { decided_at_ms: decidedAtMs } = conversion;
 	// An imported conversion also shows the time of its decision, which differs from the time of the import.
 	const decided =
-		move.move === "import" && decidedAtMs !== null ? html` · decided on ${ui.timeTag(decidedAtMs)}` : null;
+		move.move === "import" && decidedAtMs !== null && decidedAtMs < move.at_ms
+			? html` · decided on ${ui.timeTag(decidedAtMs)}`
+			: null;
 	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;
 }
 
@@ -232,6 +234,8 @@ function sentenceFor(move: HistoryMove): string {
 			return move.decided_by === "review"
 				? "The network's staff changed the partner"
 				: "The shop's server reported it again, with a better click ID or coupon code";
+		case "refund":
+			return `Partly refunded${why}`;
 		case "expire":
 			return "Not confirmed in time";
 		case "approve":

@@ -35,6 +35,8 @@ export function conversionTables({
 			commission text not null,
 			network_fee text not null,
 			currency text not null,
+			rates text,
+			refunded_value text,
 			reason text,
 			test integer not null,
 			source text not null,
@@ -45,7 +47,7 @@ export function conversionTables({
 			created_at_ms bigint not null,
 			window_ends_at_ms bigint,
 			updated_at_ms bigint not null,
-			imported_decision_at_ms bigint,
+			decided_at_ms bigint,
 			list_kind integer not null generated always as (${LIST_KIND}) ${generatedColumn},
 			list_key bigint not null generated always as (programme_id * 128 + ${LIST_KIND}) ${generatedColumn}
 		)`,
@@ -65,6 +67,12 @@ export function conversionTables({
 		// tables/conversions.ts.
 		`create index conversions_by_basket on conversions
 			(programme_id, (cast(replace(basket_value, '.', '') as bigint))${thenId})`,
+		// This index serves a programme's list and export by the day of the decision.
+		`create index conversions_by_decision on conversions (programme_id, decided_at_ms${thenId})
+			where decided_at_ms is not null`,
+		// This index serves the API's list of conversions that changed after they were recorded.
+		`create index conversions_by_change on conversions (programme_id, updated_at_ms${thenId})
+			where updated_at_ms > created_at_ms`,
 		// This index serves takeWindowEnded and pruneExpired. The status comes first because SQLite has no statistics and
 		// would otherwise read every open conversion.
 		`create index conversions_by_window on conversions (status, window_ends_at_ms)

@@ -16,6 +16,8 @@ export function partnerTables({
 			public_id text not null unique,
 			name text not null,
 			site text not null,
+			vat_percent text,
+			vat_note text not null default '',
 			created_at_ms bigint not null
 		)`,
 
@@ -35,6 +37,7 @@ export function partnerTables({
 			programme_id bigint not null,
 			partner_id bigint not null,
 			commission_rate text,
+			event_rates text not null default '',
 			terms text not null,
 			created_at_ms bigint not null,
 			ended_at_ms bigint,

@@ -12,6 +12,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			currency text not null,
 			commission_rate text not null,
 			fee_rate text not null,
+			event_rates text not null default '',
 			approval_days integer not null,
 			approval_days_min integer not null default 0,
 			approval_days_max integer not null default 90,

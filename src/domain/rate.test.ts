@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+	amountAt,
+	noRates,
+	ratesFor,
+	readByType,
+	readRate,
+	readRates,
+	writeByType,
+	writeRates,
+} from "./rate.ts";
+
+const rate = (text: string) => readRate(text, "0.00");
+
+test("an amount is the percentage of the basket plus the fixed amount, rounded once", () => {
+	const cases: readonly (readonly [basket: string, rate: string, zero: string, amount: string])[] = [
+		["100.00", "7.5", "0.00", "7.50"],
+		["0.00", "0+5.00", "0.00", "5.00"],
+		["19.99", "7.5+0.30", "0.00", "1.80"],
+		["0.50", "1", "0.00", "0.01"],
+		["1299", "10+50", "0", "180"],
+		["1.999", "12.5+0.100", "0.000", "0.350"],
+	];
+	for (const [basket, text, zero, amount] of cases) {
+		assert.equal(amountAt(basket, readRate(text, zero)), amount, `${basket} at ${text}`);
+	}
+});
+
+test("the most specific rate applies: partnership and event type, partnership, programme and event type, programme", () => {
+	const programme = {
+		...{ commission: rate("8"), fee: rate("2") },
+		byType: { LEAD: { commission: rate("0+5.00"), fee: rate("0+1.00") } },
+	};
+	const partnership = { commission: rate("10"), byType: { SIGNUP: rate("0+3.00") } };
+	const general = { commission: null, byType: {} };
+	assert.deepEqual(ratesFor(programme, null, "SALE"), { commission: rate("8"), fee: rate("2") });
+	assert.deepEqual(ratesFor(programme, general, "SALE"), { commission: rate("8"), fee: rate("2") });
+	assert.deepEqual(ratesFor(programme, general, "LEAD"), programme.byType.LEAD);
+	assert.deepEqual(ratesFor(programme, partnership, "LEAD"), { commission: rate("10"), fee: rate("0+1.00") });
+	assert.deepEqual(ratesFor(programme, partnership, "SIGNUP"), {
+		commission: rate("0+3.00"),
+		fee: rate("2"),
+	});
+});
+
+test("rates are stored as short text and read back", () => {
+	const rates = { commission: rate("7.5000+5.00"), fee: rate("0") };
+	assert.equal(writeRates(rates), "7.5+5.00 0");
+	assert.deepEqual(readRates(writeRates(rates), "0.00"), rates);
+	assert.equal(writeRates(noRates("0.00")), "0 0");
+	const byType = { SALE: rates, LEAD: noRates("0.00") };
+	const text = writeByType(byType, writeRates);
+	assert.equal(text, "SALE=7.5+5.00 0;LEAD=0 0");
+	assert.deepEqual(
+		readByType(text, (one) => readRates(one, "0.00")),
+		byType,
+	);
+	assert.deepEqual(
+		readByType("", (one) => readRates(one, "0.00")),
+		{},
+	);
+});

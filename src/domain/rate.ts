@@ -1,0 +1,101 @@
+// Rates of commission and network fee. A rate is a percentage of the basket value plus a fixed amount, so that a lead
+// without a basket can earn something. A programme has a general rate and may have other rates for some event types. A
+// partnership may have a commission of its own, in general and for some event types.
+
+import { EVENT_TYPES, type EventType } from "./conversion.ts";
+import { addAmounts, minorUnits, parseRate, shareOf, shortenRate } from "./money.ts";
+
+export interface Rate {
+	/** Percentage of the basket value with four decimals, such as "7.5000". */
+	percent: string;
+	/** Amount in the programme's currency, such as "5.00". */
+	fixed: string;
+}
+
+export interface Rates {
+	commission: Rate;
+	fee: Rate;
+}
+
+/** Rates of a programme: the general ones, and those for single event types. */
+export interface ProgrammeRates extends Rates {
+	byType: Readonly<Partial<Record<EventType, Rates>>>;
+}
+
+/** Commission of a partnership. The general one is null if the programme's applies. */
+export interface PartnershipRates {
+	commission: Rate | null;
+	byType: Readonly<Partial<Record<EventType, Rate>>>;
+}
+
+/** Returns `basket × percent + fixed`, rounded once, half up, to the digits of the basket's currency. */
+export function amountAt(basket: string, { percent, fixed }: Rate): string {
+	return addAmounts(shareOf(basket, percent), fixed);
+}
+
+/**
+ * Returns the rates of a conversion. The commission is the most specific one of partnership and event type, partnership,
+ * programme and event type, and programme.
+ */
+export function ratesFor(
+	programme: ProgrammeRates,
+	partnership: PartnershipRates | null,
+	eventType: EventType,
+): Rates {
+	const general = programme.byType[eventType] ?? programme;
+	const own = partnership?.byType[eventType] ?? partnership?.commission;
+	return { commission: own ?? general.commission, fee: general.fee };
+}
+
+/** Returns the rates of a conversion that nobody is credited with, in a programme that credits partners. */
+export function noRates(zero: string): Rates {
+	const nothing = { percent: "0.0000", fixed: zero };
+	return { commission: nothing, fee: nothing };
+}
+
+/** Writes a rate as short text for a column, such as "7.5" or "0+5.00". */
+export function writeRate({ percent, fixed }: Rate): string {
+	return minorUnits(fixed) === 0n ? shortenRate(percent) : `${shortenRate(percent)}+${fixed}`;
+}
+
+/** Writes the rates of a conversion as they are stored with it, such as "7.5 2". */
+export function writeRates({ commission, fee }: Rates): string {
+	return `${writeRate(commission)} ${writeRate(fee)}`;
+}
+
+/** Reads a stored rate. `zero` is the amount 0 of the currency, for a rate without a fixed amount. */
+export function readRate(text: string, zero: string): Rate {
+	const [percent = "", fixed = zero] = text.split("+");
+	const parsed = parseRate(percent, "rate");
+	if (!parsed.ok) throw new Error(`a stored rate is not readable: ${text}`);
+	return { percent: parsed.value, fixed };
+}
+
+export function readRates(text: string, zero: string): Rates {
+	const [commission = "", fee = ""] = text.split(" ");
+	return { commission: readRate(commission, zero), fee: readRate(fee, zero) };
+}
+
+/** Writes rates by event type, such as "LEAD=0+5.00 0+1.00;SIGNUP=0+2.00 0". Empty if there are none. */
+export function writeByType<Value>(
+	byType: Readonly<Partial<Record<EventType, Value>>>,
+	write: (value: Value) => string,
+): string {
+	return EVENT_TYPES.flatMap((type) => {
+		const value = byType[type];
+		return value === undefined ? [] : [`${type}=${write(value)}`];
+	}).join(";");
+}
+
+export function readByType<Value>(
+	text: string,
+	read: (text: string) => Value,
+): Partial<Record<EventType, Value>> {
+	const byType: Partial<Record<EventType, Value>> = {};
+	for (const part of text.split(";")) {
+		const [type, value = ""] = part.split("=");
+		const known = EVENT_TYPES.find((one) => one === type);
+		if (known !== undefined) byType[known] = read(value);
+	}
+	return byType;
+}

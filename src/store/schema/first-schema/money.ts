@@ -1,0 +1,143 @@
+// Refunds, the accounts of partners, statements and payments. docs/decisions/money.md explains the design.
+
+import type { Dialect } from "../dialect.ts";
+
+export function moneyTables(dialect: Dialect): readonly string[] {
+	const { generatedId, neverReusedId, assignedId, clustered, bytewiseText } = dialect;
+	return [
+		// One row is a refund of a part of a conversion's value.
+		`create table refunds (
+			id ${generatedId},
+			programme_id bigint not null,
+			conversion_id bigint not null,
+			refund_id ${bytewiseText} not null,
+			amount text not null,
+			basket_value text not null,
+			reason text not null,
+			person_id bigint,
+			at_ms bigint not null,
+			unique (conversion_id, refund_id)
+		)`,
+
+		// One row is an entry in the account of a partner. Rows are never changed.
+		`create table entries (
+			id ${neverReusedId},
+			partner_id bigint not null,
+			programme_id bigint,
+			conversion_id bigint,
+			kind text not null,
+			amount text not null,
+			currency text not null,
+			statement_id bigint,
+			person_id bigint,
+			reason text,
+			at_ms bigint not null
+		)`,
+		// This index serves a conversion's page, and the check that its entries add up to its commission.
+		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
+		// This index serves a partner's account and balance.
+		`create index entries_by_partner on entries (partner_id, currency${dialect.thenId})`,
+		// This index serves the payments of a statement.
+		"create index entries_by_statement on entries (statement_id) where statement_id is not null",
+		...refuseChanges(dialect, "entries"),
+
+		// One row is an entry that no statement contains yet.
+		`create table open_entries (
+			entry_id ${assignedId},
+			partner_id bigint not null,
+			currency text not null,
+			at_ms bigint not null
+		)`,
+		// This index serves a partner's open balance, and the preparation of statements.
+		"create index open_entries_by_partner on open_entries (partner_id, currency, at_ms)",
+
+		// One row is a statement that was issued to a partner. Rows are never changed.
+		`create table statements (
+			id ${neverReusedId},
+			public_id text not null unique,
+			number text not null unique,
+			year integer not null,
+			seq integer not null,
+			partner_id bigint not null,
+			currency text not null,
+			month text not null,
+			time_zone text not null,
+			opening text not null,
+			earned text not null,
+			changed text not null,
+			adjusted text not null,
+			total text not null,
+			is_carried integer not null,
+			sealed_parties text not null,
+			job_id bigint,
+			issued_at_ms bigint not null,
+			issued_by bigint,
+			unique (year, seq)
+		)`,
+		// This index serves a partner's list of statements, and the opening balance of the next one.
+		`create index statements_by_partner on statements (partner_id, currency${dialect.thenId})`,
+		// This index serves the staff's list of a month.
+		`create index statements_by_month on statements (month${dialect.thenId})`,
+		...refuseChanges(dialect, "statements"),
+
+		// One row is the part of a statement that comes from one programme.
+		`create table statement_lines (
+			statement_id bigint not null,
+			programme_id bigint not null,
+			programme_name text not null,
+			sales integer not null,
+			earned text not null,
+			changed text not null,
+			primary key (statement_id, programme_id)
+		) ${clustered}`,
+
+		// One row is an entry that a statement contains.
+		`create table statement_entries (
+			entry_id ${assignedId},
+			statement_id bigint not null
+		)`,
+		// This index serves the file with the sales of a statement.
+		"create index statement_entries_by_statement on statement_entries (statement_id, entry_id)",
+
+		// One row is a statement that was paid. Undoing a payment deletes the row, and its two entries remain.
+		`create table payments (
+			statement_id ${assignedId},
+			entry_id bigint not null,
+			paid_on text not null,
+			reference text not null,
+			person_id bigint,
+			at_ms bigint not null
+		)`,
+
+		// One row is the last number of a year's statements. Its lock lets one transaction at a time issue statements.
+		`create table statement_numbers (
+			year ${assignedId},
+			last integer not null
+		)`,
+
+		// One row has the payment details of a partner, sealed with the key of the installation.
+		`create table payment_details (
+			partner_id ${assignedId},
+			sealed text not null,
+			changed_at_ms bigint not null,
+			changed_by bigint
+		)`,
+	];
+}
+
+/** Returns the statements that make a table append-only. */
+function refuseChanges({ kind }: Dialect, table: string): readonly string[] {
+	if (kind === "sqlite") {
+		return ["update", "delete"].map(
+			(action) =>
+				`create trigger ${table}_refuse_${action} before ${action} on ${table}
+					begin select raise(abort, '${table} is append-only'); end`,
+		);
+	}
+	return [
+		`create function ${table}_refuse_changes() returns trigger language plpgsql as $$
+			begin raise exception '${table} is append-only'; end $$`,
+		`create trigger ${table}_refuse_changes before update or delete on ${table}
+			for each statement execute function ${table}_refuse_changes()`,
+	];
+}

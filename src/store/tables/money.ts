@@ -1,0 +1,128 @@
+// Refunds, the accounts of partners, statements and payments. docs/decisions/money.md explains the design. Amounts are
+// decimal text in the canonical form of their currency, and those of entries and statements may be negative.
+
+import type { Generated, Selectable } from "kysely";
+import type { Reason } from "../../domain/conversion.ts";
+import type { EntryKind } from "../../domain/ledger.ts";
+
+/** One row is a refund of a part of a conversion's value. */
+export interface RefundsTable {
+	id: Generated<number>;
+	programme_id: number;
+	conversion_id: number;
+	/** The shop's name for the refund, unique within the conversion. */
+	refund_id: string;
+	amount: string;
+	/** Value of the conversion that was left after the refund. */
+	basket_value: string;
+	reason: Reason;
+	/** The person who entered it on a page, or null if the shop's server reported it. */
+	person_id: number | null;
+	at_ms: number;
+}
+
+/** One row is an entry in the account of a partner. Rows are never changed. */
+export interface EntriesTable {
+	id: Generated<number>;
+	partner_id: number;
+	/** The programme of the conversion. Null for adjustments and payments. */
+	programme_id: number | null;
+	/** The conversion that caused the entry. Null for adjustments and payments. */
+	conversion_id: number | null;
+	kind: EntryKind;
+	amount: string;
+	currency: string;
+	/** The statement that was paid. Only entries of the kind PAID have one. */
+	statement_id: number | null;
+	person_id: number | null;
+	/** Why the entry was written: text of a person, or the reason code of a refund or reversal. */
+	reason: string | null;
+	at_ms: number;
+}
+
+/** One row is an entry that no statement contains yet. It repeats columns of the entry for its index. */
+export interface OpenEntriesTable {
+	entry_id: number;
+	partner_id: number;
+	currency: string;
+	at_ms: number;
+}
+
+/** One row is a statement that was issued to a partner. Rows are never changed. */
+export interface StatementsTable {
+	id: Generated<number>;
+	public_id: string;
+	/** Number that people use, such as 2026-0042. */
+	number: string;
+	/** Year of the issue, in the network's time zone. Numbers count within it. */
+	year: number;
+	seq: number;
+	partner_id: number;
+	currency: string;
+	/** The month up to whose end entries are included, such as 2026-10. */
+	month: string;
+	time_zone: string;
+	/** Total of the partner's statement before this one, if that was carried forward. */
+	opening: string;
+	earned: string;
+	changed: string;
+	adjusted: string;
+	total: string;
+	/** 1 if nothing is paid, because the total was too small, and the next statement starts with it. */
+	is_carried: 0 | 1;
+	/** Sealed copy of both parties, as they were on the day of the issue. */
+	sealed_parties: string;
+	/** The job that issued the statement. */
+	job_id: number | null;
+	issued_at_ms: number;
+	issued_by: number | null;
+}
+
+/** One row is the part of a statement that comes from one programme. */
+export interface StatementLinesTable {
+	statement_id: number;
+	programme_id: number;
+	programme_name: string;
+	/** Number of conversions that were approved. */
+	sales: number;
+	earned: string;
+	changed: string;
+}
+
+/** One row is an entry that a statement contains. */
+export interface StatementEntriesTable {
+	entry_id: number;
+	statement_id: number;
+}
+
+/** One row is a statement that was paid. */
+export interface PaymentsTable {
+	statement_id: number;
+	/** The entry of the kind PAID. */
+	entry_id: number;
+	/** Day of the payment, such as 2026-11-18. */
+	paid_on: string;
+	/** Reference of the bank or the payment provider. It may be empty. */
+	reference: string;
+	person_id: number | null;
+	at_ms: number;
+}
+
+/** One row is the last number of a year's statements. */
+export interface StatementNumbersTable {
+	year: number;
+	last: number;
+}
+
+/** One row has the payment details of a partner. */
+export interface PaymentDetailsTable {
+	partner_id: number;
+	sealed: string;
+	changed_at_ms: number;
+	changed_by: number | null;
+}
+
+export type Refund = Selectable<RefundsTable>;
+export type Entry = Selectable<EntriesTable>;
+export type Statement = Selectable<StatementsTable>;
+export type Payment = Selectable<PaymentsTable>;
