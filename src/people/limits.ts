@@ -5,7 +5,7 @@ import { addressBlockOf, siteOf } from "../domain/client-address.ts";
 import { refuse } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../domain/time.ts";
-import { countUse, forgetUses, readUses, uncountUse } from "../store/queries/limit-counts.ts";
+import { countUse, readUses, resetUses, uncountUse } from "../store/queries/limit-counts.ts";
 import type { Db } from "../store/store.ts";
 
 export interface Limit {
@@ -172,7 +172,7 @@ export async function giveUseBack(db: Db, use: Use): Promise<void> {
 
 /** Resets the count of a subject, so that its earlier uses no longer count. */
 export async function forgetUse(db: Db, use: Use): Promise<void> {
-	await forgetUses(db, keyOf(use));
+	await resetUses(db, keyOf(use));
 }
 
 function refusal({ text }: Limit, endsAtMs: number, nowMs: number) {

@@ -8,7 +8,7 @@ import { invitePerson } from "../../src/people/invitations.ts";
 import { useLimits } from "../../src/people/limits.ts";
 import { makeFirstStaffPath } from "../../src/people/sign-in-links.ts";
 import { markCodeSpent } from "../../src/store/queries/authenticators.ts";
-import { countUse, forgetUses, readUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
+import { countUse, readUses, resetUses, uncountUse } from "../../src/store/queries/limit-counts.ts";
 import type { Person } from "../../src/store/queries/people.ts";
 import { pruneAccess, pruneShortLived } from "../../src/store/queries/prune.ts";
 import { insertChallenge, listSessions } from "../../src/store/queries/sessions.ts";
@@ -140,7 +140,7 @@ eachDatabase("signing in", (database) => {
 		equal(many.filter((isCounted) => isCounted).length, 20);
 		await uncountUse(db, "b");
 		equal((await usesOf("b", 5_000))?.uses, 19);
-		await forgetUses(db, "b");
+		await resetUses(db, "b");
 		equal(await usesOf("b", 5_000), undefined);
 		await count("b", 5_000);
 		await pruneShortLived({ db }, 6_500);

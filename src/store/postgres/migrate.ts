@@ -43,7 +43,8 @@ export async function migratePostgres(
 		connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 		keepAlive: true,
 		application_name: "ringback-migrate",
-		// A pooler refuses this start-up parameter at once, before any statement runs through the pooler.
+		// A pooler refuses connections with this start-up parameter. A migration that would run through a pooler
+		// therefore fails before its first statement.
 		lock_timeout: LOCK_TIMEOUT_MS,
 		types,
 	});

@@ -53,6 +53,7 @@ export async function uncountUse(db: Db, subject: string): Promise<void> {
 		.execute();
 }
 
-export async function forgetUses(db: Db, subject: string): Promise<void> {
+/** Resets the count of a subject to zero. */
+export async function resetUses(db: Db, subject: string): Promise<void> {
 	await db.deleteFrom("limit_counts").where("subject", "=", subject).execute();
 }

@@ -1,7 +1,7 @@
-// Reads for pages, searches, sums and exports, on a thread with a read-only connection of its own. SQLite runs each
-// statement on the thread that calls it, so a page that reads a large table would otherwise keep every signed sale
-// waiting. A statement sees everything that was committed before it was sent, because it starts a new read of the
-// write-ahead log.
+// Runs the queries of pages, searches, sums and exports on a separate thread, which has its own read-only
+// connection. SQLite runs each statement on the thread that calls it, so a page that reads a large table
+// would otherwise keep every signed sale waiting. A statement sees everything that was committed before it
+// was sent, because it starts a new read of the write-ahead log.
 
 import type { SQLInputValue } from "node:sqlite";
 import { Worker } from "node:worker_threads";

@@ -12,7 +12,8 @@ export interface NoticesTable {
 	receiver_id: ReceiverId;
 	kind: NoticeKind;
 	/**
-	 * Time of the first failed attempt if the notice is about failing callbacks, and of the success if they work again.
+	 * For a notice about failing callbacks, the time of the first failed attempt. For a notice that they work
+	 * again, the time of the success.
 	 */
 	opened_at_ms: number;
 	/** Time from which people can see the notice. Null while the service only watches the failures. */
@@ -24,11 +25,11 @@ export interface NoticesTable {
 	failed_attempts: number;
 	/** Number of deliveries that have failed for good. */
 	failures: number;
-	/** Number of failures that mails have reported. */
+	/** Number of final failures that people have already been mailed about. */
 	mailed_failures: number;
 	/**
-	 * End, delivery and result of the newest final failure, or of the newest failed attempt if there was no final
-	 * failure.
+	 * Time, delivery and result of the newest final failure, or of the newest failed attempt if there was no
+	 * final failure.
 	 */
 	last_failed_at_ms: number | null;
 	last_delivery_id: number | null;
@@ -45,7 +46,7 @@ export interface NoticesTable {
 	mail_refused_to: string | null;
 }
 
-// Queued mails, and changes that people are still to be mailed about.
+// Queued mails, and changes that people have yet to be mailed about.
 
 /**
  * One row is a mail. It is written in the transaction of its cause, sent after the commit, and retried when it fails.

@@ -58,7 +58,10 @@ export interface AuthenticatorsTable {
 	secret: string;
 	/** The unused backup codes as a JSON array, encrypted. */
 	backup_codes: string;
-	/** Time at which a code showed that the app works. Null before that. */
+	/**
+	 * Time at which the person turned the authenticator on by entering a valid code of their app, or null until
+	 * then.
+	 */
 	turned_on_at_ms: number | null;
 }
 
@@ -104,13 +107,14 @@ export interface SignInLinksTable {
 	/** SHA-256 of the token. The token itself is only in the link. */
 	token_hash: string;
 	/**
-	 * The person who gets the link. Null for the link of the first start, and for an owner's invitation, which is for an
-	 * address.
+	 * The person who gets the link. Null for the link of the first start. Also null for an owner's invitation,
+	 * which is sent to an email address.
 	 */
 	person_id: number | null;
 	/**
-	 * The address of an owner's invitation, or the new address that a person wants. An invitation names no person, because
-	 * the inviting owner must not learn whether the address has an account.
+	 * Email address to which an owner sent an invitation, or the new email address that a person wants for
+	 * their account. An owner's invitation names no person, because the owner must not learn whether the
+	 * address has an account.
 	 */
 	email: string | null;
 	programme_id: number | null;
