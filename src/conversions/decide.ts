@@ -23,7 +23,10 @@ export type Decision =
 	| { move: "reject"; decidedBy: Side; reason: Reason }
 	| { move: "reverse"; decidedBy: "shop"; reason: Reason };
 
-/** A decision about a test conversion. Anybody may make any of them, and the history names the person. */
+/**
+ * A decision about a test conversion. Both sides may approve, reject and reverse it, and the history names
+ * the person who did.
+ */
 export type TestDecision =
 	| { move: "approve"; decidedBy: Side }
 	| { move: "reject" | "reverse"; decidedBy: Side; reason: Reason };

@@ -125,7 +125,9 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		const conversion = written.get(step);
 		return conversion === undefined ? [] : [{ step, conversion }];
 	});
-	// A correction that also changes the status belongs to a parked conversion, which was not announced before.
+	// A correction changes fields of an event that was already announced, so the announced body is stored. If
+	// the correction also changes the status, it confirms a parked conversion. No event was announced for that
+	// one.
 	const announced = moves.flatMap(({ step, conversion: { id, status } }) =>
 		"programId" in step && step.known.status === status
 			? {
@@ -284,7 +286,7 @@ async function writeStarts(
 	const rows = new Map<Step, NewConversion>();
 	for (const step of steps) {
 		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
-		rows.set(step, rowOfStart(step, nowMs));
+		rows.set(step, composeNewConversion(step, nowMs));
 	}
 	// Rows are inserted in the order of the unique index, so that two processes cannot deadlock on each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
@@ -298,7 +300,7 @@ async function writeStarts(
 }
 
 /** Returns the row with which a conversion starts. */
-export function rowOfStart(step: FirstReport | ImportedHistory, nowMs: number): NewConversion {
+export function composeNewConversion(step: FirstReport | ImportedHistory, nowMs: number): NewConversion {
 	const status = step.move === "import" ? step.sale.status : statusAfter(step.move, null);
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }

@@ -9,7 +9,7 @@ import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type DueDelivery, NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Decided, InTransaction } from "./deps.ts";
-import { rowOfStart } from "./make-moves.ts";
+import { composeNewConversion } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
 import type { RecordOutcome, ReportRequest } from "./record.ts";
 
@@ -32,7 +32,7 @@ export function prepareNewSale(
 	if (first === undefined) return undefined;
 	const nowMs = clock.nowMs();
 	const { step, describe } = first;
-	const conversion = rowOfStart(step, nowMs);
+	const conversion = composeNewConversion(step, nowMs);
 	const name = announcedBy(step.move);
 	const event =
 		name === null

@@ -122,7 +122,7 @@ function describeMove<Row extends NewConversion>(
 ): Decided<RecordOutcome, Row> {
 	const isRecordedFromPixel = report.source === "pixel" && move === "record";
 	const showsPixelWorks = isRecordedFromPixel || move === "confirm";
-	const creditWord = credit === undefined ? describeNotCrediting(programme, report) : { credit: credit.word };
+	const creditWord = credit === undefined ? explainMissingCredit(programme, report) : { credit: credit.word };
 	return { outcome: OUTCOMES[move], conversion, showsPixelWorks, ...creditWord };
 }
 
@@ -143,7 +143,7 @@ function judgeRepeated(
 	const differs = report.source === "pixel" ? [] : differingFields(present, report);
 	const repeated = { outcome: "DUPLICATE", conversion: present, showsPixelWorks, differs } as const;
 	if (storedCredit === undefined)
-		return { kind: "answer", result: succeed({ ...repeated, ...describeNotCrediting(programme, report) }) };
+		return { kind: "answer", result: succeed({ ...repeated, ...explainMissingCredit(programme, report) }) };
 	const { credit, rates } = creditOf(programme, report, present.occurred_at_ms, about);
 	const isOpen = present.status === "RECORDED" && !differs.includes("test");
 	if (!isOpen || credit === undefined || compareCredits(credit, storedCredit) >= 0) {
@@ -166,7 +166,11 @@ function hasField({ openClicks, couponCode }: Report): boolean {
 	return openClicks !== undefined || couponCode !== undefined;
 }
 
-function describeNotCrediting(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
+/**
+ * Returns the word that says that the programme credits nobody, if the report has a field for crediting a partner.
+ * Otherwise returns nothing.
+ */
+function explainMissingCredit(programme: Programme, report: Report): Pick<Decided<RecordOutcome>, "credit"> {
 	return programme.credits_partners === 0 && hasField(report) ? { credit: NOT_CREDITING } : {};
 }
 

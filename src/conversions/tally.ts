@@ -155,8 +155,8 @@ async function countNetwork(
 	const days = new Map<number, Map<Status, number>>();
 	for await (const { groups } of readSlices(deps, { after: low }, isStopping)) {
 		for (const group of groups) {
-			// Conversions are out of the order of recording by up to a minute, so some may be from before the period. See
-			// conversion-buckets.ts.
+			// The order of ids may differ from the order of recording by up to a minute, so the first rows may be
+			// from before the period. See conversion-buckets.ts.
 			if (group.day < firstDay) continue;
 			const totals = currencies.get(group.currency) ?? new Map<Status, StatusTotal>();
 			const total = totals.get(group.status) ?? emptyTotal();
@@ -192,7 +192,10 @@ function countDay(days: Map<number, Map<Status, number>>, { day, status, count }
 
 /** Time for which a page waits for a count. A page may take 100 ms in all. */
 const PATIENCE_MS = 30;
-/** Factor by which a count stays fresh longer than it took, so that counting takes at most a twentieth of the time. */
+/**
+ * A count stays fresh for this many times the time that it took. Counting therefore takes at most about a
+ * twentieth of the time.
+ */
 const FRESHNESS_FACTOR = 20;
 /** Maximum number of cached counts. Each takes some kilobytes. */
 const MAX_CACHED = 500;
