@@ -54,7 +54,7 @@ export function settleAnswer(
 	excerpt: AnswerExcerpt | null,
 	endedAtMs: number,
 ): Settlement | null {
-	if (isOurTrouble(outcome)) return null;
+	if (isOutOfResources(outcome)) return null;
 	const verdict = judgeOutcome(outcome);
 	const conclusion = concludeAttempt(verdict, delivery.counted + 1, endedAtMs);
 	const attempt: AttemptRecord = {
@@ -80,10 +80,18 @@ export function settleAnswer(
 /**
  * Error codes that mean that this machine is out of a resource. Nothing was sent, so they say nothing about the shop.
  */
-const OUR_TROUBLES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
+const OUT_OF_RESOURCES: ReadonlySet<string> = new Set([
+	"EMFILE",
+	"ENFILE",
+	"ENOBUFS",
+	"ENOMEM",
+	"EADDRNOTAVAIL",
+]);
 
-function isOurTrouble(outcome: Outcome): boolean {
-	return outcome.kind === "network-error" && outcome.stage === "connect" && OUR_TROUBLES.has(outcome.code);
+function isOutOfResources(outcome: Outcome): boolean {
+	return (
+		outcome.kind === "network-error" && outcome.stage === "connect" && OUT_OF_RESOURCES.has(outcome.code)
+	);
 }
 
 function describeOutcome(outcome: Outcome): string | null {

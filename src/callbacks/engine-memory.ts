@@ -79,7 +79,10 @@ export class EngineMemory {
 		this.#releaseLeaving(nowMs);
 	}
 
-	/** Releases the waiting deliveries of leaving slots. They are read and sent later if their slot stays after all. */
+	/**
+	 * Releases the waiting deliveries of slots that this engine is about to give up. If the engine keeps a slot
+	 * after all, its deliveries are read again and sent.
+	 */
 	#releaseLeaving(nowMs: number): void {
 		const leaving = this.buffer.waitingReceiverIds().filter((id) => !this.slots.maySendTo(id));
 		if (leaving.length > 0) this.postpone(leaving, nowMs);

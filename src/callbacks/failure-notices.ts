@@ -1,8 +1,8 @@
-// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice could be
-// lost otherwise. Results count in the order in which they arrived. A pass without a failure, and without a success of
-// a receiver that is known to be failing, costs no statement here. A failed test causes no notice. It is shown only
-// beside the test and in the list of deliveries. The end of this file publishes trouble that lasts, and reads the
-// present trouble.
+// Notices of failing callbacks. They are written in the transaction that stores the results, because a notice
+// could be lost otherwise. Results count in the order in which they arrived. If nothing failed in a pass and
+// no failing receiver recovered, no statement is run here. A failed test causes no notice. It is shown only
+// beside the test and in the list of deliveries. The last two functions of this file publish trouble that has
+// lasted for some time, and read the present trouble of a receiver.
 
 import { isTestEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -133,8 +133,8 @@ function failureOf({ delivery, kind, verdict, attempt, endedAtMs }: FailedAttemp
 }
 
 /**
- * Combines failed attempts of one receiver. A final failure stays the cause whatever is retried after it, because it
- * needs the owner's attention.
+ * Combines failed attempts of one receiver. If one of them was a final failure, the notice shows it as the
+ * cause, even if other attempts failed after it and are retried. A final failure needs the owner's attention.
  */
 function addUp(earlier: FailedAttempts | undefined, later: FailedAttempts): FailedAttempts {
 	if (earlier === undefined) return later;

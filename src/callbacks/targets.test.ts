@@ -13,7 +13,7 @@ const RECEIVER = receiverId(5);
 const NOW_MS = 1_000_000;
 const SEALED = sealSecret(KEY, RECEIVER, "rbs_one", new Uint8Array(12));
 
-function found(change: Partial<CallbackTarget> = {}): CallbackTarget {
+function callbackTarget(change: Partial<CallbackTarget> = {}): CallbackTarget {
 	return {
 		receiverId: RECEIVER,
 		endpointId: 1,
@@ -30,7 +30,10 @@ function setUp(key = KEY) {
 	const log = createLog();
 	const open = createTargetOpener(key, log);
 	const when = { readAtMs: NOW_MS, learnedAtMs: NOW_MS };
-	return { log, read: (change: Partial<CallbackTarget> = {}): TargetReading => open(found(change), when) };
+	return {
+		log,
+		read: (change: Partial<CallbackTarget> = {}): TargetReading => open(callbackTarget(change), when),
+	};
 }
 
 test("a target has the URL, its path and query, and the key of the current secret", () => {
@@ -65,7 +68,7 @@ test("at most 10,000 targets are cached, and the oldest is dropped", () => {
 	const targetOf = (number: number) => {
 		const id = receiverId(number);
 		const sealedSecret = sealSecret(KEY, id, "rbs_one", new Uint8Array(12));
-		return open(found({ receiverId: id, sealedSecret }), when).target;
+		return open(callbackTarget({ receiverId: id, sealedSecret }), when).target;
 	};
 	const [first, second] = [targetOf(1), targetOf(2)];
 	for (let number = 3; number <= 10_001; number++) targetOf(number);

@@ -38,8 +38,8 @@ const FRESH_MS = SECOND_MS;
 /** Age at which a pass reads the target of a waiting delivery again, so that the delivery seldom has to be released. */
 export const AGING_MS: number = FRESH_MS / 2;
 /**
- * Maximum age of a target, counted from the time at which it was read. It is the duration of a request, because a
- * request that began just before a change would still arrive that late.
+ * Maximum age of a target, counted from the time at which it was read. It is the maximum duration of a
+ * request. Even a request that was sent just before the target changed may arrive this long after the change.
  */
 const SENDABLE_MS = 5 * SECOND_MS;
 /**
