@@ -12,7 +12,7 @@ import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { openAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { until } from "../support/until.ts";
-import { openLine } from "./silent-line.ts";
+import { openFreezableLine } from "./silent-line.ts";
 
 const NAME = "ringback";
 const RETRY_MS = 100;
@@ -45,7 +45,7 @@ test("with several hosts the primary is found, and after a failover the promoted
 
 test("an address that leads to a standby counts as unavailable, and is used again once it leads to the primary, without a cut connection", async (t) => {
 	const { primary, standby } = await startPair(t);
-	const line = await openLine(primary.url(NAME));
+	const line = await openFreezableLine(primary.url(NAME));
 	t.after(() => line.close());
 	const service = await start(t, { DATABASE_URL: line.url });
 	const shop = await openShop(service);

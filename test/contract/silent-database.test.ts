@@ -13,7 +13,7 @@ import { openAccount } from "../support/shop-account.ts";
 import { signedRequest } from "../support/signed-request.ts";
 import { watchStalls } from "../support/stalls.ts";
 import { until } from "../support/until.ts";
-import { type Freeze, openLine } from "./silent-line.ts";
+import { type Freeze, openFreezableLine } from "./silent-line.ts";
 
 /** Maximum time until a caller is answered, as docs/operations/postgresql.md promises. */
 const ANSWERED_WITHIN_MS = 5_000;
@@ -158,7 +158,7 @@ const sale = (orderId: string) => ({ orderId, basketValue: "10.00" });
 /** Starts a service whose connection to the database can be frozen, with a shop and signed-in staff. */
 async function openSite(t: TestContext) {
 	const opened = await prepareService({ database: "PostgreSQL" });
-	const line = await openLine(opened.database.url);
+	const line = await openFreezableLine(opened.database.url);
 	t.after(async () => {
 		line.thaw();
 		await opened.stop();

@@ -8,7 +8,7 @@ import { portOf } from "../support/port-of.ts";
 /** "hold" delivers everything after the thaw. "lose" never does, on this connection. */
 export type Freeze = "hold" | "lose";
 
-export async function openLine(databaseUrl: string) {
+export async function openFreezableLine(databaseUrl: string) {
 	let target = new URL(databaseUrl);
 	const sockets = new Set<Socket>();
 	const lost = new WeakSet<Socket>();

@@ -44,7 +44,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 		const programme = await addProgramme(store);
 		const id = await addWaiting(store, programme);
 		const other = await addWaiting(store, programme);
-		deepEqual(await bring(store, programme.receiver_id, [{ id, seq: 1 }]), [id]);
+		deepEqual(await transactBringForward(store, programme.receiver_id, [{ id, seq: 1 }]), [id]);
 		const { delivery, queued } = await readAll(store, id);
 		deepEqual([queued?.due_at_ms, queued?.counted, queued?.seq], [NOW_MS, 1, 1]);
 		deepEqual([delivery.state, delivery.run, delivery.attempts], ["pending", 1, 1]);
@@ -65,7 +65,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 			{ id: theirs, seq: 0 },
 			{ id: 999_999_999, seq: 0 },
 		];
-		deepEqual(await bring(store, programme.receiver_id, rows), []);
+		deepEqual(await transactBringForward(store, programme.receiver_id, rows), []);
 		equal((await readAll(store, tried)).queued?.due_at_ms, LATER_MS);
 		equal((await readAll(store, theirs)).queued?.due_at_ms, LATER_MS);
 	});
@@ -83,7 +83,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 		);
 		const delivery = await takeOne(store, programme.receiver_id, NOW_MS + 1);
 		const rows = [inProgress, soon, later].map((id) => ({ id, seq: 0 }));
-		deepEqual(await bring(store, programme.receiver_id, rows), [later]);
+		deepEqual(await transactBringForward(store, programme.receiver_id, rows), [later]);
 		equal((await readAll(store, soon)).queued?.due_at_ms, soonMs);
 		// The engine stores its result under the due time that it has read, so the row must still have it.
 		deepEqual(await settle(store, retried(delivery, LATER_MS)), new Set([inProgress]));
@@ -96,11 +96,11 @@ eachDatabase("sending pending deliveries now", (database) => {
 		const id = await addDelivery(store, programme, LATER_MS);
 		const empty = await addProgramme(store);
 		await store.transact((trx) => removeUrl(trx, programme.id, NOW_MS));
-		equal(await bring(store, programme.receiver_id, [{ id, seq: 0 }]), null);
+		equal(await transactBringForward(store, programme.receiver_id, [{ id, seq: 0 }]), null);
 		await store.transact((trx) => setUrl(trx, programme.id, "https://shop.example/new", NOW_MS));
-		deepEqual(await bring(store, programme.receiver_id, [{ id, seq: 0 }]), []);
+		deepEqual(await transactBringForward(store, programme.receiver_id, [{ id, seq: 0 }]), []);
 		equal((await readAll(store, id)).queued?.due_at_ms, LATER_MS);
-		deepEqual(await bring(store, empty.receiver_id, [{ id, seq: 0 }]), []);
+		deepEqual(await transactBringForward(store, empty.receiver_id, [{ id, seq: 0 }]), []);
 	});
 
 	if (database.kind === "PostgreSQL") {
@@ -111,7 +111,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 			let second: Promise<number[] | null> | undefined;
 			await store.transact(async (trx) => {
 				deepEqual(await bringForward(trx, programme.receiver_id, [{ id, seq: 1 }], NOW_MS), [id]);
-				second = bring(rival, programme.receiver_id, [{ id, seq: 1 }], NOW_MS + 1);
+				second = transactBringForward(rival, programme.receiver_id, [{ id, seq: 1 }], NOW_MS + 1);
 				await until(() => holdsSomebodyUp(trx));
 			});
 			deepEqual(await second, []);
@@ -274,7 +274,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 	});
 });
 
-function bring(
+function transactBringForward(
 	store: Store,
 	receiverId: ReceiverId,
 	waiting: readonly { id: number; seq: number }[],

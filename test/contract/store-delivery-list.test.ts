@@ -57,8 +57,8 @@ eachDatabase("the list of deliveries", (database) => {
 		const ids = await addDeliveries(store, programme, ...Array.from({ length: 6 }, (_, n) => START_MS + n));
 		const [a, b, c, d, e] = await takeDue(store, programme.receiver_id, 5, START_MS + 10);
 		if (!a || !b || !c || !d || !e) throw new Error("not everything was due");
-		// The deliveries fail in a different order than they were created. Delivery e becomes due after the sixth
-		// one.
+		// The deliveries do not fail in the order in which they were created. Delivery e, the fifth, is retried
+		// so late that the sixth, which was never tried, is due before it.
 		await settle(store, failed(b, START_MS + 70), failed(a, START_MS + 80), failed(c, START_MS + 70));
 		await settle(store, delivered(d), retried(e, START_MS + 100));
 		const [first, second, third, fourth, fifth, sixth] = ids;

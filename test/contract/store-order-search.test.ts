@@ -23,10 +23,11 @@ import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newConversion } from "../support/rows.ts";
 
 /**
- * Number of conversions. The event type changes after every hundred, so each odd order id occurs once with
- * each event type.
+ * Number of conversions. The event type changes after every hundred, so each of the ODD order ids occurs once
+ * with each event type.
  */
 const ROWS = 700;
+/** Order ids with unusual characters. */
 const ODD = [
 	"Z/é-1",
 	"Z/É-1",
