@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export async function openLine(serviceUrl: string) {
+export async function openCuttableProxy(serviceUrl: string) {
 	const { hostname, port } = new URL(serviceUrl);
 	const sockets = new Set<Socket>();
 	let isCut = false;

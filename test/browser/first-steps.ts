@@ -70,13 +70,16 @@ export async function createProgramme(page: Page, programme: ProgrammeForm): Pro
 
 interface ProgrammeForm {
 	name: string;
-	/** Email address of the owner. Without an owner, the Integration page follows the form. */
+	/** Email address of the owner. If it is missing, the programme is created without an owner. */
 	ownerEmail?: string;
 	commission?: string;
 	fee?: string;
 }
 
-/** Fills in and sends the form. Afterwards the browser shows the page with the owner's link. */
+/**
+ * Fills in and sends the form. Afterwards the browser shows the People page with the owner's link, or the
+ * Integration page if the programme has no owner.
+ */
 export async function fillProgramme(
 	page: Page,
 	{ name, ownerEmail, commission = "8", fee = "2.5" }: ProgrammeForm,

@@ -3,7 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openLine } from "./cuttable-line.ts";
+import { openCuttableProxy } from "./cuttable-line.ts";
 import { issueKey, openFirstShop, PASSWORD, reportSale, savePostbackUrl, signIn } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
@@ -100,7 +100,7 @@ export function testLive(browser: () => Browser): void {
 		const other = await openVisitor(browser(), service.url);
 		await signIn(other.page, OWNER);
 		await other.page.goto(`${main}/integration`);
-		const line = await openLine(service.url);
+		const line = await openCuttableProxy(service.url);
 		t.after(() => line.close());
 		let isOff = true;
 		// Cookies ignore the port, so the session of the service is also valid through the proxy.

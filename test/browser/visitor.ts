@@ -47,9 +47,12 @@ export async function openVisitor(
 	return {
 		page: await context.newPage(),
 		context,
-		/** Returns the complaints since the last call. */
+		/** Returns the browser's complaints since the last call. */
 		takeComplaints,
-		/** Closes the browser context, and fails if there were complaints. */
+		/**
+		 * Closes the browser context. Throws if the browser complained about anything since the last call of
+		 * `takeComplaints`.
+		 */
 		async leave() {
 			await context.close();
 			deepEqual(takeComplaints(), []);

@@ -194,7 +194,10 @@ describe("the shop's commands point to the mistake", { concurrency: 2 }, () => {
 	});
 });
 
-/** Starts a server of the developer. Resolves to the address to forward to. */
+/**
+ * Starts an HTTP server on the developer's machine. Resolves to the URL to which `ringback listen` can
+ * forward events.
+ */
 async function serve(t: Cleaning, handler: RequestListener): Promise<string> {
 	return `${await startHttpServer(t, handler)}/postback?shop=1`;
 }

@@ -1,6 +1,6 @@
-// Tests more clients that never finish than the listener has room for: slow heads, slow bodies and slow
-// readers, directly and behind the proxies of ops/proxy. The health check and a shop's sale are answered as
-// usual, and memory stays small.
+// Tests the service with clients that never finish, more of them than the listener has room for. They send
+// their head or body slowly, or read the answer slowly, directly and behind the proxies of ops/proxy. The
+// health check and a shop's sale are answered as usual, and memory stays small.
 
 import { equal, ok } from "node:assert/strict";
 import { request as requestPlain } from "node:http";
@@ -23,8 +23,9 @@ const CALLS = 15;
 const MEDIAN_MS = 1_000;
 const MEGABYTE = 1024 * 1024;
 /**
- * Maximum growth of memory for 2,048 connections, each with the bytes that it has sent or has yet to read. In
- * a separate service process, which has less room for garbage, memory grew by 135 MB to 270 MB.
+ * Maximum growth of memory for 2,048 connections, including the bytes that each has sent or has yet to read.
+ * A separate service process grew by only 135 MB, to 270 MB in total. It has less room for garbage than the
+ * process of this test.
  */
 const MEMORY_BYTES = 256 * MEGABYTE;
 

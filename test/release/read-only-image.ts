@@ -28,7 +28,7 @@ root=$1 user=$4
 shift 4
 exec setpriv --no-new-privs --inh-caps=-all chroot --userspec="$user" --groups= "$root" "$@"`;
 
-/** Returns the reason why this machine cannot confine a command like this, or null. */
+/** Returns the reason why this machine cannot run an image's command in this way, or null if it can. */
 export function findImageHindrance(): string | null {
 	if (process.getuid?.() === 0) return null;
 	return "The image's command was not run as its user on a read-only root: that needs root.";
