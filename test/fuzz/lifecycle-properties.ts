@@ -124,7 +124,7 @@ const BATCH = fc.array(fc.oneof(REPORT, DECISION), { minLength: 1, maxLength: 8 
 		for (const [index, result] of results.entries()) {
 			const { programme, order, act } = asks[index] ?? fail("a result without its request");
 			const word = result.ok ? result.value.outcome : result.fault.code;
-			const before = expectAct(model, programme, order, act, word, service.nowMs());
+			const before = compareWithModel(model, programme, order, act, word, service.nowMs());
 			if (word === "move_not_allowed" && !result.ok)
 				ok(result.fault.detail.includes(before), "a refusal names the status it met");
 			meet(word);
@@ -141,7 +141,7 @@ function describeAsk({ programme, order, act }: Ask): string {
 }
 
 /** Compares the service's answer with the model's answer, and returns the previous status. */
-function expectAct(
+function compareWithModel(
 	{ conversions, withUrl }: Expected,
 	programme: ProgrammeName,
 	order: string,

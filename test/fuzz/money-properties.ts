@@ -78,7 +78,7 @@ const TEXTS = pureProperty(
 		fc.property(NUMBER_LIKE, ANY_CURRENCY, (text, { code, digits }) => {
 			const parsed = parseAmount(text, code, "basketValue");
 			const exact = readDecimal(text);
-			const fits = exact !== undefined && exact.decimals <= digits && whole(exact) < MAX_WHOLE;
+			const fits = exact !== undefined && exact.decimals <= digits && wholePart(exact) < MAX_WHOLE;
 			meet(fits ? "taken" : "refused");
 			equal(parsed.ok, fits);
 			if (!parsed.ok || exact === undefined) return;
@@ -168,7 +168,7 @@ function readDecimal(text: string): Exact | undefined {
 	return { units: BigInt(front + (back ?? "")), decimals: back?.length ?? 0 };
 }
 
-function whole({ units, decimals }: Exact): bigint {
+function wholePart({ units, decimals }: Exact): bigint {
 	return units / 10n ** BigInt(decimals);
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { type Attack, answers, breaks, type Means, timesOut } from "./attack.ts";
 import { HANDSHAKE_ATTACKS } from "./handshake-attacks.ts";
-import { drip, flood, later, openDrip, openGusts, writeRecords } from "./wire.ts";
+import { drip, flood, openDrip, openGusts, runAfter, writeRecords } from "./wire.ts";
 
 function leading(status: number, what: string, location: (means: Means) => string): Attack {
 	return {
@@ -122,7 +122,7 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 		name: "answers 200 and resets",
 		onRequest(socket, { reset }) {
 			socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\ncut");
-			later(socket, 300, reset);
+			runAfter(socket, 300, reset);
 		},
 		expected: answers(200, "delivered"),
 	},
@@ -159,9 +159,9 @@ const ANSWER_ATTACKS: readonly Attack[] = [
 		name: "says 100 Continue in pieces, and refuses",
 		onRequest(socket) {
 			socket.write("HTTP/1.");
-			later(socket, 50, () => socket.write("1 100 Continue\r\nx: y\r"));
-			later(socket, 100, () => socket.write("\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTT"));
-			later(socket, 150, () => socket.write("P/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"));
+			runAfter(socket, 50, () => socket.write("1 100 Continue\r\nx: y\r"));
+			runAfter(socket, 100, () => socket.write("\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTT"));
+			runAfter(socket, 150, () => socket.write("P/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"));
 		},
 		expected: answers(410, "refused"),
 	},
@@ -207,14 +207,14 @@ const SLOW_ATTACKS: readonly Attack[] = [
 	},
 	{
 		name: "answers after the deadline",
-		onRequest: (socket) => later(socket, 5_500, () => socket.write("HTTP/1.1 204 No Content\r\n\r\n")),
+		onRequest: (socket) => runAfter(socket, 5_500, () => socket.write("HTTP/1.1 204 No Content\r\n\r\n")),
 		expected: timesOut(),
 	},
 	{
 		name: "announces (102) every second, and answers in the third",
 		onRequest(socket) {
 			drip(socket, "", "HTTP/1.1 102 Processing\r\n\r\n", 1_000);
-			later(socket, 2_500, () => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
+			runAfter(socket, 2_500, () => socket.end("HTTP/1.1 204 No Content\r\n\r\n"));
 		},
 		expected: answers(204, "delivered"),
 	},
@@ -332,19 +332,19 @@ const ORDER_ATTACKS: readonly Attack[] = [
 	),
 	answering("answers the next request too, a moment early", (socket) => {
 		socket.write(ACCEPTED);
-		later(socket, 20, () => socket.write(FORGED));
+		runAfter(socket, 20, () => socket.write(FORGED));
 	}),
 	answering("announces the next answer early", (socket) => {
 		socket.write(ACCEPTED);
-		later(socket, 20, () => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${FORGED}`));
+		runAfter(socket, 20, () => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${FORGED}`));
 	}),
 	answering("says it keeps the connection, and closes it", (socket) => {
 		socket.write(ACCEPTED);
-		later(socket, 20, () => socket.end());
+		runAfter(socket, 20, () => socket.end());
 	}),
 	answering("says it keeps the connection, and resets it", (socket, { reset }) => {
 		socket.write(ACCEPTED);
-		later(socket, 20, reset);
+		runAfter(socket, 20, reset);
 	}),
 	{
 		name: "closes a kept connection just when it is used again",

@@ -39,16 +39,16 @@ export async function makeCertificateSet(): Promise<CertificateSet> {
 		"wrong name": await makeCertificates({ names: ["127.0.0.2", "shop.example"] }),
 		untrusted: await makeCertificates({ names: [HOST] }),
 		deep: await makeCertificates({ names: [HOST], intermediates: DEEP_INTERMEDIATES }),
-		long: withMore(good, strangers),
+		long: appendCertificates(good, strangers),
 		huge,
 		// Three certificates of 45 KB exceed the 100 KB at which OpenSSL stops reading.
-		"too huge": withMore(huge, [huge.certPem, huge.certPem]),
+		"too huge": appendCertificates(huge, [huge.certPem, huge.certPem]),
 	};
 	const { untrusted: _, ...trusted } = set;
 	const trustedCa = new Set(Object.values(trusted).map(({ caPem }) => caPem));
 	return { of: (name) => set[name], trustedCa: [...trustedCa].join("") };
 }
 
-function withMore(certificates: Certificates, more: readonly string[]): Certificates {
+function appendCertificates(certificates: Certificates, more: readonly string[]): Certificates {
 	return { ...certificates, certPem: [certificates.certPem, ...more].join("") };
 }

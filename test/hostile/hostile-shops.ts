@@ -32,8 +32,8 @@ export async function openHostileShops() {
 		},
 		url: (shop: string) => `https://127.0.0.1:${ports.get(shop)}/postback?shop=1`,
 		/**
-		 * Sets the status of a shop, or null to attack. Resolves when the change has taken effect and the shop's
-		 * earlier work is done.
+		 * Sets the HTTP status that a shop answers with. If it is null, the shop attacks instead. Resolves when
+		 * the change has taken effect and the shop's earlier work is done.
 		 */
 		behave: (shop: string, status: number | null) => tell({ shop, status }),
 		report: (shop: string) => tell({ shop }),

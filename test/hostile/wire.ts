@@ -1,5 +1,5 @@
-// Functions with which hostile shops write bytes slowly, endlessly, or all at once. Everything ends with the
-// connection, and each has a maximum number of bytes.
+// Functions with which hostile shops write bytes slowly, endlessly, or all at once. All of them stop when the
+// connection closes. A flood also has a maximum size.
 
 import type { Socket } from "node:net";
 
@@ -38,7 +38,7 @@ export function openGusts(socket: Socket, everyMs: number): (bytes: Buffer) => v
 	return (bytes) => {
 		if (socket.writableCorked === 0) {
 			socket.cork();
-			later(socket, everyMs, () => socket.uncork());
+			runAfter(socket, everyMs, () => socket.uncork());
 		}
 		socket.write(bytes);
 	};
@@ -69,7 +69,7 @@ export function flood(socket: Socket, first: string, piece: string | Buffer): vo
 }
 
 /** Runs the function after the delay, unless the connection has closed. */
-export function later(socket: Socket, delayMs: number, run: () => void): void {
+export function runAfter(socket: Socket, delayMs: number, run: () => void): void {
 	const cancel = () => clearTimeout(timer);
 	const timer = setTimeout(() => {
 		// The listener is removed, because otherwise every call would leave one on the socket.

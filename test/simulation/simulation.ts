@@ -45,7 +45,10 @@ export interface RunReport {
 	/** Number of requests whose result was never stored. */
 	lost: number;
 	mails: number;
-	/** Number of attempts that a person sent before their time. */
+	/**
+	 * Number of attempts that a person brought forward. A request to do so does not count if its result is
+	 * unknown.
+	 */
 	hurried: number;
 	/** Number of sales that the shop's server reported after the pixel's report had expired. */
 	lateSales: number;
