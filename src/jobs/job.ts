@@ -76,7 +76,7 @@ export async function startJob(
 	actor: Actor,
 	invites: boolean,
 ): Promise<Result<"started" | "already">> {
-	const present = judgeStart(job);
+	const present = whyNotStart(job);
 	if (present !== null) return present;
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
@@ -93,7 +93,7 @@ export async function startJob(
 	return transactOnJob<"started" | "already">(store, actor, job.programme_id, async (trx) => {
 		const change = job.state === "stopped" ? applying : { ...applying, ...fromTheStart };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
-			const found = judgeStart(await findJob(trx, job.programme_id, job.public_id));
+			const found = whyNotStart(await findJob(trx, job.programme_id, job.public_id));
 			return (
 				found ?? refuse("job_not_ready", "Another person has stopped this job. Check it, then continue it.")
 			);
@@ -109,7 +109,7 @@ export async function startJob(
  * Returns null if the job can be started or continued. Otherwise returns a refusal, or "already" if the job
  * was started before.
  */
-function judgeStart(job: Job | undefined): Result<"already"> | null {
+function whyNotStart(job: Job | undefined): Result<"already"> | null {
 	if (job === undefined) {
 		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");
 	}

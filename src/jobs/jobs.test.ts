@@ -470,8 +470,8 @@ eachDatabase("a file that is being uploaded", (database) => {
 	test("may take longer than five minutes in all, if lines keep arriving", async () => {
 		const { deps, staff, programme } = await open();
 		const uploaded = await uploadSlowly(deps, staff, programme, async () => {
-			// The five steps together are longer than the upload's claim. Each step is much shorter than the claim,
-			// because the reader may be several parts ahead of the stored lines.
+			// The five pauses together are longer than the upload's claim. A single pause is much shorter than the
+			// claim, because the reader may pause several times before the next lines are stored.
 			await deps.clock.moveBy(1.5 * MINUTE_MS);
 			await workOffJobs(deps, never);
 		});

@@ -29,8 +29,8 @@ import type { JobKind, JobRow, JobScope } from "./kind.ts";
 import { createSeenLines, readLines, type SeenLines, writeLines } from "./lines.ts";
 
 /**
- * Maximum number of waiting jobs of a programme, and of all imports. Their lines stay in the database for
- * days.
+ * Maximum number of jobs that wait to be applied or discarded. It is counted for each programme, and for all
+ * imports together. The lines of these jobs stay in the database for days.
  */
 export const MAX_WAITING_FILES = 50;
 export const MAX_WAITING_MEGABYTES = 200;
