@@ -1,5 +1,6 @@
-// The event stream as a listener sees it. It is signed like every call, bounded, ended when it must end, and has exactly
-// the events of the callbacks.
+// Tests the event stream as a listener sees it. Each event is signed like its callback, and the stream has
+// exactly the events of the callbacks. The number of streams is limited, and a stream ends when its key is
+// revoked, its secret ends, the clock is uncertain or the service stops.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

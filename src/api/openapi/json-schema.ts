@@ -1,5 +1,5 @@
-// Derives JSON Schemas from zod schemas. Handlers use the same zod schemas to check requests and to type
-// their answers, so code and documentation cannot differ.
+// Derives JSON Schemas from zod schemas. Handlers check requests with the same zod schemas, and derive the
+// types of their answers from them, so code and documentation cannot differ.
 
 import * as z from "zod";
 import type { JsonSchema } from "./specification.ts";
@@ -24,7 +24,7 @@ function derive(schema: z.ZodType, io: "input" | "output"): Derived {
 	const derived = JSON.stringify(z.toJSONSchema(schema, { io }));
 	// OpenAPI expects named schemas at another path than JSON Schema does.
 	return JSON.parse(derived.replaceAll('"#/$defs/', '"#/components/schemas/'), (_key, value) =>
-		foldNull(value),
+		mergeNullUnion(value),
 	);
 }
 
@@ -32,7 +32,7 @@ function derive(schema: z.ZodType, io: "input" | "output"): Derived {
  * Turns a union of a schema and null into one nullable schema. The reference then shows it as one row, and
  * code generators make it a nullable type.
  */
-function foldNull(value: JsonSchema): JsonSchema {
+function mergeNullUnion(value: JsonSchema): JsonSchema {
 	const [schema, other, ...more] = value?.anyOf ?? [];
 	if (schema === undefined || other?.type !== "null" || more.length > 0) return value;
 	const { anyOf: _, ...rest } = value;

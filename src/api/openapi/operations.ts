@@ -1,6 +1,6 @@
-// The operations of the API in the OpenAPI document. A list describes each signed call. Properties that all
-// calls share (security, refusals, an example request) are added by this file. The schemas are the same that
-// check requests and type answers.
+// The operations of the API in the OpenAPI document. `signedCalls` describes each signed call. The properties
+// that all signed calls share (security, refusals, an example request) are added to each of them. The schemas
+// are the ones with which the handlers check requests, and from which the types of their answers are derived.
 
 import type * as z from "zod";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
