@@ -79,7 +79,7 @@ export async function acceptSignInLink(
 ): Promise<Result<AcceptedSignInLink>> {
 	const found = await findSignInLink(deps, token);
 	if (!found.ok) return found;
-	const entry = await readEntry(deps, found.value, acceptance);
+	const entry = await validateAcceptance(deps, found.value, acceptance);
 	if (!entry.ok) return entry;
 	const accepted = await deps.store.transact<Result<AcceptedSignInLink>>(async (trx) => {
 		await lockAccess(trx);
@@ -104,7 +104,7 @@ export async function acceptSignInLink(
 	return accepted;
 }
 
-async function readEntry(
+async function validateAcceptance(
 	{ auth }: Pick<AcceptDeps, "auth">,
 	opened: OpenedSignInLink,
 	acceptance: Acceptance,

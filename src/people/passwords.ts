@@ -69,8 +69,9 @@ export async function checkPassword(
 }
 
 /**
- * Counts one password as wrong. The first of the returned uses is for the browser or address block that the
- * password came from.
+ * Counts an attempt as a wrong password, before the password is checked. Returns what was counted, so that
+ * the caller can take it back if the password is right. The first entry is the count of the browser or
+ * address block that the attempt came from.
  */
 export async function countPassword(
 	deps: DeviceDeps,

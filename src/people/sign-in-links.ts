@@ -35,7 +35,7 @@ const LIFE_MS: Readonly<Record<SignInLinkPurpose, number>> = {
 	// Staff give this link to a person during a conversation. It is short-lived, because it opens an account
 	// that is in use.
 	password_link: DAY_MS,
-	// The person has just asked for this mail and is waiting for it.
+	// An hour is enough, because the person has just asked for this mail and is waiting for it.
 	password_mail: HOUR_MS,
 	address_mail: HOUR_MS,
 };

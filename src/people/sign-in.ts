@@ -97,7 +97,8 @@ export async function confirmSignIn(
 			if (!spent.ok && spent.fault.code === "wrong_code") return spent;
 			await endChallenge(trx, tokenHash);
 			if (!spent.ok) return spent;
-			if (spent.value.isBackupCode) await note(trx, deps, person, "authenticator.backup_code_used", visitor);
+			if (spent.value.isBackupCode)
+				await noteSignInAction(trx, deps, person, "authenticator.backup_code_used", visitor);
 			return letIn(trx, deps, person, visitor);
 		}),
 	);
@@ -113,7 +114,7 @@ export async function signOut(
 	visitor: Visitor,
 ): Promise<readonly string[]> {
 	await endSession(deps.store.db, sessionId);
-	await note(deps.store.db, deps, { id: personId }, "person.signed_out", visitor);
+	await noteSignInAction(deps.store.db, deps, { id: personId }, "person.signed_out", visitor);
 	return [deletedTokenCookie(deps, SESSION_COOKIE)];
 }
 
@@ -132,12 +133,12 @@ async function letIn(
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const sessionCookie = await startSession(trx, deps, person.id, visitor);
-	await note(trx, deps, person, "person.signed_in", visitor);
+	await noteSignInAction(trx, deps, person, "person.signed_in", visitor);
 	const deviceCookie = await makeDeviceCookie(trx, deps, person.email);
 	return succeed({ next: "home", setCookies: [sessionCookie, deviceCookie] });
 }
 
-function note(
+function noteSignInAction(
 	trx: Db,
 	{ clock }: Pick<SignInDeps, "clock">,
 	{ id: personId }: Pick<Person, "id">,
