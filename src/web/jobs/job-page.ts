@@ -40,14 +40,14 @@ const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 };
 
 export function stateOf(job: Job): readonly [ui.Tone, string] {
-	if (isRestDiscarded(job)) return ["plain", "Stopped, rest discarded"];
+	if (areRemainingLinesRemoved(job)) return ["plain", "Stopped, rest discarded"];
 	return hasWork(job) && job.failure !== null ? ["warn", "Trying again"] : STATES[job.state];
 }
 
 /**
  * Returns true if the remaining lines of a stopped job were removed, either by a person or after three days.
  */
-function isRestDiscarded({ state, lines }: Job): boolean {
+function areRemainingLinesRemoved({ state, lines }: Job): boolean {
 	return state === "stopped" && lines !== "kept";
 }
 
@@ -232,7 +232,7 @@ function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html
 }
 
 function stoppedMessage(job: Job): Html {
-	const rest = isRestDiscarded(job)
+	const rest = areRemainingLinesRemoved(job)
 		? " Its other lines were removed. Upload the file again for the rest."
 		: "";
 	return message(

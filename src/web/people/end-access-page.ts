@@ -50,7 +50,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 			body: ui.postForm({
 				action: c.req.path,
 				body: [
-					ui.padded(whatEnds(preview)),
+					ui.padded(listEndings(preview)),
 					keyTable(preview.keys, programme === null),
 					ui.padded(
 						html`<div class="row">${ui.button({ label: isLeaving ? "Leave" : verb, tone: "danger" })}${ui.linkButton(
@@ -67,7 +67,7 @@ export async function askToEnd(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
-function whatEnds({ sessions, links, secrets, keys }: EndingPreview): Html {
+function listEndings({ sessions, links, secrets, keys }: EndingPreview): Html {
 	const points: readonly Content[] = [
 		html`<li>${ui.countOf(sessions, "session")} ${sessions === 1 ? "ends" : "end"}: every browser is signed out.</li>`,
 		links === 0

@@ -1,5 +1,5 @@
-// The page /system/resend. It sends callbacks again that failed within a period, in all programmes or in one.
-// A preview shows how many would be sent.
+// The page /system/resend, on which staff send failed callbacks again. They choose a period, and one
+// programme or all of them. A preview shows how many callbacks would be sent.
 
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
