@@ -5,7 +5,7 @@
 
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";
-import { findFrame } from "./http-frames.ts";
+import { findHttpFrame } from "./http-frames.ts";
 import type { LoadAnswer } from "./load-process.ts";
 
 const STATUS_START = "HTTP/1.1 ".length;
@@ -67,7 +67,7 @@ export async function generateLoad(load: Load): Promise<void> {
 		};
 		socket.on("data", (chunk: Buffer) => {
 			rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-			for (let frame = findFrame(rest); frame !== undefined; frame = findFrame(rest)) {
+			for (let frame = findHttpFrame(rest); frame !== undefined; frame = findHttpFrame(rest)) {
 				const status = rest.toString("latin1", STATUS_START, STATUS_END);
 				statuses[status] = (statuses[status] ?? 0) + 1;
 				waitsMs.push(performance.now() - sinceMs);

@@ -15,7 +15,7 @@ export interface Frame {
  * Returns the first complete message in `bytes`, or undefined if there is none yet. Works for requests and
  * answers.
  */
-export function findFrame(bytes: Buffer): Frame | undefined {
+export function findHttpFrame(bytes: Buffer): Frame | undefined {
 	const headerEnd = bytes.indexOf(HEADER_END);
 	if (headerEnd === -1) return undefined;
 	const bodyStart = headerEnd + HEADER_END.length;

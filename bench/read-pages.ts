@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { percentile } from "./figures.ts";
-import { findFrame } from "./http-frames.ts";
+import { findHttpFrame } from "./http-frames.ts";
 
 export interface ReadOrder {
 	url: string;
@@ -65,7 +65,7 @@ function readOn(socket: Socket, reader: number, cookie: string): Promise<void> {
 	socket.on("connect", ask);
 	socket.on("data", (chunk: Buffer) => {
 		received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-		const frame = findFrame(received);
+		const frame = findHttpFrame(received);
 		if (frame === undefined) return;
 		const start = received.toString("latin1", 0, OK.length);
 		if (start !== OK) throw new Error(`a page was answered ${received.toString("latin1", 0, 300)}`);

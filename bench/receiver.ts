@@ -8,7 +8,7 @@
 
 import { createServer, type TLSSocket } from "node:tls";
 import { makeCertificates } from "../demo/certificate.ts";
-import { findFrame } from "./http-frames.ts";
+import { findHttpFrame } from "./http-frames.ts";
 import type { Arrival, ReceiverReport } from "./receiver-process.ts";
 
 const ANSWER = Buffer.from("HTTP/1.1 204 No Content\r\n\r\n");
@@ -34,7 +34,7 @@ const server = createServer({ cert: certPem, key: keyPem }, (socket) => {
 	socket.on("error", () => socket.destroy());
 	socket.on("data", (chunk: Buffer) => {
 		rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-		for (let frame = findFrame(rest); frame !== undefined; frame = findFrame(rest)) {
+		for (let frame = findHttpFrame(rest); frame !== undefined; frame = findHttpFrame(rest)) {
 			note();
 			if (isWatching) watch(socket, rest, frame.bodyStart);
 			else socket.write(ANSWER);

@@ -9,7 +9,7 @@ import { bundleProgram } from "./bundle.ts";
 import { debianName, makeDebianPackage } from "./debian-package.ts";
 import { makeExecutable } from "./executable.ts";
 import { writeLicences } from "./licences.ts";
-import { type LockFile, packagePathOf, readLockFile, resolveNeed } from "./lock-file.ts";
+import { type LockFile, packagePathOf, readLockFile, resolvePackage } from "./lock-file.ts";
 import { type Architecture, type NodePackage, openNodePackage } from "./node-package.ts";
 import { describePackages, type ReleasedPackage } from "./released-packages.ts";
 import { writeSbom } from "./sbom.ts";
@@ -117,7 +117,7 @@ async function prepare(root: string, lock: LockFile, [node]: readonly NodePackag
 		packages,
 		licences,
 		files: readShippedFiles({ root, licences }),
-		resolve: (from, name) => byPath.get(resolveNeed(lock, from.path, name) ?? ""),
+		resolve: (from, name) => byPath.get(resolvePackage(lock, from.path, name) ?? ""),
 	};
 }
 

@@ -55,7 +55,7 @@ export function packagePathOf(file: string): string | null {
 }
 
 /** Finds a required package as Node does, in the nearest node_modules folder upwards. */
-export function resolveNeed(lock: LockFile, from: string, name: string): string | null {
+export function resolvePackage(lock: LockFile, from: string, name: string): string | null {
 	for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
 		const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
 		if (lock.has(path)) return path;

@@ -4,7 +4,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { percentile } from "../../bench/figures.ts";
-import { findFrame } from "../../bench/http-frames.ts";
+import { findHttpFrame } from "../../bench/http-frames.ts";
 import { formatTable } from "../../bench/table.ts";
 import { openTools } from "../../bench/tools.ts";
 import { isReached } from "../../bench/workload.ts";
@@ -48,7 +48,7 @@ test("a message ends where its length says, in requests and answers, whole or in
 		["HTTP/1.1 204 No Content\r\n\r\n", 27],
 		["HTTP/1.1 200 OK\r\nContent-Length: 2", undefined],
 	] as const) {
-		equal(findFrame(Buffer.from(text))?.end, end, text);
+		equal(findHttpFrame(Buffer.from(text))?.end, end, text);
 	}
 });
 

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { runChecks } from "../../release/checklist.ts";
 import { writeControlPage, writeDebianChangelog, writeManualPage } from "../../release/debian-documents.ts";
 import { writeLicences } from "../../release/licences.ts";
-import { type LockedPackage, packagePathOf, resolveNeed } from "../../release/lock-file.ts";
+import { type LockedPackage, packagePathOf, resolvePackage } from "../../release/lock-file.ts";
 import { describePackages, type ReleasedPackage } from "../../release/released-packages.ts";
 import { type Sbom, writeSbom } from "../../release/sbom.ts";
 import { findSbomProblems } from "../../release/sbom-problems.ts";
@@ -46,10 +46,10 @@ test("a required package is the nearest one of that name, as Node finds it", () 
 	const lock = new Map(
 		["node_modules/a", "node_modules/b", "node_modules/a/node_modules/b"].map((path) => [path, locked(path)]),
 	);
-	deepEqual(resolveNeed(lock, "node_modules/a", "b"), "node_modules/a/node_modules/b");
-	deepEqual(resolveNeed(lock, "node_modules/a/node_modules/b", "a"), "node_modules/a");
-	deepEqual(resolveNeed(lock, "node_modules/b", "b"), "node_modules/b");
-	deepEqual(resolveNeed(lock, "node_modules/b", "c"), null);
+	deepEqual(resolvePackage(lock, "node_modules/a", "b"), "node_modules/a/node_modules/b");
+	deepEqual(resolvePackage(lock, "node_modules/a/node_modules/b", "a"), "node_modules/a");
+	deepEqual(resolvePackage(lock, "node_modules/b", "b"), "node_modules/b");
+	deepEqual(resolvePackage(lock, "node_modules/b", "c"), null);
 });
 
 test("a licence that nobody has reviewed stops the release, and the message says where to allow it", (t) => {
