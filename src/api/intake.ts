@@ -87,7 +87,7 @@ export interface Intake {
 }
 
 export interface IntakeDeps extends InTransaction {
-	store: Pick<Store, "transact" | "storeNewSales" | "announceDue" | "writes" | "queue">;
+	store: Pick<Store, "db" | "transact" | "storeNewSales" | "announceDue" | "writes" | "queue">;
 	log: Log;
 	stopSignal?: AbortSignal | undefined;
 	storing?: StoringWatch;

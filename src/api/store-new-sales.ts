@@ -3,7 +3,7 @@
 // (store/new-sales.ts). All other calls are stored by `storeCalls` (store-calls.ts), which can store every
 // call but needs several statements. A call looks new if
 //
-//   - it only reports sales, and its programme credits no partners,
+//   - it only reports sales,
 //   - no other call of the batch has its nonce or one of its orders, so the order of the calls does not matter,
 //   - its programme reports sales either by server or by pixel. With both, most orders are reported twice,
 //   - it is not the first call that worked for its programme, and the use of its key was recorded recently.
@@ -13,9 +13,11 @@
 import type { InTransaction } from "../conversions/deps.ts";
 import { byOrder } from "../conversions/make-moves.ts";
 import { owedByNewSales, type PreparedSale, prepareNewSale } from "../conversions/new-sales.ts";
+import type { ReportRequest } from "../conversions/record.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { compareNonces } from "../store/hot-writes.ts";
 import type { StoredNewSales } from "../store/new-sales.ts";
+import { type KnownPartnerships, readPartnerships, type Signals } from "../store/queries/credits.ts";
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { LockWaitMs, Store } from "../store/store.ts";
 import type { Answer } from "./answers.ts";
@@ -45,14 +47,14 @@ interface PreparedCall {
  * calls of programmes for which `isLeftOut` returns true are left out.
  */
 export async function storeNewSales(
-	deps: InTransaction & { store: Pick<Store, "storeNewSales"> },
+	deps: InTransaction & { store: Pick<Store, "storeNewSales" | "db"> },
 	calls: readonly SharedCall[],
 	isLeftOut: (programmeId: number) => boolean,
 	maxLockWaitMs: LockWaitMs,
 ): Promise<NewSalesStored> {
 	const { store, clock } = deps;
 	if (store.storeNewSales === null) return NOTHING_STORED;
-	const prepared = prepareCalls(deps, calls, isLeftOut);
+	const prepared = await prepareCalls(deps, calls, isLeftOut);
 	if (prepared.length === 0) return NOTHING_STORED;
 	const nowMs = clock.nowMs();
 	const sales = prepared.flatMap((one) => one.sales.map(({ sale }) => sale)).sort(byOrder);
@@ -76,28 +78,48 @@ export async function storeNewSales(
 	}
 }
 
-function prepareCalls(
-	deps: InTransaction,
+/** Prepares the calls that look new. The partnerships that they may credit are read first. */
+async function prepareCalls(
+	deps: InTransaction & { store: Pick<Store, "db"> },
 	calls: readonly SharedCall[],
 	isLeftOut: (programmeId: number) => boolean,
-): PreparedCall[] {
+): Promise<PreparedCall[]> {
 	const repeated = findRepeated(calls);
-	return calls.flatMap((call) => {
+	const reports = calls.flatMap((call) => {
 		if (isLeftOut(call.programme.id) || !looksNew(call)) return [];
-		return namesOf(call).some((name) => repeated.has(name)) ? [] : (prepareCall(deps, call) ?? []);
+		return namesOf(call).some((name) => repeated.has(name)) ? [] : (reportsOf(call) ?? []);
 	});
+	const signals = reports.flatMap((one) => one.requests.flatMap((request) => request.signals ?? []));
+	const partnerships = await readPartnerships(deps.store.db, deps.store.writes, signals);
+	return reports.flatMap((one) => prepareCall(deps, one, partnerships) ?? []);
+}
+
+/** A call that only reports sales. */
+interface ReportCall {
+	call: SharedCall;
+	requests: readonly { report: ReportRequest; signals: Signals | undefined }[];
+}
+
+/** Returns the reports of a call, or undefined if one of its requests is not a report. */
+function reportsOf(call: SharedCall): ReportCall | undefined {
+	const reports = call.requests.flatMap((request) => ("judgeAsFirst" in request ? [request] : []));
+	if (reports.length < call.requests.length) return undefined;
+	return { call, requests: reports.map((report) => ({ report, signals: report.findSignals?.() })) };
 }
 
 /**
- * Prepares the rows of a call that looks new. Returns undefined if one of its requests is not a report, or
- * may credit a partner, or shows for the first time that the programme's pixel works.
+ * Prepares the rows of a call that looks new. Returns undefined if it shows for the first time that the
+ * programme's pixel works.
  */
-function prepareCall(deps: InTransaction, call: SharedCall): PreparedCall | undefined {
-	const { programme, requests } = call;
+function prepareCall(
+	deps: InTransaction,
+	{ call, requests }: ReportCall,
+	partnerships: KnownPartnerships,
+): PreparedCall | undefined {
+	const { programme } = call;
 	const sales: PreparedSale[] = [];
-	for (const request of requests) {
-		const prepared = "judgeAsFirst" in request ? prepareNewSale(deps, programme, request) : undefined;
-		if (prepared === undefined) return undefined;
+	for (const { report, signals } of requests) {
+		const prepared = prepareNewSale(deps, programme, report, partnerships, signals);
 		// The statement for new sales does not record the time at which a programme's pixel first worked.
 		// `storeCalls` does, so it must store this call.
 		if (prepared.decided.showsPixelWorks && programme.first_pixel_at_ms === null) return undefined;

@@ -2,10 +2,12 @@
 // is asked, so that one statement can store them together with their events (store/new-sales.ts).
 
 import { announcedBy } from "../domain/conversion.ts";
+import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import type { NewSale, StoredNewSales } from "../store/new-sales.ts";
+import { type NewSale, NO_CREDIT, type SaleCredit, type StoredNewSales } from "../store/new-sales.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
+import { type KnownPartnerships, rowOfCredit, type Signals } from "../store/queries/credits.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type DueDelivery, NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Decided, InTransaction } from "./deps.ts";
@@ -19,17 +21,15 @@ export interface PreparedSale {
 	decided: Decided<RecordOutcome, NewConversion>;
 }
 
-/**
- * Composes the rows of a sale. Returns undefined if the report can credit a partner. The event is composed even if
- * nobody will receive it.
- */
+/** Composes the rows of a sale. The event is composed even if nobody will receive it. */
 export function prepareNewSale(
 	{ clock, random }: InTransaction,
 	programme: Programme,
 	request: ReportRequest,
-): PreparedSale | undefined {
-	const first = request.judgeAsFirst();
-	if (first === undefined) return undefined;
+	partnerships: KnownPartnerships,
+	signals: Signals | undefined,
+): PreparedSale {
+	const first = request.judgeAsFirst({ partnerships, clicks: partnerships.clicksOf(signals) });
 	const nowMs = clock.nowMs();
 	const { step, describe } = first;
 	const conversion = composeNewConversion(step, nowMs);
@@ -42,7 +42,24 @@ export function prepareNewSale(
 					event_name: name,
 					event_body: composeEvent(subjectOf(conversion, programme.public_id)),
 				};
-	return { sale: { ...conversion, move: step.move, ...event }, decided: describe(conversion) };
+	return {
+		sale: { ...conversion, move: step.move, ...event, ...creditColumns(step.credit) },
+		decided: describe(conversion),
+	};
+}
+
+function creditColumns(credit: Credit | undefined): SaleCredit {
+	if (credit === undefined) return NO_CREDIT;
+	const { partnership_id, word, link_id, clicked_at_ms, sub_1, sub_2, sub_3 } = rowOfCredit(credit);
+	return {
+		credit_partnership_id: partnership_id,
+		credit_word: word,
+		credit_link_id: link_id,
+		credit_clicked_at_ms: clicked_at_ms,
+		credit_sub_1: sub_1,
+		credit_sub_2: sub_2,
+		credit_sub_3: sub_3,
+	};
 }
 
 /**

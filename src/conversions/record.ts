@@ -55,15 +55,15 @@ const OUTCOMES = { record: "RECORDED", park: "PARKED", confirm: "CONFIRMED" } as
 
 /** A report that judgeAndMove handles together with other requests. */
 export interface ReportRequest extends OrderRequest<Decided<RecordOutcome>> {
-	/**
-	 * Judges the report as the first one of its order, without reading from the database. Returns undefined if the
-	 * programme credits partners, because a credit depends on the stored partnerships.
-	 */
-	judgeAsFirst(): FirstReportMove | undefined;
+	/** Judges the report as the first one of its order, without reading the order from the database. */
+	judgeAsFirst(about: Crediting): FirstReportMove;
 }
 
+/** The stored partnerships and the clicks of a report, on which its credit depends. */
+type Crediting = Pick<About, "partnerships" | "clicks">;
+
 export interface FirstReportMove {
-	step: FirstReport;
+	step: FirstReport & { credit: Credit | undefined };
 	/** Describes the outcome before the conversion is stored. */
 	describe(conversion: NewConversion): Decided<RecordOutcome, NewConversion>;
 }
@@ -98,16 +98,15 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 				done: (conversion) => describeMove(programme, report, move, credit, conversion),
 			};
 		},
-		judgeAsFirst() {
-			if (isCredited(programme, report)) return undefined;
+		judgeAsFirst(about) {
 			const verdict = judgeReport(report, parksPixels, null);
 			if (verdict.kind === "duplicate") throw new Error("a first report was taken for a repeated one");
 			const { move } = verdict;
-			const rates = ratesWithoutCredit(programme, report);
-			const sale = { programme, rates, report, move, nowMs: deps.clock.nowMs() };
+			const nowMs = deps.clock.nowMs();
+			const { credit, rates } = creditOf(programme, report, report.occurredAtMs ?? nowMs, about);
 			return {
-				step: firstStepFor(deps, sale, null),
-				describe: (conversion) => describeMove(programme, report, move, undefined, conversion),
+				step: { ...firstStepFor(deps, { programme, rates, report, move, nowMs }, null), credit },
+				describe: (conversion) => describeMove(programme, report, move, credit, conversion),
 			};
 		},
 	};
@@ -181,7 +180,7 @@ function creditOf(
 	programme: Programme,
 	report: Report,
 	soldAtMs: number,
-	{ partnerships, clicks }: Pick<About, "partnerships" | "clicks">,
+	{ partnerships, clicks }: Crediting,
 ): { credit: Credit | undefined; rates: Rates } {
 	if (!isCredited(programme, report))
 		return { credit: undefined, rates: ratesWithoutCredit(programme, report) };

@@ -1,6 +1,7 @@
 // Types for calls that report new sales and are stored by one statement (postgres/new-sales.ts).
 
 import type { LivedMove } from "../domain/conversion.ts";
+import type { CreditWord } from "../domain/credit.ts";
 import type { EventName } from "../domain/event-name.ts";
 import type { NewInboundCall, NewNonce } from "./hot-writes.ts";
 import type { ShopTarget } from "./queries/queue.ts";
@@ -15,7 +16,29 @@ export interface NewSales {
 	inboundCalls: readonly NewInboundCall[];
 }
 
-export interface NewSale extends NewConversion {
+/** Columns of the sale's credit. All are null if the report cannot credit anybody. */
+export interface SaleCredit {
+	credit_partnership_id: number | null;
+	credit_word: CreditWord | null;
+	credit_link_id: number | null;
+	credit_clicked_at_ms: number | null;
+	credit_sub_1: string | null;
+	credit_sub_2: string | null;
+	credit_sub_3: string | null;
+}
+
+/** Columns of a sale that cannot credit anybody. */
+export const NO_CREDIT: SaleCredit = {
+	credit_partnership_id: null,
+	credit_word: null,
+	credit_link_id: null,
+	credit_clicked_at_ms: null,
+	credit_sub_1: null,
+	credit_sub_2: null,
+	credit_sub_3: null,
+};
+
+export interface NewSale extends NewConversion, SaleCredit {
 	move: LivedMove;
 	/** Public id of the delivery, or null if no event is sent for the sale. */
 	delivery_public_id: string | null;

@@ -8,19 +8,30 @@ import { sql } from "kysely";
 import pg from "pg";
 import { REPEATING_MS } from "../../src/api/intake.ts";
 import { createApp } from "../../src/app.ts";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeAppDeps } from "../support/app-deps.ts";
-import { removeUrl } from "../support/change-rows.ts";
+import { removeUrl, setProgramme } from "../support/change-rows.ts";
+import { START_MS } from "../support/clock.ts";
 import { onDatabase } from "../support/databases.ts";
 import { createLog } from "../support/log.ts";
 import { until } from "../support/until.ts";
 import { createIntakeSetup, word } from "./intake-setup.ts";
 
 /** Tables in which a sale is stored. */
-const TABLES = ["nonces", "conversions", "moves", "events", "queue", "inbound_calls"] as const;
+const TABLES = ["nonces", "conversions", "credits", "moves", "events", "queue", "inbound_calls"] as const;
 /** Columns that differ between two sales that are otherwise the same. */
-const IDENTITIES = ["id", "programme_id", "receiver_id", "conversion_id", "transaction", "nonce", "list_key"];
+const IDENTITIES = [
+	"id",
+	"programme_id",
+	"receiver_id",
+	"conversion_id",
+	"transaction",
+	"nonce",
+	"list_key",
+	"partnership_id",
+];
 
 onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 	const { clock, openShop, sendTo, post, sale, approval, bulk, pixel, logged, eventsOf } =
@@ -71,6 +82,38 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 			stored.push(await readTables(database.store));
 		}
 		deepEqual(stored[0], stored[1]);
+	});
+
+	test("sales with a coupon code are stored with their credit and their partnership's rate, as on the general path", async () => {
+		const stored: Record<string, unknown[]>[] = [];
+		const shops = [await openShop(), await openShop({ over: { ...database.store, storeNewSales: null } })];
+		for (const { programme } of shops) await addPartnerWithCode(database.store, programme, "SPRING");
+		// The programmes are cached for a second.
+		await clock.moveBy(SECOND_MS);
+		for (const { credentials, identify, sendTogether } of shops) {
+			await identify();
+			await clearTables(database.store);
+			const answers = await sendTogether(
+				[{ couponCode: "SPRING" }, { couponCode: "UNKNOWN" }, {}].map((signal, n) =>
+					post(credentials, "/v1/conversions", { orderId: `A-${n}`, basketValue: "100.00", ...signal }),
+				),
+			);
+			const bodies = answers.map(({ json }) => json);
+			deepEqual(
+				bodies.map(({ credit }) => credit),
+				["CODE", "UNKNOWN_CODE", "NO_SIGNAL"],
+			);
+			stored.push(await readTables(database.store));
+		}
+		deepEqual(stored[0], stored[1]);
+		equal(stored[0]?.["credits"]?.length, 3);
+		deepEqual(
+			stored[0]?.["conversions"]?.map(
+				(row) => JSON.parse(String(row)).find(([name]: [string]) => name === "rates")?.[1],
+			),
+			["12.5+1.00 2.5", "0 0", "0 0", "8 2.5", "8 2.5"],
+			"the last two kept the workers busy, in a programme that credits nobody",
+		);
 	});
 
 	test("without a Postback URL or an active secret the sale is stored and no event is owed", async () => {
@@ -221,6 +264,29 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 		deepEqual(answers.map(word), ["RECORDED", "RECORDED", "APPROVED"]);
 	});
 });
+
+/** Adds a partner with a coupon code and a rate of its own, and lets the programme credit partners. */
+async function addPartnerWithCode({ db }: Store, { id }: { id: number }, code: string): Promise<void> {
+	await setProgramme(db, id, { credits_partners: 1 });
+	const made = { created_at_ms: START_MS };
+	const partner = { public_id: `par ${id}`, name: code, site: "", ...made };
+	const { id: partnerId } = await db
+		.insertInto("partners")
+		.values(partner)
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	const agreed = { commission_rate: "12.5000+1.00", terms: "", ended_at_ms: null, ...made };
+	const { id: partnershipId } = await db
+		.insertInto("partnerships")
+		.values({ ...agreed, public_id: `pts ${id}`, programme_id: id, partner_id: partnerId })
+		.returning("id")
+		.executeTakeFirstOrThrow();
+	const named = { folded: code, code, programme_id: id, partnership_id: partnershipId };
+	await db
+		.insertInto("coupon_codes")
+		.values({ ...named, ...made })
+		.execute();
+}
 
 /** Returns the texts of all statements that the work sends, except the notification of engines after the commit. */
 async function collectStatements(work: () => Promise<void>): Promise<string[]> {

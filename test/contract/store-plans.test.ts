@@ -15,7 +15,7 @@ import { readRates } from "../../src/domain/rate.ts";
 import { SLOTS } from "../../src/domain/slot.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
-import type { NewSales } from "../../src/store/new-sales.ts";
+import { type NewSales, NO_CREDIT } from "../../src/store/new-sales.ts";
 import { storeNewSales } from "../../src/store/postgres/new-sales.ts";
 import { listAudit, readAuditSubjects } from "../../src/store/queries/audit-list.ts";
 import { bringForward, bringRemovedForward, walkWaiting } from "../../src/store/queries/bring-forward.ts";
@@ -761,6 +761,7 @@ function makeNewSales(count: number): NewSales {
 		nonces: calls.map((row) => ({ ...row, nonce: "new", expires_at_ms: START_MS })),
 		sales: calls.map((row) => ({
 			...newConversion(row.programme_id),
+			...NO_CREDIT,
 			...row,
 			move: "record",
 			delivery_public_id: `new ${row.programme_id}`,

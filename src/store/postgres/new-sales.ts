@@ -4,8 +4,8 @@
 // the calls in the transaction of api/store-calls.ts.
 
 import pg from "pg";
-import { CONVERSION, INBOUND_CALL, NONCE } from "../hot-writes.ts";
-import type { NewSales, StoredNewSales } from "../new-sales.ts";
+import { CONVERSION, type ColumnType, INBOUND_CALL, NONCE } from "../hot-writes.ts";
+import type { NewSale, NewSales, StoredNewSales } from "../new-sales.ts";
 import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
 import { arrayLiteral, arraysOf, hotStatement, listText } from "./hot-statement.ts";
@@ -16,7 +16,14 @@ const SALE = {
 	delivery_public_id: "text",
 	event_name: "text",
 	event_body: "text",
-} as const;
+	credit_partnership_id: "bigint",
+	credit_word: "text",
+	credit_link_id: "bigint",
+	credit_clicked_at_ms: "bigint",
+	credit_sub_1: "text",
+	credit_sub_2: "text",
+	credit_sub_3: "text",
+} as const satisfies Readonly<Record<keyof NewSale, ColumnType>>;
 
 const NONCE_COLUMNS = Object.keys(NONCE).join(", ");
 const CONVERSION_COLUMNS = Object.keys(CONVERSION).join(", ");
@@ -72,6 +79,12 @@ const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 	), moved as (
 		insert into moves (programme_id, conversion_id, move, to_status, at_ms)
 			select programme_id, id, move, status, created_at_ms from sale
+	), credited as (
+		insert into credits (conversion_id, programme_id, sold_at_ms, partnership_id, word, link_id, clicked_at_ms, sub_1,
+				sub_2, sub_3)
+			select id, programme_id, occurred_at_ms, credit_partnership_id, credit_word, credit_link_id,
+				credit_clicked_at_ms, credit_sub_1, credit_sub_2, credit_sub_3
+			from sale where credit_word is not null
 	), announced as (
 		insert into events (id, public_id, receiver_id, conversion_id, name, body, created_at_ms)
 			select event_id, delivery_public_id, receiver_id, id, event_name, event_body, created_at_ms from owed
