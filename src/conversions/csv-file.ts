@@ -25,8 +25,12 @@ export async function* csvFile<Row>(
 ): AsyncGenerator<string> {
 	const names = columns.map(([name]) => name);
 	const lineOf = (row: Row) => {
-		const cells = columns.map(([, cell, kind]) => (separator === "," ? cell(row) : asLocal(cell(row), kind)));
-		return csvLine(cells, separator);
+		const cells = columns.map(([, cell, kind]) => {
+			const text = separator === "," ? cell(row) : asLocal(cell(row), kind);
+			// A negative amount is a number and not a formula.
+			return kind === "amount" && NUMBER.test(text) ? quoteCell(text) : csvCell(text);
+		});
+		return `${cells.join(separator)}\r\n`;
 	};
 	yield BYTE_ORDER_MARK + csvLine(names, separator);
 	for await (const batch of batches) {
@@ -49,6 +53,7 @@ function asLocal(text: string, kind: "amount" | "time" | undefined): string {
 const FORMULA_START = "[=+\\-@\\t\\r\\n＝＋－＠]";
 const RUNS = new RegExp(`^'*${FORMULA_START}`);
 const DEFUSED = new RegExp(`^''*${FORMULA_START}`);
+const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
 /** Separator of the cells. If the comma is the decimal sign, spreadsheets expect a semicolon. */
 export type CsvSeparator = "," | ";";
@@ -58,8 +63,11 @@ export function csvLine(cells: readonly string[], separator: CsvSeparator = ",")
 }
 
 function csvCell(text: string): string {
-	const safe = defuseCell(text);
-	return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+	return quoteCell(defuseCell(text));
+}
+
+function quoteCell(text: string): string {
+	return /[",;\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Puts an apostrophe before a text that would run as a formula, so that spreadsheets show it unchanged. */

@@ -20,6 +20,17 @@ export function parseName(text: string): string | null {
 	return isName ? name : null;
 }
 
+/**
+ * Returns a text of several lines, such as a postal address, without empty lines at its ends and white space at the ends
+ * of its lines. Returns null if it is too long or has characters that mislead its readers.
+ */
+export function parseLines(text: string, maxLength: number): string | null {
+	const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim());
+	const joined = lines.join("\n").replace(/^\n+|\n+$/g, "");
+	const isGood = joined.length <= maxLength && !lines.some((line) => MISLEADING.test(line));
+	return isGood ? joined : null;
+}
+
 /** Checks the form field `name`. `whose` is part of the refusal's sentence, for example "the partner's". */
 export function readName(text: string, whose: string): Result<string> {
 	const name = parseName(text);

@@ -18,7 +18,8 @@ export type IdPrefix =
 	| "sec"
 	| "ptn"
 	| "pts"
-	| "apl";
+	| "apl"
+	| "stm";
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
 	return `${prefix}_${encodeTime(nowMs)}${encodeBytes(random)}`;

@@ -11,7 +11,7 @@ import {
 } from "../people/actor.ts";
 import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
+import { auditAreaOf, auditSubjectOf, findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
 import type { Db, Store } from "../store/store.ts";
 import { JOB_KINDS } from "./kinds.ts";
 
@@ -20,7 +20,7 @@ type Step = "prepared" | "started" | "stopped" | "discarded" | "finished";
 
 /**
  * Writes an audit entry about a job. An entry about decisions belongs to their programme. An entry about an
- * import has the name of the file as its subject.
+ * import or payments has the name of the file as its subject, and one about statements has the month.
  */
 export function noteJob(
 	trx: Db,
@@ -28,11 +28,8 @@ export function noteJob(
 	step: Step,
 	{ personId, detail, nowMs }: { personId: number | null; detail?: string | undefined; nowMs: number },
 ): Promise<void> {
-	const { programme_id: programmeId, public_id, file_name, row_count, kind } = job;
-	const about =
-		programmeId === null
-			? ({ action: `import.${step}`, subject: file_name } as const)
-			: ({ action: `decisions.${step}`, subject: public_id } as const);
+	const { programme_id: programmeId, row_count, kind } = job;
+	const about = { action: `${auditAreaOf(job)}.${step}`, subject: auditSubjectOf(job) } as const;
 	const lines = `${row_count} ${JOB_KINDS[kind].noun[1]}`;
 	return noteAudit(trx, { ...about, programmeId, personId, detail: detail ?? lines }, nowMs);
 }
@@ -61,9 +58,10 @@ export function transactOnJob<Value>(
 	programmeId: number | null,
 	work: (trx: Db) => Promise<Result<Value>>,
 ): Promise<Result<Value>> {
-	return programmeId === null
-		? transactAs(store, actor, work)
-		: transactInProgramme(store, actor, programmeId, work, "decide");
+	if (programmeId !== null) return transactInProgramme(store, actor, programmeId, work, "decide");
+	return transactAs<Value>(store, actor, async (trx) =>
+		actor.kind === "shop" ? refuse("not_allowed", "Only the network's staff can do this.") : work(trx),
+	);
 }
 
 /**

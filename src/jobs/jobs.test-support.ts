@@ -27,7 +27,8 @@ export const never = () => false;
 
 export function openJobs(store: Store): JobDeps {
 	const publicUrl = "https://network.example";
-	return { store, clock: createClock(), random: createRandom(), mails: MAIL_OFF, publicUrl };
+	const sealingKey = new Uint8Array(32).fill(7);
+	return { store, clock: createClock(), random: createRandom(), mails: MAIL_OFF, publicUrl, sealingKey };
 }
 
 export function fileOf(text: string | Uint8Array, name = "file.csv") {

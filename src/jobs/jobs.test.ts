@@ -32,7 +32,7 @@ import {
 	runLines,
 	summaryOf,
 } from "./jobs.test-support.ts";
-import { JOB_KINDS } from "./kinds.ts";
+import { IMPORT_KINDS, JOB_KINDS } from "./kinds.ts";
 import { jobResult, readFailure } from "./lines.ts";
 import { uploadFile } from "./make-job.ts";
 import { CLAIM_MS, workOffJobs } from "./work.ts";
@@ -139,7 +139,7 @@ eachDatabase("a file that is uploaded", (database) => {
 		await deps.clock.moveBy(3 * DAY_MS);
 		await workOffJobs(deps, never);
 		equal((await reload(deps, left)).state, "previewed", "it stays for three days");
-		const [first] = await listJobs(deps.store.db, null, 1);
+		const [first] = await listJobs(deps.store.db, null, IMPORT_KINDS, 1);
 		equal(
 			first?.public_id,
 			left.public_id,

@@ -1,6 +1,6 @@
-// A job works on the lines of a file. The lines are decisions about conversions of one programme, or imports
-// from other software (programmes, people and decided history). This file contains what all kinds of jobs
-// have in common. Each line is about one thing, for example a conversion or a person. A line changes that
+// A job works on the lines of a file. The lines are decisions about conversions of one programme, statements
+// to issue, payments, or imports from other software (programmes, people and decided history). This file
+// contains what all kinds of jobs have in common. Each line is about one thing, for example a conversion or a person. A line changes that
 // thing, or finds that nothing has to change, or is refused and must be fixed by a person.
 
 import type { Side } from "../conversions/decide.ts";
@@ -9,13 +9,14 @@ import type { DecidedStatus } from "../domain/conversion.ts";
 import { parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
+import type { StatementsDeps } from "../statements/deps.ts";
 import {
 	findProgrammesByName,
 	findProgrammesByPublicId,
 	type Programme,
 } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
-import type { Db } from "../store/store.ts";
+import type { Db, Store } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 
 /** The cells of a line by column name. A column that the file does not have is empty. */
@@ -38,6 +39,8 @@ export interface RowVerdict {
 	detail: string | null;
 	/** Amount of money in the line. It is added to the summary and not stored with the line. */
 	money: RowMoney | null;
+	/** Total of the statement in the line. It is added to the summary and not stored with the line. */
+	total?: StatementTotal | undefined;
 	/** Word for the line in the result file, if it differs from the usual word for such a verdict. */
 	word?: string | undefined;
 }
@@ -53,16 +56,30 @@ export interface RowMoney {
 	isTest?: boolean;
 }
 
+/** What happens with the total of a statement: it will be paid, it is carried forward, or it was paid. */
+export const TOTAL_OUTCOMES = ["pay", "carry", "paid"] as const;
+
+export interface StatementTotal {
+	outcome: (typeof TOTAL_OUTCOMES)[number];
+	currency: string;
+	amount: string;
+}
+
 /** The conditions under which a job runs. */
 export interface JobScope {
 	/**
 	 * The programme of a job of decisions, and the party that decides (the shop or the review team). Null for
-	 * imports.
+	 * jobs of the network's staff.
 	 */
 	deciding: { programmeId: number; side: Side } | null;
 }
 
-export interface ApplyDeps extends JobScope, InTransaction {
+export interface ApplyDeps
+	extends JobScope,
+		Omit<InTransaction, "store">,
+		Pick<StatementsDeps, "sealingKey" | "mails" | "publicUrl"> {
+	store: InTransaction["store"] & Pick<Store, "keepToIndexes">;
+	jobId: number;
 	/** The person who applies the job, or null if it is applied on the command line. */
 	personId: number | null;
 	/**

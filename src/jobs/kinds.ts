@@ -4,13 +4,17 @@ import type { JobKindName } from "../store/tables/jobs.ts";
 import { DECISIONS } from "./decisions.ts";
 import { CONVERSIONS_IMPORT } from "./history.ts";
 import type { JobKind } from "./kind.ts";
+import { PAYMENTS } from "./payments.ts";
 import { PEOPLE_IMPORT, PROGRAMMES_IMPORT } from "./programmes.ts";
+import { STATEMENTS } from "./statements.ts";
 
 export const JOB_KINDS: Readonly<Record<JobKindName, JobKind>> = {
 	decisions: DECISIONS,
 	programmes: PROGRAMMES_IMPORT,
 	people: PEOPLE_IMPORT,
 	conversions: CONVERSIONS_IMPORT,
+	statements: STATEMENTS,
+	payments: PAYMENTS,
 };
 
 /**

@@ -100,6 +100,28 @@ export function readFailure(json: string | null): BatchFailure | null {
 	return json === null ? null : FAILURE.parse(JSON.parse(json));
 }
 
+/** Returns some lines of a job with their verdicts, for a page. Lines count from 1. Empty if they were removed. */
+export async function readJudgedLines(
+	db: Db,
+	job: Pick<Job, "id" | "kind">,
+	firstLine: number,
+	limit: number,
+): Promise<JudgedRow[]> {
+	const { batchRows } = JOB_KINDS[job.kind];
+	const rows: JudgedRow[] = [];
+	for (let seq = Math.ceil(firstLine / batchRows); rows.length < limit; seq++) {
+		const batch = await findBatch(db, job.id, seq);
+		if (batch === undefined) break;
+		const verdicts = readVerdicts(batch.verdicts);
+		for (const [index, { line, cells }] of readLines(batch.lines).entries()) {
+			const verdict = verdicts[index];
+			if (verdict !== undefined && line >= firstLine && rows.length < limit)
+				rows.push({ line, cells, verdict });
+		}
+	}
+	return rows;
+}
+
 interface ResultRow extends JudgedRow {
 	/** True if the line was applied, false if it was only previewed. */
 	isApplied: boolean;

@@ -45,12 +45,14 @@ const MAX_COMMAND_ROWS = 10_000_000;
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
-interface NewJob extends JobScope {
+export interface NewJob extends JobScope {
 	kind: JobKind;
 	/** The party that creates the job. The limit on waiting jobs does not apply to the command line. */
 	actor: Actor;
 	file: Pick<JobFile, "name" | "bytes"> | null;
 	listQuery: string | null;
+	/** Checks whether the job may be created, in the transaction that creates it. */
+	check?: (trx: Db) => Promise<Result<unknown>>;
 }
 
 /** Passes all rows to `take` in batches. Returns a refusal if the file as a whole is not valid. */
@@ -99,7 +101,8 @@ export async function decideMatching(
 	});
 }
 
-async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
+/** Creates a job whose lines come from `feed`. */
+export async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
 	const opened = await openJob(deps, newJob);
 	if (!opened.ok) return opened;
@@ -211,13 +214,15 @@ async function settleStored(
  */
 function openJob(
 	{ store, clock, random }: ConversionsDeps,
-	{ kind, actor, deciding, file, listQuery }: NewJob,
+	{ kind, actor, deciding, file, listQuery, check }: NewJob,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
 	return transactOnJob(store, actor, programmeId, async (trx) => {
 		const room =
 			actor.kind === "command line" ? succeed(true) : await judgeRoom(trx, programmeId, file?.bytes ?? 0);
 		if (!room.ok) return room;
+		const checked = await check?.(trx);
+		if (checked?.ok === false) return checked;
 		const nowMs = clock.nowMs();
 		const job = await insertJob(trx, {
 			public_id: makeId("job", nowMs, random.bytes(ID_RANDOM_BYTES)),

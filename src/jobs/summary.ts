@@ -1,10 +1,10 @@
 // Summary of a job before or after it is applied: numbers of lines by verdict, amounts by status and
-// currency, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
+// currency, totals of statements, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
 
 import * as z from "zod";
 import { DECIDED_STATUSES } from "../domain/conversion.ts";
-import { currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import type { RowMoney } from "./kind.ts";
+import { addAmounts, currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
+import { type RowMoney, type StatementTotal, TOTAL_OUTCOMES } from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
 
 /** Maximum number of refused lines in the summary. The result file has all of them. */
@@ -24,17 +24,27 @@ const MONEY_TOTAL = z.object({
 	commission: z.string(),
 	fee: z.string(),
 });
+/** Sum of the totals of statements in one currency. */
+const TOTAL = z.object({
+	outcome: z.enum(TOTAL_OUTCOMES),
+	currency: z.string(),
+	statements: COUNT,
+	amount: z.string(),
+});
 const SUMMARY = z.object({
 	rows: COUNT,
 	counts: z.object({ change: COUNT, already: COUNT, refused: COUNT }),
 	/** Number of changed lines that have a remark. */
 	remarks: COUNT,
 	money: z.array(MONEY_TOTAL),
+	/** Totals of statements. Other kinds of jobs have none. */
+	totals: z.array(TOTAL).optional(),
 	problems: z.array(z.object({ line: COUNT, detail: z.string() })),
 });
 
 export type JobSummary = z.infer<typeof SUMMARY>;
 export type MoneyTotal = z.infer<typeof MONEY_TOTAL>;
+export type TotalsOfOutcome = z.infer<typeof TOTAL>;
 
 /** Parses a stored summary. Returns an empty one if the job has none yet. */
 export function parseSummary(json: string | null): JobSummary {
@@ -54,6 +64,7 @@ export function addToSummary(summary: JobSummary, rows: readonly JudgedRow[]): v
 			problems.push({ line, detail: verdict.detail ?? "" });
 		}
 		if (verdict.money !== null) addMoney(summary, verdict.money);
+		if (verdict.total !== undefined) addTotal(summary, verdict.total);
 	}
 }
 
@@ -74,6 +85,16 @@ function addMoney({ money }: JobSummary, brought: RowMoney): void {
 		for (const part of ["basket", "commission", "fee"] as const) {
 			total[part] = write(minorUnits(total[part]) + minorUnits(brought[part]));
 		}
+	}
+}
+
+function addTotal(summary: JobSummary, { outcome, currency, amount }: StatementTotal): void {
+	summary.totals ??= [];
+	const total = summary.totals.find((known) => known.outcome === outcome && known.currency === currency);
+	if (total === undefined) summary.totals.push({ outcome, currency, statements: 1, amount });
+	else {
+		total.statements += 1;
+		total.amount = addAmounts(total.amount, amount);
 	}
 }
 

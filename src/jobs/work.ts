@@ -6,6 +6,7 @@
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { SERVICE } from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
+import type { StatementsDeps } from "../statements/deps.ts";
 import {
 	advanceJob,
 	changeBatch,
@@ -35,7 +36,7 @@ import {
 } from "./lines.ts";
 import { addToSummary, type JobSummary, parseSummary } from "./summary.ts";
 
-export type JobWorkDeps = InvitationsDeps;
+export type JobWorkDeps = InvitationsDeps & StatementsDeps;
 
 /**
  * Duration of a process's claim on a job, which is much longer than a batch takes. If the process dies, the
@@ -187,7 +188,7 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 	const owe = (batchOwes: Owed) => {
 		owed = batchOwes;
 	};
-	const applyDeps = { ...deps, ...scopeOf(job), personId: job.applied_by, inviting, owe };
+	const applyDeps = { ...deps, ...scopeOf(job), jobId: job.id, personId: job.applied_by, inviting, owe };
 	// Lines that the preview refused stay refused even if they are possible now, because nobody has agreed to
 	// apply them.
 	const left = batch.promised.map((verdict) => (verdict.kind === "change" ? null : verdict));
@@ -202,7 +203,7 @@ async function applyBatch(deps: JobWorkDeps, job: Job, batch: Batch): Promise<Jo
 		return advanceApplied(trx, job, batch, summaryWith(job, judged), clock.nowMs());
 	});
 	if (done !== undefined) store.announceDue(owed);
-	inviting?.mails.wake();
+	mails.wake();
 	return done;
 }
 
@@ -216,8 +217,8 @@ async function advanceApplied(
 	const change = progressOf(job, batch, summary, nowMs);
 	if (!batch.isLast) return advanceJob(trx, job, change);
 	const { counts } = summary;
-	const changed =
-		job.programme_id === null ? `${job.kind}: ${counts.change} imported` : `${counts.change} changed`;
+	const [, word] = batch.kind.resultWords.change;
+	const changed = `${job.programme_id === null ? `${job.kind}: ` : ""}${counts.change} ${word}`;
 	const detail = `${changed}, ${counts.already} already there, ${counts.refused} need fixing`;
 	await noteJob(trx, job, "finished", { personId: job.applied_by, detail, nowMs });
 	return advanceJob(trx, job, { ...change, state: "done", finished_at_ms: nowMs });

@@ -6,7 +6,7 @@
 import { writeKeyLabel } from "../domain/action.ts";
 import { grants, type ProgrammeRole } from "../domain/roles.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { endJobsOf, type Job } from "../store/queries/jobs.ts";
+import { auditAreaOf, auditSubjectOf, endJobsOf, type Job } from "../store/queries/jobs.ts";
 import { listKeysIssuedBy, lowerApiKey, revokeApiKey } from "../store/queries/keys.ts";
 import { findPersonById } from "../store/queries/people.ts";
 import { endChallenges, endSessions, listSessions } from "../store/queries/sessions.ts";
@@ -186,12 +186,9 @@ async function noteStopped(
 	why: string,
 	nowMs: number,
 ): Promise<void> {
-	for (const { programme_id: programmeId, public_id, file_name } of stopped) {
-		const about =
-			programmeId === null
-				? ({ action: "import.stopped", subject: file_name } as const)
-				: ({ action: "decisions.stopped", subject: public_id } as const);
-		await noteAudit(trx, { ...about, programmeId, personId: endedBy, detail: why }, nowMs);
+	for (const job of stopped) {
+		const about = { action: `${auditAreaOf(job)}.stopped`, subject: auditSubjectOf(job) } as const;
+		await noteAudit(trx, { ...about, programmeId: job.programme_id, personId: endedBy, detail: why }, nowMs);
 	}
 }
 

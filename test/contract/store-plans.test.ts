@@ -441,7 +441,7 @@ const READS: readonly Read[] = [
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
-	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, 20)],
+	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, ["decisions"], 20)],
 	[
 		"a slice of a programme's totals",
 		["conversions_by_sale"],

@@ -92,7 +92,9 @@ export async function tallySlice(db: Db, { programmeId, after, limit }: SliceReq
 
 const HALF = 100_000_000;
 
-export function sumOf<Column extends "basket_value" | "commission" | "network_fee">(column: Column) {
+export function sumOf<Column extends "basket_value" | "commission" | "network_fee" | "amount" | "total">(
+	column: Column,
+) {
 	// Every amount has exactly the number of decimals of its currency, so removing the decimal point gives minor units.
 	const minor = sql`cast(replace(${sql.ref(column)}, '.', '') as bigint)`;
 	return [

@@ -4,7 +4,7 @@
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
-import type { JobLinesTable, JobState, JobsTable } from "../tables/jobs.ts";
+import type { JobKindName, JobLinesTable, JobState, JobsTable } from "../tables/jobs.ts";
 
 export type Job = Selectable<JobsTable>;
 export type JobBatch = Selectable<JobLinesTable>;
@@ -25,7 +25,18 @@ export interface ListedJob extends Job {
 	appliedByEmail: string | null;
 }
 
-/** Finds a job that pages may show. `programmeId` is null for imports by staff. */
+/** Returns the area of the audit log that entries about the job belong to. */
+export function auditAreaOf({ kind }: Pick<Job, "kind">) {
+	return kind === "decisions" || kind === "statements" || kind === "payments" ? kind : "import";
+}
+
+/** Returns the subject of audit entries about the job: the file or the month, or the id of a job of decisions. */
+export function auditSubjectOf({ kind, public_id, file_name, list_query }: Job): string | null {
+	if (kind === "decisions") return public_id;
+	return kind === "statements" ? new URLSearchParams(list_query ?? "").get("month") : file_name;
+}
+
+/** Finds a job that pages may show. `programmeId` is null for jobs of the network's staff. */
 export async function findJob(
 	db: Db,
 	programmeId: number | null,
@@ -34,9 +45,18 @@ export async function findJob(
 	return seenJobs(db, programmeId).where("jobs.public_id", "=", publicId).executeTakeFirst();
 }
 
-/** Lists the jobs that may still be applied, and after them the others. Both groups begin with the newest job. */
-export async function listJobs(db: Db, programmeId: number | null, limit: number): Promise<ListedJob[]> {
+/**
+ * Lists the jobs of some kinds that may still be applied, and after them the others. Both groups begin with the newest
+ * job.
+ */
+export async function listJobs(
+	db: Db,
+	programmeId: number | null,
+	kinds: readonly JobKindName[],
+	limit: number,
+): Promise<ListedJob[]> {
 	return seenJobs(db, programmeId)
+		.where("jobs.kind", "in", kinds)
 		.orderBy(sql`case when jobs.state in (${sql.join(UNFINISHED)}) and jobs.lines = 'kept' then 0 else 1 end`)
 		.orderBy("jobs.id", "desc")
 		.limit(limit)
@@ -166,6 +186,20 @@ export async function advanceJob(
 		.where("claim", "=", claim)
 		.returningAll()
 		.executeTakeFirst();
+}
+
+/** Returns whether lines for the month are being stored, checked or applied now. */
+export async function isMonthInWork(db: Db, listQuery: string): Promise<boolean> {
+	const found = await db
+		.selectFrom("jobs")
+		.select("id")
+		.where("programme_id", "is", null)
+		.where("kind", "=", "statements")
+		.where("list_query", "=", listQuery)
+		.where("state", "in", ["storing", "uploaded", "applying"])
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
 }
 
 export async function insertBatch(db: Db, batch: Insertable<JobLinesTable>): Promise<void> {

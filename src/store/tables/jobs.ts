@@ -1,4 +1,5 @@
-// Jobs, which work on many lines. The lines are decisions, or data that is imported from other software.
+// Jobs, which work on many lines. The lines are decisions, statements to issue, payments, or data that is imported from
+// other software.
 
 import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";
@@ -20,13 +21,13 @@ export interface JobsTable {
 	id: Generated<number>;
 	public_id: string;
 	kind: JobKindName;
-	/** Programme that the decisions belong to, or null for an import. */
+	/** Programme that the decisions belong to, or null for a job of the network's staff. */
 	programme_id: number | null;
-	/** The side in whose name the job decides, or null for an import. */
+	/** The side in whose name the job decides, or null for a job of the network's staff. */
 	decided_by: Exclude<DecidedBy, "window"> | null;
-	/** Name of the file, or null if the job decides everything that the filters of a list have found. */
+	/** Name of the file, or null if the lines come from the database: what the filters of a list have found, or a month. */
 	file_name: string | null;
-	/** Filters of the list, as the query string of its address, or null if the job has a file. */
+	/** Filters of the list or the month, as the query string of its address, or null if the job has a file. */
 	list_query: string | null;
 	/** Size of the file. */
 	file_bytes: number;
@@ -58,7 +59,7 @@ export interface JobsTable {
 	finished_at_ms: number | null;
 }
 
-export type JobKindName = "decisions" | "programmes" | "people" | "conversions";
+export type JobKindName = "decisions" | "programmes" | "people" | "conversions" | "statements" | "payments";
 
 export type JobState = "storing" | "uploaded" | "previewed" | "applying" | "stopped" | "done" | "discarded";
 

@@ -194,7 +194,8 @@ function whatNext(view: JobView): Content {
 }
 
 function nextKind({ name }: JobKind): Content {
-	const next = name === "decisions" ? undefined : IMPORT_KINDS[IMPORT_KINDS.indexOf(name) + 1];
+	const imports: readonly JobKind["name"][] = IMPORT_KINDS;
+	const next = imports.includes(name) ? imports[imports.indexOf(name) + 1] : undefined;
 	if (next === undefined) return null;
 	const href = paths.importKindPath(next);
 	return html`<div class="row">${ui.linkButton({ label: `Next: their ${next}`, tone: "primary", href })}</div>`;

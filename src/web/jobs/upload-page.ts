@@ -30,6 +30,8 @@ const HINTS: Readonly<Record<JobKindName, string>> = {
 	people: "One line for each person and programme. No mail is sent unless you choose it after the preview.",
 	conversions:
 		"One line per conversion that was approved, rejected or reversed. It counts in every total and sends no callback.",
+	statements: "Statements are prepared from the accounts of the partners, and not from a file.",
+	payments: "One line for each statement that the bank has paid. Its partner's people get a mail.",
 };
 
 export function showUploadPage(kind: JobKind): Answer {
@@ -52,7 +54,8 @@ export function receiveUpload(kind: JobKind): Answer {
 
 async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKind): Promise<Response> {
 	const programme = c.get("programme");
-	const jobs = await listJobs(store.db, programme?.id ?? null, MAX_LISTED_JOBS);
+	const kinds = programme === undefined ? IMPORT_KINDS : (["decisions"] as const);
+	const jobs = await listJobs(store.db, programme?.id ?? null, kinds, MAX_LISTED_JOBS);
 	const title = programme === undefined ? "Import from other software" : "Decide by CSV";
 	return answerPage(c, {
 		title,

@@ -35,8 +35,8 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		)`,
 		// This index serves a conversion's page, and the check that its entries add up to its commission.
 		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
-		// This index serves a partner's account and balance.
-		`create index entries_by_partner on entries (partner_id, currency${dialect.thenId})`,
+		// This index serves the list of a partner's account.
+		`create index entries_by_partner on entries (partner_id${dialect.thenId})`,
 		// This index serves the payments of a statement.
 		"create index entries_by_statement on entries (statement_id) where statement_id is not null",
 		...refuseChanges(dialect, "entries"),
@@ -72,7 +72,8 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			job_id bigint,
 			issued_at_ms bigint not null,
 			issued_by bigint,
-			unique (year, seq)
+			unique (year, seq),
+			unique (partner_id, currency, month)
 		)`,
 		// This index serves a partner's list of statements, and the opening balance of the next one.
 		`create index statements_by_partner on statements (partner_id, currency${dialect.thenId})`,

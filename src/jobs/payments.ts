@@ -1,0 +1,119 @@
+// Marks statements as paid, from the bank's list of payments.
+
+import { plainWords } from "../domain/fault.ts";
+import {
+	judgePayments,
+	type NewPayment,
+	type Payment,
+	parsePayment,
+	writePayments,
+} from "../statements/payments.ts";
+import { findStatementsByNumber, lockStatements, type Statement } from "../store/queries/statements.ts";
+import type { Db } from "../store/store.ts";
+import {
+	type ApplyDeps,
+	cellOf,
+	type JobKind,
+	type JobRow,
+	type JobScope,
+	MAX_IMPORTED_ROWS,
+	needsFixing,
+	type RowVerdict,
+} from "./kind.ts";
+
+export const PAYMENTS: JobKind = {
+	name: "payments",
+	noun: ["payment", "payments"],
+	columns: [
+		{ name: "number", means: "The number of the statement, such as 2026-0042.", aliases: "statement" },
+		{ name: "date", means: "The day of the payment, such as 2026-11-18 or 18.11.2026.", aliases: "paid on" },
+		{ name: "reference", means: "The bank's reference. It may be empty.", isOptional: true },
+	],
+	// These are the other columns of the payout file, so that it can be uploaded again after a date was added.
+	ignored: "payee, account, bic, country, amount, currency, partner, partnerId",
+	example: `number,date,reference
+2026-0042,2026-11-18,SEPA 7731
+2026-0043,2026-11-18,SEPA 7732`,
+	advice:
+		"Each partner's people get a mail about the payment. A payment can be undone on the statement's page.",
+	resultWords: { change: ["will_be_paid", "paid"], already: "already", refused: "refused" },
+	maxRows: MAX_IMPORTED_ROWS,
+	batchRows: 100,
+	makesPeople: false,
+	keyOf: (cells) => cellOf(cells, "number") || null,
+	judge: judgeLines,
+	apply: applyPayments,
+};
+
+interface Meant {
+	payment: Payment;
+	statement: Statement;
+}
+
+async function judgeLines(
+	db: Db,
+	_: JobScope,
+	rows: readonly JobRow[],
+	nowMs: number,
+): Promise<RowVerdict[]> {
+	const meant = readLines(rows, await findStatementsByNumber(db, numbersOf(rows)));
+	const problems = await findProblems(db, meant, nowMs);
+	return meant.map((line) =>
+		"kind" in line ? line : (problems.get(line.statement.id) ?? paid(line.statement)),
+	);
+}
+
+async function applyPayments(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const locked = await lockStatements(trx, "number", numbersOf(rows));
+	const meant = readLines(rows, locked);
+	const problems = await findProblems(trx, meant, deps.clock.nowMs());
+	const payments = meant.flatMap((line): NewPayment[] => {
+		const statement = "kind" in line ? undefined : locked.find(({ id }) => id === line.statement.id);
+		if ("kind" in line || statement === undefined || problems.has(statement.id)) return [];
+		return [{ statement, ...line.payment }];
+	});
+	await writePayments(trx, deps, payments, deps.personId);
+	return meant.map((line) =>
+		"kind" in line ? line : (problems.get(line.statement.id) ?? paid(line.statement)),
+	);
+}
+
+function numbersOf(rows: readonly JobRow[]): string[] {
+	return [...new Set(rows.map(({ cells }) => cellOf(cells, "number")))];
+}
+
+/** Reads the lines. A line that cannot be read is a verdict already. */
+function readLines(rows: readonly JobRow[], statements: readonly Statement[]): (RowVerdict | Meant)[] {
+	const byNumber = new Map(statements.map((statement) => [statement.number, statement]));
+	return rows.map(({ cells }) => {
+		const number = cellOf(cells, "number");
+		const statement = byNumber.get(number);
+		if (statement === undefined) {
+			const known = number === "" ? "The number is missing." : `There is no statement “${number}”.`;
+			return needsFixing(`${known} Copy the number from the payout file.`, "unknown_statement");
+		}
+		const payment = parsePayment({ date: cellOf(cells, "date"), reference: cellOf(cells, "reference") });
+		if (!payment.ok) return needsFixing(payment.faults.map(plainWords).join(" "));
+		return { payment: payment.value, statement };
+	});
+}
+
+async function findProblems(
+	db: Db,
+	meant: readonly (RowVerdict | Meant)[],
+	nowMs: number,
+): Promise<ReadonlyMap<number, RowVerdict>> {
+	const lines = meant.filter((line) => "payment" in line);
+	const payments = new Map(lines.map(({ statement, payment }) => [statement.id, payment]));
+	const problems = await judgePayments(
+		db,
+		payments,
+		lines.map(({ statement }) => statement),
+		nowMs,
+	);
+	return new Map([...problems].map(([id, fault]) => [id, needsFixing(plainWords(fault))]));
+}
+
+function paid({ currency, total }: Statement): RowVerdict {
+	return { kind: "change", detail: null, money: null, total: { outcome: "paid", currency, amount: total } };
+}

@@ -1,0 +1,126 @@
+// Issues the statements of a month. The lines come from the database and not from a file. Each line is a partner and a
+// currency, with the amounts that a statement would have. The preview shows them, and applying the job issues them.
+
+import { plainWords } from "../domain/fault.ts";
+import { parseAmount } from "../domain/money.ts";
+import { checkMonth, type DueStatement } from "../statements/due.ts";
+import { type ExpectedStatement, type IssueOutcome, issueStatements } from "../statements/issue.ts";
+import type { Db } from "../store/store.ts";
+import type { Partner } from "../store/tables/partners.ts";
+import {
+	type ApplyDeps,
+	type Cells,
+	cellOf,
+	findTheSame,
+	type JobKind,
+	type JobRow,
+	MAX_IMPORTED_ROWS,
+	needsFixing,
+	type RowVerdict,
+} from "./kind.ts";
+
+export const STATEMENTS: JobKind = {
+	name: "statements",
+	noun: ["statement", "statements"],
+	columns: [
+		{ name: "partnerId", means: "The partner's ID, ptn_…" },
+		{ name: "partner", means: "The partner's name." },
+		{ name: "month", means: "The month up to whose end entries are included." },
+		{ name: "currency", means: "The currency of the amounts." },
+		{ name: "opening", means: "The total of the last statement, if that was carried forward." },
+		{ name: "earned", means: "Commissions of the sales that were approved." },
+		{ name: "changed", means: "Changes after the approval, such as refunds." },
+		{ name: "adjusted", means: "Bonuses and corrections that staff entered." },
+		{ name: "total", means: "The sum of the four amounts." },
+		{ name: "outcome", means: "pay, or carry_forward if the total is too small." },
+		{ name: "entries", means: "The number of entries in the partner's account." },
+	],
+	example: "",
+	advice: "An issued statement never changes. Each partner's people get a mail about it.",
+	resultWords: { change: ["will_be_issued", "issued"], already: "already_issued", refused: "refused" },
+	maxRows: MAX_IMPORTED_ROWS,
+	// A batch locks the numbers of statements and, on SQLite, delays sales. With a hundred entries for each partner it
+	// takes some ten milliseconds.
+	batchRows: 10,
+	makesPeople: false,
+	keyOf: (cells) => `${cellOf(cells, "partnerId")} ${cellOf(cells, "currency")}`,
+	judge: async (_db, _scope, rows) => rows.map(judgeLine),
+	apply: applyStatements,
+};
+
+const OUTCOMES = { pay: false, carry_forward: true } as const;
+
+export function cellsOf(month: string, { public_id, name }: Partner, due: DueStatement): Cells {
+	const { isCarried, entries, ...amounts } = due;
+	const outcome = isCarried ? "carry_forward" : "pay";
+	return { ...amounts, partnerId: public_id, partner: name, month, outcome, entries: String(entries) };
+}
+
+/** Reads what `cellsOf` wrote. Returns null for other cells. */
+function readLine(cells: Cells): ExpectedStatement | null {
+	const currency = cellOf(cells, "currency");
+	const amounts = ["opening", "earned", "changed", "adjusted", "total"] as const;
+	const isReadable = amounts.every((name) => {
+		const text = cellOf(cells, name).replace(/^-/, "");
+		const parsed = parseAmount(text, currency, name);
+		return parsed.ok && parsed.value === text;
+	});
+	const outcome = cellOf(cells, "outcome");
+	if (!isReadable || (outcome !== "pay" && outcome !== "carry_forward")) return null;
+	const [opening = "", earned = "", changed = "", adjusted = "", total = ""] = amounts.map((name) =>
+		cellOf(cells, name),
+	);
+	const due = { currency, opening, earned, changed, adjusted, total, isCarried: OUTCOMES[outcome] };
+	return {
+		partnerId: cellOf(cells, "partnerId"),
+		due: { ...due, entries: Number(cellOf(cells, "entries")) },
+	};
+}
+
+/** Judges a line by itself. Its amounts were read from the database when the job was prepared, moments before. */
+function judgeLine({ cells }: JobRow): RowVerdict {
+	const expected = readLine(cells);
+	return expected === null ? unreadable() : issueOf(expected);
+}
+
+function unreadable(): RowVerdict {
+	return needsFixing("Statements cannot be uploaded. Prepare them for a month.");
+}
+
+function issueOf({ due: { currency, total, isCarried } }: ExpectedStatement, number?: string): RowVerdict {
+	const outcome = isCarried ? "carry" : "pay";
+	return { kind: "change", detail: number ?? null, money: null, total: { outcome, currency, amount: total } };
+}
+
+async function applyStatements(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
+	const lines = rows.map(({ cells }) => ({ expected: readLine(cells), month: cellOf(cells, "month") }));
+	const month = await checkMonth(trx, lines[0]?.month ?? "", deps.clock.nowMs());
+	if (!month.ok) return rows.map(() => needsFixing(plainWords(month.fault)));
+	const expected = lines.flatMap((line) =>
+		line.expected === null || line.month !== month.value.month ? [] : [line.expected],
+	);
+	const issuer = { personId: deps.personId, jobId: deps.jobId };
+	const outcomes = await issueStatements(trx, deps, month.value, expected, issuer);
+	return lines.map((line) => {
+		const index = line.expected === null ? -1 : expected.indexOf(line.expected);
+		const outcome = outcomes[index];
+		return line.expected === null || outcome === undefined ? unreadable() : verdictOn(line.expected, outcome);
+	});
+}
+
+function verdictOn(expected: ExpectedStatement, outcome: IssueOutcome): RowVerdict {
+	switch (outcome.kind) {
+		case "issued":
+			return issueOf(expected, outcome.statement.number);
+		case "already":
+			return findTheSame(`Statement ${outcome.number} was issued for this month.`);
+		case "later":
+			return needsFixing(
+				`Statement ${outcome.number} for ${outcome.month} was issued, which contains these entries.`,
+			);
+		case "changed":
+			return needsFixing("The account changed after the preview. Prepare the month again.");
+		default:
+			return outcome satisfies never;
+	}
+}

@@ -1,0 +1,77 @@
+// Composes the mails to a partner's people about its money: a statement was issued or paid, or the payment details were
+// changed.
+
+import { quote } from "../domain/mail-text.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { minuteIn } from "../domain/zone-day.ts";
+import type { Partner } from "../store/queries/partners.ts";
+import type { Statement } from "../store/queries/statements.ts";
+import type { WrittenMail } from "./dispatcher.ts";
+
+/** Lifetime of these mails. They stay correct, and a mail server may be down for days. */
+const GOOD_FOR_MS = 14 * DAY_MS;
+
+type Named = Pick<Partner, "name">;
+
+export function composeIssuedMail(
+	to: string,
+	partner: Named,
+	statement: Pick<Statement, "number" | "month" | "total" | "currency" | "is_carried">,
+	publicUrl: string,
+): WrittenMail {
+	const { number, month, total, currency } = statement;
+	const outcome =
+		statement.is_carried === 1
+			? "It is carried forward: nothing is paid now, and the next statement starts with this amount."
+			: "It will be paid to the account in your payment details.";
+	return letter(to, `Statement ${number}: ${total} ${currency}`, [
+		`Statement ${number} for ${quote(partner.name)} was issued. It covers everything up to the end of ${month}.`,
+		"",
+		`Total: ${total} ${currency}. ${outcome}`,
+		"",
+		`Your statements: ${publicUrl}/`,
+	]);
+}
+
+export function composePaidMail(
+	to: string,
+	partner: Named,
+	payment: Pick<Statement, "number" | "total" | "currency"> & { paidOn: string; reference: string },
+	publicUrl: string,
+): WrittenMail {
+	const { number, total, currency, paidOn, reference } = payment;
+	return letter(to, `Statement ${number} was paid`, [
+		`Statement ${number} for ${quote(partner.name)} was paid on ${paidOn}: ${total} ${currency}.`,
+		...(reference === "" ? [] : [`Reference: ${quote(reference)}`]),
+		"",
+		`Your statements: ${publicUrl}/`,
+	]);
+}
+
+export function composeDetailsMail(
+	to: string,
+	zone: string | null,
+	{
+		partner,
+		account,
+		atMs,
+		isByStaff,
+	}: { partner: Named; account: string; atMs: number; isByStaff: boolean },
+	publicUrl: string,
+): WrittenMail {
+	const person = isByStaff ? "the network's staff" : "a person who signs in for the partner";
+	return letter(to, "Your payment details were changed", [
+		`${minuteIn(atMs, zone)}: The payment details of ${quote(partner.name)} were changed by ${person}: ${account}.`,
+		"They are used from the next statement on.",
+		"",
+		"If you did not expect this:",
+		"1. Choose a new password at once. This ends every session of your account:",
+		`   ${publicUrl}/forgot-password`,
+		"2. Sign in and correct the payment details.",
+		"3. Tell the network's staff.",
+	]);
+}
+
+function letter(to: string, subject: string, lines: readonly string[]): WrittenMail {
+	return { to, subject, text: lines.join("\n"), goodForMs: GOOD_FOR_MS };
+}

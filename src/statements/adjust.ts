@@ -1,0 +1,74 @@
+// Adds a bonus or a correction to the account of a partner. It is part of the partner's next statement.
+
+import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import { minorUnits, parseAmount } from "../domain/money.ts";
+import { type Actor, personIdOf } from "../people/actor.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { findPartnerById } from "../store/queries/partners.ts";
+import { type StatementsDeps, transactAsStaff } from "./deps.ts";
+import { parseReason } from "./payments.ts";
+
+export interface AdjustmentInput {
+	currency: string;
+	/** Amount as it was typed. With a minus sign it is taken from the account. */
+	amount: string;
+	reason: string;
+}
+
+/** Adjusts the account of a partner. Resolves to the amount in canonical form. */
+export async function adjustAccount(
+	deps: StatementsDeps,
+	actor: Actor,
+	partnerId: number,
+	input: AdjustmentInput,
+): Promise<Checked<{ amount: string; currency: string }>> {
+	const currency = input.currency.trim().toUpperCase();
+	const read = checkAll({
+		amount: parseSignedAmount(input.amount, currency),
+		reason: parseReason(input.reason),
+	});
+	if (!read.ok) return read;
+	const { amount, reason } = read.value;
+	const adjusted = await transactAsStaff<{ amount: string; currency: string }>(deps, actor, async (trx) => {
+		const partner = await findPartnerById(trx, partnerId);
+		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		const nowMs = deps.clock.nowMs();
+		const personId = personIdOf(actor);
+		await deps.store.writes.insertEntries(trx, [
+			{
+				partner_id: partnerId,
+				programme_id: null,
+				conversion_id: null,
+				kind: "ADJUSTED",
+				amount,
+				currency,
+				person_id: personId,
+				reason,
+				at_ms: nowMs,
+			},
+		]);
+		const note = { personId, action: "account.adjusted", subject: partner.public_id } as const;
+		await noteAudit(trx, { ...note, detail: `${amount} ${currency}: ${reason}` }, nowMs);
+		return succeed({ amount, currency });
+	});
+	return adjusted.ok ? adjusted : refuseAll([adjusted.fault]);
+}
+
+function parseSignedAmount(text: string, currency: string): Result<string> {
+	// A decimal comma and the sign that word processors write are understood.
+	const typed = text
+		.trim()
+		.replace(/^−/, "-")
+		.replace(/^(-?\d+),(\d+)$/, "$1.$2");
+	const isNegative = typed.startsWith("-");
+	const amount = parseAmount(typed.replace(/^[-+]/, ""), currency, "amount");
+	if (!amount.ok) return amount;
+	if (minorUnits(amount.value) === 0n) {
+		return refuse(
+			"zero_amount",
+			"Enter an amount other than 0. With a minus sign it is taken away.",
+			"amount",
+		);
+	}
+	return succeed(isNegative ? `-${amount.value}` : amount.value);
+}

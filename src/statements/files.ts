@@ -1,0 +1,88 @@
+// CSV files about statements. The proof has one line for each entry of a statement, and its sums are those of the
+// statement. The payout file has one line for each statement that is to be paid, for the bank.
+
+import { CSV_BATCH_ROWS, type CsvColumns, type CsvSeparator, csvFile } from "../conversions/csv-file.ts";
+import {
+	type ListedStatement,
+	readStatementEntries,
+	readStatements,
+	type Statement,
+	type StatementEntry,
+	type StatementFilter,
+} from "../store/queries/statements.ts";
+import type { Db } from "../store/store.ts";
+import type { StatementsDeps } from "./deps.ts";
+import { openParties, type StatementParties } from "./parties.ts";
+
+/** Returns the proof of a statement, for staff and for the partner's people. */
+export function proofFile(
+	db: Db,
+	statement: Pick<Statement, "id" | "partner_id" | "time_zone">,
+	separator: CsvSeparator = ",",
+): AsyncGenerator<string> {
+	const time = (atMs: number | null) => (atMs === null ? "" : timeIn(atMs, statement.time_zone));
+	const columns: CsvColumns<StatementEntry> = [
+		["conversionId", (row) => row.conversion_public_id ?? ""],
+		["programme", (row) => row.programme_name ?? ""],
+		["eventType", (row) => row.event_type ?? ""],
+		["soldAt", (row) => time(row.occurred_at_ms), "time"],
+		["decidedAt", (row) => time(row.decided_at_ms), "time"],
+		["s1", (row) => row.sub_1],
+		["s2", (row) => row.sub_2],
+		["s3", (row) => row.sub_3],
+		["commission", amountOf("EARNED"), "amount"],
+		["change", amountOf("CHANGED"), "amount"],
+		["adjusted", amountOf("ADJUSTED"), "amount"],
+		["currency", (row) => row.currency],
+		["reason", (row) => row.reason ?? ""],
+		["enteredAt", (row) => time(row.at_ms), "time"],
+	];
+	return csvFile(columns, readStatementEntries(db, statement, CSV_BATCH_ROWS), separator);
+}
+
+function amountOf(kind: StatementEntry["kind"]) {
+	return (row: StatementEntry) => (row.kind === kind ? row.amount : "");
+}
+
+/** Formats a time with the offset of a time zone, such as 2026-10-31T23:10:00+01:00. */
+function timeIn(atMs: number, timeZone: string): string {
+	return Temporal.Instant.fromEpochMilliseconds(atMs).toString({ timeZone, smallestUnit: "second" });
+}
+
+type Payable = ListedStatement & { parties: StatementParties | null };
+
+const PAYOUT_COLUMNS: CsvColumns<Payable> = [
+	["number", (row) => row.number],
+	["payee", ({ parties, partner_name }) => parties?.partner.details?.payee ?? partner_name],
+	["account", ({ parties }) => parties?.partner.details?.iban || (parties?.partner.details?.account ?? "")],
+	["bic", ({ parties }) => parties?.partner.details?.bic ?? ""],
+	["country", ({ parties }) => parties?.partner.details?.country ?? ""],
+	["amount", (row) => row.total, "amount"],
+	["currency", (row) => row.currency],
+	["reference", (row) => `Statement ${row.number}`],
+	["partner", (row) => row.partner_name],
+	["partnerId", (row) => row.partner_public_id],
+];
+
+/**
+ * Returns the file of all statements that are to be paid, of one month or of all. Only staff may have it, because it
+ * contains the accounts of all partners. An account is that of the day on which the statement was issued.
+ */
+export function payoutFile(
+	db: Db,
+	deps: Pick<StatementsDeps, "sealingKey">,
+	filter: Pick<StatementFilter, "month" | "partnerId">,
+	separator: CsvSeparator = ",",
+): AsyncGenerator<string> {
+	return csvFile(PAYOUT_COLUMNS, readPayable(db, deps, filter), separator);
+}
+
+async function* readPayable(
+	db: Db,
+	deps: Pick<StatementsDeps, "sealingKey">,
+	filter: StatementFilter,
+): AsyncGenerator<readonly Payable[]> {
+	for await (const rows of readStatements(db, { ...filter, state: "to_pay" }, CSV_BATCH_ROWS)) {
+		yield rows.map((row): Payable => ({ ...row, parties: openParties(deps, row) }));
+	}
+}

@@ -1,0 +1,62 @@
+// Both parties of a statement, as they were on the day of its issue. The copy is sealed, because it contains the
+// partner's account.
+
+import * as z from "zod";
+import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
+import type { Statement, StatementSettings } from "../store/queries/statements.ts";
+import type { Partner } from "../store/tables/partners.ts";
+import type { StatementsDeps } from "./deps.ts";
+import { DETAILS, type StoredDetails } from "./payment-details.ts";
+
+const PARTIES = z.object({
+	network: z.object({ name: z.string().nullable(), address: z.string().nullable() }),
+	partner: z.object({
+		name: z.string(),
+		site: z.string(),
+		/** VAT percentage and note as staff entered them. Nothing is calculated from them. */
+		vatPercent: z.string().nullable(),
+		vatNote: z.string(),
+		/** Payment details, or null if the partner had entered none. */
+		details: DETAILS.nullable(),
+	}),
+});
+
+export type StatementParties = z.infer<typeof PARTIES>;
+
+export function partiesOf(
+	settings: StatementSettings,
+	partner: Partner,
+	details: StoredDetails | null,
+): StatementParties {
+	return {
+		network: { name: settings.name, address: settings.postal_address },
+		partner: {
+			name: partner.name,
+			site: partner.site,
+			vatPercent: partner.vat_percent,
+			vatNote: partner.vat_note,
+			details,
+		},
+	};
+}
+
+export function sealParties(
+	{ sealingKey, random }: Pick<StatementsDeps, "sealingKey" | "random">,
+	publicId: string,
+	parties: StatementParties,
+): string {
+	return sealText(sealingKey, boundTo(publicId), JSON.stringify(parties), random.bytes(SEALING_IV_BYTES));
+}
+
+/** Opens the copy of both parties. Returns null if it was sealed with another key. */
+export function openParties(
+	{ sealingKey }: Pick<StatementsDeps, "sealingKey">,
+	{ public_id, sealed_parties }: Pick<Statement, "public_id" | "sealed_parties">,
+): StatementParties | null {
+	const text = openText(sealingKey, boundTo(public_id), sealed_parties);
+	return text === null ? null : PARTIES.parse(JSON.parse(text));
+}
+
+function boundTo(publicId: string): string {
+	return `statement:${publicId}`;
+}

@@ -1,0 +1,118 @@
+// The payment details of a partner, sealed with the key of the installation. The partner's own people and staff may read
+// and change them. A change is audited without the account itself, and all of the partner's people get a mail about it,
+// because a thief would change the account first. Statements use the details from the next one on.
+
+import * as z from "zod";
+import { type Checked, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
+import {
+	hintOfAccount,
+	PAYMENT_FIELDS,
+	type PaymentDetails,
+	type PaymentDetailsInput,
+	parsePaymentDetails,
+} from "../domain/payment-details.ts";
+import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
+import { composeDetailsMail } from "../mail/statement-mail.ts";
+import { type ActingPerson, type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { lockPartner } from "../store/queries/partners.ts";
+import {
+	findSealedDetails,
+	isPersonOfPartner,
+	listPartnerAddressees,
+	saveSealedDetails,
+} from "../store/queries/statements.ts";
+import type { Db } from "../store/store.ts";
+import type { StatementsDeps } from "./deps.ts";
+
+export const DETAILS = z.object({
+	payee: z.string(),
+	address: z.string(),
+	country: z.string(),
+	vatId: z.string(),
+	iban: z.string(),
+	bic: z.string(),
+	account: z.string(),
+}) satisfies z.ZodType<PaymentDetails>;
+
+export type StoredDetails = z.infer<typeof DETAILS>;
+
+/** Saves the payment details of a partner. Resolves to whether something changed. */
+export async function savePaymentDetails(
+	deps: StatementsDeps,
+	actor: Actor,
+	partnerId: number,
+	input: PaymentDetailsInput,
+): Promise<Checked<boolean>> {
+	const read = parsePaymentDetails(input);
+	if (!read.ok) return read;
+	const details = read.value;
+	const saved = await transactAs<boolean>(deps.store, actor, async (trx) => {
+		if (!(await maySee(trx, actor, partnerId))) return notAllowed();
+		const partner = await lockPartner(trx, partnerId);
+		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		const before = (await openDetails(trx, deps, [partnerId])).get(partnerId) ?? null;
+		if (before !== null && isSame(before, details)) return succeed(false);
+		const nowMs = deps.clock.nowMs();
+		const iv = deps.random.bytes(SEALING_IV_BYTES);
+		await saveSealedDetails(trx, partner, {
+			sealed: sealText(deps.sealingKey, boundTo(partnerId), JSON.stringify(details), iv),
+			changed_at_ms: nowMs,
+			changed_by: personIdOf(actor),
+		});
+		const account = `${before === null ? "none" : hintOfAccount(before)} → ${hintOfAccount(details)}`;
+		const note = { personId: personIdOf(actor), action: "payment_details.changed" } as const;
+		await noteAudit(trx, { ...note, subject: partner.public_id, detail: account }, nowMs);
+		for (const { email, zone } of await listPartnerAddressees(trx, [partnerId])) {
+			const change = { partner, account, atMs: nowMs, isByStaff: actor.kind !== "shop" };
+			await deps.mails.enqueue(trx, composeDetailsMail(email, zone, change, deps.publicUrl));
+		}
+		return succeed(true);
+	});
+	deps.mails.wake();
+	return saved.ok ? saved : refuseAll([saved.fault]);
+}
+
+/** Returns the payment details of a partner to one of its people or to staff. They are null if there are none. */
+export async function readPaymentDetails(
+	deps: Pick<StatementsDeps, "store" | "sealingKey">,
+	reader: ActingPerson,
+	partnerId: number,
+): Promise<Result<PaymentDetails | null>> {
+	if (!(await maySee(deps.store.db, reader, partnerId))) return notAllowed();
+	return succeed((await openDetails(deps.store.db, deps, [partnerId])).get(partnerId) ?? null);
+}
+
+/**
+ * Opens the payment details of partners, by partner id. A partner is missing if it has none, or if they were sealed with
+ * another key.
+ */
+export async function openDetails(
+	db: Db,
+	{ sealingKey }: Pick<StatementsDeps, "sealingKey">,
+	partnerIds: readonly number[],
+): Promise<ReadonlyMap<number, StoredDetails>> {
+	const rows = await findSealedDetails(db, partnerIds);
+	return new Map(
+		rows.flatMap(({ partner_id, sealed }) => {
+			const text = openText(sealingKey, boundTo(partner_id), sealed);
+			return text === null ? [] : [[partner_id, DETAILS.parse(JSON.parse(text))] as const];
+		}),
+	);
+}
+
+async function maySee(db: Db, actor: Actor | ActingPerson, partnerId: number): Promise<boolean> {
+	return actor.kind !== "shop" || isPersonOfPartner(db, partnerId, actor.personId);
+}
+
+function isSame(one: PaymentDetails, other: PaymentDetails): boolean {
+	return PAYMENT_FIELDS.every((field) => one[field] === other[field]);
+}
+
+function notAllowed(): ReturnType<typeof refuse> {
+	return refuse("not_allowed", "Only this partner's people and the network's staff see its payment details.");
+}
+
+function boundTo(partnerId: number): string {
+	return `payment details:${partnerId}`;
+}

@@ -1,0 +1,220 @@
+// Marks statements as paid, and undoes that. A bank moves the money; here it is only recorded. A payment is an entry of
+// the kind PAID with minus the statement's total, and a row in `payments`. Undoing it adds an entry with the opposite
+// sign and deletes the row.
+
+import { type Checked, checkAll, type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
+import { decimalCount, formatMinor, minorUnits } from "../domain/money.ts";
+import { checkPaidOn, parsePaidOn, parseReference } from "../domain/statement.ts";
+import { composePaidMail } from "../mail/statement-mail.ts";
+import { type Actor, personIdOf } from "../people/actor.ts";
+import type { Locked } from "../store/locked.ts";
+import { noteAudit, noteAudits } from "../store/queries/audit.ts";
+import { insertPaidEntries } from "../store/queries/entries.ts";
+import { findPartnerById } from "../store/queries/partners.ts";
+import {
+	findPayments,
+	findStatementSettings,
+	insertPayments,
+	listPartnerAddressees,
+	lockStatements,
+	removePayment,
+	type Statement,
+} from "../store/queries/statements.ts";
+import type { Db } from "../store/store.ts";
+import { type InTransaction, type StatementsDeps, transactAsStaff } from "./deps.ts";
+
+export interface PaymentInput {
+	/** Day of the payment as it was typed, such as 2026-11-18. */
+	date: string;
+	/** Reference of the bank. It may be empty. */
+	reference: string;
+}
+
+export interface Payment {
+	paidOn: string;
+	reference: string;
+}
+
+export function parsePayment({ date, reference }: PaymentInput): Checked<Payment> {
+	return checkAll({ paidOn: parsePaidOn(date), reference: parseReference(reference) });
+}
+
+/**
+ * Marks statements as paid, all of them or none. `statementIds` are public ids. Resolves to the statements in the order
+ * of their issue.
+ */
+export async function payStatements(
+	deps: StatementsDeps,
+	actor: Actor,
+	statementIds: readonly string[],
+	input: PaymentInput,
+): Promise<Result<readonly Statement[]>> {
+	const payment = parsePayment(input);
+	if (!payment.ok) return payment;
+	const ids = [...new Set(statementIds)];
+	if (ids.length === 0) {
+		return refuse(
+			"nothing_selected",
+			"Nothing is selected. Select statements first, then mark them as paid.",
+		);
+	}
+	const paid = await transactAsStaff<readonly Statement[]>(deps, actor, async (trx) => {
+		const statements = await lockStatements(trx, "public_id", ids);
+		if (statements.length < ids.length) return refuseUnknown();
+		const wanted = new Map(statements.map(({ id }) => [id, payment.value]));
+		const problems = await judgePayments(trx, wanted, statements, deps.clock.nowMs());
+		const [problem] = problems.values();
+		if (problem !== undefined) return { ok: false, fault: problem };
+		const payments = statements.map((statement) => ({ statement, ...payment.value }));
+		await writePayments(trx, deps, payments, personIdOf(actor));
+		return succeed(statements);
+	});
+	deps.mails.wake();
+	return paid;
+}
+
+function refuseUnknown(): ReturnType<typeof refuse> {
+	return refuse("unknown_statement", "There is no such statement. Look at the list again.");
+}
+
+/** Returns why statements cannot be paid, by statement id. A statement without a problem is missing. */
+export async function judgePayments(
+	db: Db,
+	/** The payments by the ids of their statements. */
+	payments: ReadonlyMap<number, Payment>,
+	statements: readonly Statement[],
+	nowMs: number,
+): Promise<ReadonlyMap<number, Fault>> {
+	const ids = statements.map(({ id }) => id);
+	const paidOn = new Map((await findPayments(db, ids)).map((paid) => [paid.statement_id, paid.paid_on]));
+	const { time_zone: zone } = await findStatementSettings(db);
+	return new Map(
+		statements.flatMap((statement) => {
+			const payment = payments.get(statement.id);
+			if (payment === undefined) return [];
+			const judged = judge(statement, paidOn.get(statement.id), payment, zone, nowMs);
+			return judged.ok ? [] : [[statement.id, judged.fault] as const];
+		}),
+	);
+}
+
+function judge(
+	statement: Statement,
+	paidBefore: string | undefined,
+	{ paidOn }: Payment,
+	zone: string,
+	nowMs: number,
+): Result<string> {
+	const { number } = statement;
+	if (statement.is_carried === 1) {
+		const detail = `Statement ${number} was carried forward, so nothing is paid for it. Its total is part of the partner's next statement.`;
+		return refuse("statement_carried_forward", detail);
+	}
+	if (paidBefore !== undefined) {
+		const detail = `Statement ${number} was paid on ${paidBefore} already. If that was wrong, undo that payment first.`;
+		return refuse("statement_already_paid", detail);
+	}
+	return checkPaidOn(paidOn, statement, zone, nowMs);
+}
+
+export interface NewPayment extends Payment {
+	statement: Locked<Statement>;
+}
+
+/** Writes payments that were judged in the same transaction. */
+export async function writePayments(
+	trx: Db,
+	deps: Omit<InTransaction, "store">,
+	payments: readonly NewPayment[],
+	personId: number | null,
+): Promise<void> {
+	const nowMs = deps.clock.nowMs();
+	const entryIds = await insertPaidEntries(
+		trx,
+		payments.map(({ statement, reference }) => ({
+			...paidEntry(statement, -1n),
+			person_id: personId,
+			reason: reference === "" ? null : reference,
+			at_ms: nowMs,
+		})),
+	);
+	await insertPayments(
+		trx,
+		payments.map(({ statement: { id }, paidOn, reference }) => ({
+			statement_id: id,
+			entry_id: entryIds.get(id) ?? 0,
+			paid_on: paidOn,
+			reference,
+			person_id: personId,
+			at_ms: nowMs,
+		})),
+	);
+	const notes = payments.map(({ statement: { number, total, currency }, paidOn, reference }) => ({
+		personId,
+		action: "statement.paid" as const,
+		subject: number,
+		detail: `${total} ${currency} on ${paidOn}${reference === "" ? "" : `, reference ${reference}`}`,
+	}));
+	await noteAudits(trx, notes, nowMs);
+	if (deps.mails.isOn) for (const payment of payments) await tellPaid(trx, deps, payment);
+}
+
+function paidEntry({ id, partner_id, total, currency }: Statement, sign: bigint) {
+	const amount = formatMinor(sign * minorUnits(total), decimalCount(total));
+	return { partner_id, programme_id: null, conversion_id: null, amount, currency, statement_id: id };
+}
+
+async function tellPaid(
+	trx: Db,
+	{ mails, publicUrl }: Omit<InTransaction, "store">,
+	{ statement, paidOn, reference }: NewPayment,
+): Promise<void> {
+	const partner = await findPartnerById(trx, statement.partner_id);
+	if (partner === undefined) return;
+	for (const { email } of await listPartnerAddressees(trx, [partner.id])) {
+		await mails.enqueue(trx, composePaidMail(email, partner, { ...statement, paidOn, reference }, publicUrl));
+	}
+}
+
+const MAX_REASON_LENGTH = 200;
+
+/** Undoes the payment of a statement, which is then to be paid again. Both entries stay in the partner's account. */
+export async function undoPayment(
+	deps: StatementsDeps,
+	actor: Actor,
+	statementId: string,
+	reasonText: string,
+): Promise<Result<Statement>> {
+	const reason = parseReason(reasonText);
+	if (!reason.ok) return reason;
+	return transactAsStaff<Statement>(deps, actor, async (trx) => {
+		const [statement] = await lockStatements(trx, "public_id", [statementId]);
+		if (statement === undefined) return refuseUnknown();
+		const [payment] = await findPayments(trx, [statement.id]);
+		if (payment === undefined) {
+			const detail = `Statement ${statement.number} is not marked as paid, so there is nothing to undo.`;
+			return refuse("statement_not_paid", detail);
+		}
+		const nowMs = deps.clock.nowMs();
+		const personId = personIdOf(actor);
+		const entry = { ...paidEntry(statement, 1n), person_id: personId, reason: reason.value, at_ms: nowMs };
+		await insertPaidEntries(trx, [entry]);
+		await removePayment(trx, statement);
+		const detail = `paid on ${payment.paid_on}: ${reason.value}`;
+		const note = { personId, action: "payment.undone", subject: statement.number, detail } as const;
+		await noteAudit(trx, note, nowMs);
+		return succeed(statement);
+	});
+}
+
+/** Parses the reason that a person must give, such as for an adjustment. */
+export function parseReason(text: string): Result<string> {
+	const reason = text.trim();
+	const isGood = reason !== "" && reason.length <= MAX_REASON_LENGTH && !/\p{Cc}/u.test(reason);
+	if (isGood) return succeed(reason);
+	return refuse(
+		"invalid_field",
+		`Say why, in one line of at most ${MAX_REASON_LENGTH} characters.`,
+		"reason",
+	);
+}

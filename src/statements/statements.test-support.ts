@@ -1,0 +1,178 @@
+// A network with programmes, partners and credited sales, whose months pass as a test moves its clock.
+
+import { ok } from "node:assert/strict";
+import { MAIL_OFF } from "../../test/support/app-deps.ts";
+import { createClock, type MovableClock } from "../../test/support/clock.ts";
+import { newConversion, newId, newProgramme } from "../../test/support/rows.ts";
+import { addPerson, signInAs } from "../../test/support/signed-in.ts";
+import { makeMoves, type Step } from "../conversions/make-moves.ts";
+import { type Credit, NOBODY } from "../domain/credit.ts";
+import { startJob } from "../jobs/job.ts";
+import { type JudgedRow, readJudgedLines } from "../jobs/lines.ts";
+import { prepareStatements } from "../jobs/prepare-statements.ts";
+import { workOffJobs } from "../jobs/work.ts";
+import { createRandom } from "../outside/random.ts";
+import type { SignedInPerson } from "../people/actor.ts";
+import { type Conversion, findManyByPublicId } from "../store/queries/conversions.ts";
+import { findJob, type ListedJob } from "../store/queries/jobs.ts";
+import { checkLedger } from "../store/queries/ledger.ts";
+import {
+	addPartnerPerson,
+	insertPartner,
+	insertPartnership,
+	type Partner,
+	type Partnership,
+} from "../store/queries/partners.ts";
+import { insertProgramme, type Programme } from "../store/queries/programmes.ts";
+import { type ListedStatement, listStatements, type StatementFilter } from "../store/queries/statements.ts";
+import type { Db, Store } from "../store/store.ts";
+import type { StatementsDeps } from "./deps.ts";
+
+export const OCTOBER_MS = Date.UTC(2026, 9, 10);
+export const NOVEMBER_MS = Date.UTC(2026, 10, 2);
+export const DECEMBER_MS = Date.UTC(2026, 11, 2);
+
+export interface Member {
+	partner: Partner;
+	partnership: Partnership;
+	programme: Programme;
+}
+
+export type TestNetwork = Awaited<ReturnType<typeof openNetwork>>;
+
+export async function openNetwork(store: Store, startMs: number = OCTOBER_MS) {
+	const clock: MovableClock = createClock(startMs);
+	const deps: StatementsDeps & { clock: MovableClock } = {
+		store,
+		clock,
+		random: createRandom(),
+		sealingKey: new Uint8Array(32).fill(7),
+		mails: MAIL_OFF,
+		publicUrl: "https://network.example",
+	};
+	const staff = await signInAs(store, await addPerson(store, "staff"));
+	await setNetwork(store.db, { time_zone: "UTC", minimum_payouts: "", postal_address: null });
+
+	async function move(step: Step): Promise<Conversion> {
+		const { conversions } = await store.transact((trx) => makeMoves(trx, deps, [step]));
+		const [conversion] = conversions;
+		ok(conversion !== undefined, "another process changed the conversion");
+		const [stored] = await findManyByPublicId(store.db, [conversion.public_id]);
+		ok(stored !== undefined);
+		return stored;
+	}
+
+	return {
+		deps,
+		clock,
+		staff,
+		async addProgramme(currency = "EUR"): Promise<Programme> {
+			const change = { currency, credits_partners: 1 as const, name: `Shop ${currency}` };
+			return store.transact((trx) => insertProgramme(trx, newProgramme(change)));
+		},
+		addPartner: (name: string) =>
+			insertPartner(store.db, { public_id: newId("ptn"), name, site: "", created_at_ms: startMs }),
+		/** Adds a person who signs in for the partner. */
+		async addPartnerPerson({ id }: Partner): Promise<SignedInPerson & { email: string }> {
+			const person = await addPerson(store, "shop");
+			await addPartnerPerson(store.db, id, person.id);
+			return { ...(await signInAs(store, person)), email: person.email };
+		},
+		async join(programme: Programme, partner: Partner): Promise<Member> {
+			const partnership = await insertPartnership(store.db, {
+				public_id: newId("pts"),
+				programme_id: programme.id,
+				partner_id: partner.id,
+				commission_rate: null,
+				terms: "",
+				created_at_ms: startMs,
+			});
+			ok(partnership !== undefined);
+			return { partner, partnership, programme };
+		},
+		/** Records a sale that is credited to the member. */
+		sell: ({ partnership, programme }: Member, commission: string) => {
+			const { status: _, created_at_ms: __, updated_at_ms: ___, ...sale } = newConversion(programme.id);
+			return move({
+				move: "record",
+				known: null,
+				sale: { ...sale, commission, basket_value: commission, currency: programme.currency },
+				credit: creditOf(partnership),
+			});
+		},
+		approve: (known: Conversion) =>
+			move({ move: "approve", known, change: { decided_by: "shop" }, decidedBy: "shop" }),
+		reverse: (known: Conversion) =>
+			move({ move: "reverse", known, change: { decided_by: "shop", reason: "RETURN" }, reason: "RETURN" }),
+		/** Refunds a part of the sale, after which this commission is left. */
+		refund: (known: Conversion, commission: string) =>
+			move({
+				move: "refund",
+				known,
+				change: { commission, basket_value: commission, refunded_value: "1" },
+				programId: "prg_1",
+				reason: "RETURN",
+				refund: { refund_id: newId("job"), amount: "1", basket_value: commission, reason: "RETURN" },
+			}),
+		/** Changes the partner of a sale. The commission stays. */
+		reassign: (known: Conversion, { partnership }: Member) =>
+			move({ move: "credit", known, change: {}, programId: "prg_1", credit: creditOf(partnership) }),
+		setNetwork: (change: Parameters<typeof setNetwork>[1]) => setNetwork(store.db, change),
+		prepare: async (month: string): Promise<ListedJob> => {
+			const job = await prepareStatements(deps, staff, month);
+			ok(job.ok, JSON.stringify(job));
+			await workOffJobs(deps, () => false);
+			return reload(store.db, job.value);
+		},
+		issue: async (job: ListedJob): Promise<ListedJob> => {
+			const started = await startJob(deps, await reload(store.db, job), staff, false);
+			ok(started.ok, JSON.stringify(started));
+			await workOffJobs(deps, () => false);
+			return reload(store.db, job);
+		},
+		/** Returns the lines of a job as short texts. */
+		linesOf: async (job: ListedJob): Promise<string[]> =>
+			(await readJudgedLines(store.db, job, 1, 100)).map(sayLine),
+		statements: async (filter: StatementFilter = {}): Promise<ListedStatement[]> =>
+			(await listStatements(store.db, filter, { limit: 1_000 })).rows.toReversed(),
+		brokenRules: async () => (await checkLedger(store)).broken,
+	};
+}
+
+export async function reload(db: Db, { public_id }: Pick<ListedJob, "public_id">): Promise<ListedJob> {
+	const job = await findJob(db, null, public_id);
+	ok(job !== undefined);
+	return job;
+}
+
+async function setNetwork(
+	db: Db,
+	change: Partial<Record<"time_zone" | "minimum_payouts" | "postal_address" | "name", string | null>>,
+): Promise<void> {
+	const { time_zone, minimum_payouts, ...others } = change;
+	await db
+		.updateTable("network")
+		.set({
+			...others,
+			...(typeof time_zone === "string" ? { time_zone } : {}),
+			...(typeof minimum_payouts === "string" ? { minimum_payouts } : {}),
+		})
+		.execute();
+}
+
+function creditOf({ id }: Partnership): Credit {
+	return { ...NOBODY, partnershipId: id, word: "CLICK" };
+}
+
+function sayLine({ cells, verdict }: JudgedRow): string {
+	const parts = ["partner", "currency", "opening", "earned", "changed", "adjusted", "total", "outcome"];
+	const detail = verdict.detail === null ? "" : ` (${verdict.detail})`;
+	return `${parts.map((name) => cells[name]).join(" ")}: ${verdict.kind}${detail}`;
+}
+
+/** Returns a statement as a short text. */
+export function sayStatement(statement: ListedStatement): string {
+	const { number, partner_name, month, opening, earned, changed, adjusted, total, currency } = statement;
+	const state = statement.is_carried === 1 ? "carried" : statement.paid_on === null ? "to pay" : "paid";
+	return `${number} ${partner_name} ${month}: ${opening} + ${earned} + ${changed} + ${adjusted} = ${total} ${currency}, ${state}`;
+}

@@ -1,0 +1,156 @@
+// Walks through two months of a network on both databases. The statements of October stay as they were issued, and those
+// of November carry the differences.
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { addAmounts } from "../domain/money.ts";
+import { findBalances, listEntries } from "../store/queries/entries.ts";
+import {
+	findStatement,
+	type ListedStatement,
+	listStatementLines,
+	sumStatements,
+} from "../store/queries/statements.ts";
+import { adjustAccount } from "./adjust.ts";
+import { proofFile } from "./files.ts";
+import { payStatements, undoPayment } from "./payments.ts";
+import { DECEMBER_MS, NOVEMBER_MS, openNetwork, sayStatement } from "./statements.test-support.ts";
+
+eachDatabase("two months of statements", (database) => {
+	test("October stays as issued, and November carries refunds, returns, a new partner, an adjustment and an undone payment", async () => {
+		const { store } = database;
+		const network = await openNetwork(store);
+		await network.setNetwork({ minimum_payouts: "EUR 25.00;KWD 1.000" });
+		const euro = await network.addProgramme("EUR");
+		const yen = await network.addProgramme("JPY");
+		const dinar = await network.addProgramme("KWD");
+		const blog = await network.addPartner("Blog");
+		const small = await network.addPartner("Small");
+		const [inEuro, inYen, inDinar] = [
+			await network.join(euro, blog),
+			await network.join(yen, blog),
+			await network.join(dinar, blog),
+		];
+		const smallInEuro = await network.join(euro, small);
+		const refunded = await network.approve(await network.sell(inEuro, "40.00"));
+		const returned = await network.approve(await network.sell(inEuro, "20.05"));
+		const moved = await network.approve(await network.sell(inEuro, "10.10"));
+		await network.approve(await network.sell(inYen, "1500"));
+		await network.approve(await network.sell(inDinar, "0.999"));
+		await network.approve(await network.sell(smallInEuro, "9.99"));
+		const lateApproval = await network.sell(inEuro, "7.00");
+
+		await network.clock.moveTo(NOVEMBER_MS);
+		const october = await network.prepare("2026-10");
+		deepEqual(await network.linesOf(october), [
+			"Blog EUR 0.00 70.15 0.00 0.00 70.15 pay: change",
+			"Blog JPY 0 1500 0 0 1500 pay: change",
+			"Blog KWD 0.000 0.999 0.000 0.000 0.999 carry_forward: change",
+			"Small EUR 0.00 9.99 0.00 0.00 9.99 carry_forward: change",
+		]);
+		equal((await network.statements()).length, 0, "a preview issues nothing");
+		equal((await network.issue(october)).state, "done");
+		const issued = await network.statements();
+		deepEqual(issued.map(sayStatement), [
+			"2026-0001 Blog 2026-10: 0.00 + 70.15 + 0.00 + 0.00 = 70.15 EUR, to pay",
+			"2026-0002 Blog 2026-10: 0 + 1500 + 0 + 0 = 1500 JPY, to pay",
+			"2026-0003 Blog 2026-10: 0.000 + 0.999 + 0.000 + 0.000 = 0.999 KWD, carried",
+			"2026-0004 Small 2026-10: 0.00 + 9.99 + 0.00 + 0.00 = 9.99 EUR, carried",
+		]);
+		const [inOctober] = issued;
+		ok(inOctober !== undefined);
+		const payment = { date: "2026-11-02", reference: "SEPA 1" };
+		const paid = await payStatements(
+			network.deps,
+			network.staff,
+			issued.slice(0, 2).map(({ public_id }) => public_id),
+			payment,
+		);
+		ok(paid.ok, JSON.stringify(paid));
+		deepEqual(await findBalances(store.db, blog.id), [
+			{ currency: "EUR", open: "0.00", due: "0.00", carried: "0.00" },
+			{ currency: "JPY", open: "0", due: "0", carried: "0" },
+			{ currency: "KWD", open: "0.000", due: "0.000", carried: "0.999" },
+		]);
+
+		// In November a part of the first sale is refunded, the second is returned, and the third gets another partner.
+		await network.refund(refunded, "31.50");
+		await network.reverse(returned);
+		await network.reassign(moved, smallInEuro);
+		await network.approve(lateApproval);
+		await network.approve(await network.sell(inDinar, "0.001"));
+		ok((await adjustAccount(network.deps, network.staff, blog.id, adjustment("EUR", "-0.45"))).ok);
+		ok((await adjustAccount(network.deps, network.staff, small.id, adjustment("EUR", "5,00"))).ok);
+		const undone = await undoPayment(network.deps, network.staff, issued[1]?.public_id ?? "", "bounced");
+		ok(undone.ok, JSON.stringify(undone));
+
+		await network.clock.moveTo(DECEMBER_MS);
+		await network.issue(await network.prepare("2026-11"));
+		const all = await network.statements();
+		deepEqual(all.map(sayStatement), [
+			"2026-0001 Blog 2026-10: 0.00 + 70.15 + 0.00 + 0.00 = 70.15 EUR, paid",
+			"2026-0002 Blog 2026-10: 0 + 1500 + 0 + 0 = 1500 JPY, to pay",
+			"2026-0003 Blog 2026-10: 0.000 + 0.999 + 0.000 + 0.000 = 0.999 KWD, carried",
+			"2026-0004 Small 2026-10: 0.00 + 9.99 + 0.00 + 0.00 = 9.99 EUR, carried",
+			"2026-0005 Blog 2026-11: 0.00 + 7.00 + -38.65 + -0.45 = -32.10 EUR, carried",
+			"2026-0006 Blog 2026-11: 0.999 + 0.001 + 0.000 + 0.000 = 1.000 KWD, to pay",
+			"2026-0007 Small 2026-11: 9.99 + 0.00 + 10.10 + 5.00 = 25.09 EUR, to pay",
+		]);
+		const { paid_on: _, reference: __, ...asIssued } = inOctober;
+		const { paid_on, reference, ...present } =
+			(await findStatement(store.db, inOctober.public_id)) ?? inOctober;
+		deepEqual(present, asIssued, "a statement never changes");
+		deepEqual([paid_on, reference], ["2026-11-02", "SEPA 1"]);
+		deepEqual(await findBalances(store.db, blog.id), [
+			{ currency: "EUR", open: "0.00", due: "0.00", carried: "-32.10" },
+			{ currency: "JPY", open: "0", due: "1500", carried: "0" },
+			{ currency: "KWD", open: "0.000", due: "1.000", carried: "0.000" },
+		]);
+		for (const statement of all) await checkProof(statement);
+		const sums = await sumStatements(store.db, { month: "2026-10" });
+		deepEqual(
+			sums.map(({ state, currency, count, minor }) => `${state} ${currency} ${count} ${minor}`).sort(),
+			["carried EUR 1 999", "carried KWD 1 999", "paid EUR 1 7015", "to_pay JPY 1 1500"],
+		);
+		deepEqual(await network.brokenRules(), []);
+		const account = await listEntries(store.db, { partnerId: blog.id, currency: "JPY" }, { limit: 10 });
+		deepEqual(
+			account.rows.map((row) => [row.kind, row.amount, row.statement_number, row.reason]),
+			[
+				["PAID", "1500", "2026-0002", "bounced"],
+				["PAID", "-1500", "2026-0002", "SEPA 1"],
+				["EARNED", "1500", "2026-0002", null],
+			],
+		);
+	});
+
+	/** Checks that the sums of the proof are those of the statement, and that its lines are, too. */
+	async function checkProof(statement: ListedStatement): Promise<void> {
+		const { store } = database;
+		const text = (await Array.fromAsync(proofFile(store.reader, statement))).join("");
+		const [header = "", ...lines] = text.replace("\u{FEFF}", "").trimEnd().split("\r\n");
+		const names = header.split(",");
+		const sum = (column: string) =>
+			lines
+				.flatMap((line) => line.split(",")[names.indexOf(column)] || [])
+				.reduce(addAmounts, zeroLike(statement.total));
+		const { earned, changed, adjusted } = statement;
+		deepEqual([sum("commission"), sum("change"), sum("adjusted")], [earned, changed, adjusted]);
+		const programmes = await listStatementLines(store.db, statement.id);
+		const total = (part: "earned" | "changed") =>
+			programmes.map((line) => line[part]).reduce(addAmounts, zeroLike(statement.total));
+		deepEqual([total("earned"), total("changed")], [earned, changed]);
+	}
+});
+
+function adjustment(currency: string, amount: string) {
+	return { currency, amount, reason: "agreed on the phone" };
+}
+
+function zeroLike(amount: string): string {
+	return amount
+		.replace("-", "")
+		.replace(/\d/g, "0")
+		.replace(/^0+(?=0)/, "");
+}

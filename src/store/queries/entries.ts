@@ -1,0 +1,164 @@
+// The accounts of partners. An entry is open until a statement contains it (docs/decisions/money.md).
+
+import { type Insertable, sql } from "kysely";
+import { ENTRY_KINDS, type EntryKind } from "../../domain/ledger.ts";
+import { decimalCount, formatMinor, minorUnits, zeroIn } from "../../domain/money.ts";
+import type { Db } from "../store.ts";
+import type { EntriesTable, Entry } from "../tables/money.ts";
+import { joinHalves, sumOf } from "./conversion-tally.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { NO_ID } from "./partners.ts";
+
+export type { Entry } from "../tables/money.ts";
+
+/** Sum of a partner's open entries of one kind and currency. */
+export interface OpenSum {
+	partnerId: number;
+	currency: string;
+	kind: EntryKind;
+	count: number;
+	/** Amount in minor units of the currency. */
+	minor: bigint;
+}
+
+/** Adds up the open entries of these partners that were written before `beforeMs`. */
+export async function sumOpenEntries(
+	db: Db,
+	partnerIds: readonly number[],
+	beforeMs: number,
+): Promise<OpenSum[]> {
+	const rows = await db
+		.selectFrom("open_entries")
+		.innerJoin("entries", "entries.id", "open_entries.entry_id")
+		.select(({ fn }) => [
+			"open_entries.partner_id as partnerId",
+			"open_entries.currency",
+			"entries.kind",
+			fn.countAll<number>().as("count"),
+		])
+		.select(sumOf("amount"))
+		.where("open_entries.partner_id", "in", [NO_ID, ...partnerIds])
+		.where("open_entries.at_ms", "<", beforeMs)
+		.groupBy(["open_entries.partner_id", "open_entries.currency", "entries.kind"])
+		.execute();
+	return rows.map(({ amount_high, amount_low, ...sum }) => ({
+		...sum,
+		minor: joinHalves(amount_high, amount_low),
+	}));
+}
+
+/** The account of a partner in one currency. The three amounts add up to the sum of all entries. */
+export interface Balance {
+	currency: string;
+	/** Sum of the entries that no statement contains yet. */
+	open: string;
+	/** Sum of the statements that are to be paid and are not paid yet. */
+	due: string;
+	/** Total of the newest statement, if that was carried forward. */
+	carried: string;
+}
+
+/** Returns a partner's balances by currency. A currency in which the partner never had an entry is missing. */
+export async function findBalances(db: Db, partnerId: number): Promise<Balance[]> {
+	const open = await sumOpenEntries(db, [partnerId], Number.MAX_SAFE_INTEGER);
+	const { rows: statements } = await sql<{ currency: string; total: string; is_carried: number }>`
+		select s.currency, s.total, s.is_carried from statements s
+		where s.partner_id = ${partnerId}
+			and ((s.is_carried = 0 and not exists (select 1 from payments p where p.statement_id = s.id))
+				or (s.is_carried = 1 and not exists (select 1 from statements later
+					where later.partner_id = s.partner_id and later.currency = s.currency and later.id > s.id)))`.execute(
+		db,
+	);
+	const paid = await db
+		.selectFrom("statements")
+		.select("currency")
+		.distinct()
+		.where("partner_id", "=", partnerId)
+		.execute();
+	const currencies = new Set([...open, ...paid].map(({ currency }) => currency));
+	return [...currencies].sort().map((currency) => {
+		const digits = decimalCount(zeroIn(currency));
+		const sum = (amounts: readonly bigint[]) =>
+			formatMinor(
+				amounts.reduce((one, other) => one + other, 0n),
+				digits,
+			);
+		const totals = (isCarried: number) =>
+			statements
+				.filter((row) => row.currency === currency && row.is_carried === isCarried)
+				.map(({ total }) => minorUnits(total));
+		return {
+			currency,
+			open: sum(open.filter((row) => row.currency === currency).map(({ minor }) => minor)),
+			due: sum(totals(0)),
+			carried: sum(totals(1)),
+		};
+	});
+}
+
+/** An entry with the names of what it is about. */
+export interface ListedEntry extends Entry {
+	programme_name: string | null;
+	conversion_public_id: string | null;
+	/** The statement that contains the entry, or that a payment pays. Null while the entry is open. */
+	statement_number: string | null;
+	statement_public_id: string | null;
+	/** Address of the person who caused the entry. Only staff may see it. */
+	email: string | null;
+}
+
+export interface EntryFilter {
+	partnerId: number;
+	currency?: string | undefined;
+	kind?: EntryKind | undefined;
+}
+
+/** Lists the account of a partner, the newest entry first. */
+export function listEntries(
+	db: Db,
+	{ partnerId, currency, kind }: EntryFilter,
+	request: PageRequest,
+): Promise<ListPage<ListedEntry>> {
+	return readNewestFirst(request, (beforeId, limit) =>
+		db
+			.selectFrom("entries")
+			.leftJoin("programmes", "programmes.id", "entries.programme_id")
+			.leftJoin("conversions", "conversions.id", "entries.conversion_id")
+			.leftJoin("statement_entries", "statement_entries.entry_id", "entries.id")
+			.leftJoin("statements", (join) =>
+				join.on((eb) =>
+					eb("statements.id", "=", eb.fn.coalesce("entries.statement_id", "statement_entries.statement_id")),
+				),
+			)
+			.leftJoin("people", "people.id", "entries.person_id")
+			.selectAll("entries")
+			.select([
+				"programmes.name as programme_name",
+				"conversions.public_id as conversion_public_id",
+				"statements.number as statement_number",
+				"statements.public_id as statement_public_id",
+				"people.email",
+			])
+			.where("entries.partner_id", "=", partnerId)
+			.$if(currency !== undefined, (entries) => entries.where("entries.currency", "=", currency ?? ""))
+			.$if(kind !== undefined, (entries) => entries.where("entries.kind", "=", kind ?? ENTRY_KINDS[0]))
+			.where("entries.id", "<", beforeId)
+			.orderBy("entries.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
+}
+
+/** Inserts entries of the kind PAID, which are never open. Returns their ids by the ids of the statements. */
+export async function insertPaidEntries(
+	trx: Db,
+	entries: readonly (Omit<Insertable<EntriesTable>, "id" | "kind"> & { statement_id: number })[],
+): Promise<Map<number, number>> {
+	if (entries.length === 0) return new Map();
+	const rows = await trx
+		.insertInto("entries")
+		.values(entries.map((entry) => ({ ...entry, kind: "PAID" as const })))
+		.returning(["id", "statement_id"])
+		.execute();
+	return new Map(rows.map(({ id, statement_id }) => [statement_id ?? NO_ID, id]));
+}

@@ -1,0 +1,409 @@
+// Statements, their lines and entries, payments, and the payment details of partners.
+
+import { type Insertable, type Selectable, sql } from "kysely";
+import { decimalCount, formatMinor } from "../../domain/money.ts";
+import type { StatementState } from "../../domain/statement.ts";
+import { type Locked, lockRow, lockRows } from "../locked.ts";
+import type { Db } from "../store.ts";
+import type {
+	Entry,
+	Payment,
+	PaymentDetailsTable,
+	PaymentsTable,
+	Statement,
+	StatementLinesTable,
+	StatementNumbersTable,
+	StatementsTable,
+} from "../tables/money.ts";
+import type { NetworkTable } from "../tables/network.ts";
+import type { Partner } from "../tables/partners.ts";
+import { joinHalves, sumOf } from "./conversion-tally.ts";
+import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
+import { NO_ID } from "./partners.ts";
+
+export type { Payment, Statement } from "../tables/money.ts";
+export type StatementLine = Selectable<StatementLinesTable>;
+
+/** The settings of the network that statements depend on. */
+export type StatementSettings = Pick<
+	NetworkTable,
+	"name" | "time_zone" | "postal_address" | "minimum_payouts"
+>;
+
+export function findStatementSettings(db: Db): Promise<StatementSettings> {
+	return db
+		.selectFrom("network")
+		.select(["name", "time_zone", "postal_address", "minimum_payouts"])
+		.executeTakeFirstOrThrow();
+}
+
+// What is to be issued.
+
+/** Lists partners in the order of their ids, after the id `afterId`. */
+export function listPartnersAfter(db: Db, afterId: number, limit: number): Promise<Partner[]> {
+	const partners = db.selectFrom("partners").selectAll().where("id", ">", afterId);
+	return partners.orderBy("id").limit(limit).execute();
+}
+
+export function findPartnersByPublicId(db: Db, publicIds: readonly string[]): Promise<Partner[]> {
+	if (publicIds.length === 0) return Promise.resolve([]);
+	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();
+}
+
+/** Finds the newest statement of each of these partners in each currency. */
+export function findNewestStatements(db: Db, partnerIds: readonly number[]): Promise<Statement[]> {
+	return db
+		.selectFrom("statements")
+		.selectAll()
+		.where("partner_id", "in", [NO_ID, ...partnerIds])
+		.where(({ not, exists, selectFrom }) =>
+			not(
+				exists(
+					selectFrom("statements as later")
+						.select("later.id")
+						.whereRef("later.partner_id", "=", "statements.partner_id")
+						.whereRef("later.currency", "=", "statements.currency")
+						.whereRef("later.id", ">", "statements.id"),
+				),
+			),
+		)
+		.execute();
+}
+
+type StatementNumbers = Selectable<StatementNumbersTable>;
+
+/** Locks the counter of a year's numbers, so that one transaction at a time issues statements. */
+export async function lockNumbers(trx: Db, year: number): Promise<Locked<StatementNumbers>> {
+	await trx
+		.insertInto("statement_numbers")
+		.values({ year, last: 0 })
+		.onConflict((conflict) => conflict.column("year").doNothing())
+		.execute();
+	const row = await lockRow(trx, trx.selectFrom("statement_numbers").selectAll().where("year", "=", year));
+	if (row === undefined) throw new Error("the row was inserted just now");
+	return row;
+}
+
+export async function saveLastNumber(
+	trx: Db,
+	{ year }: Locked<StatementNumbers>,
+	last: number,
+): Promise<void> {
+	await trx.updateTable("statement_numbers").set({ last }).where("year", "=", year).execute();
+}
+
+export function insertStatements(
+	trx: Db,
+	statements: readonly Insertable<StatementsTable>[],
+): Promise<Statement[]> {
+	return trx.insertInto("statements").values(statements).returningAll().execute();
+}
+
+/**
+ * Moves the open entries before `beforeMs` into the new statements of their partners and currencies. Returns the number
+ * of entries.
+ */
+export async function takeOpenEntries(
+	trx: Db,
+	statementIds: readonly number[],
+	beforeMs: number,
+): Promise<number> {
+	const ids = [NO_ID, ...statementIds];
+	const { numAffectedRows = 0n } = await sql`insert into statement_entries (entry_id, statement_id)
+		select o.entry_id, s.id from statements s
+		join open_entries o on o.partner_id = s.partner_id and o.currency = s.currency and o.at_ms < ${beforeMs}
+		where s.id in (${sql.join(ids)})`.execute(trx);
+	// Only these entries are removed. Others may have been committed after the first statement read them.
+	await sql`delete from open_entries where entry_id in
+		(select entry_id from statement_entries where statement_id in (${sql.join(ids)}))`.execute(trx);
+	return Number(numAffectedRows);
+}
+
+/** Writes the lines of new statements, one for each programme, from the entries that the statements contain. */
+export async function writeStatementLines(trx: Db, statements: readonly Statement[]): Promise<void> {
+	const sums = await trx
+		.selectFrom("statement_entries")
+		.innerJoin("entries", "entries.id", "statement_entries.entry_id")
+		.innerJoin("programmes", "programmes.id", "entries.programme_id")
+		.select(({ fn }) => [
+			"statement_entries.statement_id",
+			"programmes.id as programme_id",
+			"programmes.name",
+			"entries.kind",
+			fn.countAll<number>().as("count"),
+		])
+		.select(sumOf("amount"))
+		.where("statement_entries.statement_id", "in", [NO_ID, ...statements.map(({ id }) => id)])
+		.groupBy(["statement_entries.statement_id", "programmes.id", "programmes.name", "entries.kind"])
+		.execute();
+	const byLine = Map.groupBy(sums, (sum) => `${sum.statement_id} ${sum.programme_id}`);
+	const digits = new Map(statements.map(({ id, total }) => [id, decimalCount(total)]));
+	const lines = [...byLine.values()].flatMap((parts): Insertable<StatementLinesTable>[] => {
+		const [first] = parts;
+		if (first === undefined) return [];
+		const { statement_id, programme_id, name: programme_name } = first;
+		const sum = (kind: Entry["kind"]) => {
+			const part = parts.find((one) => one.kind === kind);
+			const minor = part === undefined ? 0n : joinHalves(part.amount_high, part.amount_low);
+			return formatMinor(minor, digits.get(statement_id) ?? 0);
+		};
+		const sales = parts.find(({ kind }) => kind === "EARNED")?.count ?? 0;
+		return [
+			{ statement_id, programme_id, programme_name, sales, earned: sum("EARNED"), changed: sum("CHANGED") },
+		];
+	});
+	if (lines.length > 0) await trx.insertInto("statement_lines").values(lines).execute();
+}
+
+// Statements that were issued.
+
+export interface ListedStatement extends Statement {
+	partner_name: string;
+	partner_public_id: string;
+	/** The day and the reference of the payment, or null if the statement was not paid. */
+	paid_on: string | null;
+	reference: string | null;
+}
+
+export interface StatementFilter {
+	month?: string | undefined;
+	state?: StatementState | undefined;
+	partnerId?: number | undefined;
+}
+
+function selectListed(db: Db) {
+	return db
+		.selectFrom("statements")
+		.innerJoin("partners", "partners.id", "statements.partner_id")
+		.leftJoin("payments", "payments.statement_id", "statements.id")
+		.selectAll("statements")
+		.select([
+			"partners.name as partner_name",
+			"partners.public_id as partner_public_id",
+			"payments.paid_on",
+			"payments.reference",
+		]);
+}
+
+function selectMatching(db: Db, { month, state, partnerId }: StatementFilter) {
+	let statements = selectListed(db);
+	if (month !== undefined) statements = statements.where("statements.month", "=", month);
+	if (partnerId !== undefined) statements = statements.where("statements.partner_id", "=", partnerId);
+	if (state === "carried") return statements.where("statements.is_carried", "=", 1);
+	if (state === undefined) return statements;
+	return statements
+		.where("statements.is_carried", "=", 0)
+		.where("payments.statement_id", state === "paid" ? "is not" : "is", null);
+}
+
+/** Lists statements, the newest first. */
+export function listStatements(
+	db: Db,
+	filter: StatementFilter,
+	request: PageRequest,
+): Promise<ListPage<ListedStatement>> {
+	return readNewestFirst(request, (beforeId, limit) =>
+		selectMatching(db, filter)
+			.where("statements.id", "<", beforeId)
+			.orderBy("statements.id", "desc")
+			.limit(limit)
+			.execute(),
+	);
+}
+
+/** Yields all statements that match, the oldest first. */
+export async function* readStatements(
+	db: Db,
+	filter: StatementFilter,
+	batchRows: number,
+): AsyncGenerator<readonly ListedStatement[]> {
+	let lastId = 0;
+	for (;;) {
+		const rows: ListedStatement[] = await selectMatching(db, filter)
+			.where("statements.id", ">", lastId)
+			.orderBy("statements.id")
+			.limit(batchRows)
+			.execute();
+		if (rows.length > 0) yield rows;
+		if (rows.length < batchRows) return;
+		lastId = rows.at(-1)?.id ?? lastId;
+	}
+}
+
+/** Sum of statements in one state and currency. */
+export interface StatementSum {
+	state: StatementState;
+	currency: string;
+	count: number;
+	/** Amount in minor units of the currency. */
+	minor: bigint;
+}
+
+/** Adds up the statements by state and currency, of one month, one partner, or all. */
+export async function sumStatements(db: Db, filter: Omit<StatementFilter, "state">): Promise<StatementSum[]> {
+	let statements = db
+		.selectFrom("statements")
+		.leftJoin("payments", "payments.statement_id", "statements.id")
+		.select(({ fn }) => [
+			sql<StatementState>`case when is_carried = 1 then 'carried' when payments.statement_id is null then 'to_pay'
+				else 'paid' end`.as("state"),
+			"currency",
+			fn.countAll<number>().as("count"),
+		])
+		.select(sumOf("total"))
+		.groupBy(["state", "currency"])
+		.orderBy("currency");
+	const { month, partnerId } = filter;
+	if (month !== undefined) statements = statements.where("month", "=", month);
+	if (partnerId !== undefined) statements = statements.where("partner_id", "=", partnerId);
+	return (await statements.execute()).map(({ total_high, total_low, ...sum }) => ({
+		...sum,
+		minor: joinHalves(total_high, total_low),
+	}));
+}
+
+/** Returns the months that have statements, the newest first. */
+export async function listStatementMonths(db: Db, limit: number): Promise<string[]> {
+	const months = db.selectFrom("statements").select("month").distinct();
+	return (await months.orderBy("month", "desc").limit(limit).execute()).map(({ month }) => month);
+}
+
+/** Finds a statement. With `partnerId` it must belong to that partner. */
+export function findStatement(
+	db: Db,
+	publicId: string,
+	partnerId?: number,
+): Promise<ListedStatement | undefined> {
+	const statements = selectListed(db).where("statements.public_id", "=", publicId);
+	return (
+		partnerId === undefined ? statements : statements.where("statements.partner_id", "=", partnerId)
+	).executeTakeFirst();
+}
+
+export function listStatementLines(db: Db, statementId: number): Promise<StatementLine[]> {
+	const lines = db.selectFrom("statement_lines").selectAll().where("statement_id", "=", statementId);
+	return lines.orderBy("programme_name").orderBy("programme_id").execute();
+}
+
+/** An entry of a statement, with its conversion as the partner may see it. */
+export interface StatementEntry extends Entry {
+	programme_name: string | null;
+	conversion_public_id: string | null;
+	event_type: string | null;
+	occurred_at_ms: number | null;
+	decided_at_ms: number | null;
+	/** Sub ids of the click. They are empty if the conversion is credited to another partner now. */
+	sub_1: string;
+	sub_2: string;
+	sub_3: string;
+}
+
+/** Yields the entries of a statement in the order in which they were written. */
+export async function* readStatementEntries(
+	db: Db,
+	{ id, partner_id: partnerId }: Pick<Statement, "id" | "partner_id">,
+	batchRows: number,
+): AsyncGenerator<readonly StatementEntry[]> {
+	let lastId = 0;
+	for (;;) {
+		// The credit is joined only if it still belongs to the partner, who must not see the sub ids of others.
+		const { rows } = await sql<StatementEntry>`select e.*, p.name as programme_name,
+				c.public_id as conversion_public_id, c.event_type, c.occurred_at_ms, c.decided_at_ms,
+				coalesce(d.sub_1, '') as sub_1, coalesce(d.sub_2, '') as sub_2, coalesce(d.sub_3, '') as sub_3
+			from statement_entries s
+			join entries e on e.id = s.entry_id
+			left join programmes p on p.id = e.programme_id
+			left join conversions c on c.id = e.conversion_id
+			left join credits d on d.conversion_id = e.conversion_id and exists
+				(select 1 from partnerships a where a.id = d.partnership_id and a.partner_id = ${partnerId})
+			where s.statement_id = ${id} and s.entry_id > ${lastId}
+			order by s.entry_id limit ${batchRows}`.execute(db);
+		if (rows.length > 0) yield rows;
+		if (rows.length < batchRows) return;
+		lastId = rows.at(-1)?.id ?? lastId;
+	}
+}
+
+// Payments.
+
+/** Locks statements, found by their public ids or their numbers, so that nobody else pays them meanwhile. */
+export function lockStatements(
+	trx: Db,
+	column: "public_id" | "number",
+	values: readonly string[],
+): Promise<Locked<Statement>[]> {
+	const statements = trx.selectFrom("statements").selectAll();
+	return lockRows(trx, statements.where(column, "in", ["", ...values]).orderBy("id"));
+}
+
+export function findStatementsByNumber(db: Db, numbers: readonly string[]): Promise<Statement[]> {
+	return db
+		.selectFrom("statements")
+		.selectAll()
+		.where("number", "in", ["", ...numbers])
+		.execute();
+}
+
+export function findPayments(db: Db, statementIds: readonly number[]): Promise<Payment[]> {
+	return db
+		.selectFrom("payments")
+		.selectAll()
+		.where("statement_id", "in", [NO_ID, ...statementIds])
+		.execute();
+}
+
+export async function insertPayments(trx: Db, payments: readonly Insertable<PaymentsTable>[]): Promise<void> {
+	if (payments.length > 0) await trx.insertInto("payments").values(payments).execute();
+}
+
+/** Removes the payment of a statement. Its lock protects the payment. */
+export async function removePayment(trx: Db, { id }: Locked<Statement>): Promise<void> {
+	await trx.deleteFrom("payments").where("statement_id", "=", id).execute();
+}
+
+// Payment details, and the people who are mailed about a partner's money.
+
+export function findSealedDetails(
+	db: Db,
+	partnerIds: readonly number[],
+): Promise<Selectable<PaymentDetailsTable>[]> {
+	const details = db.selectFrom("payment_details").selectAll();
+	return details.where("partner_id", "in", [NO_ID, ...partnerIds]).execute();
+}
+
+/** Saves the payment details of a partner. The lock of the partner's row protects them. */
+export async function saveSealedDetails(
+	trx: Db,
+	{ id }: Locked<Partner>,
+	details: Omit<Selectable<PaymentDetailsTable>, "partner_id">,
+): Promise<void> {
+	await trx
+		.insertInto("payment_details")
+		.values({ partner_id: id, ...details })
+		.onConflict((conflict) => conflict.column("partner_id").doUpdateSet(details))
+		.execute();
+}
+
+export interface PartnerAddressee {
+	partner_id: number;
+	email: string;
+	zone: string | null;
+}
+
+/** Lists the people who sign in for these partners and may be mailed. */
+export function listPartnerAddressees(db: Db, partnerIds: readonly number[]): Promise<PartnerAddressee[]> {
+	return db
+		.selectFrom("partner_people")
+		.innerJoin("people", "people.id", "partner_people.person_id")
+		.select(["partner_people.partner_id", "people.email", "people.zone"])
+		.where("partner_people.partner_id", "in", [NO_ID, ...partnerIds])
+		.where("people.deactivated_at_ms", "is", null)
+		.orderBy("partner_people.partner_id")
+		.orderBy("people.email")
+		.execute();
+}
+
+export async function isPersonOfPartner(db: Db, partnerId: number, personId: number): Promise<boolean> {
+	const people = db.selectFrom("partner_people").select("person_id").where("partner_id", "=", partnerId);
+	return (await people.where("person_id", "=", personId).executeTakeFirst()) !== undefined;
+}
