@@ -43,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 	"signature-check": [...BASE, "store"],
 	statements: [...BASE, "store", "mail", "people", "conversions"],
 	// Jobs change nothing in another way than people change it, so they import the rooms of the use cases.
-	jobs: [...BASE, "store", "people", "programmes", "conversions", "statements"],
+	jobs: [...BASE, "store", "people", "programmes", "conversions", "partners", "statements"],
 	clicks: [...BASE, "store"],
 	partners: [...BASE, "store", "mail", "people", "conversions"],
 	"request-notes": ["ports"],

@@ -1,5 +1,4 @@
-// `ringback import programmes|people|conversions FILE` creates the same job as the import page and runs it to
-// its end. Without --yes it prints a preview of the result. With --yes it imports the file.
+// `ringback import KIND FILE` creates the same job as the import page and runs it to its end. Without --yes it prints a preview of the result. With --yes it imports the file.
 
 import { createReadStream, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -21,7 +20,13 @@ import { type Answer, type Command, type Options, type Screen, workplaceCommand 
 const SUMMARIES: Readonly<Record<ImportKindName, string>> = {
 	programmes: "Imports programmes from other software, with their owners. No mail is sent.",
 	people: "Imports people from other software into their programmes. No mail is sent without --invite.",
+	partners:
+		"Imports partners from other software into their programmes, with their rates. No mail is sent without --invite.",
+	links: "Imports partner links from other software, so that published links keep working as /c/<code>.",
+	codes: "Imports coupon codes of partners from other software.",
 	conversions: "Imports decided conversions from other software. No callback is sent for them.",
+	"open-conversions":
+		"Imports conversions from other software that nobody has decided yet, with their partners. Only their later decisions send callbacks.",
 };
 
 const PROGRESS_EVERY_MS = 2 * SECOND_MS;
@@ -33,9 +38,9 @@ export const IMPORT_COMMANDS: readonly Command[] = IMPORT_KINDS.map((name) =>
 		argument: { value: "FILE", help: "a CSV file; `ringback guide import` shows one of each kind" },
 		options: {
 			yes: { type: "boolean", help: "import it; without it, only a preview is shown" },
-			...(name === "people"
-				? { invite: { type: "boolean", help: "mail everybody their invitation" } as const }
-				: {}),
+			...(JOB_KINDS[name].invitesLater === undefined
+				? {}
+				: { invite: { type: "boolean", help: "mail everybody their invitation" } as const }),
 			result: { type: "string", value: "FILE", help: "write every line with its result into a new CSV file" },
 		},
 		work: (workplace, options, screen) => runImport(JOB_KINDS[name], workplace, options, screen),
@@ -124,7 +129,8 @@ interface SummaryView {
 }
 
 function describeSummary({ kind, name, summary, isApplied, next }: SummaryView): string {
-	const { rows, counts, money, problems } = summary;
+	const { rows, counts, money, problems, remarks } = summary;
+	const remarkable = `${remarks} ${kind.noun[remarks === 1 ? 0 : 1]}`;
 	const width = String(rows).length;
 	const countLine = (label: string, count: number) =>
 		`  ${label.padEnd(16)}  ${String(count).padStart(width)}`;
@@ -141,6 +147,7 @@ function describeSummary({ kind, name, summary, isApplied, next }: SummaryView):
 		...(problems.length === 0 ? [] : ["Needs fixing:"]),
 		...problems.map(({ line, detail }) => `  line ${line}: ${detail}`),
 		...(moreProblems > 0 ? [`  and ${moreProblems} more: --result FILE writes all of them`] : []),
+		...(remarks === 0 || kind.sayRemarks === undefined ? [] : [kind.sayRemarks(remarkable, isApplied)]),
 		...(isApplied || counts.change === 0 ? [] : [kind.advice]),
 		...(next === undefined ? [] : [next]),
 	].join("\n");

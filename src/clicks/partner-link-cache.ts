@@ -10,7 +10,7 @@
 // The simpler concurrency/cached-value.ts is not used, because it never returns an outdated value, and a
 // click must not fail while a new value cannot be read.
 
-import { CODE_PATTERN } from "../domain/click.ts";
+import { ANY_CODE_PATTERN } from "../domain/click.ts";
 import { MINUTE_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { findLinks, type KnownLink } from "../store/queries/clicks.ts";
@@ -158,7 +158,7 @@ export function createPartnerLinkCache({ store, clock, log }: PartnerLinkCacheDe
 
 	/** Returns whether the code certainly belongs to no link. */
 	function isUnknown(code: string): boolean {
-		if (!CODE_PATTERN.test(code)) return true;
+		if (!ANY_CODE_PATTERN.test(code)) return true;
 		const unknownSinceMs = unknownCodes.get(code);
 		return unknownSinceMs !== undefined && ageOf(unknownSinceMs) < FRESH_MS;
 	}

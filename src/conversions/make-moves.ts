@@ -8,7 +8,7 @@
 import {
 	announcedBy,
 	type DecidedBy,
-	type DecidedStatus,
+	type ImportedStatus,
 	isDecision,
 	type LivedMove,
 	moveRule,
@@ -65,7 +65,7 @@ export type Step = {
 	credit?: Credit | undefined;
 	/** The refund that the step stores. The conversion's change must already contain the amounts that are left. */
 	refund?: RefundStep | undefined;
-} & (FirstReport | NextMove | Correction | ImportedHistory);
+} & (FirstReport | NextMove | Correction | ImportedStart);
 
 export type RefundStep = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason">;
 
@@ -78,12 +78,12 @@ export interface FirstReport {
 	sale: Sale;
 }
 
-/** A step that starts a conversion that was decided in other software. Its status is the one in the imported file. */
-interface ImportedHistory {
+/** A step that starts a conversion that comes from other software. Its status is the one that it had there. */
+interface ImportedStart {
 	move: "import";
 	known: null;
 	replaced?: null;
-	sale: Sale & { status: DecidedStatus };
+	sale: Sale & { status: ImportedStatus };
 }
 
 interface NextMove {
@@ -300,7 +300,7 @@ async function writeStarts(
 }
 
 /** Returns the row with which a conversion starts. */
-export function composeNewConversion(step: FirstReport | ImportedHistory, nowMs: number): NewConversion {
+export function composeNewConversion(step: FirstReport | ImportedStart, nowMs: number): NewConversion {
 	const status = step.move === "import" ? step.sale.status : statusAfter(step.move, null);
 	return { ...EMPTY_AT_START, ...step.sale, status, created_at_ms: nowMs, updated_at_ms: nowMs };
 }

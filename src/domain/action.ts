@@ -106,9 +106,15 @@ const ACTIONS = {
 		"The Postback URL was removed: status changes are no longer sent",
 	],
 	"partner.invited": "Partner invited",
+	"partner.imported": "Partner imported",
 	"partner.changed": "Partner changed",
 	"partnership.started": [
 		"Partnership started",
+		"owners",
+		"{quoted detail} became a partner of the programme",
+	],
+	"partnership.imported": [
+		"Partnership imported",
 		"owners",
 		"{quoted detail} became a partner of the programme",
 	],

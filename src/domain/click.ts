@@ -57,7 +57,7 @@ export function sayHost({ host, withSubdomains }: LandingHost): string {
 }
 
 /** Maximum length of a target URL. Every proxy forwards URLs of this length. */
-const MAX_TARGET_LENGTH = 2_048;
+export const MAX_TARGET_LENGTH = 2_048;
 
 /** Parses the target address of a link. Returns null if a link of this programme may not lead there. */
 export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
@@ -112,4 +112,12 @@ export function landingAt(url: URL, parameter: string): Landing {
  */
 export const CLICK_PARAMETER = "rbclick";
 
+/** Form of the link codes that partners choose. */
 export const CODE_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+
+/**
+ * Form of all link codes, including those that other software made and that were imported. None of these
+ * characters is encoded in the path of a URL, and no such code is a path segment with a meaning of its own, such
+ * as "..". Codes ignore case, so a code has no capital letters here.
+ */
+export const ANY_CODE_PATTERN = /^[a-z0-9_-][a-z0-9._~-]{0,63}$/;

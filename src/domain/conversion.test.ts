@@ -4,6 +4,7 @@ import {
 	announcedBy,
 	DECIDED_STATUSES,
 	EVENT_TYPES,
+	IMPORTED_STATUSES,
 	judgeMove,
 	judgeReport,
 	type KnownOrder,
@@ -137,6 +138,7 @@ const REPORTS: readonly [
 	[["postback", "REJECTED"], nothing, nothing, nothing],
 	[["postback", "REVERSED"], nothing, nothing, nothing],
 	[["test", "RECORDED"], nothing, nothing, nothing],
+	[["import", "RECORDED"], nothing, nothing, nothing],
 	[["import", "APPROVED"], nothing, nothing, nothing],
 	[["import", "REJECTED"], nothing, nothing, nothing],
 	[["import", "REVERSED"], nothing, nothing, nothing],
@@ -223,6 +225,7 @@ test("an import announces nothing, whatever its status", () => {
 	assert.equal(announcedBy("import"), null);
 	assert.equal(announcedBy("approve"), "conversion.approved");
 	assert.deepEqual(DECIDED_STATUSES, ["APPROVED", "REJECTED", "REVERSED"]);
+	assert.deepEqual(IMPORTED_STATUSES, ["RECORDED", "APPROVED", "REJECTED", "REVERSED"]);
 });
 
 test("statuses, event types and reasons are exactly the decided words", () => {

@@ -12,7 +12,8 @@
 //   RECORDED | APPROVED ──reverse──▶ REVERSED   conversion.reversed (final)
 //   RECORDED | APPROVED ──refund───▶ same       no event; a part of the value was refunded. The rest would be a reversal
 //   RECORDED | APPROVED ──credit───▶ same       no event; the sale is credited to another partner
-//   none ──import──────────▶ APPROVED | REJECTED | REVERSED   no event, because it was decided earlier in other software
+//   none ──import──────────▶ RECORDED | APPROVED | REJECTED | REVERSED   no event, because the shop knows it from other
+//                                       software. Later moves of an imported conversion announce their events as usual
 //
 // Anyone can call a pixel, so a pixel call never overrides the shop's server. It cannot block an order, its amount and time
 // count only until the server reports them, and the approval window never approves a conversion that a pixel alone reported.
@@ -49,13 +50,13 @@ export type Reason = (typeof REASONS)[number];
 
 /**
  * The source of a sale report: the shop's server, a tracking pixel in a browser (which anybody can call), a
- * test from the pages, or an imported file with conversions that other software has decided.
+ * test from the pages, or an imported file with conversions of other software.
  */
 export const SOURCES = ["postback", "pixel", "test", "import"] as const;
 export type Source = (typeof SOURCES)[number];
 /**
- * Sources of reports about new sales. An import is not one of them, because its conversions are already
- * decided.
+ * Sources of reports about new sales. An import is not one of them, because other software has recorded its
+ * conversions.
  */
 export type Reporter = Exclude<Source, "import">;
 
@@ -67,20 +68,24 @@ export const DECIDERS = ["shop", "review", "window"] as const;
 export type DecidedBy = (typeof DECIDERS)[number];
 
 /**
- * A move that happens in this service. An import is not one of them, because it was decided in other
- * software.
+ * A move that happens in this service. An import is not one of them, because it repeats what happened in
+ * other software.
  */
 export type LivedMove = ReportMove | "credit" | "refund" | "expire" | "approve" | "reject" | "reverse";
 
 /**
- * Any move of a conversion. "import" is the first move of a conversion that was decided in other software,
- * and sets its status.
+ * Any move of a conversion. "import" is the first move of a conversion that comes from other software, and
+ * sets its status.
  */
 export type Move = LivedMove | "import";
 
-/** Statuses that an imported conversion can have. A conversion in another status would still cause events. */
+/** Statuses that a decision leads to. */
 export const DECIDED_STATUSES = ["APPROVED", "REJECTED", "REVERSED"] as const satisfies readonly Status[];
 export type DecidedStatus = (typeof DECIDED_STATUSES)[number];
+
+/** Statuses that an imported conversion can have. An open one is RECORDED, and its partner is known. */
+export const IMPORTED_STATUSES = ["RECORDED", ...DECIDED_STATUSES] as const;
+export type ImportedStatus = (typeof IMPORTED_STATUSES)[number];
 
 interface MoveRule {
 	/**

@@ -19,7 +19,7 @@ export interface JobFile {
 /** Columns that a result file has in addition. They are ignored when a corrected result file is uploaded. */
 export const RESULT_COLUMNS = ["line", "result", "detail"] as const;
 
-/** Maximum number of characters of a cell. No column needs more. */
+/** Number of characters that are read of a cell, unless its column needs more. */
 const MAX_CELL_CHARACTERS = 300;
 
 export interface RowReader {
@@ -118,8 +118,8 @@ function adviceOn({ columns }: JobKind): string {
 
 function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, number>): Cells {
 	return Object.fromEntries(
-		[...positions].map(([{ name, keepsSpace }, position]) => {
-			const cell = keepShowable(undoDefusing(cells[position] ?? ""));
+		[...positions].map(([{ name, keepsSpace, maxCharacters = MAX_CELL_CHARACTERS }, position]) => {
+			const cell = keepShowable(undoDefusing(cells[position] ?? ""), maxCharacters);
 			return [name, keepsSpace === true ? cell : cell.trim()];
 		}),
 	);
@@ -129,9 +129,9 @@ function pickCells(cells: readonly string[], positions: ReadonlyMap<JobColumn, n
  * Truncates a cell and replaces its control characters, which a database refuses, by a character that no
  * order id contains.
  */
-function keepShowable(text: string): string {
+function keepShowable(text: string, maxCharacters: number): string {
 	return text
-		.slice(0, MAX_CELL_CHARACTERS)
+		.slice(0, maxCharacters)
 		.toWellFormed()
 		.replace(/\p{Cc}/gu, "\u{FFFD}");
 }

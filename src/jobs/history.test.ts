@@ -140,7 +140,10 @@ eachDatabase("imported history", (database) => {
 			[`${id},,,approved,2025-02-01,,1,,,,`, /order ID must have 1 to 128/],
 			[`${id}, B-2,,approved,2025-02-01,,1,,,,`, /starts or ends with white space/],
 			[`${id},B-3,WISH,approved,2025-02-01,,1,,,,`, /eventType must be one of/],
-			[`${id},B-4,,pending,2025-02-01,,1,,,,`, /still open cannot be imported.*POST \/v1\/conversions/],
+			[
+				`${id},B-4,,pending,2025-02-01,,1,,,,`,
+				/Import a conversion that is still open with a file of open conversions/,
+			],
 			[`${id},B-5,,paid,2025-02-01,,1,,,,`, /must be approved, rejected or reversed/],
 			[`${id},B-6,,approved,,,1,,,,`, /sold_at is missing/],
 			[`${id},B-7,,approved,03/01/2025,,1,,,,`, /sold_at must be a time such as/],

@@ -8,7 +8,6 @@ import type { Step } from "../conversions/make-moves.ts";
 import {
 	DECIDED_STATUSES,
 	type DecidedStatus,
-	EVENT_TYPES,
 	type EventType,
 	parseEventType,
 	parseReason,
@@ -17,14 +16,29 @@ import {
 } from "../domain/conversion.ts";
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { currencyDigits, parseAmount } from "../domain/money.ts";
 import { parseOrderId } from "../domain/order-id.ts";
-import { amountAt, ratesFor } from "../domain/rate.ts";
-import { DAY_MS, saleTimeProblem, utcSecond } from "../domain/time.ts";
+import { ratesFor } from "../domain/rate.ts";
+import { DAY_MS, utcSecond } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findByOrders } from "../store/queries/conversions.ts";
 import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
+import {
+	AMOUNT_COLUMN,
+	CURRENCY_COLUMN,
+	EVENT_TYPE_COLUMN,
+	eventTypeOf,
+	FEE_COLUMN,
+	nameOfOrder,
+	ORDER_COLUMN,
+	orderKeyOf,
+	PROGRAMME_COLUMN,
+	ratedTypeOf,
+	readAmounts,
+	readPastTime,
+	type SaleAmounts,
+	SOLD_AT_COLUMN,
+} from "./imported-sale.ts";
 import {
 	type ApplyDeps,
 	bring,
@@ -42,37 +56,26 @@ import {
 	needsFixing,
 	type RowVerdict,
 	reasonWord,
-	withDecimalPoint,
 } from "./kind.ts";
-import { readWrittenTime } from "./written-time.ts";
 
 const HISTORY_COLUMNS: readonly JobColumn[] = [
-	{ name: "programme", means: "Its name as it is here, or its ID (prg_…)." },
-	// Spaces are part of an order id, so they are not removed.
-	{ name: "order_id", means: "The shop's own order number.", keepsSpace: true },
-	{ name: "event_type", means: `${EVENT_TYPES.join(", ")}. Left out, it is SALE.`, isOptional: true },
+	PROGRAMME_COLUMN,
+	ORDER_COLUMN,
+	EVENT_TYPE_COLUMN,
 	{
 		name: "status",
-		means: "approved, rejected or reversed. Conversions that are still open cannot come in.",
+		means: "approved, rejected or reversed. Open conversions belong in a file of their own.",
 	},
-	{
-		name: "sold_at",
-		means:
-			"2026-02-01, 2026-02-01 10:15, 2026-02-01T10:15:00+01:00 or 01.02.2026 10:15. In UTC unless it says otherwise.",
-	},
+	SOLD_AT_COLUMN,
 	{ name: "decided_at", means: "When it was decided, written like sold_at.", isOptional: true },
-	{
-		name: "amount",
-		means:
-			"129.90 or 129,90, without a separator for thousands. In currencies with three decimals write a point, as 129.900.",
-	},
-	{ name: "currency", means: "For checking only. It must be the programme's currency.", isOptional: true },
+	AMOUNT_COLUMN,
+	CURRENCY_COLUMN,
 	{
 		name: "commission",
 		means: "An amount, not a percentage. Left out, it follows from the programme's rate.",
 		isOptional: true,
 	},
-	{ name: "fee", means: "An amount, like commission.", isOptional: true },
+	FEE_COLUMN,
 	{
 		name: "reason",
 		means: `Where it is rejected or reversed: ${REASONS.join(", ")}, or in words such as Out of stock. Write OTHER where the old software kept none.`,
@@ -93,7 +96,7 @@ Book Club;B-7;LEAD;reversed;2026-01-05T09:00:00+01:00;;20;2;0,25;RETURN`,
 	maxRows: MAX_IMPORTED_ROWS,
 	batchRows: BATCH_ROWS,
 	makesPeople: false,
-	keyOf: (cells) => [cellOf(cells, "programme"), eventTypeOf(cells), cellOf(cells, "order_id")].join("\n"),
+	keyOf: orderKeyOf,
 	judge: judgeHistory,
 	apply: applyHistory,
 };
@@ -113,12 +116,12 @@ async function judgeHistory(
 	const orders = meant.flatMap((read) =>
 		read.ok ? [{ programme_id: read.value.programme.id, order_id: read.value.history.orderId }] : [],
 	);
-	const known = new Map((await findByOrders(db, orders)).map((found) => [nameOf(found), found]));
+	const known = new Map((await findByOrders(db, orders)).map((found) => [nameOfOrder(found), found]));
 	return meant.map((read) => {
 		if (!read.ok) return needsFixing(plainWords(read.fault));
 		const { programme, history } = read.value;
 		const { orderId: order_id, eventType: event_type } = history;
-		const present = known.get(nameOf({ programme_id: programme.id, order_id, event_type }));
+		const present = known.get(nameOfOrder({ programme_id: programme.id, order_id, event_type }));
 		return present === undefined ? bringHistory(read.value) : compare(present, history);
 	});
 }
@@ -215,41 +218,24 @@ function compare(known: Conversion, history: History): RowVerdict {
 	return compareWith("This order", differences, since);
 }
 
-function nameOf({ programme_id, order_id, event_type }: OrderName): string {
-	return `${programme_id} ${event_type} ${order_id}`;
-}
-
-type OrderName = Pick<Conversion, "programme_id" | "order_id" | "event_type">;
-
-interface History {
+interface History extends SaleAmounts {
 	orderId: string;
 	eventType: EventType;
 	status: DecidedStatus;
 	soldAtMs: number;
 	decidedAtMs: number | null;
-	basket: string;
-	commission: string;
-	fee: string;
 	reason: Reason | null;
-	/**
-	 * Whether the file has the commission and the fee. A missing amount is computed from the programme's
-	 * present rates.
-	 */
-	says: { commission: boolean; fee: boolean };
-}
-
-function eventTypeOf(cells: Cells): string {
-	return cellOf(cells, "event_type").toUpperCase() || "SALE";
 }
 
 function readHistory(cells: Cells, programme: Programme, nowMs: number): Result<History> {
 	const status = readStatus(cellOf(cells, "status"));
+	const rates = ratesFor(ratesOf(programme), null, ratedTypeOf(cells));
 	const read = checkAll({
 		orderId: parseOrderId(cellOf(cells, "order_id")),
 		eventType: parseEventType(eventTypeOf(cells)),
 		status,
 		times: readTimes(cells, nowMs),
-		money: readMoney(cells, programme, eventTypeOf(cells)),
+		money: readAmounts(cells, programme, rates),
 		reason: status.ok ? readReason(cellOf(cells, "reason"), status.value) : succeed(null),
 	});
 	if (!read.ok) return read;
@@ -262,27 +248,17 @@ function readStatus(text: string): Result<DecidedStatus> {
 	// The words of decisions, such as "approve", are accepted as well as the statuses.
 	const status = DECIDED_STATUSES.find((known) => [word, `${word}D`, `${word}ED`].includes(known));
 	if (status !== undefined) return succeed(status);
-	// An open conversion cannot be imported. The shop would still wait for a decision, and would get callbacks
-	// about a sale of which it got no first callback from us.
 	const detail =
-		"The status must be approved, rejected or reversed. A conversion that is still open cannot be imported, because imports send no callbacks. Decide it in the old software first, or let the shop report it with POST /v1/conversions.";
+		"The status must be approved, rejected or reversed. Import a conversion that is still open with a file of open conversions, which has no column status.";
 	return refuse("invalid_field", detail, "status");
 }
 
 function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs" | "decidedAtMs">> {
-	const read = (column: string): Result<number> => {
-		const text = cellOf(cells, column);
-		const atMs = readWrittenTime(text);
-		const form = "must be a time such as 2026-03-01 13:30 or 2026-03-01T13:30:00+01:00, or a day.";
-		const problem = text === "" ? "is missing." : atMs === null ? form : saleTimeProblem(atMs, nowMs);
-		return atMs !== null && problem === null
-			? succeed(atMs)
-			: refuse("invalid_field", `${column} ${problem}`, column);
-	};
-	const [soldAt, decidedAt] = [read("sold_at"), read("decided_at")];
+	const soldAt = readPastTime(cells, "sold_at", nowMs);
 	if (!soldAt.ok) return soldAt;
 	const soldAtMs = soldAt.value;
 	if (cellOf(cells, "decided_at") === "") return succeed({ soldAtMs, decidedAtMs: null });
+	const decidedAt = readPastTime(cells, "decided_at", nowMs);
 	if (!decidedAt.ok) return decidedAt;
 	// A date without a time means midnight. A sale that was decided on the day it was made may therefore seem
 	// to be decided before it was made.
@@ -290,42 +266,6 @@ function readTimes(cells: Cells, nowMs: number): Result<Pick<History, "soldAtMs"
 		return refuse("invalid_field", "decided_at is before sold_at. Correct one of the two.", "decided_at");
 	}
 	return succeed({ soldAtMs, decidedAtMs: decidedAt.value });
-}
-
-function readMoney(
-	cells: Cells,
-	programme: Programme,
-	eventTypeText: string,
-): Result<Pick<History, "basket" | "commission" | "fee" | "says">> {
-	const { currency } = programme;
-	const lineCurrency = cellOf(cells, "currency").toUpperCase();
-	if (lineCurrency !== "" && lineCurrency !== currency) {
-		const detail = `The programme is in ${currency}, and the line in ${lineCurrency}. Convert the amounts, or correct the currency.`;
-		return refuse("wrong_currency", detail, "currency");
-	}
-	const digits = currencyDigits(currency);
-	const hasThreeDigits = digits.ok && digits.value === 3;
-	const read = (column: string) => {
-		const cell = cellOf(cells, column);
-		// A cell with two separators, such as "1.234,50", has thousands separators. In a currency with three
-		// decimals, a single comma before three digits can be a thousands separator or a decimal comma. Guessing
-		// could be wrong by a factor of a thousand.
-		const isGrouped = /[.,].*[.,]/.test(cell) || (hasThreeDigits && /^\d+,\d{3}$/.test(cell));
-		if (!isGrouped) return parseAmount(withDecimalPoint(cell), currency, column);
-		const detail = `${column} “${cell}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;
-		return refuse("malformed_amount", detail, column);
-	};
-	const basket = read("amount");
-	if (!basket.ok) return basket;
-	// An unknown event type is refused separately.
-	const eventType = parseEventType(eventTypeText);
-	const rates = ratesFor(ratesOf(programme), null, eventType.ok ? eventType.value : "OTHER");
-	const says = { commission: cellOf(cells, "commission") !== "", fee: cellOf(cells, "fee") !== "" };
-	const commission = says.commission ? read("commission") : succeed(amountAt(basket.value, rates.commission));
-	if (!commission.ok) return commission;
-	const fee = says.fee ? read("fee") : succeed(amountAt(basket.value, rates.fee));
-	if (!fee.ok) return fee;
-	return succeed({ basket: basket.value, commission: commission.value, fee: fee.value, says });
 }
 
 function readReason(text: string, status: DecidedStatus): Result<Reason | null> {

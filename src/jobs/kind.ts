@@ -1,11 +1,12 @@
-// A job works on the lines of a file. The lines are decisions about conversions of one programme, statements
-// to issue, payments, or imports from other software (programmes, people and decided history). This file
-// contains what all kinds of jobs have in common. Each line is about one thing, for example a conversion or a person. A line changes that
-// thing, or finds that nothing has to change, or is refused and must be fixed by a person.
+// A job works on the lines of a file. The lines are decisions about conversions of one programme, statements to
+// issue, payments, or imports from other software (programmes, people, partners with their links and codes, and
+// conversions). This file contains what all kinds of jobs have in common. Each line is about one thing, for example
+// a conversion or a person. A line changes that thing, or finds that nothing has to change, or is refused and must
+// be fixed by a person.
 
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
-import type { DecidedStatus } from "../domain/conversion.ts";
+import type { ImportedStatus } from "../domain/conversion.ts";
 import { parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
@@ -47,7 +48,7 @@ export interface RowVerdict {
 
 export interface RowMoney {
 	/** Status of the conversion after the line is applied. */
-	status: DecidedStatus;
+	status: ImportedStatus;
 	currency: string;
 	basket: string;
 	commission: string;
@@ -99,6 +100,8 @@ export interface JobColumn {
 	isOptional?: true;
 	/** True if spaces around the cell's text are significant. By default they are removed. */
 	keepsSpace?: true;
+	/** Number of characters that are read of a cell. Each column must refuse a text that is so long. */
+	maxCharacters?: number;
 }
 
 export interface JobKind {
@@ -127,6 +130,16 @@ export interface JobKind {
 	batchRows: number;
 	/** True if jobs of this kind create people, which requires the access lock (`lockAccess`). */
 	makesPeople: boolean;
+	/**
+	 * Sentence that says where staff send invitations later, if no mail is sent now. Only kinds that can mail
+	 * invitations have it.
+	 */
+	invitesLater?: string;
+	/**
+	 * Returns a sentence about the changed lines that have a remark. `lines` is their number with the noun, such as
+	 * "3 people".
+	 */
+	sayRemarks?(lines: string, isApplied: boolean): string;
 	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
 	/**

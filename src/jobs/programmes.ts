@@ -2,12 +2,13 @@
 // Owners and other people get an account and their role. They are mailed only if the import asks for it.
 // Otherwise staff send the link from the People page when the shop is ready.
 
+import { type LandingHost, sayHost } from "../domain/click.ts";
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { shortenRate } from "../domain/money.ts";
+import { readHosts } from "../partners/terms.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
-import { LIMITS, useLimits } from "../people/limits.ts";
 import { parseEmail, parseRole } from "../people/people.ts";
 import type { Membership } from "../people/sign-in-links.ts";
 import {
@@ -18,12 +19,18 @@ import {
 	staffCannotOwn,
 } from "../programmes/open-programme.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
-import { hasPassword } from "../store/queries/passwords.ts";
+import { listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
 import { addresseesOf, addToProgramme, findRole } from "../store/queries/programme-people.ts";
-import { findProgrammesByName, type Programme } from "../store/queries/programmes.ts";
-import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
+import {
+	findProgrammesByName,
+	lockProgramme,
+	type Programme,
+	updateProgramme,
+} from "../store/queries/programmes.ts";
+import { removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
+import { sayUninvited, whyUninvited } from "./imported-people.ts";
 import {
 	type ApplyDeps,
 	bring,
@@ -48,6 +55,9 @@ import {
  */
 const BATCH_ROWS = 50;
 
+/** Number of characters that are read of a list of shop addresses. A longer list has more than 50 hosts. */
+const MAX_ADDRESSES_CHARACTERS = 4_000;
+
 export const PROGRAMMES_IMPORT: JobKind = {
 	name: "programmes",
 	noun: ["programme", "programmes"],
@@ -67,10 +77,22 @@ export const PROGRAMMES_IMPORT: JobKind = {
 				"yes if a sale that the pixel reports waits for the shop's server to confirm it. By default it is yes.",
 			isOptional: true,
 		},
+		{
+			name: "credits_partners",
+			means: "yes if its sales are credited to partners. By default it is no.",
+			isOptional: true,
+		},
+		{
+			name: "shop_addresses",
+			means:
+				"Host names to which partners' links may lead, separated by spaces. *. before a host includes its subdomains.",
+			isOptional: true,
+			maxCharacters: MAX_ADDRESSES_CHARACTERS,
+		},
 	],
-	example: `programme;owner_email;currency;commission;fee;approval_days;parks_pixels
-Garden Shop;owner@garden.example;EUR;7,5;2;30;yes
-Book Club;owner@books.example;GBP;10;1,25;14;no`,
+	example: `programme;owner_email;currency;commission;fee;approval_days;parks_pixels;credits_partners;shop_addresses
+Garden Shop;owner@garden.example;EUR;7,5;2;30;yes;yes;garden.example
+Book Club;owner@books.example;GBP;10;1,25;14;no;;`,
 	advice:
 		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. No mail is sent.",
 	resultWords: IMPORT_WORDS,
@@ -82,13 +104,25 @@ Book Club;owner@books.example;GBP;10;1,25;14;no`,
 	apply: (trx, deps, rows) => inOrder(rows, (row) => applyProgramme(trx, deps, row)),
 };
 
-type JudgedProgramme = { verdict: RowVerdict; meant: ParsedOpening<string> | null };
+type JudgedProgramme = { verdict: RowVerdict; meant: MeantProgramme | null };
+
+interface MeantProgramme {
+	opening: ParsedOpening<string>;
+	creditsPartners: boolean;
+	hosts: readonly LandingHost[];
+}
 
 async function applyProgramme(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerdict> {
 	const { verdict, meant } = await judgeProgramme(trx, row);
 	if (verdict.kind !== "change" || meant === null) return verdict;
-	const opened = await insertOpened(trx, deps, { kind: "imported", personId: deps.personId }, meant);
-	return opened.ok ? verdict : needsFixing(plainWords(opened.fault));
+	const way = { kind: "imported", personId: deps.personId } as const;
+	const opened = await insertOpened(trx, deps, way, meant.opening);
+	if (!opened.ok) return needsFixing(plainWords(opened.fault));
+	const programme = await lockProgramme(trx, opened.value.programme.id);
+	if (programme === undefined) throw new Error("a programme that this transaction inserted is missing");
+	if (meant.creditsPartners) await updateProgramme(trx, programme, { credits_partners: 1 });
+	await replaceLandingHosts(trx, programme, meant.hosts);
+	return verdict;
 }
 
 async function judgeProgramme(db: Db, { cells }: JobRow): Promise<JudgedProgramme> {
@@ -97,6 +131,12 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<JudgedProgramm
 	if (parks === undefined) {
 		return settle(needsFixing("parks_pixels must be yes or no, or be left empty for yes."));
 	}
+	const credits = readYesNo(cellOf(cells, "credits_partners") || "no");
+	if (credits === undefined) {
+		return settle(needsFixing("credits_partners must be yes or no, or be left empty for no."));
+	}
+	const hosts = readHosts(cellOf(cells, "shop_addresses"));
+	if (!hosts.ok) return settle(needsFixing(plainWords(hosts.fault)));
 	const parsed = parseOpening(inputOf(cells));
 	if (!parsed.ok) return settle(needsFixing(parsed.faults.map(plainWords).join(" ")));
 	const { terms, email } = parsed.value;
@@ -106,26 +146,44 @@ async function judgeProgramme(db: Db, { cells }: JobRow): Promise<JudgedProgramm
 		return settle(needsFixing(detail));
 	}
 	if (known !== undefined) {
-		return settle(await compareProgramme(db, known, parsed.value, cellOf(cells, "parks_pixels") !== ""));
+		const meant = { opening: parsed.value, creditsPartners: credits, hosts: hosts.value };
+		return settle(await compareProgramme(db, known, meant, cells));
 	}
 	const owner = await findPersonByEmail(db, email);
 	if (owner?.kind === "staff") return settle(needsFixing(staffCannotOwn(email)));
-	return { verdict: bring(null), meant: parsed.value };
+	const meant = { opening: parsed.value, creditsPartners: credits, hosts: hosts.value };
+	return { verdict: bring(null), meant };
 }
 
 async function compareProgramme(
 	db: Db,
 	known: Programme,
-	{ terms, currency, email }: ParsedOpening<string>,
-	saysParking: boolean,
+	{ opening: { terms, currency, email }, creditsPartners, hosts }: MeantProgramme,
+	cells: Cells,
 ): Promise<RowVerdict> {
+	// An optional column that is empty says nothing about a programme that is here already.
+	const says = (column: string) => cellOf(cells, column) !== "";
+	const sayHosts = (listed: readonly LandingHost[]) => listed.map(sayHost).sort().join(", ") || "none";
+	const knownHosts = sayHosts(await listLandingHosts(db, known.id));
 	const owners = (await addresseesOf(db, known.id, ["owner"])).map((owner) => owner.email);
 	const differences = [
 		...differ("currency", known.currency, currency),
 		...differ("commission", shortenRate(known.commission_rate), shortenRate(terms.commissionRate)),
 		...differ("fee", shortenRate(known.fee_rate), shortenRate(terms.feeRate)),
 		...differ("approval_days", String(known.approval_days), String(terms.approvalDays)),
-		...differ("parks_pixels", yesNo(known.parks_pixels === 1), yesNo(terms.parksPixels), saysParking),
+		...differ(
+			"parks_pixels",
+			yesNo(known.parks_pixels === 1),
+			yesNo(terms.parksPixels),
+			says("parks_pixels"),
+		),
+		...differ(
+			"credits_partners",
+			yesNo(known.credits_partners === 1),
+			yesNo(creditsPartners),
+			says("credits_partners"),
+		),
+		...differ("shop_addresses", knownHosts, sayHosts(hosts), says("shop_addresses")),
 		...differ("owner", owners.join(" and ") || "nobody", email, !owners.includes(email)),
 	];
 	return compareWith("This programme", differences);
@@ -172,6 +230,8 @@ owner@garden.example,,Book Club,viewer`,
 	maxRows: MAX_IMPORTED_ROWS,
 	batchRows: BATCH_ROWS,
 	makesPeople: true,
+	invitesLater: "When a shop is ready, send its people their links from its People page.",
+	sayRemarks: sayUninvited,
 	keyOf: (cells) => [cellOf(cells, "email").toLowerCase(), cellOf(cells, "programme")].join("\n"),
 	judge: (db, _, rows) => inOrder(rows, async (row) => (await judgePerson(db, row)).verdict),
 	async apply(trx, deps, rows) {
@@ -249,7 +309,7 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 		added.push(await addSilently(trx, deps, person, membership));
 		return verdict;
 	}
-	const whyNot = await whyUninvited(trx, deps, person);
+	const whyNot = await whyUninvited(trx, deps, person, "programme");
 	if (whyNot !== null) {
 		added.push(await addSilently(trx, deps, person, membership));
 		return bring(null, whyNot);
@@ -257,29 +317,6 @@ async function applyPerson(trx: Db, deps: ApplyDeps, row: JobRow, added: AuditNo
 	const actor = deps.personId === null ? COMMAND_LINE : ({ personId: deps.personId, kind: "staff" } as const);
 	await welcomePerson(trx, { ...deps, ...deps.inviting }, person, membership, actor);
 	return verdict;
-}
-
-/**
- * Returns why the person gets no invitation mail, or null if they get one. The number of mails in an hour is
- * limited for imports on a page, and not for the command line.
- */
-async function whyUninvited(trx: Db, deps: ApplyDeps, person: Person): Promise<string | null> {
-	if (await waitsWithLink(trx, deps, person)) {
-		return "Added without a mail: they have an open invitation, which leads to this programme too.";
-	}
-	const { personId, clock } = deps;
-	if (personId === null) return null;
-	const use = { limit: LIMITS.importedInvitations, subject: String(personId) };
-	const tooMany = await useLimits(trx, [use], clock.nowMs());
-	return tooMany === null ? null : `Added without a mail: ${tooMany.fault.detail}`;
-}
-
-/**
- * Returns whether the person has an open invitation, for example from an earlier line. A second invitation
- * would invalidate the link of the first.
- */
-async function waitsWithLink(trx: Db, { clock }: ApplyDeps, { id }: Person): Promise<boolean> {
-	return !(await hasPassword(trx, id)) && hasOpenInvitation(trx, id, clock.nowMs());
 }
 
 async function addSilently(

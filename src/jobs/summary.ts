@@ -2,7 +2,7 @@
 // currency, totals of statements, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
 
 import * as z from "zod";
-import { DECIDED_STATUSES } from "../domain/conversion.ts";
+import { IMPORTED_STATUSES } from "../domain/conversion.ts";
 import { addAmounts, currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
 import { type RowMoney, type StatementTotal, TOTAL_OUTCOMES } from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
@@ -16,7 +16,7 @@ const COUNT = z.number();
  * which no sum includes.
  */
 const MONEY_TOTAL = z.object({
-	status: z.enum(DECIDED_STATUSES),
+	status: z.enum(IMPORTED_STATUSES),
 	currency: z.string(),
 	tests: COUNT,
 	rows: COUNT,
@@ -100,5 +100,5 @@ function addTotal(summary: JobSummary, { outcome, currency, amount }: StatementT
 
 function byCurrencyAndStatus(one: MoneyTotal, other: MoneyTotal): number {
 	if (one.currency !== other.currency) return one.currency < other.currency ? -1 : 1;
-	return DECIDED_STATUSES.indexOf(one.status) - DECIDED_STATUSES.indexOf(other.status);
+	return IMPORTED_STATUSES.indexOf(one.status) - IMPORTED_STATUSES.indexOf(other.status);
 }

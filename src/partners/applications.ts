@@ -159,7 +159,9 @@ export async function acceptApplication(
 		}
 		if (!found.ok) return found;
 		const { partner } = found.value;
-		const joined = await joinProgramme(trx, deps, actor, programme, partner, application.terms);
+		const joined = await joinProgramme(trx, deps, actor, programme, partner, {
+			terms: application.terms,
+		});
 		if (!joined.ok) return joined;
 		await removeApplication(trx, application);
 		return found;

@@ -1,6 +1,6 @@
 // Partner links are addresses of the form /c/<code>. They lead to a page of the shop and add a click ID.
 
-import { CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
+import { ANY_CODE_PATTERN, CODE_PATTERN, type LandingHost, landingUrl, sayHost } from "../domain/click.ts";
 import { readName } from "../domain/display-name.ts";
 import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { type SignedInPerson, transactAs } from "../people/actor.ts";
@@ -95,5 +95,17 @@ function readCode(code: string): Result<string> {
 	if (CODE_PATTERN.test(code)) return succeed(code);
 	const rule =
 		"A link code has at most 40 letters a to z, digits and hyphens, and starts and ends with a letter or a digit.";
+	return refuse("invalid_field", rule, "code");
+}
+
+/**
+ * Checks the code of a link that other software made. Such codes may have more forms than those that partners
+ * choose here. Codes ignore case, as in the address of a click.
+ */
+export function readImportedCode(text: string): Result<string> {
+	const code = text.toLowerCase();
+	if (ANY_CODE_PATTERN.test(code)) return succeed(code);
+	const rule =
+		"A link code has at most 64 letters a to z, digits, hyphens, underscores, dots and tildes, and does not start with a dot or a tilde. Write only the part of the address after its last slash.";
 	return refuse("invalid_field", rule, "code");
 }

@@ -5,7 +5,13 @@ import type { AuditAction } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
+import {
+	type Actor,
+	type AuditedActor,
+	personIdOf,
+	type SignedInPerson,
+	transactAs,
+} from "../people/actor.ts";
 import { type EndedAccess, endAccess } from "../people/end-access.ts";
 import {
 	findOrCreateInvitee,
@@ -175,7 +181,7 @@ function notTheirs(): ReturnType<typeof refuse> {
 export function note(
 	trx: Db,
 	{ clock }: Pick<Deps, "clock">,
-	actor: Actor,
+	actor: AuditedActor,
 	action: AuditAction,
 	subject: string,
 	detail: string,

@@ -8,7 +8,13 @@ import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
-import { type Actor, type SignedInPerson, transactAs, transactInProgramme } from "../people/actor.ts";
+import {
+	type Actor,
+	type AuditedActor,
+	type SignedInPerson,
+	transactAs,
+	transactInProgramme,
+} from "../people/actor.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import type { Locked } from "../store/locked.ts";
 import * as rows from "../store/queries/partners.ts";
@@ -33,16 +39,17 @@ export function addPartnership(
 }
 
 /**
- * Adds the partner to the programme at the programme's rate. The partnership keeps the terms that the
- * applicant saw, or the programme's present terms if nobody applied.
+ * Adds the partner to the programme. The partnership keeps the terms that the applicant saw, or the programme's
+ * present terms if nobody applied. It has the programme's commission, unless `agreed` has another one.
  */
 export async function joinProgramme(
 	trx: Db,
 	deps: Pick<Deps, "clock" | "random">,
-	actor: Actor,
+	actor: AuditedActor,
 	programme: Locked<Programme>,
 	partner: Pick<rows.Partner, "id" | "name">,
-	terms = programme.partner_terms,
+	agreed: Partial<Pick<Partnership, "terms" | "commission_rate" | "event_rates">> = {},
+	action: "partnership.started" | "partnership.imported" = "partnership.started",
 ): Promise<Result<Partnership>> {
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
@@ -50,14 +57,15 @@ export async function joinProgramme(
 		programme_id: programme.id,
 		partner_id: partner.id,
 		commission_rate: null,
-		terms,
+		terms: programme.partner_terms,
+		...agreed,
 		created_at_ms: nowMs,
 	});
 	if (partnership === undefined) {
 		const text = `${partner.name} is a partner of this programme already. Open the partnership to change it.`;
 		return refuse("already_partner", text);
 	}
-	await note(trx, deps, actor, "partnership.started", partnership.public_id, partner.name, programme.id);
+	await note(trx, deps, actor, action, partnership.public_id, partner.name, programme.id);
 	return succeed(partnership);
 }
 
@@ -208,12 +216,13 @@ function readRate(text: string): Result<string | null> {
 	return text.trim() === "" ? succeed(null) : parseRate(text.trim(), "rate");
 }
 
-const MAX_CODES = 200;
+/** Maximum number of coupon codes of a partnership. Its form lists all of them. */
+export const MAX_CODES = 200;
 
 /** Coupon codes as they were entered, by their normalized form, which is used for comparisons. */
 type CouponCodes = ReadonlyMap<string, string>;
 
-function readCodes(text: string): Result<CouponCodes> {
+export function readCodes(text: string): Result<CouponCodes> {
 	const lines = text.split(/[\r\n,;]+/).filter((line) => line.trim() !== "");
 	const codes = lines.map(parseName);
 	if (codes.some((code) => code === null || code.length > MAX_COUPON_CODE_CHARACTERS)) {

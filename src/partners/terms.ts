@@ -250,7 +250,8 @@ export function readProse(text: string): string {
 /** Form of a domain name that somebody can own. IP addresses and names without a dot do not match. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
-function readHosts(text: string): Result<readonly LandingHost[]> {
+/** Parses host names, separated by commas or white space. "*." before a host includes its subdomains. */
+export function readHosts(text: string): Result<readonly LandingHost[]> {
 	const lines = text.split(/[\s,]+/).filter((line) => line !== "");
 	const hosts = new Map<string, LandingHost>();
 	for (const line of lines) {

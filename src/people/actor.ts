@@ -41,8 +41,11 @@ export const SERVICE: Service = { kind: "service" };
  */
 export type Actor = SignedInPerson | CommandLine | Service;
 
+/** The party that an audit entry names. A job that a person started still acts for them after they left. */
+export type AuditedActor = ActingPerson | CommandLine | Service;
+
 /** Returns the person's id for the audit log, or null if the actor is not a person. */
-export function personIdOf(actor: ActingPerson | CommandLine | Service): number | null {
+export function personIdOf(actor: AuditedActor): number | null {
 	return "personId" in actor ? actor.personId : null;
 }
 

@@ -21,11 +21,9 @@ import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
 import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
-	type ActingPerson,
 	type Actor,
-	type CommandLine,
+	type AuditedActor,
 	personIdOf,
-	type Service,
 	type SignedInPerson,
 	transactAs,
 	transactInProgramme,
@@ -63,9 +61,6 @@ export interface SentLink {
 	isInvitedAlready: boolean;
 }
 
-/** The party that invites a person. A job that imports people has no session. */
-type Inviter = ActingPerson | CommandLine | Service;
-
 export async function invitePerson(deps: InvitationsDeps, input: InvitationInput): Promise<Result<SentLink>> {
 	const email = parseEmail(input.email);
 	if (!email.ok) return email;
@@ -94,7 +89,7 @@ export async function welcomePerson(
 	 * shop.
 	 */
 	membership: Membership | PartnerMembership | null,
-	inviter: Inviter,
+	inviter: AuditedActor,
 	isRenewed = false,
 ): Promise<SentLink> {
 	const { mails, publicUrl } = deps;
@@ -315,7 +310,7 @@ export async function sendAs<Sent extends SentLink>(
  */
 function describeSent(
 	{ mails }: Pick<InvitationsDeps, "mails">,
-	inviter: Inviter,
+	inviter: AuditedActor,
 	sent: Pick<SentLink, "email" | "link"> & Partial<Pick<SentLink, "isForPassword" | "isInvitedAlready">>,
 ): SentLink {
 	// This is true even if there is no link, so that an owner does not learn whether the person can already

@@ -28,7 +28,7 @@ import type { Db } from "../store/store.ts";
  * Maximum number of days of any term. Ten years are more than anybody needs, so a larger number is a typing
  * error.
  */
-const MAX_DAYS = 3_650;
+export const MAX_DAYS = 3_650;
 export const DEFAULT_APPROVAL_DAYS = 30;
 /**
  * Default limits between which owners may choose the length of the approval window. Staff can set other

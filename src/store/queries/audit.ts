@@ -50,12 +50,15 @@ export async function noteAudits(trx: Db, notes: readonly AuditNote[], nowMs: nu
 /** The part of an entry that determines who is mailed about it. */
 type Noted = Required<Omit<AuditNote, "address" | "action">> & { id: number; action: string };
 
+/** Actions of imports. See `findInUse`. */
+const IMPORTED: readonly string[] = ["person.imported", "partnership.imported"];
+
 /**
  * Marks entries for a mail, in the transaction that writes them. So every change is mailed, except one that was rolled
  * back.
  */
 async function markForMail(trx: Db, entries: readonly Noted[], nowMs: number): Promise<void> {
-	const imported = entries.filter(({ action }) => action === "person.imported");
+	const imported = entries.filter(({ action }) => IMPORTED.includes(action));
 	const inUse = await findInUse(trx, [...new Set(imported.flatMap(({ programmeId }) => programmeId ?? []))]);
 	const marks: Insertable<ChangesToTellTable>[] = [];
 	for (const entry of entries) {
@@ -93,9 +96,9 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 }
 
 /**
- * Returns those of the programmes in which an owner already has a password. Nobody is mailed about people who were
- * imported into the other programmes, because an import of a whole network adds people to many programmes that nobody
- * uses yet. The query runs once for each batch of an import.
+ * Returns those of the programmes in which an owner already has a password. Nobody is mailed about people
+ * and partners who were imported into the other programmes, because an import of a whole network adds them to many
+ * programmes that nobody uses yet. The query runs once for each batch of an import.
  */
 async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<ReadonlySet<number>> {
 	if (programmeIds.length === 0) return new Set();

@@ -3,7 +3,7 @@
 // a fraction of a second, and holds no rows in memory.
 
 import { type RawBuilder, sql } from "kysely";
-import { DECIDED_STATUSES, type LivedMove, moveRule } from "../../domain/conversion.ts";
+import { IMPORTED_STATUSES, type LivedMove, moveRule } from "../../domain/conversion.ts";
 import type { Db, Store } from "../store.ts";
 
 /** A rule that some rows break. */
@@ -47,7 +47,7 @@ const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies
 const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "refund", "expire"];
 const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(move).announces}' then '${move}'`).join(" ")} end`;
 const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then ${statusSql(move)}`).join(" ")} end`;
-const IS_IMPORT = `(r.move = 'import' and r.to_status in (${DECIDED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
+const IS_IMPORT = `(r.move = 'import' and r.to_status in (${IMPORTED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
 /** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
 const NEWEST_SEQ = "(select max(newest.seq) from attempts newest where newest.delivery_id = r.id)";

@@ -34,6 +34,17 @@ export function findPartnerById(db: Db, id: number): Promise<Partner | undefined
 	return db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+export async function findPartnersByPublicId(db: Db, publicIds: readonly string[]): Promise<Partner[]> {
+	if (publicIds.length === 0) return [];
+	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();
+}
+
+/** Finds partners by their whole name. Names are not unique, so one name can find several partners. */
+export async function findPartnersByName(db: Db, names: readonly string[]): Promise<Partner[]> {
+	if (names.length === 0) return [];
+	return db.selectFrom("partners").selectAll().where("name", "in", names).orderBy("id").execute();
+}
+
 export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | undefined> {
 	return lockRow(trx, trx.selectFrom("partners").selectAll().where("id", "=", id));
 }
@@ -93,6 +104,18 @@ export async function addPartnerPerson(db: Db, partnerId: number, personId: numb
 		.values({ partner_id: partnerId, person_id: personId })
 		.onConflict((conflict) => conflict.doNothing())
 		.execute();
+}
+
+/** Returns the e-mail addresses of the people who sign in for a partner. */
+export async function listPartnerEmails(db: Db, partnerId: number): Promise<string[]> {
+	const people = await db
+		.selectFrom("partner_people")
+		.innerJoin("people", "people.id", "partner_people.person_id")
+		.select("people.email")
+		.where("partner_id", "=", partnerId)
+		.orderBy("people.id")
+		.execute();
+	return people.map(({ email }) => email);
 }
 
 /** Removes a person from a partner. Returns false if the person did not sign in for the partner. */
@@ -163,6 +186,14 @@ export function lockPartnership(trx: Db, key: PartnershipKey): Promise<Locked<Pa
 	);
 }
 
+export function lockPartnershipsById(trx: Db, ids: readonly number[]): Promise<Locked<Partnership>[]> {
+	const query = trx
+		.selectFrom("partnerships")
+		.selectAll()
+		.where("id", "in", [NO_ID, ...ids]);
+	return lockRows(trx, query.orderBy("id"));
+}
+
 /** Locks all partnerships of a partner. */
 export function lockPartnershipsOf(trx: Db, partnerId: number): Promise<Locked<Partnership>[]> {
 	const query = trx.selectFrom("partnerships").selectAll().where("partner_id", "=", partnerId);
@@ -174,7 +205,7 @@ export async function changePartnership(
 	{ id }: Locked<Partnership>,
 	change: Pick<
 		Partial<Partnership>,
-		"commission_rate" | "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms"
+		"commission_rate" | "event_rates" | "ended_at_ms" | "ended_by_staff" | "clicks_ended_at_ms"
 	>,
 ): Promise<void> {
 	await trx.updateTable("partnerships").set(change).where("id", "=", id).execute();
@@ -216,6 +247,19 @@ export function listPartnerships(
 ): Promise<NamedPartnership[]> {
 	const partnerships = named(db).orderBy("partnerships.partner_id", "desc").orderBy("partnerships.id");
 	return partnerships.where(`partnerships.${column}`, "in", [NO_ID, ...ids]).execute();
+}
+
+/** Finds the partnerships of these partners in these programmes. */
+export async function findPartnershipsBetween(
+	db: Db,
+	programmeIds: readonly number[],
+	partnerIds: readonly number[],
+): Promise<NamedPartnership[]> {
+	if (programmeIds.length === 0 || partnerIds.length === 0) return [];
+	return named(db)
+		.where("partnerships.programme_id", "in", programmeIds)
+		.where("partnerships.partner_id", "in", partnerIds)
+		.execute();
 }
 
 /** Lists the partnerships of a programme, the newest first. */
@@ -271,6 +315,27 @@ export function findPartnerLink(db: Db, column: "id" | "code", value: number | s
 	return db.selectFrom("partner_links").selectAll().where(column, "=", value).executeTakeFirst();
 }
 
+/** Inserts partner links, which must have different codes. Returns those whose code was not in use before. */
+export async function insertPartnerLinks(
+	db: Db,
+	links: readonly Insertable<PartnerLinksTable>[],
+): Promise<PartnerLink[]> {
+	if (links.length === 0) return [];
+	// Rows are inserted in the order of the unique index, so that two processes cannot deadlock.
+	const sorted = links.toSorted((one, other) => (one.code < other.code ? -1 : 1));
+	return db
+		.insertInto("partner_links")
+		.values(sorted)
+		.onConflict((conflict) => conflict.column("code").doNothing())
+		.returningAll()
+		.execute();
+}
+
+export async function findLinksByCode(db: Db, codes: readonly string[]): Promise<PartnerLink[]> {
+	if (codes.length === 0) return [];
+	return db.selectFrom("partner_links").selectAll().where("code", "in", codes).execute();
+}
+
 /** Finds the partnership that a coupon code belongs to. */
 export function findByCode(db: Db, programmeId: number, folded: string) {
 	return named(db)
@@ -278,6 +343,17 @@ export function findByCode(db: Db, programmeId: number, folded: string) {
 		.where("coupon_codes.programme_id", "=", programmeId)
 		.where("folded", "=", folded)
 		.executeTakeFirst();
+}
+
+/** Finds coupon codes of these programmes by the form in which they are compared. */
+export async function findCodes(db: Db, programmeIds: readonly number[], folded: readonly string[]) {
+	if (programmeIds.length === 0 || folded.length === 0) return [];
+	return db
+		.selectFrom("coupon_codes")
+		.selectAll()
+		.where("programme_id", "in", programmeIds)
+		.where("folded", "in", folded)
+		.execute();
 }
 
 /** Returns the oldest coupon code of the programme, which its test conversions use. */
@@ -288,6 +364,37 @@ export function findFirstCode(db: Db, programmeId: number) {
 
 export async function insertCode(db: Db, code: Insertable<CouponCodesTable>): Promise<void> {
 	await db.insertInto("coupon_codes").values(code).execute();
+}
+
+/** Inserts coupon codes. Returns those that no partnership of their programme had before. */
+export async function insertCodes(
+	db: Db,
+	codes: readonly Insertable<CouponCodesTable>[],
+): Promise<Selectable<CouponCodesTable>[]> {
+	if (codes.length === 0) return [];
+	// Rows are inserted in the order of the key, so that two processes cannot deadlock.
+	const sorted = codes.toSorted(
+		(one, other) => one.programme_id - other.programme_id || (one.folded < other.folded ? -1 : 1),
+	);
+	return db
+		.insertInto("coupon_codes")
+		.values(sorted)
+		.onConflict((conflict) => conflict.columns(["programme_id", "folded"]).doNothing())
+		.returningAll()
+		.execute();
+}
+
+export async function countCodes(
+	db: Db,
+	partnershipIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+	const counts = await db
+		.selectFrom("coupon_codes")
+		.select(({ fn }) => ["partnership_id", fn.countAll<number>().as("codes")])
+		.where("partnership_id", "in", [NO_ID, ...partnershipIds])
+		.groupBy("partnership_id")
+		.execute();
+	return new Map(counts.map(({ partnership_id, codes }) => [partnership_id, Number(codes)]));
 }
 
 export async function removeCode(

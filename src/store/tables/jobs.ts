@@ -59,7 +59,17 @@ export interface JobsTable {
 	finished_at_ms: number | null;
 }
 
-export type JobKindName = "decisions" | "programmes" | "people" | "conversions" | "statements" | "payments";
+export type JobKindName =
+	| "decisions"
+	| "programmes"
+	| "people"
+	| "partners"
+	| "links"
+	| "codes"
+	| "conversions"
+	| "open-conversions"
+	| "statements"
+	| "payments";
 
 export type JobState = "storing" | "uploaded" | "previewed" | "applying" | "stopped" | "done" | "discarded";
 

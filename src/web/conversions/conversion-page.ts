@@ -120,6 +120,11 @@ function explainSilence({ status, source }: Conversion, moves: readonly HistoryM
 			"Parked and expired conversions send no callbacks. Your server has to confirm the order first.",
 		],
 		[
+			source === "import" &&
+				moves.some(({ move, to_status }) => move === "import" && to_status === "RECORDED"),
+			"This conversion was imported while it was open. The import sends no callback. The decision does.",
+		],
+		[
 			source === "import",
 			"This conversion was decided before the network moved here, and imported. Imports send no callbacks. A reversal made here sends one.",
 		],

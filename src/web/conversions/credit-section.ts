@@ -43,7 +43,7 @@ export async function creditSection(
 		["Partner", nameOf(credit, isStaff)],
 		[
 			"Why",
-			credit === undefined ? whyNotYet(conversion) : WHY[credit.word](credit, programme, link, isStaff),
+			credit === undefined ? whyNotYet(conversion) : explain(conversion, credit, programme, link, isStaff),
 		],
 		...subIds.flatMap((subId, index) =>
 			subId === "" ? [] : [[`Sub ID s${index + 1}`, html`<code class="break">${subId}</code>`] as const],
@@ -61,6 +61,19 @@ export async function creditSection(
 			isStaff && !mayAssign ? html`<p class="small soft">${whyFixed(conversion, programme)}</p>` : null,
 		),
 	});
+}
+
+function explain(
+	{ source }: Conversion,
+	credit: NamedCredit,
+	programme: Programme,
+	link: ClickedLink | undefined,
+	isStaff: boolean,
+): Content {
+	if (source !== "import") return WHY[credit.word](credit, programme, link, isStaff);
+	return credit.partnership === null
+		? "The sale was imported without a partner, or staff removed the partner later."
+		: "The sale was imported with this partner, or staff assigned the partner later.";
 }
 
 async function findClickedLink(db: Db, id: number): Promise<ClickedLink | undefined> {
@@ -94,7 +107,7 @@ function whyNotYet(conversion: Conversion): string {
 	if (isByPixelAlone(knownOrderOf(conversion)))
 		return "Only a pixel has reported this order, and anyone can call a pixel. A partner is credited when the shop's server confirms it.";
 	return conversion.source === "import"
-		? "Imported conversions credit nobody."
+		? "The sale was imported without a partner."
 		: "The programme did not credit partners when this sale was recorded.";
 }
 

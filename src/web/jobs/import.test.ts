@@ -33,7 +33,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 	equal((await staff.submit(`${shops}/apply`, {})).location, shops, "pressed twice");
 	match((await staff.open(shops)).text, /0 of 1 line done/);
 	await workOff(site);
-	match((await staff.open(shops)).text, /Done.*1 programme imported\..*Next: their people/s);
+	match((await staff.open(shops)).text, /Done.*1 programme imported\..*Next: people/s);
 	match((await staff.open("/programmes")).text, /Garden Shop/);
 
 	const people = await upload(staff, "people", [
@@ -44,7 +44,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 	match((await staff.open(people)).text, /No mail is sent, because this service has no mail server/);
 	await staff.submit(`${people}/apply`, {});
 	await workOff(site);
-	match((await staff.open(people)).text, /1 person imported.*Next: their conversions/s);
+	match((await staff.open(people)).text, /1 person imported.*Next: partners/s);
 
 	const history = await upload(staff, "conversions", [
 		HISTORY,
@@ -59,7 +59,7 @@ test("a network imports programmes, people and conversions after a preview of ea
 	match(text, /2 lines will be left out/);
 	match(text, /Imported conversions cannot be removed\. No callback is sent for them\./);
 	match(text, /By status.*Approved.*1,299\.50.*Rejected/s);
-	match(text, /Line 4<.*still open cannot be imported.*Line 5<.*There is no programme “=Nowhere”/s);
+	match(text, /Line 4<.*with a file of open conversions.*Line 5<.*There is no programme “=Nowhere”/s);
 	const toFix = await staff.open(`${history}/problems.csv`);
 	equal(toFix.headers.get("content-type"), "text/csv; charset=utf-8");
 	match(toFix.text, /\r\n5,needs_fixing,[^\r]*'=Nowhere/, "a formula is defused");

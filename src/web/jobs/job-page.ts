@@ -56,6 +56,11 @@ function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
 	return name === "decisions" ? ["Decide", "decided"] : ["Import", "imported"];
 }
 
+/** Returns the name of a kind as people read it, such as "Open conversions". */
+export function kindLabel(name: JobKind["name"]): string {
+	return ui.capitalise(name.replaceAll("-", " "));
+}
+
 export function uploadPath(c: WebContext, name: JobKind["name"]): string {
 	return name === "decisions" ? paths.bulkPath(programmeOf(c).public_id) : paths.importKindPath(name);
 }
@@ -188,6 +193,7 @@ function whatNext(view: JobView): Content {
 	const [verb] = verbOf(kind);
 	return [
 		refused === 0 ? null : message("warn", leftOut),
+		summary.remarks === 0 ? null : message("warn", sayRemarks(view)),
 		message("info", kind.advice),
 		applyForm(view, `${verb} ${countOf(change, ...kind.noun)}`, "Discard"),
 	];
@@ -198,7 +204,7 @@ function nextKind({ name }: JobKind): Content {
 	const next = imports.includes(name) ? imports[imports.indexOf(name) + 1] : undefined;
 	if (next === undefined) return null;
 	const href = paths.importKindPath(next);
-	return html`<div class="row">${ui.linkButton({ label: `Next: their ${next}`, tone: "primary", href })}</div>`;
+	return html`<div class="row">${ui.linkButton({ label: `Next: ${kindLabel(next).toLowerCase()}`, tone: "primary", href })}</div>`;
 }
 
 /**
@@ -207,25 +213,30 @@ function nextKind({ name }: JobKind): Content {
  */
 function applyForm({ kind, href, isMailOn }: JobView, label: string, discard: string): Html {
 	const invites = isMailOn
-		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent. When a shop is ready, send its people their links from its People page. At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour. The people after that are added without a mail, and the result says who they are.</p>`
-		: html`<p class="small soft">No mail is sent, because this service has no mail server. When a shop is ready, create the links on its People page.</p>`;
+		? html`${ui.checkbox({ name: "invite", label: "Mail each of them an invitation now" })}<p class="small soft">Otherwise no mail is sent. ${kind.invitesLater} At most ${count(LIMITS.importedInvitations.max)} invitations are mailed within an hour. The people after that are added without a mail, and the result says who they are.</p>`
+		: html`<p class="small soft">No mail is sent, because this service has no mail server. ${kind.invitesLater}</p>`;
 	return ui.postForm({
 		action: `${href}/apply`,
 		body: [
-			kind.name === "people" ? invites : null,
+			kind.invitesLater === undefined ? null : invites,
 			html`<div class="row">${ui.button({ label, tone: "primary" })}${ui.button({ label: discard, tone: "quiet", formAction: `${href}/discard` })}</div>`,
 		],
 	});
 }
 
-function doneMessage({ kind, job, summary: { counts, remarks } }: JobView): Html {
+/** Returns the sentence about changed lines that have a remark. */
+function sayRemarks({ kind, job, summary: { remarks } }: JobView): string {
+	return kind.sayRemarks?.(countOf(remarks, ...kind.noun), job.state === "done") ?? "";
+}
+
+function doneMessage(view: JobView): Html {
+	const { kind, job } = view;
+	const { counts, remarks } = view.summary;
 	const [, done] = verbOf(kind);
 	const sentences = [
 		`${countOf(counts.change, ...kind.noun)} ${done}.`,
 		job.invites === 1 && counts.change > remarks ? "Their invitations are on their way." : "",
-		remarks > 0
-			? `${countOf(remarks, ...kind.noun)} added without a mail. The result file says who and why.`
-			: "",
+		remarks > 0 ? sayRemarks(view) : "",
 		counts.refused > 0 ? `${countOf(counts.refused, "line")} left out: see below.` : "",
 	];
 	const tone = counts.refused === 0 && remarks === 0 ? "good" : "warn";
@@ -359,7 +370,8 @@ function filesNote({ job, href }: JobView): Html {
 
 export const applyJobPage = change(async (c, deps, job) => {
 	const { invite } = await readTextFields(c, ["invite"]);
-	return startJob(deps, job, actorOf(c), job.kind === "people" && invite === "on");
+	const mayInvite = JOB_KINDS[job.kind].invitesLater !== undefined;
+	return startJob(deps, job, actorOf(c), mayInvite && invite === "on");
 });
 
 export const stopJobPage = change((c, deps, job) => stopJob(deps, job, actorOf(c)));

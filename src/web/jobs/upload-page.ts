@@ -15,7 +15,7 @@ import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge, uploadOf } from "
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
-import { jobPath, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
+import { jobPath, kindLabel, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 
 /** Maximum number of jobs in the list. All waiting jobs and some finished ones fit. */
 const MAX_LISTED_JOBS = MAX_WAITING_FILES + 20;
@@ -28,8 +28,14 @@ const HINTS: Readonly<Record<JobKindName, string>> = {
 	decisions: "Export, add a column named decision, upload.",
 	programmes: "One line per programme. Its owner gets an account but no mail.",
 	people: "One line for each person and programme. No mail is sent unless you choose it after the preview.",
+	partners:
+		"One line for each partner and programme. No mail is sent unless you choose it after the preview.",
+	links: "One line per link. The code becomes /c/<code> on this service, so published links keep working.",
+	codes: "One line per coupon code. Sales with the code credit the partner.",
 	conversions:
-		"One line per conversion that was approved, rejected or reversed. It counts in every total and sends no callback.",
+		"One line per conversion that was approved, rejected or reversed. It counts in every total, sends no callback, and is credited to nobody, because the old software paid for it.",
+	"open-conversions":
+		"One line per conversion that nobody has decided yet, with its partner. It is decided here, and only its decision sends a callback.",
 	statements: "Statements are prepared from the accounts of the partners, and not from a file.",
 	payments: "One line for each statement that the bank has paid. Its partner's people get a mail.",
 };
@@ -66,13 +72,13 @@ async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKin
 
 function importHeader({ name }: JobKind, title: string): Html {
 	const kinds = IMPORT_KINDS.map((kind, index) => ({
-		label: `${index + 1}. ${ui.capitalise(kind)}`,
+		label: `${index + 1}. ${kindLabel(kind)}`,
 		href: importKindPath(kind),
 		isActive: kind === name,
 	}));
 	return html`${ui.pageHeader({
 		title,
-		hint: "First programmes, then their people, then decided conversions. You see a preview first. Imported conversions send no callbacks.",
+		hint: "Import the files in this order, as far as you have them. You see a preview first. The import itself sends no callbacks.",
 		actions: ui.linkButton({ label: "Back to Programmes", href: PROGRAMMES_PATH }),
 	})}${ui.tabs("Kinds of files", kinds)}`;
 }
@@ -115,7 +121,7 @@ function uploadSection(c: WebContext, kind: JobKind): Html {
 	});
 }
 
-function exampleSection({ name, example, columns }: JobKind): Html {
+function exampleSection({ name, noun, example, columns }: JobKind): Html {
 	const isDecisions = name === "decisions";
 	const words = isDecisions
 		? html` Two lines that decide the same order differently are both refused. The columns may also have the names that German, French, Spanish, Italian and Dutch spreadsheets give them, such as Bestellnummer, décision or motivo. Event types: ${EVENT_TYPES.join(", ")}. Reasons: ${REASONS.join(", ")}.`
@@ -123,7 +129,7 @@ function exampleSection({ name, example, columns }: JobKind): Html {
 	const parts = [
 		html`<div class="stack">${ui.codeBlock(example, "example file")}<p class="small soft break">Cells may be separated by commas, semicolons or tabs, and columns may be in any order. Save the file in UTF-8 or as Excel’s “Unicode text”.${words}</p></div>`,
 		ui.dataTable<JobColumn>({
-			caption: `Columns of a file of ${name}`,
+			caption: `Columns of a file of ${noun[1]}`,
 			rows: columns,
 			empty: null,
 			stacks: true,
@@ -142,7 +148,7 @@ function exampleSection({ name, example, columns }: JobKind): Html {
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
 	const isImport = kind.name !== "decisions";
-	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => ui.capitalise(name) };
+	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => kindLabel(name) };
 	return ui.section({
 		id: "jobs",
 		title: isImport ? "Earlier imports" : "Earlier decisions",

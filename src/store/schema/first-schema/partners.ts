@@ -21,6 +21,9 @@ export function partnerTables({
 			created_at_ms bigint not null
 		)`,
 
+		// This index serves findPartnersByName, by which imports find the partners that their files name.
+		"create index partners_by_name on partners (name)",
+
 		// One row is a person who signs in for a partner.
 		`create table partner_people (
 			partner_id bigint not null,

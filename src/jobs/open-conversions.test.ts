@@ -1,0 +1,225 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { setProgramme } from "../../test/support/change-rows.ts";
+import { START_MS } from "../../test/support/clock.ts";
+import { eachDatabase } from "../../test/support/databases.ts";
+import { addConversion, addProgramme, findConversion } from "../../test/support/rows.ts";
+import { approveDue } from "../conversions/end-windows.ts";
+import { readFeed } from "../conversions/event-feed.ts";
+import { recordConversion } from "../conversions/record.ts";
+import { DAY_MS, isoTime } from "../domain/time.ts";
+import { listMoves } from "../store/queries/conversions.ts";
+import { findCredits } from "../store/queries/credits.ts";
+import { checkLedger } from "../store/queries/ledger.ts";
+import { findPartnersByName } from "../store/queries/partners.ts";
+import { never, openJobs, runLines, wordsOf } from "./jobs.test-support.ts";
+
+const PARTNERS = "partner;site;email;programme;rate";
+const HEADER = "programme;order_id;event_type;sold_at;approve_at;amount;currency;partner;commission;fee";
+
+eachDatabase("imported open conversions", (database) => {
+	async function open(currency = "EUR") {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		await setProgramme(store.db, programme.id, { credits_partners: 1, currency });
+		return {
+			store,
+			deps: openJobs(store),
+			programme: { ...programme, credits_partners: 1 as const, currency },
+		};
+	}
+
+	async function addPartner(name: string, programmeId: string, rate = "") {
+		const deps = openJobs(database.store);
+		await runLines(
+			deps,
+			"partners",
+			[PARTNERS, `${name};;${name}@open.example;${programmeId};${rate}`],
+			"apply",
+		);
+		const [partner] = await findPartnersByName(database.store.db, [name]);
+		ok(partner !== undefined);
+		return partner;
+	}
+
+	function entriesOf(partnerId: number) {
+		return database.store.db
+			.selectFrom("entries")
+			.select(["kind", "amount", "currency"])
+			.where("partner_id", "=", partnerId)
+			.orderBy("id")
+			.execute();
+	}
+
+	test("are recorded with partner, rates and window, and no event is announced", async () => {
+		const { store, programme, deps } = await open();
+		const id = programme.public_id;
+		const partner = await addPartner("open1", id, "8+1,00");
+		const lines = [
+			HEADER,
+			`${id};O-1;;2026-01-05 10:00;2026-02-01;100;EUR;open1;;`,
+			`${id};O-2;LEAD;2026-01-06;;0;;${partner.public_id};5;0,50`,
+			`${id};O-3;;2026-01-06;;20;;;;`,
+		];
+		deepEqual(wordsOf(await runLines(deps, "open-conversions", lines, "preview")), [
+			"2 change",
+			"3 change",
+			"4 change",
+		]);
+		equal(await findConversion(store.db, programme.id, "O-1"), undefined, "a preview stores nothing");
+		const { summary } = await runLines(deps, "open-conversions", lines, "apply");
+		deepEqual(
+			summary.money.map(({ status, rows, basket, commission, fee }) =>
+				[status, rows, basket, commission, fee].join(" "),
+			),
+			["RECORDED 3 120.00 14.00 2.50"],
+		);
+		const sale = await findConversion(store.db, programme.id, "O-1");
+		const lead = await findConversion(store.db, programme.id, "O-2", "LEAD");
+		const uncredited = await findConversion(store.db, programme.id, "O-3");
+		ok(sale !== undefined && lead !== undefined && uncredited !== undefined);
+		deepEqual(
+			[
+				sale.status,
+				sale.source,
+				sale.rates,
+				sale.commission,
+				sale.network_fee,
+				isoTime(sale.window_ends_at_ms ?? 0),
+			],
+			["RECORDED", "import", "8+1.00 2", "9.00", "2.00", "2026-02-01T00:00:00.000Z"],
+		);
+		deepEqual(
+			[lead.rates, lead.commission, lead.network_fee, isoTime(lead.window_ends_at_ms ?? 0)],
+			[null, "5.00", "0.50", "2026-02-05T00:00:00.000Z"],
+			"without rates, and with the programme's window of 30 days",
+		);
+		deepEqual([uncredited.rates, uncredited.commission, uncredited.network_fee], ["0 0", "0.00", "0.00"]);
+		const credits = await findCredits(store.db, [sale.id, uncredited.id]);
+		equal(credits.get(sale.id)?.word, "ASSIGNED");
+		deepEqual(
+			[credits.get(uncredited.id)?.word, credits.get(uncredited.id)?.partnership_id],
+			["ASSIGNED", null],
+		);
+		const moves = await listMoves(store.db, sale.id);
+		deepEqual(
+			moves.map(({ move, to_status }) => [move, to_status]),
+			[["import", "RECORDED"]],
+		);
+		const feed = await readFeed(store, programme, { at: 0, id: 0 }, { testOnly: false, nowMs: START_MS });
+		deepEqual(feed.events, [], "the event feed is empty");
+		deepEqual(await entriesOf(partner.id), [], "nothing is owed before the approval");
+		deepEqual((await checkLedger(store)).broken, []);
+	});
+
+	for (const [currency, amount, commission] of [
+		["EUR", "99,99", "8.00"],
+		["JPY", "1999", "160"],
+		["KWD", "1.999", "0.160"],
+	] as const) {
+		test(`an approval window in the past approves it after the import, announces it and pays the partner (${currency})`, async () => {
+			const { store, programme, deps } = await open(currency);
+			const id = programme.public_id;
+			const name = `late-${currency}`;
+			const partner = await addPartner(name, id, "8");
+			const lines = [HEADER, `${id};L-1;;2026-01-01;2026-01-10;${amount};;${name};;`];
+			const preview = await runLines(deps, "open-conversions", lines, "preview");
+			match(wordsOf(preview)[0] ?? "", /^2 change: The approval window has ended already/);
+			equal(preview.summary.remarks, 1);
+			await runLines(deps, "open-conversions", lines, "apply");
+			await approveDue(deps, never);
+			const approved = await findConversion(store.db, programme.id, "L-1");
+			equal(approved?.status, "APPROVED");
+			deepEqual(await entriesOf(partner.id), [{ kind: "EARNED", amount: commission, currency }]);
+			const feed = await readFeed(store, programme, { at: 0, id: 0 }, { testOnly: false, nowMs: START_MS });
+			deepEqual(
+				feed.events.map(({ event }) => event),
+				["conversion.approved"],
+			);
+			const again = await runLines(deps, "open-conversions", lines, "apply");
+			deepEqual(wordsOf(again), [
+				"2 already: It was imported before, and changed here since. It is approved now.",
+			]);
+			equal((await entriesOf(partner.id)).length, 1);
+			deepEqual((await checkLedger(store)).broken, []);
+		});
+	}
+
+	test("the same file again changes nothing, and differing lines are refused", async () => {
+		const { programme, deps } = await open();
+		const id = programme.public_id;
+		await addPartner("same", id, "8");
+		await addPartner("other", id, "8");
+		const line = `${id};S-1;;2026-01-05;2026-02-01;100;;same;8;2`;
+		await runLines(deps, "open-conversions", [HEADER, line], "apply");
+		deepEqual(wordsOf(await runLines(deps, "open-conversions", [HEADER, line], "apply")), ["2 already"]);
+		const differing = `${id};S-1;;2026-01-06;2026-02-02;101;;other;9;3`;
+		deepEqual(wordsOf(await runLines(deps, "open-conversions", [HEADER, differing], "apply")), [
+			"2 refused: This order is here already, and differs: amount 100.00 here, 101.00 in the file; commission 8.00 here, 9.00 in the file; fee 2.00 here, 3.00 in the file; sold_at 2026-01-05 00:00:00 UTC here, 2026-01-06 00:00:00 UTC in the file; approve_at 2026-02-01 00:00:00 UTC here, 2026-02-02 00:00:00 UTC in the file; partner same here, other in the file.",
+		]);
+	});
+
+	test("every kind of bad line is refused with advice", async () => {
+		const { store, programme, deps } = await open();
+		const id = programme.public_id;
+		await addPartner("bad", id);
+		const plain = await addProgramme(store);
+		await addConversion(store, programme.id, { order_id: "pixel", source: "pixel" });
+		const bad = [
+			[`${id};B-1;;;;1;;bad;;`, /sold_at is missing/],
+			[`${id};B-2;;2027-01-01;;1;;bad;;`, /sold_at is in the future/],
+			[`${id};B-3;;2026-01-05;2026-01-01;1;;bad;;`, /approve_at is before sold_at/],
+			[`${id};B-4;;2026-01-05;2046-01-01;1;;bad;;`, /approve_at is more than ten years away/],
+			[`${id};B-5;;2026-01-05;soon;1;;bad;;`, /approve_at must be a time/],
+			[`${id};B-6;;2026-01-05;;-1;;bad;;`, /amount must not be negative/],
+			[`${id};B-7;;2026-01-05;;1;USD;bad;;`, /The programme is in EUR, and the line in USD/],
+			[`${id};B-8;;2026-01-05;;1;;nobody;;`, /There is no partner “nobody”/],
+			[`${plain.public_id};B-9;;2026-01-05;;1;;bad;;`, /“bad” is not a partner of “Shop”/],
+			[`${id};B-10;GIFT;2026-01-05;;1;;bad;;`, /eventType must be one of/],
+			[`${id};;;2026-01-05;;1;;bad;;`, /order ID must have 1 to 128/],
+			[`${id};pixel;;2026-01-05;;1;;bad;;`, /Only a pixel has reported this order/],
+		] as const;
+		for (const step of ["preview", "apply"] as const) {
+			const words = wordsOf(
+				await runLines(deps, "open-conversions", [HEADER, ...bad.map(([line]) => line)], step),
+			);
+			for (const [index, [line, detail]] of bad.entries()) {
+				match(words[index] ?? "", /refused/);
+				match(words[index] ?? "", detail, line);
+			}
+		}
+	});
+
+	test("a later report of the shop is a duplicate and keeps the imported partner", async () => {
+		const { store, programme, deps } = await open();
+		const id = programme.public_id;
+		await addPartner("first", id);
+		await addPartner("second", id);
+		await runLines(deps, "codes", ["partner;programme;code", `second;${id};SECOND`], "apply");
+		await runLines(deps, "open-conversions", [HEADER, `${id};R-1;;2026-01-05;;100;;first;;`], "apply");
+		const report = {
+			...({ source: "postback", orderId: "R-1", eventType: "SALE", basketValue: "100.00" } as const),
+			...{ occurredAtMs: null, isTest: false, couponCode: "SECOND" },
+		};
+		const reported = await store.transact((trx) => recordConversion(trx, deps, programme, report));
+		deepEqual(reported.ok && [reported.value.outcome, reported.value.credit], ["DUPLICATE", "ASSIGNED"]);
+		await runLines(deps, "open-conversions", [HEADER, `${id};R-2;;2026-01-05;;100;;;;`], "apply");
+		const uncredited = await store.transact((trx) =>
+			recordConversion(trx, deps, programme, { ...report, orderId: "R-2" }),
+		);
+		equal(uncredited.ok && uncredited.value.credit, "ASSIGNED", "that nobody is credited stays, too");
+	});
+
+	test("a programme without partners gets its own rates and no credit", async () => {
+		const { store } = database;
+		const programme = await addProgramme(store);
+		const deps = openJobs(store);
+		const lines = [HEADER, `${programme.public_id};P-1;;2026-01-05;;100;;;;`];
+		await runLines(deps, "open-conversions", lines, "apply");
+		const sale = await findConversion(store.db, programme.id, "P-1");
+		deepEqual([sale?.rates, sale?.commission, sale?.network_fee], ["7.5 2", "7.50", "2.00"]);
+		equal((await findCredits(store.db, [sale?.id ?? 0])).size, 0);
+		await approveDue({ ...deps, clock: { ...deps.clock, nowMs: () => START_MS + 40 * DAY_MS } }, never);
+		equal((await findConversion(store.db, programme.id, "P-1"))?.status, "APPROVED");
+	});
+});

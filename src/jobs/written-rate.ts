@@ -1,0 +1,21 @@
+// Parses rates as files write them: a percentage, after which a fixed amount may follow, such as "8", "7,5 %",
+// "8+1.00" or "0+5". The fixed amount is in the programme's currency.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseAmount, parseRate, zeroIn } from "../domain/money.ts";
+import type { Rate } from "../domain/rate.ts";
+
+export function readWrittenRate(text: string, currency: string, field: string): Result<Rate> {
+	const [percentText = "", fixedText, ...more] = text.split("+").map((part) => part.trim());
+	if (more.length > 0) {
+		const rule = `${field} must be a percentage, such as 8. A fixed amount may follow after a plus sign, as in 8+1.00.`;
+		return refuse("invalid_rate", rule, field);
+	}
+	const percent = parseRate(percentText, field);
+	if (!percent.ok) return percent;
+	if (fixedText === undefined) return succeed({ percent: percent.value, fixed: zeroIn(currency) });
+	// A decimal comma is accepted, unless it could also separate thousands.
+	const hasComma = /^\d+,\d{1,2}$/.test(fixedText);
+	const fixed = parseAmount(hasComma ? fixedText.replace(",", ".") : fixedText, currency, field);
+	return fixed.ok ? succeed({ percent: percent.value, fixed: fixed.value }) : fixed;
+}
