@@ -22,6 +22,7 @@ import { doctorCommand } from "./cli/doctor.ts";
 import { guideCommand, licencesCommand } from "./cli/guide.ts";
 import { healthCommand } from "./cli/health.ts";
 import { IMPORT_COMMANDS } from "./cli/import.ts";
+import { keyIssueManyCommand } from "./cli/many-keys.ts";
 import { migrateCommand } from "./cli/migrate.ts";
 import { moveCommand } from "./cli/move.ts";
 import { restoreCommand } from "./cli/restore.ts";
@@ -37,6 +38,7 @@ const COMMANDS: readonly Command[] = [
 	userLinkCommand,
 	programmeCreateCommand,
 	keyIssueCommand,
+	keyIssueManyCommand,
 	...IMPORT_COMMANDS,
 	doctorCommand,
 	healthCommand,

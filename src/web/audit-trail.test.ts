@@ -352,6 +352,7 @@ async function walkImports(site: TestSite, send: Send): Promise<void> {
 		form.set("file", new File([JOB_KINDS[kind].example], `${kind}.csv`));
 		jobs.push(await send(`/import/${kind}`, browser, `/import/${kind}`, form));
 	}
+	await send("/programmes/keys", browser, "/programmes/keys", { programmes: "" });
 	await workOffJobs(site.deps, () => false);
 	const [started, discarded] = jobs;
 	await send(routeOf("apply"), browser, `${started}/apply`);

@@ -22,6 +22,8 @@ export const AUTHENTICATOR_PATH = "/account/authenticator";
 
 export const PROGRAMMES_PATH = "/programmes";
 export const CREATE_PROGRAMME_PATH = "/programmes/new";
+/** Form that issues API keys for many programmes, for staff. */
+export const MANY_KEYS_PATH = "/programmes/keys";
 /** List of the conversions of all programmes, for staff. */
 export const ALL_CONVERSIONS_PATH = "/conversions";
 /** Totals of the whole network, for staff. */

@@ -39,6 +39,7 @@ import { WAITING_ADDRESSES_PATH } from "./partners/waiting-addresses.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
+import { issueKeys, showManyKeys } from "./programmes/many-keys-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
 import * as terms from "./programmes/terms-pages.ts";
 import { PICTURES } from "./receive-file.ts";
@@ -110,6 +111,8 @@ export const ROUTES: readonly Route[] = [
 	page(paths.PROGRAMMES_PATH, "signed-in", programmes.showProgrammes),
 	page(paths.CREATE_PROGRAMME_PATH, "staff", terms.showCreateForm),
 	form(paths.CREATE_PROGRAMME_PATH, "staff", terms.createProgramme),
+	page(paths.MANY_KEYS_PATH, "staff", showManyKeys),
+	form(paths.MANY_KEYS_PATH, "staff", issueKeys),
 	page(SETTINGS, "programme", terms.showSettings),
 	form(SETTINGS, "programme-manage", terms.saveSettings),
 	// The list of all partners, for staff.

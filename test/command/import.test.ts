@@ -9,7 +9,15 @@ import { describe, test } from "node:test";
 import { type Home, hasStack, openHome } from "../support/command-home.ts";
 
 const GUIDE = readFileSync(new URL("../../docs/operations/import.md", import.meta.url), "utf8");
-const KINDS = ["programmes", "people", "conversions"] as const;
+const KINDS = [
+	"programmes",
+	"people",
+	"partners",
+	"links",
+	"codes",
+	"conversions",
+	"open-conversions",
+] as const;
 
 function writeSamples(home: Home): void {
 	for (const kind of KINDS) {
@@ -66,7 +74,7 @@ describe("ringback import", { concurrency: 2 }, () => {
 		const args = ["import", "conversions", join(home.folder, "bad.csv"), "--yes", "--result", path];
 		const done = await home.runHere(args);
 		equal(done.code, 1, "something needs fixing");
-		match(done.stdout, /^ {2}line 3: The status must be .* still open cannot be imported/m);
+		match(done.stdout, /^ {2}line 3: The status must be .* with a file of open conversions/m);
 		const result = readFileSync(path, "utf8");
 		match(result, /^2,imported,,Garden Shop,'=1\+1,/m);
 		match(result, /^3,needs_fixing,"The status must be/m);

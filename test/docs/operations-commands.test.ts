@@ -86,8 +86,9 @@ for (const kind of DATABASE_KINDS) {
 		deepEqual(await type(blockToRun("first programme")), [0, 0]);
 		for (const block of blocksToRun("people")) ok((await type(block)).every((code) => code === 0));
 		writeSamples(home.folder);
-		const imported = blockToRun("import").replaceAll(/(\w+\.csv)/g, (name) => join(home.folder, name));
-		deepEqual(await type(imported, "--yes"), [0, 0, 0]);
+		const inFolder = (block: string) => block.replaceAll(/([\w-]+\.csv)/g, (name) => join(home.folder, name));
+		deepEqual(await type(inFolder(blockToRun("import")), "--yes"), [0, 0, 0, 0, 0, 0, 0]);
+		deepEqual(await type(inFolder(blockToRun("keys"))), [0]);
 	});
 
 	test(`the commands that show whether the service runs work (${kind})`, async (t) => {
@@ -236,7 +237,7 @@ async function typeLines(home: Home, settings: Settings, block: string, words: s
 
 function writeSamples(folder: string): void {
 	const part = read("docs/operations/import.md");
-	for (const [, name = "", text = ""] of part.matchAll(/^`(\w+\.csv)`: .*?^```csv\n(.*?)^```$/gms)) {
+	for (const [, name = "", text = ""] of part.matchAll(/^`([\w-]+\.csv)`: .*?^```csv\n(.*?)^```$/gms)) {
 		writeFileSync(join(folder, name), text);
 	}
 }

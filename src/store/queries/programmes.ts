@@ -54,6 +54,27 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
+/** Returns the ids of programmes that have no usable API key, the oldest first. */
+export async function listKeylessProgrammes(db: Db, limit: number): Promise<number[]> {
+	const rows = await db
+		.selectFrom("programmes")
+		.select("id")
+		.where(({ not, exists, selectFrom }) =>
+			not(
+				exists(
+					selectFrom("api_keys")
+						.select("programme_id")
+						.whereRef("api_keys.programme_id", "=", "programmes.id")
+						.where("revoked_at_ms", "is", null),
+				),
+			),
+		)
+		.orderBy("id")
+		.limit(limit)
+		.execute();
+	return rows.map(({ id }) => id);
+}
+
 export function ratesOf({ currency, commission_rate, fee_rate, event_rates }: Programme): ProgrammeRates {
 	const zero = zeroIn(currency);
 	return {

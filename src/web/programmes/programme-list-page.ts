@@ -18,7 +18,7 @@ const PAGE_ROWS = 50;
 /** Maximum number of failing programmes that are shown above the list. */
 const MOST_FAILING = 10;
 
-const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
+const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "API keys", href: paths.MANY_KEYS_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { db } = deps.store;

@@ -1,0 +1,29 @@
+// Reads a plain list of programmes, with one name or ID on each line, as people paste it or save it from a
+// spreadsheet.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
+import { findNamedProgrammes } from "./kind.ts";
+
+/** Finds the programmes of a list. Refuses the whole list if one of them is not known. */
+export async function findListedProgrammes(db: Db, text: string): Promise<Result<Programme[]>> {
+	const lines = text.split(/[\r\n]+/).map((line) => line.trim().replace(/^"(.*)"$/, "$1"));
+	// A column that was copied from a spreadsheet may have its title.
+	const isTitle = /^\ufeff?programme$/i.test(lines[0] ?? "");
+	const named = lines.slice(isTitle ? 1 : 0).filter((line) => line !== "");
+	if (named.length === 0) {
+		return refuse("invalid_field", "Write one programme on each line, by its name or its ID.", "programmes");
+	}
+	const programmeOf = await findNamedProgrammes(db, named);
+	const found = new Map<number, Programme>();
+	for (const line of named) {
+		const programme = programmeOf(line.slice(0, MAX_NAME_CHARACTERS));
+		if (!programme.ok) return refuse(programme.fault.code, programme.fault.detail, "programmes");
+		found.set(programme.value.id, programme.value);
+	}
+	return succeed([...found.values()]);
+}
+
+/** Maximum length of a text that is looked for, and that a refusal repeats. No name is longer. */
+const MAX_NAME_CHARACTERS = 200;
