@@ -1,0 +1,218 @@
+// Tests the rules that entries, statements and payments must follow, on both databases. Nobody can change an entry or a
+// statement. If a row was changed in spite of that, the rule that it breaks finds it.
+
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { before, test } from "node:test";
+import { sql } from "kysely";
+import { adjustAccount } from "../../src/statements/adjust.ts";
+import { payStatements } from "../../src/statements/payments.ts";
+import { NOVEMBER_MS, openNetwork } from "../../src/statements/statements.test-support.ts";
+import { checkLedger } from "../../src/store/queries/ledger.ts";
+import type { Db } from "../../src/store/store.ts";
+import { eachDatabase } from "../support/databases.ts";
+
+const OPEN = "(select max(entry_id) from open_entries)";
+/** The conversion whose entry is in the paid statement. */
+const SOLD = "(select max(conversion_id) from entries where amount = '40.00')";
+const PAID = "(select id from statements where number = '2026-0001')";
+const CARRIED = "(select id from statements where number = '2026-0002')";
+const INSERT_ENTRY =
+	"insert into entries (partner_id, programme_id, conversion_id, kind, amount, currency, at_ms)";
+const OPEN_LAST = `insert into open_entries (entry_id, partner_id, currency, at_ms)
+	select id, partner_id, currency, at_ms from entries where id = (select max(id) from entries)`;
+
+/** Statements that break each rule, with the expected problem. */
+const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]][] = [
+	[
+		/^conversions have entries that do not add up/,
+		"an approval has no entry",
+		`delete from open_entries where entry_id = ${OPEN}`,
+		"delete from entries where id = (select max(id) from entries where kind = 'EARNED')",
+	],
+	[
+		/^conversions have entries that do not add up/,
+		"a reversal was counted twice",
+		`${INSERT_ENTRY} select partner_id, programme_id, conversion_id, 'CHANGED', '-40.00', currency, at_ms from entries
+			where conversion_id = ${SOLD}`,
+		OPEN_LAST,
+	],
+	[
+		/^conversions have entries that do not add up/,
+		"an approved conversion was rejected without an entry",
+		`update conversions set status = 'REJECTED' where id = ${SOLD}`,
+	],
+	[
+		/^conversions have entries that do not add up/,
+		"a test conversion has an entry",
+		`update conversions set test = 1 where id = ${SOLD}`,
+	],
+	[
+		/^entries are in the account of a partner/,
+		"an entry is in another partner's account",
+		`update entries set partner_id = (select max(id) from partners) where conversion_id = ${SOLD}`,
+	],
+	[/^entries belong to no partner/, "a partner is gone", "delete from partners where name = 'Other'"],
+	[/^entries belong to no partner/, "a conversion is gone", `delete from conversions where id = ${SOLD}`],
+	[
+		/^entries are neither open nor in a statement/,
+		"an entry is not open",
+		`delete from open_entries where entry_id = ${OPEN}`,
+	],
+	[
+		/^entries are open and in a statement/,
+		"an entry of a statement is still open",
+		`insert into open_entries (entry_id, partner_id, currency, at_ms) select e.id, e.partner_id, e.currency, e.at_ms
+			from entries e join statement_entries s on s.entry_id = e.id where s.statement_id = ${PAID}`,
+	],
+	[
+		/^open entries differ from their entry/,
+		"an open entry has another currency",
+		`update open_entries set currency = 'USD' where entry_id = ${OPEN}`,
+	],
+	[
+		/^open entries differ from their entry/,
+		"a payment is open",
+		`insert into open_entries (entry_id, partner_id, currency, at_ms)
+			select id, partner_id, currency, at_ms from entries where kind = 'PAID'`,
+	],
+	[
+		/^entries of statements belong to another partner/,
+		"an entry is in another partner's statement",
+		`update statement_entries set statement_id = ${CARRIED} where statement_id = ${PAID}`,
+	],
+	[
+		/^statements have amounts that are not those of their entries/,
+		"a statement lost its entries",
+		`delete from statement_entries where statement_id = ${PAID}`,
+	],
+	[
+		/^statements have amounts that are not those of their entries/,
+		"a statement was changed after its issue",
+		`update statements set earned = '41.00', total = '41.00' where id = ${PAID}`,
+	],
+	[
+		/^statements have lines that do not add up/,
+		"a line of a statement is missing",
+		`delete from statement_lines where statement_id = ${PAID}`,
+	],
+	[
+		/^statements have another total/,
+		"a total was changed",
+		`update statements set total = '39.99' where id = ${PAID}`,
+	],
+	[
+		/^statements have another total/,
+		"nothing is to be paid",
+		`update statements set is_carried = 0, earned = '0.00', adjusted = '0.00', total = '0.00' where id = ${CARRIED}`,
+	],
+	[
+		/^statements do not start with what was carried forward/,
+		"an opening balance was made up",
+		`update statements set opening = '1.00', total = '41.00' where id = ${PAID}`,
+	],
+	[
+		/^statements have a number that was never given/,
+		"a number does not agree with its position",
+		`update statements set number = '2026-0009' where id = ${PAID}`,
+	],
+	[
+		/^statements have a number that was never given/,
+		"the counter is behind",
+		"update statement_numbers set last = 1 where year = 2026",
+	],
+	[
+		/^years have gaps in the numbers/,
+		"a number was given to no statement",
+		"update statement_numbers set last = 3 where year = 2026",
+	],
+	[
+		/^payments do not have the entry that pays/,
+		"a payment has no entry",
+		`update payments set entry_id = 999999 where statement_id = ${PAID}`,
+	],
+	[
+		/^payments do not have the entry that pays/,
+		"a statement that was carried forward is paid",
+		`insert into payments (statement_id, entry_id, paid_on, reference, at_ms) values (${CARRIED}, 1, '2026-11-02', '', 0)`,
+	],
+	[
+		/^entries of payments do not add up/,
+		"a payment was removed without an entry",
+		`delete from payments where statement_id = ${PAID}`,
+	],
+	[
+		/^entries of payments do not add up/,
+		"a statement was paid twice",
+		`insert into entries (partner_id, kind, amount, currency, statement_id, at_ms)
+			select partner_id, kind, amount, currency, statement_id, at_ms from entries where kind = 'PAID'`,
+	],
+];
+
+class RollBack extends Error {}
+
+eachDatabase("the ledger of money", (database) => {
+	before(async () => {
+		const network = await openNetwork(database.store);
+		await network.setNetwork({ minimum_payouts: "EUR 25.00" });
+		const programme = await network.addProgramme("EUR");
+		const blog = await network.join(programme, await network.addPartner("Blog"));
+		const other = await network.addPartner("Other");
+		await network.approve(await network.sell(blog, "40.00"));
+		const bonus = { currency: "EUR", amount: "2.00", reason: "bonus" };
+		ok((await adjustAccount(network.deps, network.staff, other.id, bonus)).ok);
+		await network.clock.moveTo(NOVEMBER_MS);
+		await network.issue(await network.prepare("2026-10"));
+		const [first] = await network.statements();
+		const payment = { date: "2026-11-02", reference: "" };
+		ok((await payStatements(network.deps, network.staff, [first?.public_id ?? ""], payment)).ok);
+		await network.approve(await network.sell(blog, "3.00"));
+		deepEqual(await network.brokenRules(), []);
+	});
+
+	for (const table of ["entries", "statements"]) {
+		test(`rows of ${table} can be neither changed nor deleted`, async () => {
+			const { db } = database.store;
+			await rejects(sql`update ${sql.table(table)} set currency = 'USD'`.execute(db), /append-only/);
+			await rejects(sql`delete from ${sql.table(table)}`.execute(db), /append-only/);
+		});
+	}
+
+	test("an entry cannot be in two statements", async () => {
+		const { db } = database.store;
+		const again = sql`insert into statement_entries (entry_id, statement_id)
+			select entry_id, statement_id + 1 from statement_entries`;
+		await rejects(again.execute(db), /unique/i);
+	});
+
+	for (const [problem, title, ...statements] of BREAKS) {
+		test(`a broken rule is reported if ${title}`, async () => {
+			const found = await checkAfter(statements);
+			const broken = found.find((rule) => problem.test(rule.problem));
+			ok(broken !== undefined && broken.count > 0, JSON.stringify(found));
+			equal(broken.examples.length, broken.count);
+		});
+	}
+
+	/** Runs the statements without the triggers, checks the ledger, and rolls everything back. */
+	async function checkAfter(statements: readonly string[]) {
+		let broken: Awaited<ReturnType<typeof checkLedger>>["broken"] = [];
+		const work = database.store.transact(async (trx) => {
+			await dropTriggers(trx);
+			for (const statement of statements) await sql.raw(statement).execute(trx);
+			({ broken } = await checkLedger({ db: trx }));
+			throw new RollBack();
+		});
+		await rejects(work, RollBack);
+		return broken;
+	}
+
+	async function dropTriggers(trx: Db): Promise<void> {
+		for (const table of ["entries", "statements"]) {
+			const drops =
+				database.kind === "SQLite"
+					? ["update", "delete"].map((action) => `drop trigger ${table}_refuse_${action}`)
+					: [`drop trigger ${table}_refuse_changes on ${table}`];
+			for (const drop of drops) await sql.raw(drop).execute(trx);
+		}
+	}
+});
