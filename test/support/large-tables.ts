@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { START_MS } from "./clock.ts";
 import { analyseAsInService } from "./query-plan.ts";
 
-export const ROWS = 40_000;
+export const ROWS = 60_000;
 export const PROGRAMMES = 200;
 const PEOPLE = ROWS / 4;
 /**

@@ -202,7 +202,8 @@ function betweenIds(db: Db, column: RawBuilder<unknown>, lowId: number, highId: 
 
 /**
  * Limits a bucket to a range of positions. The limits are also written for the single column, because SQLite cannot use
- * an index for a comparison of rows.
+ * an index for a comparison of rows. A limit that excludes nothing is left out, because for each condition PostgreSQL
+ * expects fewer rows, and may then read and sort the whole bucket.
  */
 function betweenPositions(
 	column: RawBuilder<unknown>,
@@ -211,8 +212,14 @@ function betweenPositions(
 	low: Cursor,
 	high: Cursor,
 ): RawBuilder<unknown> {
-	return sql`${column} = wanted.column1 and ${at} >= ${low.at} and ${at} <= ${high.at}
-		and (${at}, ${id}) > (${low.at}, ${low.id}) and (${at}, ${id}) < (${high.at}, ${high.id})`;
+	const conditions = [sql`${column} = wanted.column1`];
+	if (low.at > 0 || low.id > 0) {
+		conditions.push(sql`${at} >= ${low.at}`, sql`(${at}, ${id}) > (${low.at}, ${low.id})`);
+	}
+	if (high.at < Number.MAX_SAFE_INTEGER) {
+		conditions.push(sql`${at} <= ${high.at}`, sql`(${at}, ${id}) < (${high.at}, ${high.id})`);
+	}
+	return sql.join(conditions, sql` and `);
 }
 
 /**
