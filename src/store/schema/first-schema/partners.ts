@@ -7,6 +7,7 @@ export function partnerTables({
 	neverReusedId,
 	assignedId,
 	clustered,
+	includeInKey,
 	updatedOften,
 }: Dialect): readonly string[] {
 	return [
@@ -109,7 +110,7 @@ export function partnerTables({
 			kind text not null,
 			hour integer not null,
 			clicks bigint not null,
-			primary key (link_id, kind, hour)
+			primary key (link_id, kind, hour) ${includeInKey("clicks")}
 		) ${clustered} ${updatedOften}`,
 
 		// One row is the credit for a conversion. It says which partnership gets it, if any, and why.
