@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
+import { isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
 
 const GOOD = ["Garden & Tools", "Łódź", "北京", "می\u200cخواهم", "shop.example", "x".repeat(MAX_NAME_LENGTH)];
 for (const name of GOOD) test(`${JSON.stringify(name)} is a name`, () => equal(parseName(name), name));
@@ -22,6 +22,13 @@ const BAD: readonly [what: string, text: string][] = [
 for (const [what, text] of BAD) test(`${what} is refused`, () => equal(parseName(text), null));
 
 test("white space at both ends is removed", () => equal(parseName("  Shop \t"), "Shop"));
+
+test("a text of several lines loses empty lines at its ends, and may be empty", () => {
+	equal(parseLines("\r\n 1 Main Street \r\n\tParis\n\n", 100), "1 Main Street\nParis");
+	equal(parseLines(" \n ", 100), "");
+	equal(parseLines("x".repeat(101), 100), null);
+	equal(parseLines("a\u202eb", 100), null);
+});
 
 const CASES: readonly [what: string, text: string, isOne: boolean][] = [
 	["an ordinary one", "help@network.example", true],

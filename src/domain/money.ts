@@ -24,6 +24,9 @@ const DIGITS_BY_CODE: ReadonlyMap<string, number> = new Map(
 	CODES_BY_DIGITS.flatMap(([digits, codes]) => codes.split(/\s+/).map((code) => [code, digits] as const)),
 );
 
+/** Codes of all currencies. */
+export const CURRENCIES: readonly string[] = [...DIGITS_BY_CODE.keys()];
+
 /** Largest number of decimals of any currency. */
 export const MAX_CURRENCY_DIGITS = Math.max(...CODES_BY_DIGITS.map(([digits]) => digits));
 

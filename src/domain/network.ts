@@ -2,7 +2,7 @@
 // address and the sender of its mails. They appear on pages, in headers and in mails, so none of them may
 // contain a line break.
 
-import { isMailAddress, MAX_NAME_LENGTH, parseName } from "./display-name.ts";
+import { isMailAddress, MAX_NAME_LENGTH, parseLines, parseName } from "./display-name.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
 
 /** Brand of an installation that has not chosen one. */
@@ -79,6 +79,17 @@ export function parseSenderName(text: string): Result<string | null> {
 	if (name !== null && !NOT_IN_A_SENDER.test(name)) return succeed(name);
 	const detail = `Enter a name of 1 to ${MAX_NAME_LENGTH} characters, without < > @ " \\ and without any that cannot be seen.`;
 	return refuse("invalid_name", detail, "senderName");
+}
+
+/** Maximum length of a postal address. It is enough for ten long lines. */
+export const MAX_POSTAL_ADDRESS_LENGTH = 500;
+
+/** Parses the network's address on statements. Returns null for an empty field. */
+export function parsePostalAddress(text: string): Result<string | null> {
+	const address = parseLines(text, MAX_POSTAL_ADDRESS_LENGTH);
+	if (address !== null) return succeed(address === "" ? null : address);
+	const detail = `Enter the address in at most ${MAX_POSTAL_ADDRESS_LENGTH} characters, without any that cannot be seen.`;
+	return refuse("invalid_field", detail, "postalAddress");
 }
 
 /**

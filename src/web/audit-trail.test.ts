@@ -144,6 +144,8 @@ async function walkNetwork(site: TestSite, send: Send): Promise<void> {
 	const browser = await site.signIn(await site.addStaff());
 	await send("/set-up/end", browser, "/set-up/end");
 	await send("/network", browser, "/network", { name: "Acme Partners", brand: "Service" });
+	const payouts = { postalAddress: "Acme\n1 Main Street", minimumEUR: "25" };
+	await send("/network/payouts", browser, "/network/payouts", payouts);
 	await send("/network/test-mail", browser, "/network/test-mail");
 	const form = new FormData();
 	form.append("file", new File([Uint8Array.from(pngOf(64, 64))], "logo.png"));

@@ -12,6 +12,8 @@ const COLUMNS = [
 	"brand",
 	"colour",
 	"support_address",
+	"postal_address",
+	"minimum_payouts",
 	"sender_name",
 	"sender_address",
 	"logo_type",

@@ -37,6 +37,12 @@ export async function findFirstProgramme(db: Db): Promise<string | undefined> {
 	return (await query.executeTakeFirst())?.public_id;
 }
 
+/** Returns the currencies of all programmes, in alphabetical order. */
+export async function listCurrencies(db: Db): Promise<string[]> {
+	const query = db.selectFrom("programmes").select("currency").distinct().orderBy("currency");
+	return (await query.execute()).map(({ currency }) => currency);
+}
+
 export async function findProgrammesByPublicId(db: Db, publicIds: readonly string[]): Promise<Programme[]> {
 	if (publicIds.length === 0) return [];
 	return selectProgrammes(db).where("programmes.public_id", "in", publicIds).execute();

@@ -16,6 +16,7 @@ import {
 	sendTestMail,
 } from "../../programmes/network.ts";
 import { openSampleProgramme } from "../../programmes/open-programme.ts";
+import { savePayoutSettings } from "../../programmes/payout-settings.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
 import { findFirstProgramme } from "../../store/queries/programmes.ts";
 import { logoImage } from "../document.ts";
@@ -35,6 +36,7 @@ import { NETWORK_PATH } from "../paths.ts";
 import { uploadOf } from "../receive-file.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { PAYOUTS_FORM, payoutsSection, readPayoutsForm } from "./payouts-section.ts";
 
 const FORM = declareForm<NetworkField | "isFirst">({
 	/**
@@ -117,6 +119,7 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 				body: ui.padded(wholeForm(c, face)),
 			}),
 			logoSection(c, face),
+			await payoutsSection(c, store.db),
 			ui.section({
 				id: "mail",
 				title: "Mail",
@@ -211,6 +214,13 @@ export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Respons
 	const path = hasProgramme ? NETWORK_PATH : paths.CREATE_PROGRAMME_PATH;
 	if (changed.value.length === 0) return leadTo(c, path, "Nothing was changed.", "info");
 	return leadTo(c, path, "Saved.");
+}
+
+export async function savePayouts(c: WebContext, deps: WebDeps): Promise<Response> {
+	const saved = await savePayoutSettings(deps, actorOf(c), await readPayoutsForm(c, deps.store.db));
+	if (!saved.ok) return PAYOUTS_FORM.refuse(c, saved, () => showNetwork(c, deps));
+	const path = `${NETWORK_PATH}#payouts`;
+	return saved.value ? leadTo(c, path, "Saved.") : leadTo(c, path, "Nothing was changed.", "info");
 }
 
 export async function finishSetUp(c: WebContext, deps: WebDeps): Promise<Response> {

@@ -246,3 +246,40 @@ test("the number of test mails is limited", async (t) => {
 	assert.equal(site.mailbox.length, 50);
 	assert.match((await staff.open("/network")).text, /You have sent 50 mails within an hour/);
 });
+
+test("staff save the postal address and a minimum payout for each currency in use, and the audit log has both", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await site.addProgramme("Garden");
+	const shown = await staff.open("/network");
+	assert.match(shown.text, /Statements and payouts[\s\S]+name="minimumEUR"/);
+	assert.doesNotMatch(shown.text, /name="minimumUSD"/, "no programme uses it");
+	const typed = { postalAddress: " Acme\r\n1 Main Street \r\n", minimumEUR: "25,5", minimumUSD: "9" };
+	assert.equal((await staff.submit("/network/payouts", typed)).location, "/network#payouts");
+	const { postal_address, minimum_payouts } = await findNetwork(site.store.db);
+	assert.deepEqual([postal_address, minimum_payouts], ["Acme\n1 Main Street", "EUR 25.50"]);
+	assert.match((await staff.open("/network")).text, /value="25\.50"/);
+	await staff.submit("/network/payouts", typed);
+	const audited = await site.audit("network.changed");
+	assert.equal(
+		audited.at(-1)?.detail,
+		"postal address: none → Acme, 1 Main Street; minimum payouts: none → EUR 25.50",
+	);
+	assert.equal(
+		audited.filter(({ detail }) => detail?.includes("postal")).length,
+		1,
+		"saved twice, changed once",
+	);
+});
+
+test("a wrong minimum payout is refused at its field, and nothing is saved", async (t) => {
+	const { site, staff } = await openStaff(t);
+	await site.addProgramme("Garden");
+	const typed = { postalAddress: "Acme", minimumEUR: "1.005" };
+	const refused = await staff.submit("/network/payouts", typed);
+	assert.equal(refused.status, 422);
+	assert.match(refused.text, /id="minimumEUR-error">Enter an amount in EUR in digits, such as 25/);
+	assert.match(refused.text, /value="1\.005"/);
+	assert.equal((await findNetwork(site.store.db)).postal_address, null);
+	const hidden = await staff.submit("/network/payouts", { postalAddress: "a\u202eb", minimumEUR: "" });
+	assert.match(hidden.text, /id="postalAddress-error"/);
+});
