@@ -14,6 +14,7 @@ export const GUIDE_PARTS = [
 	{ name: "watching", label: "Watching", file: "docs/operations/watching.md" },
 	{ name: "incidents", label: "Incidents", file: "docs/operations/incidents.md" },
 	{ name: "people", label: "People and access", file: "docs/operations/people.md" },
+	{ name: "payouts", label: "Paying partners", file: "docs/operations/payouts.md" },
 	{ name: "import", label: "Import", file: "docs/operations/import.md" },
 	{ name: "sizing", label: "Sizing and limits", file: "docs/operations/sizing.md" },
 	{ name: "settings", label: "Every setting", file: "docs/operations/settings.md" },

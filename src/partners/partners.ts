@@ -2,9 +2,10 @@
 // become partners, too. partnerships.ts has the agreements between a partner and a programme.
 
 import type { AuditAction } from "../domain/action.ts";
-import { readName } from "../domain/display-name.ts";
-import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseLines, readName } from "../domain/display-name.ts";
+import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { parseRate, shortenRate } from "../domain/money.ts";
 import {
 	type Actor,
 	type AuditedActor,
@@ -72,18 +73,73 @@ export async function renamePartner(
 ): Promise<Result<boolean>> {
 	const read = checkAll({ name: readName(typed.name, "the partner's"), site: readSite(typed.site.trim()) });
 	if (!read.ok) return read;
-	const { name, site } = read.value;
+	return changePartner(deps, actor, partnerId, read.value);
+}
+
+/** Maximum length of the VAT note. It is enough for a sentence that cites a law. */
+export const MAX_VAT_NOTE_LENGTH = 300;
+
+/**
+ * Saves the VAT percentage and the note that the partner's statements show. Nothing is calculated from them. Only staff
+ * may do this. Resolves to whether something changed.
+ */
+export async function savePartnerVat(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+	typed: { vatPercent: string; vatNote: string },
+): Promise<Checked<boolean>> {
+	const read = checkAll({
+		vat_percent: readVatPercent(typed.vatPercent),
+		vat_note: readVatNote(typed.vatNote),
+	});
+	if (!read.ok) return read;
+	const saved = await changePartner(deps, actor, partnerId, read.value);
+	return saved.ok ? saved : refuseAll([saved.fault]);
+}
+
+function readVatPercent(text: string): Result<string | null> {
+	if (text.trim() === "") return succeed(null);
+	const rate = parseRate(text.trim(), "vatPercent");
+	if (rate.ok) return succeed(shortenRate(rate.value));
+	return refuse("invalid_rate", "Enter a percentage such as 19, or leave the field empty.", "vatPercent");
+}
+
+function readVatNote(text: string): Result<string> {
+	const note = parseLines(text, MAX_VAT_NOTE_LENGTH);
+	if (note !== null) return succeed(note);
+	const rule = `Enter a note of at most ${MAX_VAT_NOTE_LENGTH} characters, without any that cannot be seen.`;
+	return refuse("invalid_field", rule, "vatNote");
+}
+
+type PartnerDetails = Pick<Partner, "name" | "site" | "vat_percent" | "vat_note">;
+
+const DETAIL_LABELS: Readonly<Record<keyof PartnerDetails, string>> = {
+	name: "name",
+	site: "site",
+	vat_percent: "VAT percentage",
+	vat_note: "VAT note",
+};
+
+function changePartner(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+	wanted: Partial<PartnerDetails>,
+): Promise<Result<boolean>> {
 	return transactAs<boolean>(deps.store, actor, async (trx) => {
 		if (actor.kind !== "staff")
-			return refuse("not_allowed", "Only the network's staff can rename a partner.");
+			return refuse("not_allowed", "Only the network's staff can change a partner's details.");
 		const partner = await rows.lockPartner(trx, partnerId);
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
-		const changes = [
-			...(name === partner.name ? [] : [`name: ${partner.name} → ${name}`]),
-			...(site === partner.site ? [] : [`site: ${partner.site || "none"} → ${site || "none"}`]),
-		];
+		const names = Object.keys(wanted) as (keyof PartnerDetails)[];
+		const changes = names.flatMap((name) =>
+			wanted[name] === partner[name]
+				? []
+				: [`${DETAIL_LABELS[name]}: ${partner[name] || "none"} → ${wanted[name] || "none"}`],
+		);
 		if (changes.length === 0) return succeed(false);
-		await rows.updatePartner(trx, partner, { name, site });
+		await rows.updatePartner(trx, partner, wanted);
 		await note(trx, deps, actor, "partner.changed", partner.public_id, changes.join("; "));
 		return succeed(true);
 	});

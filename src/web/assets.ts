@@ -23,7 +23,7 @@ const STYLE = "text/css; charset=utf-8";
  * Style sheets that are joined into one file, in this order. docs.css is separate, because only the pages of
  * /docs need it.
  */
-const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css"];
+const SHEETS = ["base.css", "frame.css", "pieces.css", "forms.css", "tables.css", "statement.css"];
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map(
 	(

@@ -56,10 +56,13 @@ export type Area =
 	| "earnings"
 	| "links"
 	| "partner-conversions"
+	| "partner-statements"
+	| "payment-details"
 	| "all-conversions"
 	| "totals"
 	| "programmes"
 	| "partners"
+	| "statements"
 	| "staff"
 	| "network"
 	| "system"
@@ -75,6 +78,7 @@ const AREAS_WITH_CHARTS: readonly Area[] = ["overview", "integration", "totals"]
 export const STAFF_AREAS: readonly Area[] = [
 	"programmes",
 	"partners",
+	"statements",
 	"totals",
 	"all-conversions",
 	"staff",
@@ -124,6 +128,8 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "earnings", path: paths.earningsPath, label: "Earnings" },
 	{ area: "links", path: paths.partnerLinksPath, label: "Links" },
 	{ area: "partner-conversions", path: paths.partnerConversionsPath, label: "Conversions" },
+	{ area: "partner-statements", path: paths.partnerStatementsPath, label: "Statements" },
+	{ area: "payment-details", path: paths.paymentDetailsPath, label: "Payment details" },
 ];
 const PARTNER_PEOPLE: SidebarPages = [{ area: "people", path: paths.partnerPeoplePath, label: "People" }];
 
@@ -225,6 +231,7 @@ interface TopLink {
 const STAFF_LINKS: readonly TopLink[] = [
 	{ area: "programmes", href: paths.PROGRAMMES_PATH, label: "Programmes" },
 	{ area: "partners", href: paths.PARTNERS_PATH, label: "Partners" },
+	{ area: "statements", href: paths.STATEMENTS_PATH, label: "Statements", inMenu: "Statements" },
 	{ area: "totals", href: paths.TOTALS_PATH, label: "Totals", inMenu: "Network totals" },
 	{
 		area: "all-conversions",

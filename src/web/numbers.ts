@@ -64,6 +64,8 @@ export function countUpTo(value: number, most: number): string {
 
 /** Formats a stored decimal. It is formatted as text, because converting it to a number could round it. */
 export function decimal(value: string): string {
+	// The whole part of -0.05 is 0, which has no sign.
+	if (value.startsWith("-")) return `-${decimal(value.slice(1))}`;
 	const { whole, decimalSign } = present.getStore() ?? english;
 	const [before = "", ...after] = value.split(".");
 	return [whole.format(BigInt(before)), ...after].join(decimalSign);

@@ -31,11 +31,18 @@ export const TOTALS_PATH = "/totals";
 /** List of all partners, for staff. */
 export const PARTNERS_PATH = "/partners";
 export const PARTNER_TOTALS_PATH = "/partners/totals.csv";
+/** List of all statements, for staff. */
+export const STATEMENTS_PATH = "/statements";
+/** Page on which the bank's list of payments is uploaded. */
+export const PAYMENTS_PATH = "/statements/payments";
+export const PAYOUT_FILE_PATH = "/statements/payouts.csv";
 export const STAFF_PATH = "/people";
 export const NETWORK_PATH = "/network";
 export const LOGO_PATH = "/network/logo";
 export const REMOVE_LOGO_PATH = "/network/logo/remove";
 export const TEST_MAIL_PATH = "/network/test-mail";
+/** Form with the network's settings for statements. */
+export const PAYOUT_SETTINGS_PATH = "/network/payouts";
 /** Page about the health of the installation. */
 export const SYSTEM_PATH = "/system";
 export const HOLD_PATH = "/system/hold";
@@ -85,6 +92,13 @@ export const bulkJobPath = (programmeId: string, jobId: string) => `${bulkPath(p
 export const earningsPath = (partnerId: string) => `/partner/${partnerId}/earnings`;
 export const partnerLinksPath = (partnerId: string) => `/partner/${partnerId}/links`;
 export const partnerConversionsPath = (partnerId: string) => `/partner/${partnerId}/conversions`;
+/** Returns the address of a partner's statements. Each statement has an address below it. */
+export const partnerStatementsPath = (partnerId: string) => `/partner/${partnerId}/statements`;
+export const statementPath = (partnerId: string, statementId: string) =>
+	`${partnerStatementsPath(partnerId)}/${statementId}`;
+/** Returns the address of the list of all entries in a partner's account. */
+export const entriesPath = (partnerId: string) => `/partner/${partnerId}/entries`;
+export const paymentDetailsPath = (partnerId: string) => `/partner/${partnerId}/payment-details`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 
 /** Returns the address of the second tab of Integration. The first tab is at `integrationPath`. */
@@ -96,6 +110,9 @@ export const deliveryPath = (programmeId: string, deliveryId: string) =>
 
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;
+
+/** Returns the address of a job that issues statements or marks them as paid. */
+export const statementJobPath = (jobId: string) => `${STATEMENTS_PATH}/jobs/${jobId}`;
 
 /** Returns the address of a one-time link. */
 export const welcomePath = (token: string) => `/welcome/${token}`;

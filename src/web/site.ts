@@ -46,6 +46,11 @@ import { PICTURES } from "./receive-file.ts";
 import { type Access, form, page, type Route } from "./routes.ts";
 import * as signIn from "./sign-in/sign-in-page.ts";
 import * as welcome from "./sign-in/welcome-page.ts";
+import * as entries from "./statements/entries-page.ts";
+import * as statements from "./statements/list-page.ts";
+import { showPartnerStatements } from "./statements/partner-statements-page.ts";
+import * as paymentDetails from "./statements/payment-details-page.ts";
+import * as statement from "./statements/statement-page.ts";
 import * as audit from "./system/audit-page.ts";
 import * as resend from "./system/resend-page.ts";
 import * as system from "./system/system-page.ts";
@@ -69,6 +74,9 @@ const PARTNER_EARNINGS = paths.earningsPath(":partnerId");
 const PARTNER_PEOPLE = paths.partnerPeoplePath(":partnerId");
 const PARTNER_LINKS = paths.partnerLinksPath(":partnerId");
 const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
+const STATEMENT = paths.statementPath(":partnerId", ":statementId");
+const ENTRIES = paths.entriesPath(":partnerId");
+const PAYMENT_DETAILS = paths.paymentDetailsPath(":partnerId");
 
 /**
  * All routes. The first matching route answers, so a path with a fixed word must come before one with a
@@ -120,6 +128,11 @@ export const ROUTES: readonly Route[] = [
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
 	page(paths.PARTNER_TOTALS_PATH, "staff", partners.exportTotals),
 	form(WAITING_ADDRESSES_PATH, "staff", partners.answerAddress),
+	// The statements of all partners, for staff. The routes of their jobs are in jobs/routes.ts.
+	page(paths.STATEMENTS_PATH, "staff", statements.showStatements),
+	form(`${paths.STATEMENTS_PATH}/prepare`, "staff", statements.prepare),
+	form(`${paths.STATEMENTS_PATH}/pay`, "staff", statements.pay),
+	page(paths.PAYOUT_FILE_PATH, "staff", statements.downloadPayouts),
 	// The overview of a programme and, for staff, the totals of the network.
 	page(OVERVIEW, "programme", overview.showOverview),
 	form(`${OVERVIEW}/set-aside`, "programme-integrate", overview.setFailuresAside),
@@ -192,6 +205,17 @@ export const ROUTES: readonly Route[] = [
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
 	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),
 	page(`${PARTNER_CONVERSIONS}/export.csv`, "partner", credited.exportCredited),
+	// The money of a partner. Owners of programmes see none of it.
+	page(paths.partnerStatementsPath(":partnerId"), "partner", showPartnerStatements),
+	page(STATEMENT, "partner", statement.showStatement),
+	page(`${STATEMENT}/sales.csv`, "partner", statement.downloadSales),
+	form(`${STATEMENT}/pay`, "partner-manage", statement.pay),
+	form(`${STATEMENT}/undo`, "partner-manage", statement.undo),
+	page(ENTRIES, "partner", entries.showEntries),
+	form(ENTRIES, "partner-manage", entries.adjust),
+	page(PAYMENT_DETAILS, "partner", paymentDetails.showPaymentDetails),
+	form(PAYMENT_DETAILS, "partner", paymentDetails.saveDetails),
+	form(`${PAYMENT_DETAILS}/vat`, "partner-manage", paymentDetails.saveVat),
 	page(PARTNER_PEOPLE, "partner-manage", people.showPeople),
 	form(`${PARTNER_PEOPLE}/invite`, "partner-manage", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner-manage", people.renewLink),
@@ -199,6 +223,7 @@ export const ROUTES: readonly Route[] = [
 	// The network's name, look and mails, and the guided set-up.
 	page(paths.NETWORK_PATH, "staff", network.showNetwork),
 	form(paths.NETWORK_PATH, "staff", network.saveNetwork),
+	form(paths.PAYOUT_SETTINGS_PATH, "staff", network.savePayouts),
 	form(paths.LOGO_PATH, "staff", network.uploadLogo, PICTURES),
 	form(paths.REMOVE_LOGO_PATH, "staff", network.dropLogo),
 	{ ...form(paths.TEST_MAIL_PATH, "staff", network.sendTest), waitsOutside: true },

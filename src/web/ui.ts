@@ -64,6 +64,11 @@ export function dayTag(atMs: number): Html {
 	return html`<time class="nowrap" datetime="${iso}" data-show="day" title="${utcMinute(atMs)}">${utcDay(atMs)}</time>`;
 }
 
+/** Shows a day that has no time zone, such as the day of a payment. */
+export function plainDay(day: string): Html {
+	return html`<time class="nowrap" datetime="${day}">${day}</time>`;
+}
+
 /** Shows an email address with optional line breaks after "@" and ".", so that it fits into a narrow cell. */
 export function emailText(email: string): Html {
 	return html`${email.split(/(?<=[@.])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}`;

@@ -52,7 +52,7 @@ export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | unde
 export async function updatePartner(
 	trx: Db,
 	{ id }: Locked<Partner>,
-	change: Pick<Partner, "name" | "site">,
+	change: Partial<Pick<Partner, "name" | "site" | "vat_percent" | "vat_note">>,
 ): Promise<void> {
 	await trx.updateTable("partners").set(change).where("id", "=", id).execute();
 }

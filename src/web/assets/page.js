@@ -61,14 +61,15 @@
 	/** Shows the controls that need scripts. */
 	function offerControls(root) {
 		const copying = navigator.clipboard === undefined ? "" : ", button[data-copy]";
-		for (const control of root.querySelectorAll(`input[data-select-all]${copying}`)) control.hidden = false;
+		const controls = `input[data-select-all], button[data-print]${copying}`;
+		for (const control of root.querySelectorAll(controls)) control.hidden = false;
 	}
 
 	function tellSelection(form) {
 		const told = form.querySelector("[data-selection]");
 		if (told === null) return;
 		const isAll = form.querySelector('input[name="all"]:checked') !== null;
-		const count = form.querySelectorAll('input[name="conversion"]:checked').length;
+		const count = form.querySelectorAll("td > input[type=checkbox]:checked").length;
 		told.textContent = isAll ? "All that match the filters" : `${numbers.format(count)} selected`;
 	}
 
@@ -201,6 +202,7 @@
 		const target = event.target instanceof Element ? event.target : null;
 		const copying = target?.closest("button[data-copy]");
 		if (copying) copy(copying);
+		if (target?.closest("button[data-print]")) print();
 		const asking = target?.closest("button[data-confirm]");
 		if (asking) {
 			event.preventDefault();

@@ -10,7 +10,7 @@ import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
 import { type BatchFailure, jobResult, readFailure } from "../../jobs/lines.ts";
-import { type JobSummary, type MoneyTotal, parseSummary } from "../../jobs/summary.ts";
+import { type JobSummary, type MoneyTotal, parseSummary, type TotalsOfOutcome } from "../../jobs/summary.ts";
 import { CLAIM_MS, hasWork } from "../../jobs/work.ts";
 import { LIMITS } from "../../people/limits.ts";
 import { findJob, type Job, type ListedJob } from "../../store/queries/jobs.ts";
@@ -23,8 +23,10 @@ import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
+import { sayMonth } from "../statements/statement-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
+import { statementLines } from "./statement-lines.ts";
 
 /**
  * Colour and text of each state. The text is the title of the job's page, and the state in the list of jobs.
@@ -53,7 +55,16 @@ function areRemainingLinesRemoved({ state, lines }: Job): boolean {
 
 /** Returns the verb on the button, and its past participle for the result. */
 function verbOf({ name }: JobKind): readonly [verb: string, done: string] {
-	return name === "decisions" ? ["Decide", "decided"] : ["Import", "imported"];
+	switch (name) {
+		case "decisions":
+			return ["Decide", "decided"];
+		case "statements":
+			return ["Issue", "issued"];
+		case "payments":
+			return ["Record", "recorded"];
+		default:
+			return ["Import", "imported"];
+	}
 }
 
 /** Returns the name of a kind as people read it, such as "Open conversions". */
@@ -61,21 +72,49 @@ export function kindLabel(name: JobKind["name"]): string {
 	return ui.capitalise(name.replaceAll("-", " "));
 }
 
+/** Returns the page on which a job of this kind begins. */
 export function uploadPath(c: WebContext, name: JobKind["name"]): string {
-	return name === "decisions" ? paths.bulkPath(programmeOf(c).public_id) : paths.importKindPath(name);
+	switch (name) {
+		case "decisions":
+			return paths.bulkPath(programmeOf(c).public_id);
+		case "statements":
+			return paths.STATEMENTS_PATH;
+		case "payments":
+			return paths.PAYMENTS_PATH;
+		default:
+			return paths.importKindPath(name);
+	}
 }
 
 export function jobPath(c: WebContext, { kind, public_id: id }: Job): string {
+	if (isOfStatements(kind)) return paths.statementJobPath(id);
 	return kind === "decisions" ? paths.bulkJobPath(programmeOf(c).public_id, id) : paths.importJobPath(id);
 }
 
-function backPath(c: WebContext, { kind, list_query: query }: Job): string {
-	if (kind !== "decisions") return paths.importKindPath(kind);
+function isOfStatements(kind: JobKind["name"]): boolean {
+	return kind === "statements" || kind === "payments";
+}
+
+function backLink(c: WebContext, { kind, list_query: query }: Job): Html {
+	if (kind === "decisions") return ui.linkButton({ label: "Back to the list", href: listOf(c, query) });
+	if (isOfStatements(kind)) {
+		return ui.linkButton({ label: "All statements", href: `${paths.STATEMENTS_PATH}${query ?? ""}` });
+	}
+	return ui.linkButton({ label: "All imports", href: paths.importKindPath(kind) });
+}
+
+/** Returns the list of conversions with the filters of a job. */
+function listOf(c: WebContext, query: string | null): string {
 	return `${paths.conversionsPath(programmeOf(c).public_id)}${query ?? ""}`;
 }
 
-/** Returns the name of the uploaded file, or says that the job was created from the filters of a list. */
-export function originOf({ file_name: fileName }: Pick<Job, "file_name">): string {
+/** Returns the name of the uploaded file, the month of statements, or that the job has what a list's filters found. */
+export function originOf({
+	file_name: fileName,
+	kind,
+	list_query: query,
+}: Pick<Job, "file_name"> & Partial<Pick<Job, "kind" | "list_query">>): string {
+	if (kind === "statements") return sayMonth(new URLSearchParams(query ?? "").get("month") ?? "");
 	return fileName === null ? "All that matched the filters" : fileName || "A file";
 }
 
@@ -105,7 +144,7 @@ interface JobView {
 export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> {
 	const job = await jobOf(c, deps);
 	if (job === undefined) return answerError(c, "not_found");
-	const [, title] = stateOf(job);
+	const title = titleOf(job);
 	const view: JobView = {
 		job,
 		kind: JOB_KINDS[job.kind],
@@ -117,22 +156,43 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 	const header = ui.pageHeader({
 		title,
 		hint: hintOf(view),
-		actions: ui.linkButton({
-			label: job.kind === "decisions" ? "Back to the list" : "All imports",
-			href: backPath(c, job),
-		}),
+		actions: backLink(c, job),
 	});
-	const body = hasWork(job) ? renderProgress(view) : renderOutcome(view);
+	const lines = job.kind === "statements" ? await showLines(c, deps, view) : null;
+	const body = hasWork(job) ? renderProgress(view) : [renderOutcome(view), lines, filesNote(view)];
 	return answerPage(c, {
 		title,
-		active: job.programme_id === null ? "programmes" : "conversions",
+		active: isOfStatements(job.kind)
+			? "statements"
+			: job.programme_id === null
+				? "programmes"
+				: "conversions",
 		body: html`<div id="job" class="stack"${ui.attrs(hasWork(job) ? ui.refreshed("job", view.href, 1) : {})}>${header}${body}</div>`,
 	});
 }
 
+/** Returns the title of a job's page, which is its state in words that fit its kind. */
+function titleOf(job: Job): string {
+	const [, state] = stateOf(job);
+	if (job.kind !== "statements") return state;
+	if (job.state === "previewed") return "Check before you issue";
+	return job.state === "uploaded" && job.failure === null ? "Preparing statements" : state;
+}
+
+/** Returns the page of lines that the address asks for. */
+function showLines(c: WebContext, { store }: PageDeps, { job, href }: JobView): Promise<Html | null> {
+	const asked = Number(c.req.query("page") ?? "1");
+	return statementLines(store.reader, job, href, Number.isInteger(asked) && asked > 0 ? asked : 1);
+}
+
 function hintOf({ job, kind }: JobView): Content {
-	const file = `${originOf(job)} · ${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
-	const created = html`${job.file_name === null ? "chosen" : "uploaded"} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
+	const lines =
+		job.kind === "statements"
+			? countOf(job.row_count, ...kind.noun)
+			: `${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
+	const file = `${originOf(job)} · ${lines}`;
+	const verb = job.kind === "statements" ? "prepared" : job.file_name === null ? "chosen" : "uploaded";
+	const created = html`${verb} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
 	const started =
 		job.applied_at_ms === null
 			? null
@@ -146,7 +206,7 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "line")} ${isChecked ? "checked" : "done"}`;
 	return html`${failureMessage(job)}${ui.section({
 		id: "progress",
-		title: isChecked ? "Checking every line" : "Applying every line",
+		title: titleOfWork(job),
 		hint: "You can leave this page. The work continues, and the result appears here.",
 		body: ui.padded(
 			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
@@ -155,6 +215,12 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 			notYours === null ? ui.buttonForm({ action: `${href}/${action}`, label }) : null,
 		),
 	})}`;
+}
+
+function titleOfWork({ kind, state }: Job): string {
+	if (kind === "statements")
+		return state === "uploaded" ? "Adding up every account" : "Issuing every statement";
+	return state === "uploaded" ? "Checking every line" : "Applying every line";
 }
 
 /** Shows the preview, the result, or the point at which the job stopped. */
@@ -169,12 +235,12 @@ function renderOutcome(view: JobView): Html {
 			value: count(counts.change),
 		},
 		{ label: "No change needed", value: count(counts.already) },
-		{ label: "Needs fixing", value: count(counts.refused) },
+		{ label: kind.name === "statements" ? "Left out" : "Needs fixing", value: count(counts.refused) },
 		...(left > 0 ? [{ label: "Not processed yet", value: count(left) }] : []),
 	]);
 	const outcome =
 		job.state === "previewed" ? null : job.state === "done" ? doneMessage(view) : stoppedMessage(job);
-	return html`${outcome}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${problemsSection(view)}${filesNote(view)}`;
+	return html`${outcome}${accessMessage(job)}${failureMessage(job)}${stats}${whatNext(view)}${moneySection(summary)}${totalsSection(view)}${problemsSection(view)}`;
 }
 
 function whatNext(view: JobView): Content {
@@ -233,20 +299,21 @@ function doneMessage(view: JobView): Html {
 	const { kind, job } = view;
 	const { counts, remarks } = view.summary;
 	const [, done] = verbOf(kind);
+	// Only some kinds have something to say about remarks. An issued statement has its number as a remark.
+	const hasRemarks = kind.sayRemarks !== undefined && remarks > 0;
 	const sentences = [
 		`${countOf(counts.change, ...kind.noun)} ${done}.`,
 		job.invites === 1 && counts.change > remarks ? "Their invitations are on their way." : "",
-		remarks > 0 ? sayRemarks(view) : "",
+		hasRemarks ? sayRemarks(view) : "",
 		counts.refused > 0 ? `${countOf(counts.refused, "line")} left out: see below.` : "",
 	];
-	const tone = counts.refused === 0 && remarks === 0 ? "good" : "warn";
+	const tone = counts.refused === 0 && !hasRemarks ? "good" : "warn";
 	return message(tone, sentences.filter((sentence) => sentence !== "").join(" "));
 }
 
 function stoppedMessage(job: Job): Html {
-	const rest = areRemainingLinesRemoved(job)
-		? " Its other lines were removed. Upload the file again for the rest."
-		: "";
+	const again = job.kind === "statements" ? "Prepare the month again" : "Upload the file again";
+	const rest = areRemainingLinesRemoved(job) ? ` Its other lines were removed. ${again} for the rest.` : "";
 	return message(
 		"warn",
 		`Stopped after ${count(job.done_rows)} of ${countOf(job.row_count, "line")}. The changes made until then stay.${rest}`,
@@ -322,19 +389,49 @@ function moneySection({ money }: JobSummary): Content {
 	});
 }
 
+const OUTCOME_WORDS: Readonly<Record<TotalsOfOutcome["outcome"], string>> = {
+	pay: "To pay",
+	carry: "Carried forward",
+	paid: "Paid",
+};
+
+/** Shows the totals of statements by currency, and by what happens with them. */
+function totalsSection({ summary: { totals = [] } }: JobView): Content {
+	if (totals.length === 0) return null;
+	return ui.section({
+		id: "totals",
+		title: "By currency",
+		body: ui.dataTable<TotalsOfOutcome>({
+			caption: "Totals by currency",
+			rows: totals,
+			empty: null,
+			stacks: true,
+			columns: [
+				{ title: "Then", namesRow: true, cell: ({ outcome }) => OUTCOME_WORDS[outcome] },
+				{ title: "Statements", isNumber: true, cell: ({ statements }) => count(statements) },
+				{ title: "Total", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
+			],
+		}),
+	});
+}
+
 function problemsSection({ job, href, summary: { problems, counts } }: JobView): Content {
 	if (problems.length === 0) return null;
 	const file = ui.linkButton({ label: "Download these lines", isSmall: true, href: `${href}/problems.csv` });
+	const isOfMonth = job.kind === "statements";
+	const advice = isOfMonth
+		? "Prepare the month again. The next preview has these statements as they are then."
+		: "Download these lines, correct them, and upload that file.";
 	return ui.section({
 		id: "problems",
-		title: "Needs fixing",
+		title: isOfMonth ? "Left out" : "Needs fixing",
 		hint:
 			counts.refused > problems.length
 				? `The first ${count(problems.length)} of ${countOf(counts.refused, "line")}. The file has all of them.`
-				: "Download these lines, correct them, and upload that file.",
+				: advice,
 		actions: job.lines === "kept" ? file : null,
 		body: ui.dataTable({
-			caption: "Lines that need fixing",
+			caption: isOfMonth ? "Statements that were left out" : "Lines that need fixing",
 			rows: problems,
 			empty: null,
 			stacks: true,
@@ -345,7 +442,7 @@ function problemsSection({ job, href, summary: { problems, counts } }: JobView):
 					cell: ({ line }) => html`<span class="nowrap">Line ${count(line)}</span>`,
 				},
 				{
-					title: "What to fix",
+					title: isOfMonth ? "Why" : "What to fix",
 					cell: ({ detail }) => html`<span class="break">${showOrderId(detail)}</span>`,
 				},
 			],
@@ -401,7 +498,10 @@ function change(
 		}
 		deps.jobs.wake();
 		if (done.value === "discarded") {
-			const path = job.file_name === null ? backPath(c, job) : uploadPath(c, job.kind);
+			const path =
+				job.kind === "decisions" && job.file_name === null
+					? listOf(c, job.list_query)
+					: uploadPath(c, job.kind);
 			return leadTo(c, path, "Discarded. Nothing was changed.", "info");
 		}
 		return c.redirect(jobPath(c, job), 303);
@@ -420,7 +520,10 @@ export function showResultFile(isOfProblems: boolean): Answer {
 	};
 }
 
-function jobOf(c: WebContext, { store }: PageDeps): Promise<ListedJob | undefined> {
-	const id = c.req.param("jobId") ?? c.req.param("importId") ?? "";
-	return findJob(store.db, c.get("programme")?.id ?? null, id);
+/** Finds the job of the address. A job of statements has no page among imports, and the other way round. */
+async function jobOf(c: WebContext, { store }: PageDeps): Promise<ListedJob | undefined> {
+	const statementJobId = c.req.param("statementJobId");
+	const id = c.req.param("jobId") ?? c.req.param("importId") ?? statementJobId ?? "";
+	const job = await findJob(store.db, c.get("programme")?.id ?? null, id);
+	return job !== undefined && isOfStatements(job.kind) === (statementJobId !== undefined) ? job : undefined;
 }

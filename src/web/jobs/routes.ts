@@ -1,9 +1,17 @@
-// The routes of jobs, which are uploaded decisions about a programme, and staff's imports from other
-// software.
+// The routes of jobs, which are uploaded decisions about a programme, statements and payments, and staff's
+// imports from other software.
 
 import type { JobKind } from "../../jobs/kind.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../../jobs/kinds.ts";
-import { bulkJobPath, bulkPath, IMPORT_PATH, importJobPath, importKindPath } from "../paths.ts";
+import {
+	bulkJobPath,
+	bulkPath,
+	IMPORT_PATH,
+	importJobPath,
+	importKindPath,
+	PAYMENTS_PATH,
+	statementJobPath,
+} from "../paths.ts";
 import { type FileBounds, IMPORT_FILES, SMALL_FILES } from "../receive-file.ts";
 import { type Access, form, page, type Route } from "../routes.ts";
 import { applyJobPage, discardJobPage, showJob, showResultFile, stopJobPage } from "./job-page.ts";
@@ -30,6 +38,8 @@ export const JOB_ROUTES: readonly Route[] = [
 		uploadRoutes(JOB_KINDS[name], importKindPath(name), "staff", IMPORT_FILES),
 	),
 	...jobRoutes(importJobPath(":importId"), "staff"),
+	...uploadRoutes(JOB_KINDS.payments, PAYMENTS_PATH, "staff", SMALL_FILES),
+	...jobRoutes(statementJobPath(":statementJobId"), "staff"),
 	...uploadRoutes(JOB_KINDS.decisions, bulkPath(":programmeId"), "programme-decide", SMALL_FILES),
 	...jobRoutes(bulkJobPath(":programmeId", ":jobId"), "programme-decide"),
 ];

@@ -10,11 +10,11 @@ import type { JobKindName } from "../../store/tables/jobs.ts";
 import { deciderOf } from "../conversions/decide-action.ts";
 import { declareForm } from "../form.ts";
 import { actorOf, answerPage, type PageDeps, viewerOf, type WebContext } from "../page.ts";
-import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH } from "../paths.ts";
+import { conversionsPath, importKindPath, ownPath, PROGRAMMES_PATH, STATEMENTS_PATH } from "../paths.ts";
 import { IMPORT_FILES, maxFileBytes, SMALL_FILES, sayTooLarge, uploadOf } from "../receive-file.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
-import { type Html, html } from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
 import { jobPath, kindLabel, originOf, stateOf, uploadPath, whoOf } from "./job-page.ts";
 
 /** Maximum number of jobs in the list. All waiting jobs and some finished ones fit. */
@@ -60,13 +60,40 @@ export function receiveUpload(kind: JobKind): Answer {
 
 async function answerUploadPage(c: WebContext, { store }: PageDeps, kind: JobKind): Promise<Response> {
 	const programme = c.get("programme");
-	const kinds = programme === undefined ? IMPORT_KINDS : (["decisions"] as const);
-	const jobs = await listJobs(store.db, programme?.id ?? null, kinds, MAX_LISTED_JOBS);
-	const title = programme === undefined ? "Import from other software" : "Decide by CSV";
+	const isImport = isImportKind(kind);
+	const jobs = await listJobs(
+		store.db,
+		programme?.id ?? null,
+		isImport ? IMPORT_KINDS : [kind.name],
+		MAX_LISTED_JOBS,
+	);
+	const title = isImport
+		? "Import from other software"
+		: programme === undefined
+			? "Upload payments"
+			: "Decide by CSV";
+	const header = isImport
+		? importHeader(kind, title)
+		: programme === undefined
+			? paymentsHeader(title)
+			: decisionsHeader(c, programme, title);
 	return answerPage(c, {
 		title,
-		active: programme === undefined ? "programmes" : "conversions",
-		body: html`${programme === undefined ? importHeader(kind, title) : decisionsHeader(c, programme, title)}${uploadSection(c, kind)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
+		active: isImport ? "programmes" : programme === undefined ? "statements" : "conversions",
+		body: html`${header}${uploadSection(c, kind)}${jobsSection(c, kind, jobs)}${exampleSection(kind)}`,
+	});
+}
+
+/** Returns whether files of this kind come from other software. */
+function isImportKind({ name }: JobKind): boolean {
+	return IMPORT_KINDS.some((kind) => kind === name);
+}
+
+function paymentsHeader(title: string): Html {
+	return ui.pageHeader({
+		title,
+		hint: "Upload the bank's list of payments. You see a preview first.",
+		actions: ui.linkButton({ label: "All statements", href: STATEMENTS_PATH }),
 	});
 }
 
@@ -96,7 +123,7 @@ function decisionsHeader(c: WebContext, { public_id: publicId }: Programme, titl
 }
 
 function uploadSection(c: WebContext, kind: JobKind): Html {
-	const isImport = kind.name !== "decisions";
+	const isImport = isImportKind(kind);
 	const bounds = isImport ? IMPORT_FILES : SMALL_FILES;
 	const room = `Up to ${bounds.megabytes} MB and ${ui.count(kind.maxRows)} lines.`;
 	return ui.section({
@@ -116,7 +143,9 @@ function uploadSection(c: WebContext, kind: JobKind): Html {
 				},
 				send: "Upload and check",
 			}),
-			html`<p class="small soft">You can upload the same file again: lines that are done already change nothing${isImport ? ", and existing values are never overwritten" : null}.</p>`,
+			kind.name === "payments"
+				? html`<p class="small soft">A statement that was paid already is not paid again. Its line is left out.</p>`
+				: html`<p class="small soft">You can upload the same file again: lines that are done already change nothing${isImport ? ", and existing values are never overwritten" : null}.</p>`,
 		),
 	});
 }
@@ -147,33 +176,38 @@ function exampleSection({ name, noun, example, columns }: JobKind): Html {
 }
 
 function jobsSection(c: WebContext, kind: JobKind, jobs: readonly ListedJob[]): Html {
-	const isImport = kind.name !== "decisions";
-	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => kindLabel(name) };
+	const isImport = isImportKind(kind);
+	const empty = isImport
+		? "Files that you or other staff upload appear here."
+		: kind.name === "payments"
+			? "Files of payments that you or other staff upload appear here."
+			: "Upload a file, or choose all that match the filters of the list.";
 	return ui.section({
 		id: "jobs",
-		title: isImport ? "Earlier imports" : "Earlier decisions",
-		body: ui.dataTable<ListedJob>({
-			caption: "Jobs, unfinished ones first",
-			rows: jobs,
-			stacks: true,
-			empty: ui.emptyState({
-				title: "None yet",
-				text: isImport
-					? "Files that you or other staff upload appear here."
-					: "Upload a file, or choose all that match the filters of the list.",
-			}),
-			columns: [
-				{
-					title: "File",
-					namesRow: true,
-					cell: (job) => html`<a class="break" href="${jobPath(c, job)}">${originOf(job)}</a>`,
-				},
-				...(isImport ? [kindColumn] : []),
-				{ title: "State", cell: (job) => ui.badge(...stateOf(job)) },
-				{ title: "Lines", isNumber: true, cell: (job) => ui.count(job.row_count) },
-				{ title: "By", cell: (job) => whoOf(job, job.email) },
-				{ title: "When", cell: (job) => ui.timeTag(job.created_at_ms) },
-			],
-		}),
+		title: isImport ? "Earlier imports" : kind.name === "payments" ? "Earlier files" : "Earlier decisions",
+		body: jobTable(c, jobs, isImport, ui.emptyState({ title: "None yet", text: empty })),
+	});
+}
+
+/** Lists jobs. The column with their kind is for lists of several kinds. */
+export function jobTable(c: WebContext, jobs: readonly ListedJob[], hasKinds: boolean, empty: Content): Html {
+	const kindColumn: ui.Column<ListedJob> = { title: "Kind", cell: ({ kind: name }) => kindLabel(name) };
+	return ui.dataTable<ListedJob>({
+		caption: "Jobs, unfinished ones first",
+		rows: jobs,
+		stacks: true,
+		empty,
+		columns: [
+			{
+				title: "File",
+				namesRow: true,
+				cell: (job) => html`<a class="break" href="${jobPath(c, job)}">${originOf(job)}</a>`,
+			},
+			...(hasKinds ? [kindColumn] : []),
+			{ title: "State", cell: (job) => ui.badge(...stateOf(job)) },
+			{ title: "Lines", isNumber: true, cell: (job) => ui.count(job.row_count) },
+			{ title: "By", cell: (job) => whoOf(job, job.email) },
+			{ title: "When", cell: (job) => ui.timeTag(job.created_at_ms) },
+		],
 	});
 }

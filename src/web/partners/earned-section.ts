@@ -97,10 +97,12 @@ export async function earnedSection(
 		};
 	});
 	const shown = months.find(({ isActive }) => isActive)?.name ?? "The sums";
+	// The owner of a programme does not see what the network pays its partners.
+	const seesPayments = owedTo === "you" || viewerOf(c).kind === "staff";
 	return ui.section({
 		id,
 		title,
-		hint: `Sales count on the day on which they were sold (${query.zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}. Payments are not recorded here. Tests are left out.`,
+		hint: `Sales count on the day on which they were sold (${query.zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}.${seesPayments ? " What was paid is under Statements." : ""} Tests are left out.`,
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),

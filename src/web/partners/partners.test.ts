@@ -288,7 +288,7 @@ test("totals for payment are counted by the day of the sale, on the page and in 
 	match(turned.text, /id="to-error">The last day is before the first/);
 	match(
 		text,
-		/March 2026 can still change[^<]+Approved commission is owed to the partner\. Payments are not recorded here/,
+		/March 2026 can still change[^<]+Approved commission is owed to the partner\. What was paid is under Statements/,
 	);
 	const file = await staff.open(`/partners/totals.csv?from=2026-01-01`);
 	match(file.headers.get("content-disposition") ?? "", /partners-2026-01-01-\.csv/);

@@ -1,0 +1,64 @@
+// Fills the accounts of partners and issues their statements, for tests of the pages.
+
+import assert from "node:assert/strict";
+import { startJob } from "../../jobs/job.ts";
+import { prepareStatements } from "../../jobs/prepare-statements.ts";
+import { workOffJobs } from "../../jobs/work.ts";
+import { COMMAND_LINE } from "../../people/actor.ts";
+import type { Conversion } from "../../store/queries/conversions.ts";
+import { findJob } from "../../store/queries/jobs.ts";
+import type { NamedPartnership } from "../../store/queries/partners.ts";
+import { type ListedStatement, readStatements } from "../../store/queries/statements.ts";
+import { addCredited } from "../partners/partner-shop.test-support.ts";
+import type { TestSite } from "../test-site.test-support.ts";
+
+/** A moment in February, which is over when the tests begin. */
+export const FEBRUARY_MS = Date.UTC(2026, 1, 10, 12);
+
+export const workOff = ({ deps }: Pick<TestSite, "deps">) => workOffJobs(deps, () => false);
+
+/** Adds an approved sale of the partner, with its entry. */
+export async function earn(
+	site: TestSite,
+	partnership: NamedPartnership,
+	commission: string,
+	{ currency = "EUR", atMs = FEBRUARY_MS }: { currency?: string; atMs?: number } = {},
+): Promise<Conversion> {
+	const times = { occurred_at_ms: atMs, created_at_ms: atMs, decided_at_ms: atMs };
+	const sale = { status: "APPROVED", commission, currency, ...times } as const;
+	const conversion = await addCredited({ site }, partnership, sale);
+	await addEntry(site, partnership, { kind: "EARNED", amount: commission, currency, atMs, conversion });
+	return conversion;
+}
+
+/** Adds an entry about a conversion to the partner's account. */
+export async function addEntry(
+	{ store }: TestSite,
+	{ partner_id, programme_id }: NamedPartnership,
+	entry: {
+		kind: "EARNED" | "CHANGED";
+		amount: string;
+		currency: string;
+		atMs: number;
+		conversion: Conversion;
+		reason?: string;
+	},
+): Promise<void> {
+	const { kind, amount, currency, atMs, conversion, reason = null } = entry;
+	const row = { partner_id, programme_id, conversion_id: conversion.id, kind, amount, currency };
+	await store.transact((trx) =>
+		store.writes.insertEntries(trx, [{ ...row, person_id: null, reason, at_ms: atMs }]),
+	);
+}
+
+/** Issues all statements that are due for a month, and returns the month's statements. */
+export async function issueMonth(site: TestSite, month = "2026-02"): Promise<ListedStatement[]> {
+	const prepared = await prepareStatements(site.deps, COMMAND_LINE, month);
+	assert.ok(prepared.ok, prepared.ok ? "" : prepared.fault.detail);
+	await workOff(site);
+	const job = await findJob(site.store.db, null, prepared.value.public_id);
+	assert.ok(job);
+	assert.ok((await startJob(site.deps, job, COMMAND_LINE, false)).ok);
+	await workOff(site);
+	return (await Array.fromAsync(readStatements(site.store.db, { month }, 100))).flat();
+}

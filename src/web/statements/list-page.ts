@@ -1,0 +1,265 @@
+// The page /statements, for staff. They prepare the statements of a month, see which ones are to be paid, and mark them as
+// paid.
+
+import * as z from "zod";
+import { formatMinor } from "../../domain/money.ts";
+import { MAX_REFERENCE_LENGTH, monthBefore, monthIn, STATEMENT_STATES } from "../../domain/statement.ts";
+import { dayIn } from "../../domain/zone-day.ts";
+import { prepareStatements } from "../../jobs/prepare-statements.ts";
+import { payoutFile } from "../../statements/files.ts";
+import { payStatements } from "../../statements/payments.ts";
+import { listJobs } from "../../store/queries/jobs.ts";
+import {
+	findStatementSettings,
+	type ListedStatement,
+	listStatementMonths,
+	listStatements,
+	type StatementSum,
+	sumStatements,
+} from "../../store/queries/statements.ts";
+import { selectAll } from "../conversion-ui.ts";
+import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { digitsOf } from "../conversions/list-query.ts";
+import {
+	choice,
+	cursorOf,
+	declareFilters,
+	filterBar,
+	notUnderstood,
+	pager,
+	pagesOf,
+	UNSEEN,
+} from "../filter-query.ts";
+import { declareForm, readTextFields } from "../form.ts";
+import { jobTable } from "../jobs/upload-page.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "../page.ts";
+import * as paths from "../paths.ts";
+import { statementJobPath, statementPath, withQuery } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { STATE_WORDS, sayMonth, stateCell, stateOf } from "./statement-ui.ts";
+
+const PAGE_ROWS = 50;
+/** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */
+const MONTHS_OFFERED = 12;
+/** Number of months in the filter of the list, which are ten years. */
+const MONTHS_LISTED = 120;
+const ALL_MONTHS = "all";
+
+const PREPARE_FORM = declareForm({
+	month: { label: "Month", options: [], isRequired: true },
+});
+
+async function readList(c: WebContext, { store }: PageDeps) {
+	const months = await listStatementMonths(store.reader, MONTHS_LISTED);
+	const filters = declareFilters({
+		month: choice("Month", "Newest month", [ALL_MONTHS, ...months], (month) =>
+			month === ALL_MONTHS ? "All months" : sayMonth(month),
+		),
+		state: choice("State", "Any", STATEMENT_STATES, (state) => STATE_WORDS[state]),
+		cursor: UNSEEN,
+	});
+	const read = filters.read(new URL(c.req.url).search);
+	const chosen = read.query.month ?? months[0];
+	const month = chosen === ALL_MONTHS ? undefined : chosen;
+	return {
+		isUnderstood: Object.keys(read.problems).length === 0,
+		fields: filters.fields(
+			{ ...read, typed: { ...read.typed, ...(chosen === undefined ? {} : { month: chosen }) } },
+			["month", "state"],
+		),
+		hasAny: months.length > 0,
+		filter: { month, state: read.query.state },
+		list: {
+			name: "statements",
+			path: paths.STATEMENTS_PATH,
+			query: read.query,
+			cursorName: "cursor",
+		},
+	};
+}
+
+export async function showStatements(c: WebContext, deps: PageDeps): Promise<Response> {
+	const read = await readList(c, deps);
+	const { month } = read.filter;
+	const title = "Statements";
+	return answerPage(c, {
+		title,
+		active: "statements",
+		...(read.isUnderstood ? {} : { status: 422 }),
+		body: [
+			ui.pageHeader({
+				title,
+				hint: "What you owe partners, month by month, and what you have paid.",
+				actions: [
+					ui.linkButton({ label: "Upload payments", href: paths.PAYMENTS_PATH }),
+					read.hasAny
+						? ui.linkButton({
+								label: "Payout file",
+								href: withQuery(paths.PAYOUT_FILE_PATH, { month: month ?? ALL_MONTHS }),
+							})
+						: null,
+				],
+			}),
+			await prepareSection(c, deps),
+			await jobsSection(c, deps),
+			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${
+				read.hasAny
+					? filterBar({ action: paths.STATEMENTS_PATH, label: "Filter statements", fields: read.fields })
+					: null
+			}${
+				read.isUnderstood
+					? await renderList(deps, read)
+					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
+			}</div>`,
+		],
+	});
+}
+
+async function prepareSection(c: WebContext, { store, clock }: PageDeps): Promise<Html> {
+	const { time_zone: zone } = await findStatementSettings(store.db);
+	const present = monthIn(clock.nowMs(), zone);
+	const months = [present];
+	while (months.length < MONTHS_OFFERED) months.push(monthBefore(months.at(-1) ?? present));
+	const options = months.map((month) => ({
+		value: month,
+		label: month === present ? `${sayMonth(month)} (not over yet)` : sayMonth(month),
+	}));
+	return ui.section({
+		id: "prepare",
+		title: "Prepare statements",
+		hint: `Collects everything up to the end of the month (${zone}) that no statement contains yet. You see a preview first, and nothing is final before you issue it.`,
+		body: ui.padded(
+			PREPARE_FORM.show(c, {
+				action: `${paths.STATEMENTS_PATH}/prepare`,
+				values: { month: months[1] },
+				looks: { month: { options } },
+				rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+				send: "Prepare statements",
+			}),
+		),
+	});
+}
+
+/** Number of jobs on the page. Unfinished ones come first, and the others are on record with their statements. */
+const JOBS_SHOWN = 5;
+
+async function jobsSection(c: WebContext, { store }: PageDeps): Promise<Html | null> {
+	const jobs = await listJobs(store.db, null, ["statements", "payments"], JOBS_SHOWN);
+	if (jobs.length === 0) return null;
+	return ui.section({
+		id: "jobs",
+		title: "Prepared months and uploaded payments",
+		body: jobTable(c, jobs, true, null),
+	});
+}
+
+export async function prepare(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { month } = await PREPARE_FORM.read(c);
+	const prepared = await prepareStatements(deps, actorOf(c), month);
+	if (!prepared.ok) return PREPARE_FORM.refuse(c, prepared, () => showStatements(c, deps));
+	deps.jobs.wake();
+	return c.redirect(statementJobPath(prepared.value.public_id), 303);
+}
+
+async function renderList(
+	deps: PageDeps,
+	{ list, filter }: Awaited<ReturnType<typeof readList>>,
+): Promise<Content> {
+	const { store, clock } = deps;
+	const page = await listStatements(store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
+	const sums = await sumStatements(store.reader, filter);
+	const table = ui.dataTable<ListedStatement>({
+		caption: "Statements, the newest first",
+		rows: page.rows,
+		stacks: true,
+		empty: ui.emptyState({
+			title: filter.state === undefined ? "No statements yet" : "No statement in this state",
+			text: "When a month is over, prepare its statements above, check the preview, and issue them.",
+		}),
+		columns: columnsOf(page.rows.some(isToPay)),
+	});
+	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
+	const pages = pager(pagesOf(deps, list, page));
+	if (!page.rows.some(isToPay)) return [...shown, table, pages];
+	const { time_zone: zone } = await findStatementSettings(store.db);
+	return [
+		...shown,
+		ui.postForm({
+			action: `${paths.STATEMENTS_PATH}/pay`,
+			className: "list-form",
+			hidden: { back: withQuery(list.path, list.query) },
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), zone))}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+		}),
+	];
+}
+
+function paymentFields(today: string): Html {
+	return html`${ui.textField({ name: "date", label: "Paid on", type: "date", value: today, isRequired: true })}${ui.textField(
+		{
+			name: "reference",
+			label: "Reference (optional)",
+			maxLength: MAX_REFERENCE_LENGTH,
+			autocomplete: "off",
+		},
+	)}`;
+}
+
+function isToPay(statement: ListedStatement): boolean {
+	return stateOf(statement) === "to_pay";
+}
+
+function columnsOf(hasBoxes: boolean): readonly ui.Column<ListedStatement>[] {
+	const box: ui.Column<ListedStatement> = {
+		title: selectAll("statement"),
+		cell: (statement) =>
+			isToPay(statement)
+				? html`<input type="checkbox" name="statement" value="${statement.public_id}" aria-label="Select statement ${statement.number}">`
+				: null,
+	};
+	return [
+		...(hasBoxes ? [box] : []),
+		{
+			title: "Number",
+			namesRow: true,
+			cell: ({ number, public_id: id, partner_public_id: partnerId }) =>
+				html`<a href="${statementPath(partnerId, id)}">${number}</a>`,
+		},
+		{
+			title: "Partner",
+			cell: ({ partner_name: name, partner_public_id: partnerId }) =>
+				html`<a class="break" href="${paths.partnerStatementsPath(partnerId)}">${name}</a>`,
+		},
+		{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
+		{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
+		{ title: "State", cell: stateCell },
+		{ title: "Issued", cell: ({ issued_at_ms }) => ui.dayTag(issued_at_ms) },
+	];
+}
+
+function sumsLine(sums: readonly StatementSum[]): Html | null {
+	if (sums.length === 0) return null;
+	return html`<p class="totals" role="status">${sums.map(
+		({ state, currency, count, minor }) =>
+			html`<span>${STATE_WORDS[state]}: ${ui.countOf(count, "statement")}, ${ui.amount(formatMinor(minor, digitsOf(currency)), currency)}</span>`,
+	)}</p>`;
+}
+
+const TICKED = z.union([z.string().transform((id) => [id]), z.array(z.string())]).catch([]);
+
+export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { back, ...typed } = await readTextFields(c, ["back", "date", "reference"]);
+	const ticked = TICKED.parse((await c.req.parseBody({ all: true }))["statement"]);
+	const paid = await payStatements(deps, actorOf(c), ticked, typed);
+	const path = paths.ownPath(back) ?? paths.STATEMENTS_PATH;
+	if (!paid.ok) return leadTo(c, path, paid.fault.detail, "bad");
+	return leadTo(c, path, `${ui.countOf(paid.value.length, "statement")} marked as paid.`);
+}
+
+export async function downloadPayouts(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { isUnderstood, filter } = await readList(c, deps);
+	if (!isUnderstood) return showStatements(c, deps);
+	const name = `payouts-${filter.month ?? "all"}.csv`;
+	const { month } = filter;
+	return answerCsv(c, deps, name, payoutFile(deps.store.reader, deps, { month }, separatorFor()));
+}

@@ -1,0 +1,112 @@
+// The payment details of a partner, for its people and for staff. Staff also enter the VAT percentage and the note that
+// the partner's statements show.
+
+import { groupIban, type PaymentDetails } from "../../domain/payment-details.ts";
+import { MAX_VAT_NOTE_LENGTH, savePartnerVat } from "../../partners/partners.ts";
+import { readPaymentDetails, savePaymentDetails } from "../../statements/payment-details.ts";
+import { answerError } from "../error-page.ts";
+import { declareForm } from "../form.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
+import { paymentDetailsPath } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+
+const FORM = declareForm<keyof PaymentDetails>({
+	payee: { label: "Payee", hint: "Name of the account's holder.", isRequired: true, autocomplete: "off" },
+	address: { label: "Address", hint: "Shown on statements.", rows: 4, autocomplete: "off" },
+	country: {
+		label: "Country",
+		hint: "Two letters, such as DE.",
+		maxLength: 2,
+		autocomplete: "off",
+	},
+	vatId: { label: "VAT ID (optional)", hint: "Shown on statements.", autocomplete: "off" },
+	iban: { label: "IBAN", isMono: true, autocomplete: "off" },
+	bic: { label: "BIC (optional)", isMono: true, autocomplete: "off" },
+	account: {
+		label: "Other account",
+		hint: "If there is no IBAN, such as an account number with the bank's name.",
+		autocomplete: "off",
+	},
+});
+
+const VAT_FORM = declareForm({
+	vatPercent: { label: "VAT, %", inputMode: "decimal", hint: "Leave empty to show none." },
+	vatNote: {
+		label: "Note",
+		hint: "Such as “Reverse charge: the recipient owes the VAT.”",
+		rows: 2,
+		maxLength: MAX_VAT_NOTE_LENGTH,
+	},
+});
+
+export async function showPaymentDetails(c: WebContext, deps: PageDeps): Promise<Response> {
+	const partner = partnerOf(c);
+	const path = paymentDetailsPath(partner.public_id);
+	const isStaff = viewerOf(c).kind === "staff";
+	const read = await readPaymentDetails(deps, actorOf(c), partner.id);
+	if (!read.ok) return answerError(c, "not_found");
+	const stored = read.value;
+	const missing = isStaff
+		? "This partner has entered no payment details yet."
+		: "We cannot pay you yet, because there are no payment details.";
+	return answerPage(c, {
+		title: "Payment details",
+		active: "payment-details",
+		body: [
+			ui.pageHeader({
+				title: "Payment details",
+				hint: `Where ${isStaff ? "the partner is" : "you are"} paid. Everybody who signs in for ${isStaff ? "the partner" : partner.name} gets a mail about each change.`,
+			}),
+			stored === null ? ui.message("warn", missing) : null,
+			ui.section({
+				id: "details",
+				title: "Payee and account",
+				hint: "A change applies from the next statement on. Statements that were issued before keep the details of their day.",
+				body: ui.padded(detailsForm(c, path, stored)),
+			}),
+			isStaff ? vatSection(c, `${path}/vat`) : null,
+		],
+	});
+}
+
+function detailsForm(c: WebContext, path: string, stored: PaymentDetails | null): Html {
+	const values = stored === null ? {} : { ...stored, iban: groupIban(stored.iban) };
+	return FORM.show(c, {
+		action: path,
+		values,
+		rows: ({ fields }) => html`<div class="form-grid">${fields("payee", "vatId", "country")}</div>
+	${fields("address")}
+	<div class="form-grid">${fields("iban", "bic", "account")}</div>`,
+		send: "Save",
+	});
+}
+
+function vatSection(c: WebContext, action: string): Html {
+	const { vat_percent: vatPercent, vat_note: vatNote } = partnerOf(c);
+	return ui.section({
+		id: "vat",
+		title: "VAT on statements",
+		hint: "Statements show both as you enter them. Nothing is calculated from them.",
+		body: ui.padded(VAT_FORM.show(c, { action, values: { vatPercent, vatNote }, send: "Save VAT" })),
+	});
+}
+
+export async function saveDetails(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { id, public_id: publicId } = partnerOf(c);
+	const saved = await savePaymentDetails(deps, actorOf(c), id, await FORM.read(c));
+	if (!saved.ok) return FORM.refuse(c, saved, () => showPaymentDetails(c, deps));
+	return tellSaved(c, publicId, saved.value);
+}
+
+export async function saveVat(c: WebContext, deps: PageDeps): Promise<Response> {
+	const { id, public_id: publicId } = partnerOf(c);
+	const saved = await savePartnerVat(deps, actorOf(c), id, await VAT_FORM.read(c));
+	if (!saved.ok) return VAT_FORM.refuse(c, saved, () => showPaymentDetails(c, deps));
+	return tellSaved(c, publicId, saved.value);
+}
+
+function tellSaved(c: WebContext, publicId: string, isChanged: boolean): Response {
+	const path = paymentDetailsPath(publicId);
+	return isChanged ? leadTo(c, path, "Saved.") : leadTo(c, path, "Nothing was changed.", "info");
+}

@@ -1,0 +1,287 @@
+// The page of a statement, for the partner's people and for staff. It prints as a document, without navigation and
+// buttons. Staff also mark the statement as paid here, and undo that.
+
+import { addAmounts } from "../../domain/money.ts";
+import { groupIban } from "../../domain/payment-details.ts";
+import { MAX_REFERENCE_LENGTH, type StatementState } from "../../domain/statement.ts";
+import { dayIn } from "../../domain/zone-day.ts";
+import { proofFile } from "../../statements/files.ts";
+import { openParties, type StatementParties } from "../../statements/parties.ts";
+import { payStatements, undoPayment } from "../../statements/payments.ts";
+import { listAdjustments } from "../../store/queries/adjustments.ts";
+import {
+	findStatement,
+	findStatementSettings,
+	type ListedStatement,
+	listStatementLines,
+	type StatementLine,
+} from "../../store/queries/statements.ts";
+import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { titleOf } from "../document.ts";
+import { answerError } from "../error-page.ts";
+import { declareForm } from "../form.ts";
+import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
+import { paymentDetailsPath, statementPath } from "../paths.ts";
+import * as ui from "../ui.ts";
+import { type Content, type Html, html } from "../ui.ts";
+import { sayMonth, stateBadge, stateOf } from "./statement-ui.ts";
+
+const PAY_FORM = declareForm({
+	date: { label: "Paid on", type: "date", isRequired: true },
+	reference: {
+		label: "Reference (optional)",
+		hint: "Of the bank or the payment provider. The partner sees it.",
+		maxLength: MAX_REFERENCE_LENGTH,
+		autocomplete: "off",
+	},
+});
+
+const UNDO_FORM = declareForm({
+	reason: { label: "Reason", hint: "The partner's account shows it.", isRequired: true, autocomplete: "off" },
+});
+
+/** A line of the statement's table. Amounts that a line does not have are null. */
+interface Line {
+	title: Content;
+	note: Content;
+	sales: number | null;
+	earned: string | null;
+	changed: string | null;
+	amount: string;
+}
+
+function findHere(c: WebContext, { store }: PageDeps): Promise<ListedStatement | undefined> {
+	return findStatement(store.db, c.req.param("statementId") ?? "", partnerOf(c).id);
+}
+
+export async function showStatement(c: WebContext, deps: PageDeps): Promise<Response> {
+	const statement = await findHere(c, deps);
+	const parties = statement === undefined ? null : openParties(deps, statement);
+	if (statement === undefined || parties === null) return answerError(c, "not_found");
+	const isStaff = viewerOf(c).kind === "staff";
+	const { number, month } = statement;
+	const path = statementPath(partnerOf(c).public_id, statement.public_id);
+	const title = `Statement ${number}`;
+	const state = stateOf(statement);
+	return answerPage(c, {
+		title,
+		active: "partner-statements",
+		body: [
+			ui.pageHeader({
+				title,
+				hint: html`${sayMonth(month)} ${stateBadge(state)}`,
+				actions: [
+					html`<button type="button" class="button" hidden data-print>Print or save as PDF</button>`,
+					ui.linkButton({ label: "Sales as CSV", href: `${path}/sales.csv` }),
+				],
+			}),
+			html`<article class="card statement">${partiesPart(c, statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
+			isStaff ? await paymentSection(c, deps, statement, path) : null,
+		],
+	});
+}
+
+/** Shows both parties as they were on the day of the issue, and what the statement is about. */
+function partiesPart(
+	c: WebContext,
+	{ number, month, time_zone: zone, issued_at_ms: issuedAtMs, currency }: ListedStatement,
+	{ network, partner }: StatementParties,
+): Html {
+	const { details } = partner;
+	const from = [network.name ?? titleOf(c.get("network")), network.address];
+	const to = [
+		details?.payee ?? partner.name,
+		details?.payee === partner.name ? null : details === null ? null : partner.name,
+		details?.address ?? null,
+		details === null ? null : sayCountry(details.country),
+		details === null || details.vatId === "" ? null : `VAT ID ${details.vatId}`,
+	];
+	return html`<div class="statement-parties">${party("From", from)}${party("To", to)}${ui.facts([
+		["Statement", number],
+		["Period", `Everything up to the end of ${sayMonth(month)} (${zone}) that no earlier statement contains`],
+		["Issued", ui.plainDay(dayIn(issuedAtMs, zone))],
+		["Currency", currency],
+	])}</div>`;
+}
+
+function party(title: string, lines: readonly (string | null)[]): Html {
+	const shown = lines.filter((line) => line !== null && line !== "").join("\n");
+	return html`<div><h2>${title}</h2><p class="typed">${shown}</p></div>`;
+}
+
+function sayCountry(code: string): string {
+	if (code === "") return "";
+	return new Intl.DisplayNames("en", { type: "region" }).of(code) ?? code;
+}
+
+async function linesPart({ store }: PageDeps, statement: ListedStatement): Promise<Html> {
+	const { currency } = statement;
+	const programmes = await listStatementLines(store.db, statement.id);
+	const adjustments = await listAdjustments(store.reader, statement.id);
+	const lines: Line[] = [
+		openingLine(statement),
+		...programmes.map(programmeLine),
+		...adjustments.map(({ amount, reason, at_ms }) => ({
+			...NO_SALES,
+			title: "Bonus or correction",
+			note: html`${ui.plainDay(dayIn(at_ms, statement.time_zone))}: ${reason}`,
+			amount,
+		})),
+		{ ...NO_SALES, title: html`<strong>Total</strong>`, note: null, amount: statement.total },
+	];
+	const money = (value: string | null) => (value === null ? null : ui.amount(value, currency));
+	return ui.dataTable<Line>({
+		caption: "Amounts of this statement",
+		rows: lines,
+		stacks: true,
+		empty: null,
+		columns: [
+			{
+				title: "Item",
+				namesRow: true,
+				cell: ({ title, note }) =>
+					html`<span class="break">${title}</span>${note === null ? null : html`<span class="secondary break">${note}</span>`}`,
+			},
+			{ title: "Sales", isNumber: true, cell: ({ sales }) => (sales === null ? null : ui.count(sales)) },
+			{ title: "Earned", isNumber: true, cell: ({ earned }) => money(earned) },
+			{ title: "Changed", isNumber: true, cell: ({ changed }) => money(changed) },
+			{
+				title: "Amount",
+				isNumber: true,
+				cell: ({ amount }) => html`<strong>${money(amount)}</strong>`,
+			},
+		],
+	});
+}
+
+const NO_SALES = { sales: null, earned: null, changed: null } as const;
+
+function openingLine({ opening }: ListedStatement): Line {
+	return {
+		...NO_SALES,
+		title: "Opening balance",
+		note: "Carried forward from the statement before",
+		amount: opening,
+	};
+}
+
+function programmeLine({ programme_name: name, sales, earned, changed }: StatementLine): Line {
+	return { title: name, note: null, sales, earned, changed, amount: addAmounts(earned, changed) };
+}
+
+/** Shows the VAT note, and what happens with the total. */
+function closingPart(statement: ListedStatement, { partner }: StatementParties, state: StatementState): Html {
+	const { vatPercent, vatNote, details } = partner;
+	const vat = [vatPercent === null ? "" : `VAT: ${ui.decimal(vatPercent)} %.`, vatNote]
+		.filter((text) => text !== "")
+		.join("\n");
+	return ui.padded(
+		vat === "" ? null : html`<p class="typed">${vat}</p>`,
+		html`<p>${sayOutcome(statement, state)}</p>`,
+		state === "carried"
+			? null
+			: details === null
+				? html`<p class="soft">No payment details were on record when the statement was issued.</p>`
+				: html`<p class="soft">Account: <span class="break">${accountOf(details)}</span></p>`,
+		html`<p class="small soft">“Changed” is what became of sales that were approved earlier: refunds, returns, and sales that were credited to another partner.</p>`,
+	);
+}
+
+function accountOf({ iban, bic, account }: NonNullable<StatementParties["partner"]["details"]>): string {
+	if (iban === "") return account;
+	return `IBAN ${groupIban(iban)}${bic === "" ? "" : `, BIC ${bic}`}`;
+}
+
+function sayOutcome(
+	{ total, currency, paid_on: paidOn, reference }: ListedStatement,
+	state: StatementState,
+): Content {
+	const sum = ui.amount(total, currency);
+	switch (state) {
+		case "carried":
+			return html`<strong>Carried forward.</strong> Nothing is paid now. The next statement begins with ${sum}.`;
+		case "to_pay":
+			return html`<strong>To be paid:</strong> ${sum}`;
+		case "paid":
+			return html`<strong>Paid</strong> on ${ui.plainDay(paidOn ?? "")}: ${sum}${
+				reference === null || reference === ""
+					? null
+					: html`, reference <span class="break">${reference}</span>`
+			}`;
+		default:
+			return state satisfies never;
+	}
+}
+
+/** Lets staff mark the statement as paid, or undo that. */
+async function paymentSection(
+	c: WebContext,
+	{ store, clock }: PageDeps,
+	statement: ListedStatement,
+	path: string,
+): Promise<Html | null> {
+	const state = stateOf(statement);
+	switch (state) {
+		case "carried":
+			return null;
+		case "to_pay": {
+			const { time_zone: zone } = await findStatementSettings(store.db);
+			return ui.section({
+				id: "payment",
+				title: "Mark as paid",
+				hint: html`The partner's people get a mail. The statement itself does not change. <a href="${paymentDetailsPath(statement.partner_public_id)}">Payment details</a>`,
+				body: ui.padded(
+					PAY_FORM.show(c, {
+						action: `${path}/pay`,
+						values: { date: dayIn(clock.nowMs(), zone) },
+						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+						send: "Mark as paid",
+					}),
+				),
+			});
+		}
+		case "paid":
+			return ui.section({
+				id: "payment",
+				title: "Undo the payment",
+				hint: "If the bank returned the money, or this statement was marked by mistake. The statement is then to be paid again.",
+				body: ui.padded(
+					UNDO_FORM.show(c, {
+						action: `${path}/undo`,
+						send: html`<div>${ui.button({ label: "Undo payment", tone: "danger" })}</div>`,
+					}),
+				),
+			});
+		default:
+			return state satisfies never;
+	}
+}
+
+export async function pay(c: WebContext, deps: PageDeps): Promise<Response> {
+	const statement = await findHere(c, deps);
+	if (statement === undefined) return answerError(c, "not_found");
+	const paid = await payStatements(deps, actorOf(c), [statement.public_id], await PAY_FORM.read(c));
+	if (!paid.ok) return PAY_FORM.refuse(c, paid, () => showStatement(c, deps));
+	return leadTo(c, pathOf(statement), "Marked as paid.");
+}
+
+export async function undo(c: WebContext, deps: PageDeps): Promise<Response> {
+	const statement = await findHere(c, deps);
+	if (statement === undefined) return answerError(c, "not_found");
+	const { reason } = await UNDO_FORM.read(c);
+	const undone = await undoPayment(deps, actorOf(c), statement.public_id, reason);
+	if (!undone.ok) return UNDO_FORM.refuse(c, undone, () => showStatement(c, deps));
+	return leadTo(c, pathOf(statement), "The payment was undone. The statement is to be paid.");
+}
+
+function pathOf({ partner_public_id: partnerId, public_id: id }: ListedStatement): string {
+	return statementPath(partnerId, id);
+}
+
+/** Sends the sales of the statement as a CSV file, which proves its amounts. */
+export async function downloadSales(c: WebContext, deps: PageDeps): Promise<Response> {
+	const statement = await findHere(c, deps);
+	if (statement === undefined) return answerError(c, "not_found");
+	const lines = proofFile(deps.store.reader, statement, separatorFor());
+	return answerCsv(c, deps, `statement-${statement.number}.csv`, lines);
+}

@@ -1,0 +1,42 @@
+// Words and small components for statements, which several pages share.
+
+import { type StatementState, stateOfStatement } from "../../domain/statement.ts";
+import type { ListedStatement } from "../../store/queries/statements.ts";
+import * as ui from "../ui.ts";
+import { type Html, html } from "../ui.ts";
+
+export const STATE_WORDS: Readonly<Record<StatementState, string>> = {
+	to_pay: "To pay",
+	paid: "Paid",
+	carried: "Carried forward",
+};
+
+const STATE_TONES: Readonly<Record<StatementState, ui.Tone>> = {
+	to_pay: "info",
+	paid: "good",
+	carried: "plain",
+};
+
+export function stateBadge(state: StatementState): Html {
+	return ui.badge(STATE_TONES[state], STATE_WORDS[state]);
+}
+
+export function stateOf(statement: ListedStatement): StatementState {
+	return stateOfStatement(statement, statement.paid_on !== null);
+}
+
+/** Shows the state of a statement, with the day and the reference of its payment. */
+export function stateCell(statement: ListedStatement): Html {
+	const { paid_on: paidOn, reference } = statement;
+	return html`${stateBadge(stateOf(statement))}${
+		paidOn === null
+			? null
+			: html`<span class="secondary">${ui.plainDay(paidOn)}</span><span class="secondary break">${reference}</span>`
+	}`;
+}
+
+/** Returns the name of a month. For example, "2026-10" becomes "October 2026". */
+export function sayMonth(month: string): string {
+	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+	return format.format(Date.parse(`${month}-01`));
+}

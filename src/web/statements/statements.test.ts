@@ -1,0 +1,310 @@
+// Tests the pages about statements as staff, as the partner's people, and as others, who must see none of them.
+
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { COMMAND_LINE } from "../../people/actor.ts";
+import { savePayoutSettings } from "../../programmes/payout-settings.ts";
+import { adjustAccount } from "../../statements/adjust.ts";
+import {
+	addCreditingProgramme,
+	addPartner,
+	join,
+	openPartnerShop,
+} from "../partners/partner-shop.test-support.ts";
+import { addEntry, earn, FEBRUARY_MS, issueMonth, workOff } from "./issued-statements.test-support.ts";
+
+const DETAILS = {
+	payee: "Pia Partner",
+	address: "2 Side Street\r\nBerlin",
+	country: "de",
+	vatId: "DE123456789",
+	iban: "DE89 3704 0044 0532 0130 00",
+	bic: "",
+	account: "",
+};
+
+/** Removes the markup and repeated spaces of a page. */
+function plain(text: string): string {
+	return text.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+}
+
+async function openMoneyShop(t: TestContext, options = {}) {
+	const shop = await openPartnerShop(t, options);
+	const staff = await shop.site.signIn(await shop.site.addStaff("sam@network.example"));
+	return { ...shop, staff };
+}
+
+test("staff prepare a month, check the preview, issue it, tick what was paid and undo it, and the sums agree", async (t) => {
+	const shop = await openMoneyShop(t, { hasMail: true });
+	const { site, staff, partnership, partner, programme, base, browser } = shop;
+	const sold = await earn(site, partnership, "1000.25");
+	await addEntry(site, partnership, {
+		...{ kind: "CHANGED", amount: "-0.25", currency: "EUR", atMs: FEBRUARY_MS, conversion: sold },
+		reason: "RETURN",
+	});
+	const small = await addPartner(site, "Small");
+	await earn(site, await join(site, programme, small.partner), "3.00");
+	const input = { postalAddress: "1 Main Street", minimums: new Map([["EUR", "25"]]) };
+	ok((await savePayoutSettings(site.deps, COMMAND_LINE, input)).ok);
+
+	match((await staff.open("/statements")).text, /No statements yet/);
+	const prepared = await staff.submit("/statements/prepare", { month: "2026-02" });
+	match(prepared.location ?? "", /^\/statements\/jobs\/job_/);
+	const job = prepared.location ?? "";
+	match((await staff.open(job)).text, /Preparing statements/);
+	await workOff(site);
+	const preview = plain((await staff.open(job)).text);
+	match(preview, /Check before you issue/);
+	match(preview, /February 2026 · 2 statements/);
+	match(preview, /Blog 0\.00 EUR 1,000\.25 EUR -0\.25 EUR 0\.00 EUR 1,000\.00 EUR To pay/);
+	match(preview, /Small 0\.00 EUR 3\.00 EUR 0\.00 EUR 0\.00 EUR 3\.00 EUR Carried forward/);
+	match(preview, /By currency.*To pay 1 1,000\.00 EUR.*Carried forward 1 3\.00 EUR/);
+	equal((await staff.open(job.replace("/statements/jobs", "/import/jobs"))).status, 404, "it is no import");
+	match((await staff.open("/statements")).text, /Prepared months and uploaded payments/);
+	match(preview, /Issue 2 statements/);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	match(plain((await staff.open(job)).text), /2 statements issued\..*2026-0001/);
+
+	const listed = await staff.open("/statements");
+	match(plain(listed.text), /To pay: 1 statement, 1,000\.00 EUR/);
+	match(plain(listed.text), /Carried forward: 1 statement, 3\.00 EUR/);
+	equal(listed.text.match(/name="statement"/g)?.length, 1, "only what is to be paid can be ticked");
+	const [, id = ""] = /name="statement" value="([^"]+)"/.exec(listed.text) ?? [];
+	const page = `${base}/statements/${id}`;
+	match((await browser.open(page)).text, /To be paid:/);
+	const none = await staff.submit("/statements/pay", { date: "2026-03-01", reference: "" });
+	match((await staff.open(none.location ?? "")).text, /Nothing is selected/);
+	const ticked = {
+		statement: id,
+		date: "2026-03-01",
+		reference: "SEPA <7>",
+		back: "/statements?state=to_pay",
+	};
+	const paid = await staff.submit("/statements/pay", ticked);
+	equal(paid.location, "/statements?state=to_pay");
+	match((await staff.open(paid.location ?? "")).text, /1 statement marked as paid\./);
+	match(
+		plain((await browser.open(page)).text),
+		/Paid on 2026-03-01 : 1,000\.00 EUR , reference SEPA &lt;7&gt;/,
+	);
+	const again = await staff.submit("/statements/pay", ticked);
+	match((await staff.open(again.location ?? "")).text, /Statement 2026-0001 was paid on 2026-03-01 already/);
+
+	match((await staff.submit(`${page}/undo`, { reason: "" })).text, /id="reason-error"/);
+	equal((await staff.submit(`${page}/undo`, { reason: "Returned by the bank" })).location, page);
+	match((await browser.open(page)).text, /To be paid:/);
+	match(plain((await browser.open(`${base}/entries`)).text), /Payment undone.*Returned by the bank.*Payment/);
+	const late = await staff.submit(`${page}/pay`, { date: "2027-01-01", reference: "" });
+	match(late.text, /id="date-error">2027-01-01 is in the future/);
+	equal((await staff.submit(`${page}/pay`, { date: "2026-03-01", reference: "" })).location, page);
+	const mails = site.mailbox.filter(({ to }) => to === shop.email).map(({ subject }) => subject);
+	equal(mails.filter((subject) => /2026-0001/.test(subject)).length, 3, mails.join("\n"));
+	ok(site.mailbox.some(({ text }) => text.includes(`/partner/${partner.public_id}/statements`)));
+});
+
+test("a month that is not over is refused at its field with the reason, and nothing is prepared", async (t) => {
+	const { site, staff, partnership } = await openMoneyShop(t);
+	await earn(site, partnership, "5.00");
+	match((await staff.open("/statements")).text, /value="2026-03">March 2026 \(not over yet\)/);
+	for (const [month, words] of [
+		["2026-03", /id="month-error">[^<]*is not over yet in the network&#39;s time zone/],
+		["soon", /id="month-error">Enter a month/],
+		["2026-01", /id="month-error">No statement is due/],
+	] as const) {
+		const refused = await staff.submit("/statements/prepare", { month });
+		ok(refused.status >= 400);
+		match(refused.text, words);
+	}
+	deepEqual(await site.store.db.selectFrom("statements").select("id").execute(), []);
+	equal((await staff.open("/statements?state=lost")).status, 422);
+});
+
+test("a statement shows both parties, a line per programme, adjustments with their reasons, VAT and the total", async (t) => {
+	const shop = await openMoneyShop(t);
+	const { site, staff, partner, partnership, browser, base } = shop;
+	const second = await join(site, await addCreditingProgramme(site, "Velo <b>"), partner);
+	await savePayoutSettings(site.deps, COMMAND_LINE, {
+		postalAddress: "1 Main Street\nParis",
+		minimums: new Map(),
+	});
+	equal((await browser.submit(`${base}/payment-details`, DETAILS)).location, `${base}/payment-details`);
+	const vat = { vatPercent: "19", vatNote: "Reverse charge." };
+	equal((await staff.submit(`${base}/payment-details/vat`, vat)).location, `${base}/payment-details`);
+	await earn(site, partnership, "10.00");
+	await earn(site, second, "0.05");
+	site.moveClock(-5 * 86_400_000);
+	const bonus = { amount: "-2,50", currency: "EUR", reason: "Paid twice <in January>" };
+	ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, bonus)).ok);
+	site.moveClock(5 * 86_400_000);
+	const [statement] = await issueMonth(site);
+	const path = `${base}/statements/${statement?.public_id}`;
+	for (const reader of [browser, staff]) {
+		const { text } = await reader.open(path);
+		const words = plain(text);
+		match(words, /Statement 2026-0001/);
+		match(
+			words,
+			/From .*1 Main Street Paris .*To Pia Partner Blog 2 Side Street Berlin Germany VAT ID DE123456789/,
+		);
+		match(words, /everything up to the end of February 2026 \(UTC\)/i);
+		match(words, /Opening balance.*0\.00 EUR.*Nordlicht 1 10\.00 EUR 0\.00 EUR 10\.00 EUR/);
+		match(words, /Velo &lt;b&gt; 1 0\.05 EUR 0\.00 EUR 0\.05 EUR/);
+		match(words, /Bonus or correction 2026-02-24 : Paid twice &lt;in January&gt; -2\.50 EUR/);
+		match(words, /Total 7\.55 EUR/);
+		match(words, /VAT: 19 %\. Reverse charge\./);
+		match(words, /Account: IBAN DE89 3704 0044 0532 0130 00/);
+	}
+	doesNotMatch((await browser.open(path)).text, /Mark as paid/, "only staff pay");
+	equal((await browser.submit(`${path}/pay`, { date: "2026-03-01", reference: "" })).status, 404);
+	const file = await browser.open(`${path}/sales.csv`);
+	match(file.headers.get("content-disposition") ?? "", /statement-2026-0001\.csv/);
+	equal(file.text.trim().split("\r\n").length, 4, file.text);
+	// Later changes leave the statement as it is.
+	await browser.submit(`${base}/payment-details`, { ...DETAILS, payee: "Somebody else" });
+	match((await browser.open(path)).text, /Pia Partner/);
+	equal((await browser.open(`${base}/statements/stm_unknown`)).status, 404);
+	const stranger = await addPartner(site, "Stranger");
+	const them = await site.signIn({ email: stranger.email });
+	for (const address of [
+		path,
+		`${path}/sales.csv`,
+		path.replace(partner.public_id, stranger.partner.public_id),
+	]) {
+		equal((await them.open(address)).status, 404, address);
+	}
+});
+
+test("a partner sees the open balance in each currency with the next statement, and all entries with their reasons", async (t) => {
+	const { site, browser, staff, base, partnership, partner, programme } = await openMoneyShop(t);
+	match((await browser.open(`${base}/statements`)).text, /No statements yet/);
+	const sold = await earn(site, partnership, "12.00");
+	await issueMonth(site);
+	await earn(site, partnership, "400", { currency: "JPY", atMs: site.deps.clock.nowMs() });
+	const change = {
+		kind: "CHANGED",
+		amount: "-0.05",
+		currency: "EUR",
+		conversion: sold,
+		reason: "RETURN",
+	} as const;
+	await addEntry(site, partnership, { ...change, atMs: site.deps.clock.nowMs() });
+	const statements = plain((await browser.open(`${base}/statements`)).text);
+	match(statements, /Open balance -0\.05 EUR Next statement: after the end of March 2026/);
+	match(statements, /To be paid to you 12\.00 EUR/);
+	match(statements, /Open balance 400 JPY/);
+	match(statements, /2026-0001 February 2026 12\.00 EUR To pay/);
+	const entries = plain((await browser.open(`${base}/entries`)).text);
+	match(entries, new RegExp(`Changed Nordlicht ${sold.public_id} .*-0\\.05 EUR Return The next one`));
+	match(entries, new RegExp(`Earned Nordlicht ${sold.public_id} .*12\\.00 EUR 2026-0001`));
+	doesNotMatch(entries, /Add a bonus|sam@network/);
+	match(plain((await browser.open(`${base}/entries?kind=CHANGED`)).text), /-0\.05/);
+	equal((await browser.open(`${base}/entries?kind=LOST`)).status, 422);
+
+	equal(
+		(await browser.submit(`${base}/entries`, { amount: "5", currency: "EUR", reason: "Mine" })).status,
+		404,
+	);
+	const wrong = await staff.submit(`${base}/entries`, { amount: "much", currency: "EUR", reason: "" });
+	match(wrong.text, /id="amount-error"[\s\S]+id="reason-error"/);
+	const added = await staff.submit(`${base}/entries`, {
+		amount: "5",
+		currency: "EUR",
+		reason: "Bonus for March",
+	});
+	equal(added.location, `${base}/entries`);
+	match(
+		plain((await browser.open(`${base}/entries`)).text),
+		/Bonus or correction .*5\.00 EUR Bonus for March/,
+	);
+	match((await staff.open(`${base}/entries`)).text, /sam@<wbr>network/);
+
+	const owner = await site.signIn(await site.addOwner(programme));
+	for (const page of ["statements", "entries", "payment-details"]) {
+		equal((await owner.open(`${base}/${page}`)).status, 404, page);
+	}
+	doesNotMatch(
+		(await owner.open(`/programmes/${programme.public_id}/partners`)).text,
+		/Statements|Payment details/,
+	);
+	equal((await site.audit("account.adjusted"))[0]?.subject, partner.public_id);
+});
+
+test("payment details are saved by the partner's people and by staff, and a wrong IBAN is refused at its field", async (t) => {
+	const { site, browser, staff, base } = await openMoneyShop(t);
+	const path = `${base}/payment-details`;
+	match((await browser.open(path)).text, /We cannot pay you yet/);
+	doesNotMatch((await browser.open(path)).text, /VAT on statements/);
+	const wrong = await browser.submit(path, { ...DETAILS, iban: "DE88 3704 0044 0532 0130 00" });
+	equal(wrong.status, 422);
+	match(wrong.text, /id="iban-error">The check digits of this IBAN do not match/);
+	match(wrong.text, /value="DE88 3704 0044 0532 0130 00"/, "what was typed is shown again");
+	match((await browser.submit(path, { ...DETAILS, iban: "" })).text, /id="iban-error">Enter an IBAN/);
+	equal((await browser.submit(path, DETAILS)).location, path);
+	const saved = (await staff.open(path)).text;
+	match(saved, /value="DE89 3704 0044 0532 0130 00"/);
+	match(saved, /2 Side Street\nBerlin/);
+	match((await staff.open((await staff.submit(path, DETAILS)).location ?? "")).text, /Nothing was changed/);
+	doesNotMatch(await site.storedText(), /DE89370400440532013000|Pia Partner","address/);
+	const refused = await staff.submit(`${path}/vat`, { vatPercent: "a lot", vatNote: "x".repeat(301) });
+	match(refused.text, /id="vatPercent-error"[\s\S]+id="vatNote-error"/);
+	equal((await browser.submit(`${path}/vat`, { vatPercent: "0", vatNote: "" })).status, 404);
+	equal((await staff.submit(`${path}/vat`, { vatPercent: "7,5", vatNote: "" })).status, 303);
+	match((await staff.open(path)).text, /value="7\.5"/);
+	deepEqual(
+		(await site.audit("partner.changed")).map(({ detail }) => detail),
+		["VAT percentage: none → 7.5"],
+	);
+});
+
+test("the payout file has what is to be paid, and an uploaded list of payments marks statements after a preview", async (t) => {
+	const { site, staff, browser, base, partnership, programme } = await openMoneyShop(t);
+	await browser.submit(`${base}/payment-details`, DETAILS);
+	await earn(site, partnership, "40.00");
+	const other = await addPartner(site, "=Other");
+	await earn(site, await join(site, programme, other.partner), "50.00");
+	await issueMonth(site);
+	const file = await staff.open("/statements/payouts.csv?month=2026-02");
+	match(file.text, /2026-0001,Pia Partner,DE89370400440532013000,/);
+	match(file.text, /2026-0002,'=Other,/, "a formula is defused");
+	equal((await browser.open("/statements/payouts.csv")).status, 404);
+
+	match(
+		(await staff.open("/statements/payments")).text,
+		/Upload payments.*What the file looks like.*<code>number<\/code>/s,
+	);
+	const form = new FormData();
+	const lines = "number,date,reference\n2026-0001,2026-03-01,SEPA 1\n2026-0099,2026-03-01,\n";
+	form.set("file", new File([lines], "bank.csv", { type: "text/csv" }));
+	const { location } = await staff.submitForm("/statements/payments", form);
+	match(location ?? "", /^\/statements\/jobs\/job_/);
+	await workOff(site);
+	const preview = plain((await staff.open(location ?? "")).text);
+	match(preview, /Record 1 payment/);
+	match(preview, /There is no statement “2026-0099”/);
+	match(preview, /Paid 1 40\.00 EUR/);
+	await staff.submit(`${location}/apply`, {});
+	await workOff(site);
+	match(plain((await staff.open(location ?? "")).text), /1 payment recorded\. 1 line left out: see below\./);
+	const paid = plain((await staff.open("/statements?state=paid")).text);
+	match(paid, /2026-0001 Blog February 2026 40\.00 EUR Paid 2026-03-01 SEPA 1/);
+	doesNotMatch(paid, /2026-0002 =Other/);
+	doesNotMatch((await staff.open("/statements/payouts.csv?month=all")).text, /2026-0001/);
+	doesNotMatch((await staff.open("/import/programmes")).text, /bank\.csv/, "payments are no import");
+});
+
+test("statements and entries are listed in pages", async (t) => {
+	const { site, staff, browser, base, partnership } = await openMoneyShop(t);
+	const sold = await earn(site, partnership, "1.00");
+	for (let n = 0; n < 60; n++) {
+		await addEntry(site, partnership, {
+			...{ kind: "CHANGED", amount: "0.01", currency: "EUR", atMs: FEBRUARY_MS, conversion: sold },
+		});
+	}
+	const first = await browser.open(`${base}/entries`);
+	match(first.text, /50 shown/);
+	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
+	match((await browser.open(older.replaceAll("&amp;", "&"))).text, /11 shown/);
+	await issueMonth(site);
+	match(plain((await staff.open("/statements?month=all")).text), /2026-0001 Blog February 2026 1\.60 EUR/);
+});
