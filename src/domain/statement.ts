@@ -59,6 +59,13 @@ export function monthIn(atMs: number, zone: string): string {
 	return dayIn(atMs, zone).slice(0, "2026-10".length);
 }
 
+/** Returns the name of a month. For example, "2026-10" becomes "October 2026". */
+export function sayMonth(month: string): string {
+	return MONTH_NAME.format(Date.parse(`${month}-01`));
+}
+
+const MONTH_NAME = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+
 export function monthBefore(month: string): string {
 	return Temporal.PlainYearMonth.from(month).subtract({ months: 1 }).toString();
 }

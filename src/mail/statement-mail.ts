@@ -2,6 +2,7 @@
 // changed.
 
 import { quote } from "../domain/mail-text.ts";
+import { sayMonth } from "../domain/statement.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Partner } from "../store/queries/partners.ts";
@@ -11,32 +12,40 @@ import type { WrittenMail } from "./dispatcher.ts";
 /** Lifetime of these mails. They stay correct, and a mail server may be down for days. */
 const GOOD_FOR_MS = 14 * DAY_MS;
 
-type Named = Pick<Partner, "name">;
+type Named = Pick<Partner, "name" | "public_id">;
 
+/** Composes the mail about a new statement. It also goes out if nothing is paid, so that nobody waits for a payment. */
 export function composeIssuedMail(
 	to: string,
 	partner: Named,
-	statement: Pick<Statement, "number" | "month" | "total" | "currency" | "is_carried">,
+	statement: Pick<Statement, "public_id" | "number" | "month" | "total" | "currency" | "is_carried">,
 	publicUrl: string,
 ): WrittenMail {
 	const { number, month, total, currency } = statement;
 	const outcome =
 		statement.is_carried === 1
-			? "It is carried forward: nothing is paid now, and the next statement starts with this amount."
-			: "It will be paid to the account in your payment details.";
+			? ["It is carried forward. Nothing is paid now, and your next statement starts with this amount."]
+			: [
+					"It will be paid to the account in your payment details. Check that they are complete:",
+					`${pageOf(partner, publicUrl)}/payment-details`,
+				];
 	return letter(to, `Statement ${number}: ${total} ${currency}`, [
-		`Statement ${number} for ${quote(partner.name)} was issued. It covers everything up to the end of ${month}.`,
+		`Statement ${number} for ${quote(partner.name)} was issued. It covers everything up to the end of ${sayMonth(month)} that no earlier statement contains.`,
 		"",
-		`Total: ${total} ${currency}. ${outcome}`,
+		`Total: ${total} ${currency}. ${outcome.join("\n")}`,
 		"",
-		`Your statements: ${publicUrl}/`,
+		"Your statement:",
+		`${pageOf(partner, publicUrl)}/statements/${statement.public_id}`,
 	]);
 }
 
 export function composePaidMail(
 	to: string,
 	partner: Named,
-	payment: Pick<Statement, "number" | "total" | "currency"> & { paidOn: string; reference: string },
+	payment: Pick<Statement, "public_id" | "number" | "total" | "currency"> & {
+		paidOn: string;
+		reference: string;
+	},
 	publicUrl: string,
 ): WrittenMail {
 	const { number, total, currency, paidOn, reference } = payment;
@@ -44,7 +53,8 @@ export function composePaidMail(
 		`Statement ${number} for ${quote(partner.name)} was paid on ${paidOn}: ${total} ${currency}.`,
 		...(reference === "" ? [] : [`Reference: ${quote(reference)}`]),
 		"",
-		`Your statements: ${publicUrl}/`,
+		"Your statement:",
+		`${pageOf(partner, publicUrl)}/statements/${payment.public_id}`,
 	]);
 }
 
@@ -67,9 +77,15 @@ export function composeDetailsMail(
 		"If you did not expect this:",
 		"1. Choose a new password at once. This ends every session of your account:",
 		`   ${publicUrl}/forgot-password`,
-		"2. Sign in and correct the payment details.",
+		"2. Sign in and correct the payment details:",
+		`   ${pageOf(partner, publicUrl)}/payment-details`,
 		"3. Tell the network's staff.",
 	]);
+}
+
+/** Returns the address above the partner's own pages. */
+function pageOf({ public_id: publicId }: Named, publicUrl: string): string {
+	return `${publicUrl}/partner/${publicId}`;
 }
 
 function letter(to: string, subject: string, lines: readonly string[]): WrittenMail {

@@ -4,13 +4,17 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { addPartnerPerson } from "../store/queries/partners.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { COMMAND_LINE } from "../people/actor.ts";
+import { adjustAccount } from "../statements/adjust.ts";
+import { addPartnerPerson, type Partner } from "../store/queries/partners.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
 import { addPartner } from "./partners/partner-shop.test-support.ts";
 import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { ROUTES } from "./site.ts";
-import { type Browser, createTestSite, type Shown } from "./test-site.test-support.ts";
+import { issueMonth } from "./statements/issued-statements.test-support.ts";
+import { type Browser, createTestSite, type Shown, type TestSite } from "./test-site.test-support.ts";
 
 type Visitor =
 	| "nobody"
@@ -74,6 +78,8 @@ const UNKNOWN = "prg_00000000000000000000000000";
 const FIELDS = {
 	...{ name: "Taken over", approvalDays: "1", email: "thief@shop.example", role: "owner" },
 	...{ postbackUrl: "https://thief.example/", move: "approve", reason: "RETURN", since: "2020-01-01T00:00" },
+	...{ month: "2026-02", date: "2026-03-01", reference: "", amount: "5", currency: "EUR", payee: "Thief" },
+	...{ iban: "DE89370400440532013000", vatPercent: "1", postalAddress: "Nowhere", minimumEUR: "1" },
 	...{ method: "POST", target: "/", headers: "", body: "", secret: "", partnership: "pts_x" },
 };
 /**
@@ -168,6 +174,7 @@ async function openService(t: TestContext): Promise<Service> {
 	// The outsider belongs to a partner, but not to the partner whose pages are requested.
 	const ofAnother = await addPartner(site, "Another");
 	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
+	const { statementId, statementJobId } = await issueStatement(site, ofPartner.partner);
 	const staff = await site.addStaff();
 	// The forms about people change these two. The visitors themselves stay unchanged.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
@@ -178,6 +185,8 @@ async function openService(t: TestContext): Promise<Service> {
 			...shop.ids,
 			programmeId: programme.public_id,
 			partnerId: ofPartner.partner.public_id,
+			statementId,
+			statementJobId,
 			token: "used",
 			code: "internal",
 			part: "install",
@@ -217,6 +226,23 @@ async function openService(t: TestContext): Promise<Service> {
 				return value;
 			}),
 	};
+}
+
+/** Issues a statement to the partner. Returns its id and that of the job. */
+async function issueStatement(site: TestSite, partner: Partner) {
+	const bonus = { amount: "5", currency: "EUR", reason: "Bonus" };
+	// The bonus was added in the month before.
+	site.moveClock(-5 * DAY_MS);
+	assert.ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, bonus)).ok);
+	site.moveClock(5 * DAY_MS);
+	const [statement] = await issueMonth(site);
+	assert.ok(statement);
+	const { public_id: statementJobId } = await site.store.db
+		.selectFrom("jobs")
+		.select("public_id")
+		.where("kind", "=", "statements")
+		.executeTakeFirstOrThrow();
+	return { statementId: statement.public_id, statementJobId };
 }
 
 function ask(browser: Browser, route: Route, path: string): Promise<Shown> {

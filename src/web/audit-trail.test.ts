@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { pngOf } from "../../test/support/images.ts";
 import { addConversion } from "../../test/support/rows.ts";
 import { failDeliveries } from "../../test/support/undelivered.ts";
+import { DAY_MS } from "../domain/time.ts";
 import { IMPORT_KINDS, JOB_KINDS } from "../jobs/kinds.ts";
 import { workOffJobs } from "../jobs/work.ts";
 import type { Person } from "../store/queries/people.ts";
@@ -64,6 +65,7 @@ test("every POST route leaves an entry in the audit log, or has a reason not to"
 	await walkImports(site, send);
 	await walkProgrammePartners(site, send, programme, owner);
 	await walkPartner(site, send);
+	await walkStatements(site, send);
 
 	const mounted = ROUTES.filter(({ method }) => method === "POST").map(({ path }) => path);
 	ok(mounted.length > 30, "the routes are found");
@@ -324,6 +326,46 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const link = { partnership: partnership.public_id, target: "https://shop.example/", name: "", code: "" };
 	const path = `/partner/${partner.public_id}/links`;
 	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
+}
+
+async function walkStatements(site: TestSite, send: Send): Promise<void> {
+	const { partner } = await addPartner(site, "Paid");
+	const browser = await site.signIn(await site.addStaff());
+	const [route, path] = ["/partner/:partnerId", `/partner/${partner.public_id}`];
+	const details = { payee: "Pia", iban: "DE89370400440532013000" };
+	await send(`${route}/payment-details`, browser, `${path}/payment-details`, details);
+	const vat = { vatPercent: "19", vatNote: "" };
+	await send(`${route}/payment-details/vat`, browser, `${path}/payment-details/vat`, vat);
+	const bonus = { amount: "50", currency: "EUR", reason: "Bonus" };
+	await send(`${route}/entries`, browser, `${path}/entries`, bonus);
+	const month = new Date(site.deps.clock.nowMs()).toISOString().slice(0, 7);
+	site.moveClock(32 * DAY_MS);
+	const staff = await site.signIn(await site.addStaff());
+	const jobs = "/statements/jobs/:statementJobId";
+	const prepare = () => send("/statements/prepare", staff, "/statements/prepare", { month });
+	const discarded = await prepare();
+	await workOffJobs(site.deps, () => false);
+	await send(`${jobs}/discard`, staff, `${discarded}/discard`);
+	const issued = await prepare();
+	await workOffJobs(site.deps, () => false);
+	await send(`${jobs}/apply`, staff, `${issued}/apply`);
+	await send(`${jobs}/stop`, staff, `${issued}/stop`);
+	await staff.submit(`${issued}/apply`, {});
+	await workOffJobs(site.deps, () => false);
+	const { public_id: id, number } = await site.store.db
+		.selectFrom("statements")
+		.select(["public_id", "number"])
+		.where("partner_id", "=", partner.id)
+		.executeTakeFirstOrThrow();
+	const date = new Date(site.deps.clock.nowMs()).toISOString().slice(0, 10);
+	const form = new FormData();
+	form.set("file", new File([`number,date\n${number},${date}\n`], "bank.csv"));
+	await send("/statements/payments", staff, "/statements/payments", form);
+	const statement = `${route}/statements/:statementId`;
+	const payment = { date, reference: "" };
+	await send(`${statement}/pay`, staff, `${path}/statements/${id}/pay`, payment);
+	await send(`${statement}/undo`, staff, `${path}/statements/${id}/undo`, { reason: "By mistake" });
+	await send("/statements/pay", staff, "/statements/pay", { ...payment, statement: id });
 }
 
 async function newestSecretId({ store }: TestSite): Promise<string> {

@@ -4,6 +4,7 @@
 // continue another owner's decisions.
 
 import type { Fault } from "../../domain/fault.ts";
+import { sayMonth } from "../../domain/statement.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { discardJob, startJob, stopJob, whyNotYours } from "../../jobs/job.ts";
@@ -23,7 +24,6 @@ import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, programmeOf, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import type { Answer } from "../routes.ts";
-import { sayMonth } from "../statements/statement-ui.ts";
 import * as ui from "../ui.ts";
 import { type Content, count, countOf, type Html, html, message } from "../ui.ts";
 import { statementLines } from "./statement-lines.ts";

@@ -14,6 +14,7 @@ import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
 import { ROUTES } from "../site.ts";
+import { earn, issueMonth } from "../statements/issued-statements.test-support.ts";
 import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
 import {
 	addCredited,
@@ -339,16 +340,22 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 	const sold = await addCredited(shop, partnership, secrets);
 	await addCredited(shop, partnership, { ...secrets, order_id: "ORDER-31338", status: "REJECTED" });
 	await makeLink(shop);
+	const earned = { order_id: "ORDER-31339", basket_value: "987.65", pixel_basket_value: "98.70" };
+	await earn(site, partnership, "5.00", { sale: earned });
+	const [statement] = await issueMonth(site);
 	const open = async (query = "") => {
 		const answers = [];
 		for (const { path } of PAGES) {
-			const answer = await browser.open(`${path.replace(":partnerId", partner.public_id)}${query}`);
+			const address = path
+				.replace(":partnerId", partner.public_id)
+				.replace(":statementId", statement?.public_id ?? "");
+			const answer = await browser.open(`${address}${query}`);
 			equal(answer.status, 200, path);
 			answers.push(JSON.stringify([answer.text, [...answer.headers]]));
 		}
 		return answers.join("\n");
 	};
-	equal(PAGES.length, 4);
+	equal(PAGES.length, 9);
 	const hidden = await open();
 	match(hidden, new RegExp(sold.public_id));
 	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);

@@ -1,14 +1,13 @@
 // The tabs and the balances above a partner's statements and above the entries of its account.
 
 import { addAmounts } from "../../domain/money.ts";
-import { monthIn } from "../../domain/statement.ts";
+import { monthIn, sayMonth } from "../../domain/statement.ts";
 import { findBalances } from "../../store/queries/entries.ts";
 import { findStatementSettings } from "../../store/queries/statements.ts";
 import type { PageDeps } from "../page.ts";
 import { entriesPath, partnerStatementsPath } from "../paths.ts";
 import type { Html } from "../ui.ts";
 import * as ui from "../ui.ts";
-import { sayMonth } from "./statement-ui.ts";
 
 export function statementTabs(partnerId: string, active: "statements" | "entries"): Html {
 	return ui.tabs("Statements", [

@@ -22,11 +22,15 @@ export async function earn(
 	site: TestSite,
 	partnership: NamedPartnership,
 	commission: string,
-	{ currency = "EUR", atMs = FEBRUARY_MS }: { currency?: string; atMs?: number } = {},
+	{
+		currency = "EUR",
+		atMs = FEBRUARY_MS,
+		sale = {},
+	}: { currency?: string; atMs?: number; sale?: Partial<Conversion> } = {},
 ): Promise<Conversion> {
 	const times = { occurred_at_ms: atMs, created_at_ms: atMs, decided_at_ms: atMs };
-	const sale = { status: "APPROVED", commission, currency, ...times } as const;
-	const conversion = await addCredited({ site }, partnership, sale);
+	const approved = { status: "APPROVED", commission, currency, ...times } as const;
+	const conversion = await addCredited({ site }, partnership, { ...approved, ...sale });
 	await addEntry(site, partnership, { kind: "EARNED", amount: commission, currency, atMs, conversion });
 	return conversion;
 }

@@ -3,7 +3,13 @@
 
 import * as z from "zod";
 import { formatMinor } from "../../domain/money.ts";
-import { MAX_REFERENCE_LENGTH, monthBefore, monthIn, STATEMENT_STATES } from "../../domain/statement.ts";
+import {
+	MAX_REFERENCE_LENGTH,
+	monthBefore,
+	monthIn,
+	STATEMENT_STATES,
+	sayMonth,
+} from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { prepareStatements } from "../../jobs/prepare-statements.ts";
 import { payoutFile } from "../../statements/files.ts";
@@ -37,7 +43,7 @@ import * as paths from "../paths.ts";
 import { statementJobPath, statementPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { STATE_WORDS, sayMonth, stateCell, stateOf } from "./statement-ui.ts";
+import { STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
 /** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */

@@ -1,5 +1,6 @@
 // The statements of one partner, for its people and for staff, with the balances that are not in a statement yet.
 
+import { sayMonth } from "../../domain/statement.ts";
 import { type ListedStatement, listStatements } from "../../store/queries/statements.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
@@ -7,7 +8,7 @@ import { partnerStatementsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 import { balanceStrip, statementTabs } from "./balance.ts";
-import { sayMonth, stateCell } from "./statement-ui.ts";
+import { stateCell } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
 

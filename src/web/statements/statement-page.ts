@@ -3,7 +3,7 @@
 
 import { addAmounts } from "../../domain/money.ts";
 import { groupIban } from "../../domain/payment-details.ts";
-import { MAX_REFERENCE_LENGTH, type StatementState } from "../../domain/statement.ts";
+import { MAX_REFERENCE_LENGTH, type StatementState, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { proofFile } from "../../statements/files.ts";
 import { openParties, type StatementParties } from "../../statements/parties.ts";
@@ -24,7 +24,7 @@ import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type W
 import { paymentDetailsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { sayMonth, stateBadge, stateOf } from "./statement-ui.ts";
+import { stateBadge, stateOf } from "./statement-ui.ts";
 
 const PAY_FORM = declareForm({
 	date: { label: "Paid on", type: "date", isRequired: true },

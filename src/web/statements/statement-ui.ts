@@ -34,9 +34,3 @@ export function stateCell(statement: ListedStatement): Html {
 			: html`<span class="secondary">${ui.plainDay(paidOn)}</span><span class="secondary break">${reference}</span>`
 	}`;
 }
-
-/** Returns the name of a month. For example, "2026-10" becomes "October 2026". */
-export function sayMonth(month: string): string {
-	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
-	return format.format(Date.parse(`${month}-01`));
-}
