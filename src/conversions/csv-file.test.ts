@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { csvLine, undoDefusing } from "./csv-file.ts";
+import { type CsvColumns, csvFile, csvLine, undoDefusing } from "./csv-file.ts";
 
 const CELLS: readonly [text: string, written: string][] = [
 	...["=1+1", "+1", "-1", "@SUM(A1)", "＝1+1", "'=1"].map((text): [string, string] => [text, `'${text}`]),
@@ -19,4 +19,16 @@ test("a cell is quoted where it must be, no formula runs, and it comes back as i
 		const read = written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written;
 		equal(undoDefusing(read), text, JSON.stringify(text));
 	}
+});
+
+test("a negative amount stays a number, and a formula in a column of amounts does not run", async () => {
+	const columns: CsvColumns<string> = [
+		["text", (row) => row],
+		["amount", (row) => row, "amount"],
+	];
+	async function* rows() {
+		yield ["-5.00", "-5.00+1", "=1"];
+	}
+	const file = (await Array.fromAsync(csvFile(columns, rows()))).join("");
+	equal(file, "\u{FEFF}text,amount\r\n'-5.00,-5.00\r\n'-5.00+1,'-5.00+1\r\n'=1,'=1\r\n");
 });
