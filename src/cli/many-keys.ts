@@ -1,7 +1,7 @@
 // `ringback key issue-many` issues API keys for many programmes and writes them into a file.
 
 import { readFileSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { csvFile } from "../conversions/csv-file.ts";
 import { type Fault, type Result, refuse, succeed } from "../domain/fault.ts";
 import { findListedProgrammes } from "../jobs/listed-programmes.ts";
@@ -52,14 +52,17 @@ export const keyIssueManyCommand = workplaceCommand({
 			await file.close();
 		}
 		const { issued, skipped, fault } = issuing.result();
+		if (issued === 0) await rm(path);
 		if (fault !== null) return { ok: false, fault };
 		const text = [
-			`Issued ${issued} API ${issued === 1 ? "key" : "keys"}. They are in ${path} and are not shown again.`,
+			issued === 0
+				? "Issued no key, because every programme has one."
+				: `Issued ${issued} API ${issued === 1 ? "key" : "keys"}. They are in ${path} and are not shown again.`,
 			...(skipped === 0
 				? []
 				: [`${skipped} of the named programmes have a key already and got no other one.`]),
 		].join("\n");
-		return succeed({ json: { issued, skipped, file: path }, text });
+		return succeed({ json: { issued, skipped, file: issued === 0 ? null : path }, text });
 	},
 });
 

@@ -6,7 +6,7 @@ import { writeKeyLabel } from "../domain/action.ts";
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { type KeyRight, keyRightsOf } from "../domain/roles.ts";
+import { type Authority, type KeyRight, keyRightsOf } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
@@ -58,9 +58,9 @@ export async function insertKey(
 	askedRight: string,
 ): Promise<Result<IssuedKey>> {
 	const { id: programmeId } = programme;
-	const rights = keyRightsOf(authority);
-	const right = askedRight === "" ? rights[0] : rights.find((granted) => granted === askedRight);
-	if (right === undefined) return refuseRight(askedRight);
+	const chosen = chooseRight(authority, askedRight);
+	if (!chosen.ok) return chosen;
+	const right = chosen.value;
 	if ((await countUsableKeys(trx, programmeId)) >= MAX_USABLE_KEYS) {
 		return refuse(
 			"too_many_keys",
@@ -86,6 +86,13 @@ export async function insertKey(
 	const isFirst = (await findActiveSecret(trx, programme.receiver_id)) === undefined;
 	const first = isFirst ? await makeSecret(trx, deps, programme.receiver_id, nowMs, nowMs) : null;
 	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
+}
+
+/** Returns the right of a new key. An empty text is the default right of the issuer. */
+export function chooseRight(authority: Authority, asked: string): Result<KeyRight> {
+	const rights = keyRightsOf(authority);
+	const right = asked === "" ? rights[0] : rights.find((granted) => granted === asked);
+	return right === undefined ? refuseRight(asked) : succeed(right);
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { countUsableKeys } from "../store/queries/keys.ts";
 import { listKeylessProgrammes, lockProgramme, type Programme } from "../store/queries/programmes.ts";
-import { type IssuedKey, insertKey } from "./keys.ts";
+import { chooseRight, type IssuedKey, insertKey } from "./keys.ts";
 
 /** Maximum number of programmes in one call. Their transaction takes a second or two. */
 export const MAX_MANY_KEYS = 500;
@@ -46,6 +46,8 @@ export async function issueManyKeys(
 		if (actor.kind === "shop") {
 			return refuse("not_allowed", "Only the network's staff issue keys for many programmes.");
 		}
+		const chosen = chooseRight(actor.kind, right);
+		if (!chosen.ok) return chosen;
 		const found = programmeIds ?? (await listKeylessProgrammes(trx, MAX_MANY_KEYS + 1));
 		const issued: ProgrammeKey[] = [];
 		let skipped = 0;
@@ -59,8 +61,7 @@ export async function issueManyKeys(
 			}
 			const change = { trx, programme, personId: personIdOf(actor), authority: actor.kind } as const;
 			const key = await insertKey(deps, { ...change, nowMs: deps.clock.nowMs() }, null, right);
-			// The only possible refusal is that of the right, which comes before the first write.
-			if (!key.ok) return key;
+			if (!key.ok) throw new Error(`a programme without a key was refused one: ${key.fault.code}`);
 			issued.push({ ...key.value, programmeName: programme.name, programmePublicId: programme.public_id });
 			changed.push(programme);
 		}

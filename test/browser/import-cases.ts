@@ -50,11 +50,16 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 export const IMPORT_PAGES: readonly Case[] = [
 	look("import, programmes", "/import/programmes"),
 	look("import, people", "/import/people"),
+	look("import, partners", "/import/partners"),
+	look("import, links", "/import/links"),
+	look("import, codes", "/import/codes"),
 	look("import, conversions", "/import/conversions"),
+	look("import, open conversions", "/import/open-conversions"),
 	look("import, a file that is refused", "/import/people", uploadWrongly, 422),
 	look("import, a file that is checked", pathOf("uploaded"), holdStill),
 	look("import, the preview of people", "/import/people", uploadPeople),
 	look("import, the preview of conversions", "/import/conversions", uploadHistory),
+	look("import, the preview of open conversions", "/import/open-conversions", uploadOpen),
 	look("import, a file that comes in, and a batch failed", pathOf("applying"), holdStill),
 	look("import, one that was stopped with somebody's access", pathOf("stopped")),
 	look("import, one whose rest was discarded", pathOf("stopped", "gone")),
@@ -96,6 +101,15 @@ const HISTORY = [
 async function uploadHistory(page: Page): Promise<void> {
 	await upload(page, HISTORY);
 	await page.getByRole("heading", { name: "Check before you apply" }).waitFor();
+}
+
+async function uploadOpen(page: Page): Promise<void> {
+	await upload(page, [
+		"programme;order_id;sold_at;approve_at;amount",
+		`${NAME};open-${LONG_ORDER};2025-02-01;2025-03-01;123456789,50`,
+		`${NAME};open-2;2025-02-01;soon;7`,
+	]);
+	await page.getByText("has ended already").waitFor();
 }
 
 async function importHistory(page: Page): Promise<void> {

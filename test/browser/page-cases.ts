@@ -180,6 +180,7 @@ export function staffPages({ main, fresh, failing, partnerPage: partner }: Sampl
 		look("programmes", "/programmes"),
 		look("programmes, none found", "/programmes?search=nothing"),
 		look("a new programme", "/programmes/new"),
+		look("keys for many programmes", "/programmes/keys"),
 		look("a new programme, refused", "/programmes/new", createWrongly, 422),
 		look("totals of the network", "/totals"),
 		look("totals of the network, of a year, unfolded", "/totals?days=365", openDetails),

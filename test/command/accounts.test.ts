@@ -2,6 +2,8 @@
 // what is printed.
 
 import { deepEqual, equal, match } from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { type Ended, type Home, hasStack, openHome } from "../support/command-home.ts";
@@ -36,6 +38,38 @@ test("the README's first steps create a person, a programme and a key, and print
 	match(second, /^API key .* \(Till, key_\w+; reports, approves and rejects\)$/m);
 	match(second, /^Signing secret {2}as before: it came with the first key$/m);
 	equal(second.includes("rbs_"), false, "the secret is shown once");
+});
+
+test("key issue-many writes keys of all programmes without one into a file that only its owner may read", async (t) => {
+	const home = openHome(t);
+	await home.runHere("user create --email owner@shop.example --kind shop".split(" "));
+	for (const name of ["One", "Two", "Three"]) await home.runHere(programmeArgs({ "--name": name }));
+	const list = join(home.folder, "list.csv");
+	writeFileSync(list, "programme\nTwo\nNowhere\n");
+	const some = join(home.folder, "some.csv");
+	const refused = await home.runHere(["key", "issue-many", "--programmes", list, "--result", some]);
+	deepEqual([refused.code, refused.stdout], [1, ""]);
+	match(refused.stderr, /^There is no programme “Nowhere”/);
+	equal(existsSync(some), false, "a refused call leaves no file");
+	writeFileSync(list, "programme\nTwo\n");
+	const chosen = ["key", "issue-many", "--programmes", list, "--right", "report", "--result", some];
+	match(
+		onlyOutput(await home.runHere(chosen)),
+		/^Issued 1 API key\. They are in \S+some\.csv and are not shown again\.\n$/,
+	);
+	match(readFileSync(some, "utf8"), /^Two,prg_\w+,key_\w+,report,rbk_[0-9a-f]{64},rbs_[0-9a-f]{64}\r$/m);
+	equal(statSync(some).mode & 0o777, 0o600);
+	match((await home.runHere(chosen)).stderr, /^There is a file \S+some\.csv already\./);
+	const all = join(home.folder, "all.csv");
+	const rest = onlyJson(await home.runHere(["key", "issue-many", "--result", all, "--json"]));
+	deepEqual(rest, { issued: 2, skipped: 0, file: all });
+	match(readFileSync(all, "utf8"), /^One,prg_\w+,key_\w+,decide,rbk_\w+,rbs_\w+\r\nThree,/m);
+	const late = join(home.folder, "late.csv");
+	const wrong = await home.runHere(["key", "issue-many", "--result", late, "--right", "all"]);
+	deepEqual([wrong.code, wrong.stderr], [1, 'right must be "report" or "decide".\n']);
+	const none = onlyOutput(await home.runHere(["key", "issue-many", "--result", late]));
+	equal(none, "Issued no key, because every programme has one.\n");
+	equal(existsSync(late), false, "a call that issues nothing leaves no file");
 });
 
 test("with --json each command prints one object, and the database holds neither the key nor the secret", async (t) => {

@@ -2,9 +2,14 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
+import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
+import { createRandom } from "../../src/outside/random.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
+import { issueManyKeys, MAX_MANY_KEYS } from "../../src/programmes/many-keys.ts";
 import { findApiKeysByHash, insertApiKey, revokeApiKey } from "../../src/store/queries/keys.ts";
+import { listKeylessProgrammes } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
-import { START_MS } from "../support/clock.ts";
+import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { addProgramme, newId } from "../support/rows.ts";
 
@@ -34,6 +39,34 @@ eachDatabase("keys", (database) => {
 		);
 		equal(revoked.filter(Boolean).length, 1);
 		deepEqual(await findApiKeysByHash(store.db, ["another hash"]), []);
+	});
+
+	test("two calls at once that issue keys for many programmes issue one for each programme", async () => {
+		const { store } = database;
+		const programmes = [await addProgramme(store), await addProgramme(store), await addProgramme(store)];
+		const random = createRandom();
+		const deps = { store, clock: createClock(), random, sealingKey: random.bytes(SEALING_KEY_BYTES) };
+		const programmeIds = programmes.map(({ id }) => id);
+		const calls = await Promise.all(
+			[1, 2].map(() => issueManyKeys(deps, COMMAND_LINE, { programmeIds, right: "report" })),
+		);
+		const issued = calls.flatMap((call) => (call.ok ? call.value.issued : []));
+		deepEqual(
+			issued.map(({ programmePublicId }) => programmePublicId).toSorted(),
+			programmes.map(({ public_id }) => public_id).toSorted(),
+		);
+		deepEqual(
+			calls.map((call) => call.ok && call.value.issued.length + call.value.skipped),
+			[3, 3],
+		);
+		const many = Array.from({ length: MAX_MANY_KEYS + 1 }, (_, at) => at);
+		const refused = await issueManyKeys(deps, COMMAND_LINE, { programmeIds: many, right: "" });
+		equal(!refused.ok && refused.fault.code, "too_many_rows");
+		const missing = await listKeylessProgrammes(store.db, 10_000);
+		equal(
+			missing.some((id) => programmeIds.includes(id)),
+			false,
+		);
 	});
 });
 

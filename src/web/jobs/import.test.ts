@@ -91,6 +91,68 @@ test("a network imports programmes, people and conversions after a preview of ea
 	equal((await later.open(again.location ?? "")).status, 404, "it was not applied within three days");
 });
 
+test("a network imports partners, links, codes and open conversions, and a published link works", async (t) => {
+	const { site, staff } = await openNetwork(t);
+	const run = async (kind: string, lines: readonly string[]) => {
+		const job = await upload(staff, kind, lines);
+		await workOff(site);
+		const preview = (await staff.open(job)).text;
+		await staff.submit(`${job}/apply`, {});
+		await workOff(site);
+		return { job, preview, done: (await staff.open(job)).text };
+	};
+	await run("programmes", [
+		`${PROGRAMMES};credits_partners;shop_addresses`,
+		"Garden Shop;owner@garden.example;EUR;7,5;2;30;yes;garden.example",
+	]);
+	const partners = await run("partners", [
+		"name,site,e-mail,programme,rate",
+		"Bergblog,bergblog.example,anna@bergblog.example,Garden Shop,8",
+		"=Formula,,x@formula.example,Nowhere,",
+	]);
+	match(partners.preview, /No mail is sent, because.*its page under Partners.*Import 1 partnership</s);
+	match(partners.done, /1 partnership imported\. 1 line left out.*Next: links/s);
+	match((await staff.open(`${partners.job}/problems.csv`)).text, /\r\n3,needs_fixing,[^\r]*'=Formula/);
+	match((await staff.open("/partners")).text, /Bergblog/);
+	const links = await run("links", [
+		"partner,programme,code,target",
+		"Bergblog,Garden Shop,Berg_2019,https://garden.example/sale",
+	]);
+	match(links.preview, /Redirect the old addresses to \/c\/&lt;code&gt;.*Import 1 link</s);
+	match(links.done, /Next: codes/);
+	match(
+		(await run("codes", ["partner,programme,code", "Bergblog,Garden Shop,BERG10"])).done,
+		/1 coupon code imported/,
+	);
+	const open = await run("open-conversions", [
+		"programme,order_id,sold_at,approve_at,amount,partner",
+		"Garden Shop,O-1,2026-01-05,2026-01-20,100,Bergblog",
+		"Garden Shop,O-2,2026-02-05,2099-01-01,100,Bergblog",
+		"Garden Shop,O-3,2026-02-05,2026-04-01,100,Bergblog",
+	]);
+	match(open.preview, /approval window of 1 open conversion has ended already.*callbacks are sent/s);
+	match(open.preview, /By status.*Recorded.*200\.00.*16\.00/s);
+	match(open.preview, /Line 3<.*approve_at is more than ten years away/s);
+	match(
+		open.done,
+		/2 open conversions imported\. The approval window of 1 open conversion had ended already/,
+	);
+	doesNotMatch(open.done, /without a mail/);
+	const conversion = await site.store.db
+		.selectFrom("conversions")
+		.select(["public_id", "programme_id"])
+		.where("order_id", "=", "O-3")
+		.executeTakeFirstOrThrow();
+	const programme = await site.store.db
+		.selectFrom("programmes")
+		.select("public_id")
+		.where("id", "=", conversion.programme_id)
+		.executeTakeFirstOrThrow();
+	const page = await staff.open(`/programmes/${programme.public_id}/conversions/${conversion.public_id}`);
+	match(page.text, /The sale was imported with this partner/);
+	match(page.text, /imported while it was open\. The import sends no callback\. The decision does\./);
+});
+
 test("with mail, the person who imports people chooses whether they are invited", async (t) => {
 	const { site, staff } = await openNetwork(t, { hasMail: true });
 	await site.addProgramme("Garden Shop");
