@@ -25,7 +25,7 @@ const TIMINGS = { lookUpMs: 1, connectMs: 2, tlsMs: 3, answerMs: 4 };
 
 // Tests in test/contract cover the request itself, and that each attempt gets a new signature.
 function prepare(): PreparedAttempt {
-	return createPreparer(wireNames("Service"), createRandom())(DELIVERY, TARGET, NOW_MS);
+	return createPreparer(createRandom())(wireNames("Service"), DELIVERY, TARGET, NOW_MS);
 }
 
 const CASES: readonly [Outcome, string, number | null, string | null][] = [

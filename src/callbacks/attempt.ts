@@ -18,11 +18,16 @@ export interface PreparedAttempt
 	request: PostbackRequest;
 }
 
-export type PrepareAttempt = (delivery: DueDelivery, target: Target, nowMs: number) => PreparedAttempt;
+export type PrepareAttempt = (
+	names: WireNames,
+	delivery: DueDelivery,
+	target: Target,
+	nowMs: number,
+) => PreparedAttempt;
 
-/** Returns a function that signs attempts. It runs for every request, so the names of headers are looked up once. */
-export function createPreparer({ headers: names, userAgent }: WireNames, random: Random): PrepareAttempt {
-	return (delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
+/** Returns a function that signs attempts. */
+export function createPreparer(random: Random): PrepareAttempt {
+	return ({ headers: names, userAgent }, delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
 		const body = bodySentAt(delivery.eventName, delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
 		const nonce = random.hex(NONCE_BYTES);

@@ -7,7 +7,7 @@ import type { Outcome } from "../domain/verdict.ts";
 import type { Clock, Load, Log, PostbackAnswer, Random, Transport } from "../ports.ts";
 import type { KnownWire } from "../store/queries/known-network.ts";
 import type { DueDelivery, Settlement } from "../store/queries/queue.ts";
-import { createPreparer, type PrepareAttempt, type PreparedAttempt, settleAnswer } from "./attempt.ts";
+import { createPreparer, type PreparedAttempt, settleAnswer } from "./attempt.ts";
 import type { EngineCounters } from "./counters.ts";
 import { judgeSending } from "./judge-sending.ts";
 import { Pace } from "./pace.ts";
@@ -52,10 +52,7 @@ export function createSending(
 	{ onSettled, onUnsent }: SendingEvents,
 ): Sending {
 	const { clock, buffer, counters } = deps;
-	/**
-	 * Function that signs attempts. It is created once, because the names of headers do not change once they are known.
-	 */
-	let prepare: PrepareAttempt | null = null;
+	const prepare = createPreparer(deps.random);
 	const pace = new Pace(deps, sendReady);
 	const logForbiddenAddress = createForbiddenAddressLog(deps.log);
 
@@ -76,13 +73,13 @@ export function createSending(
 			return;
 		}
 		// If the header names are not known yet, they are read with the next pass. After that the delivery is tried again.
-		if (judged.kind === "later" || deps.wire.names === null) {
+		const names = deps.wire.namesFor(delivery.receiverId);
+		if (judged.kind === "later" || names === null) {
 			buffer.endRequest(delivery, null);
 			onUnsent(delivery, judged.kind === "later" ? judged.atMs : startedAtMs);
 			return;
 		}
-		prepare ??= createPreparer(deps.wire.names, deps.random);
-		const prepared = prepare(delivery, judged.target, startedAtMs);
+		const prepared = prepare(names, delivery, judged.target, startedAtMs);
 		const request = pace.begin();
 		counters.sendDelays.observe((startedAtMs - delivery.dueAtMs) / SECOND_MS);
 		// The transport never rejects. It turns every failure into an outcome.

@@ -263,14 +263,14 @@ function checkConnections(
  * Checks whether the network has a name, and whether the brand in the settings is the one that shops know.
  */
 async function examineNetwork({ db }: Store, { brand: given }: Config): Promise<Finding> {
-	const { name, brand, secret_id } = await findNetwork(db);
+	const { name, brand, brand_is_fixed } = await findNetwork(db);
 	const isOther = given !== null && brand !== null && given !== brand;
-	if (isOther && secret_id !== null) return problem("network", sayOtherBrand(brand));
+	if (isOther && brand_is_fixed === 1) return problem("network", sayOtherBrand(brand));
 	const shown = given ?? brand;
 	if (shown === null) {
 		return warning(
 			"network",
-			"the brand in header names is not chosen yet: choose it in the set-up, or set RINGBACK_BRAND, before the first API key is issued. It stays from then on",
+			"the brand in header names is not chosen yet: choose it in the set-up, or set RINGBACK_BRAND, before a shop gets an API key. It stays from then on",
 		);
 	}
 	if (name === null) {

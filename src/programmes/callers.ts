@@ -107,8 +107,8 @@ export function createCallers(
 			return found.apiKey.revoked_at_ms === null ? succeed(found) : refusalOf("revoked_api_key", {});
 		},
 		async verify({ apiKey, programme, secrets }, request) {
-			// The brand, and with it the header names, is fixed when the first signing secret is made. A programme
-			// that has a key also has a secret, so the names that are read here are final.
+			// The brand, and with it the header names, is fixed when a shop gets its first signing secret. A shop that
+			// has a key also has a secret, so the names that are read here are final. Only those of the sample may change.
 			const { headers } = wire.names ?? (await wire.read());
 			if (!clock.isSure()) return UNSURE_OF_TIME;
 			const nowMs = clock.nowMs();

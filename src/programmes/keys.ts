@@ -84,7 +84,7 @@ export async function insertKey(
 	const entry = { personId, programmeId, action: "key.issued", subject: keyId } as const;
 	await noteAudit(trx, { ...entry, detail: writeKeyLabel({ hint, name }) }, nowMs);
 	const isFirst = (await findActiveSecret(trx, programme.receiver_id)) === undefined;
-	const first = isFirst ? await makeSecret(trx, deps, programme.receiver_id, nowMs, nowMs) : null;
+	const first = isFirst ? await makeSecret(trx, deps, programme, nowMs, nowMs) : null;
 	return succeed({ keyId, name, key, right, secret: first?.secret ?? null });
 }
 

@@ -1,5 +1,5 @@
 // Settings of the network that staff change: its name, its look, the sender of its mails, and its brand in header names. The
-// brand can be changed until the first API key is issued.
+// brand can be changed until a programme other than the sample has an API key.
 
 import type { Updateable } from "kysely";
 import { groupDigits } from "../domain/bytes.ts";
@@ -24,7 +24,6 @@ import { noteAudit } from "../store/queries/audit.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
 import {
 	changeNetworkRow,
-	hasSigningSecret,
 	lockNetwork,
 	type NetworkSettings,
 	noteMailTested,
@@ -76,7 +75,7 @@ export async function changeNetwork(
 		const network = await lockNetwork(trx);
 		const names = FIELD_NAMES.filter((name) => isChange(name, wanted, network));
 		if (names.includes("brand")) {
-			const refusal = await judgeBrandChange(trx, deps, network);
+			const refusal = judgeBrandChange(deps, network);
 			if (refusal !== null) return { ok: false, fault: refusal } as const;
 		}
 		if (names.length === 0) return succeed(names);
@@ -110,18 +109,17 @@ function isChange(name: NetworkField, wanted: Updateable<NetworkTable>, before: 
 	return column in wanted && wanted[column] !== before[column];
 }
 
-async function judgeBrandChange(
-	trx: Db,
+function judgeBrandChange(
 	{ network }: NetworkDeps,
-	{ brand }: Locked<NetworkSettings>,
-): Promise<Fault | null> {
+	{ brand, brand_is_fixed }: Locked<NetworkSettings>,
+): Fault | null {
 	const { brand: present, brandState } = network.face;
 	if (brandState === "given") {
 		const detail = `The brand is set to ${present} by RINGBACK_BRAND. Change the setting and restart.`;
 		return fault("brand_is_fixed", detail, "brand");
 	}
-	if (!(await hasSigningSecret(trx))) return null;
-	const detail = `The brand stays ${brand ?? present}: a programme has an API key, and shops rely on the header names.`;
+	if (brand_is_fixed === 0) return null;
+	const detail = `The brand stays ${brand ?? present}, because a shop has an API key and relies on the header names.`;
 	return fault("brand_is_fixed", detail, "brand");
 }
 

@@ -17,6 +17,7 @@ import { LIMITS, useLimits } from "../people/limits.ts";
 import { parseEmail } from "../people/people.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { noteSample } from "../store/queries/network.ts";
 import { lockPerson, type Person } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import {
@@ -228,8 +229,8 @@ export interface SampleProgramme {
 
 /**
  * Opens a programme with default terms and an API key but without an owner, so that staff can try everything
- * before the first shop signs up. It is an ordinary programme that can be renamed and used further. Resolves
- * to null if there already is a programme.
+ * before the first shop signs up. It is an ordinary programme that can be renamed and used further, except that
+ * its secret does not fix the brand. Resolves to null if there already is a programme.
  */
 export async function openSampleProgramme(
 	deps: AccountsDeps,
@@ -245,6 +246,7 @@ export async function openSampleProgramme(
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;
+		await noteSample(trx, programme);
 		const { personId } = inviter.actor;
 		const locked = await lockProgramme(trx, programme.id);
 		if (locked === undefined) throw new Error("a programme that this transaction inserted is missing");

@@ -5,12 +5,12 @@
 import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import type { ReceiverId } from "../domain/receiver.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { fixBrand } from "../store/queries/network.ts";
+import type { Programme } from "../store/queries/programmes.ts";
 import {
 	activatePrepared,
 	endSecrets,
@@ -57,7 +57,7 @@ export async function prepareSecret(
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const prepared = await makeSecret(trx, deps, programme.receiver_id, nowMs, null, personId);
+		const prepared = await makeSecret(trx, deps, programme, nowMs, null, personId);
 		const secret = { hint: hintOf(prepared.secret) };
 		await noteStep(trx, "secret.prepared", { programme, personId, secret, nowMs });
 		return succeed(prepared);
@@ -126,14 +126,15 @@ export async function endReplacedSecrets(
 export async function makeSecret(
 	trx: Db,
 	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
-	receiverId: ReceiverId,
+	programme: Pick<Programme, "public_id" | "receiver_id">,
 	nowMs: number,
 	activatedAtMs: number | null,
 	preparedBy: number | null = null,
 ): Promise<MadeSecret> {
 	// Fixing the brand locks the network's row before the secret is stored. If a person changes the brand at
 	// the same moment, their change either finishes first, or is refused because the brand is fixed.
-	await fixBrand(trx);
+	await fixBrand(trx, programme);
+	const receiverId = programme.receiver_id;
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
 	await insertSecret(trx, {

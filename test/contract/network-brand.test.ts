@@ -4,16 +4,23 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "@ringback/receiver";
+import { SECOND_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
+import type { AccountsDeps } from "../../src/people/deps.ts";
+import { createPerson } from "../../src/people/people.ts";
 import { issueKey } from "../../src/programmes/keys.ts";
 import { changeNetwork } from "../../src/programmes/network.ts";
 import { savePostbackUrl } from "../../src/programmes/postback-url.ts";
 import { createKnownNetwork } from "../../src/store/queries/known-network.ts";
-import { findNetwork, keepGivenBrand } from "../../src/store/queries/network.ts";
+import { findNetwork, keepGivenBrand, noteSample } from "../../src/store/queries/network.ts";
+import { addToProgramme } from "../../src/store/queries/programme-people.ts";
+import { insertProgramme, type Programme } from "../../src/store/queries/programmes.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createClock } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { assertNoErrors, prepareService } from "../support/open-service.ts";
+import { newProgramme } from "../support/rows.ts";
 import { startShop } from "../support/shop.ts";
 import { addAccount, addProgrammeOf, expectValue } from "../support/shop-account.ts";
 import { until } from "../support/until.ts";
@@ -56,15 +63,41 @@ describe("the brand in several processes on PostgreSQL", () => {
 		ok(!late.ok && late.fault.code === "brand_is_fixed");
 		assertNoErrors(opened.log);
 	});
+
+	test("callbacks and requests of the sample programme follow a brand that is changed in another process", async (t) => {
+		const shop = await startShop();
+		const opened = await prepareService({ database: "PostgreSQL", trustedCa: shop.caPem });
+		const first = await opened.start({ RINGBACK_ROLE: "web" });
+		const second = await opened.start({ PORT: "0" });
+		t.after(async () => {
+			await first.stop();
+			await opened.close();
+			await shop.close();
+		});
+		const sample = await first.store.transact(async (trx) => {
+			const inserted = await insertProgramme(trx, newProgramme({ name: "Sample shop" }));
+			await noteSample(trx, inserted);
+			return inserted;
+		});
+		const { key: apiKey, secret } = expectValue(await issueKey(first, sample.public_id, COMMAND_LINE));
+		expectValue(await savePostbackUrl(first, sample.public_id, shop.url("/postback"), COMMAND_LINE));
+		for (const [index, brand] of ["Acme", "Acme-2"].entries()) {
+			expectValue(await changeNetwork(first, COMMAND_LINE, { brand }));
+			// The second process may use the previous names of the sample for a second. Reading them ends this time.
+			await second.network.wire.read();
+			const client = createClient({ url: second.url, apiKey, secret: secret ?? "", brand });
+			const sale = { orderId: `order ${index}`, basketValue: "10.00", currency: "EUR" };
+			deepEqual((await client.record(sale)).ok, true, brand);
+			await until(() => shop.requests.length === index + 1);
+		}
+		const names = shop.requests.map(({ rawHeaders }) => rawHeaders.find((name) => /^X-.*-Event$/.test(name)));
+		deepEqual(names, ["X-Acme-Event", "X-Acme-2-Event"]);
+		assertNoErrors(opened.log);
+	});
 });
 
 eachDatabase("the brand", (database) => {
-	const parts = () => ({
-		store: database.store,
-		clock: createClock(),
-		random: createRandom(),
-		sealingKey: new Uint8Array(32).fill(7),
-	});
+	const parts = () => partsOf(database.store);
 
 	test("the brand can be chosen again and again until the first signing secret exists", async () => {
 		const deps = parts();
@@ -117,3 +150,58 @@ eachDatabase("the brand", (database) => {
 		equal((await findNetwork(database.store.db)).brand, brand);
 	});
 });
+
+eachDatabase("the brand beside a sample programme", (database) => {
+	test("the sample programme leaves the brand open, until a shop gets a key", async () => {
+		const deps = partsOf(database.store);
+		const network = createKnownNetwork(deps, null);
+		const programme = await addSample(deps);
+		const receiverId = programme.receiver_id;
+		for (const brand of ["Acme", "Acme-2"]) {
+			deepEqual(expectValue(await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand })), ["brand"]);
+			await network.wire.read();
+			equal(network.wire.namesFor(receiverId)?.brand, brand);
+		}
+		deepEqual([network.wire.names], [null]);
+		const shop = await addProgrammeOf(deps);
+		equal(network.wire.namesFor(shop.receiver_id), null, "open names are for the sample only");
+		await deps.clock.moveBy(SECOND_MS);
+		equal(network.wire.namesFor(receiverId), null, "open names are read again after a second");
+		const face = await network.read();
+		deepEqual([face.hasSample, face.brandState], [true, "open"]);
+		expectValue(await issueKey(deps, shop.public_id, COMMAND_LINE));
+		await network.wire.read();
+		equal(network.wire.names?.brand, "Acme-2");
+		const late = await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand: "Late" });
+		ok(!late.ok && late.fault.code === "brand_is_fixed");
+		await database.store.db.deleteFrom("signing_secrets").execute();
+		const later = await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand: "Later" });
+		ok(!later.ok && later.fault.code === "brand_is_fixed", "a fixed brand stays fixed without any secret");
+	});
+
+	test("the brand is fixed when somebody is added to the sample programme", async () => {
+		const deps = partsOf(database.store);
+		const network = createKnownNetwork(deps, null);
+		const programme = await addSample(deps);
+		const person = expectValue(await createPerson(deps, { email: "owner@shop.example", kind: "shop" }));
+		await addToProgramme(database.store.db, programme.id, person.id, "owner");
+		const late = await changeNetwork({ ...deps, network }, COMMAND_LINE, { brand: "Late" });
+		ok(!late.ok && late.fault.code === "brand_is_fixed");
+	});
+});
+
+function partsOf(store: Store) {
+	const sealingKey = new Uint8Array(32).fill(7);
+	return { store, clock: createClock(), random: createRandom(), sealingKey };
+}
+
+/** Adds a programme that is marked as the sample of the set-up, with a key. */
+async function addSample(deps: AccountsDeps): Promise<Programme> {
+	const programme = await deps.store.transact(async (trx) => {
+		const inserted = await insertProgramme(trx, newProgramme({ name: "Sample shop" }));
+		await noteSample(trx, inserted);
+		return inserted;
+	});
+	expectValue(await issueKey(deps, programme.public_id, COMMAND_LINE));
+	return programme;
+}

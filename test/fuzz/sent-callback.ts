@@ -42,7 +42,7 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	const eventBody = composeEvent({ ...subject, reason });
 	const delivery = { ...DUE, eventName: event, eventBody };
 	const endpoint = { url, pathAndQuery: target, endpointId: 1, secretId: 1, key: signingKey(secret) };
-	return createPreparer(wireNames(brand), random)(delivery, endpoint, nowMs).request;
+	return createPreparer(random)(wireNames(brand), delivery, endpoint, nowMs).request;
 }
 
 /** Converts a list of header names and values, as Node and undici use it, to an object. */

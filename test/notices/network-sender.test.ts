@@ -22,6 +22,7 @@ const NOTHING: NetworkFace = {
 	logo: null,
 	mailTestedAtMs: null,
 	setUpEndedAtMs: null,
+	hasSample: false,
 };
 
 test("a mail comes from MAIL_FROM or the network's sender, and replies go to the support address", async (t) => {

@@ -3,6 +3,7 @@
 
 import { createCachedValue } from "../../concurrency/cached-value.ts";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { type WireNames, wireNames } from "../../domain/signature.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
@@ -13,8 +14,8 @@ export interface NetworkFace {
 	name: string | null;
 	brand: string;
 	/**
-	 * "open" while the brand can still be chosen, "given" if RINGBACK_BRAND sets it, and "fixed" once a programme has a
-	 * signing secret.
+	 * "open" while the brand can still be chosen, "given" if RINGBACK_BRAND sets it, and "fixed" once a shop has a signing
+	 * secret.
 	 */
 	brandState: "open" | "given" | "fixed";
 	/** True if somebody has chosen the brand, or if it can no longer be chosen. */
@@ -27,6 +28,8 @@ export interface NetworkFace {
 	mailTestedAtMs: number | null;
 	/** Time at which somebody ended the set-up or its last step was done, or null if the set-up has not ended. */
 	setUpEndedAtMs: number | null;
+	/** True if there is a sample programme, whose header names change with the brand. */
+	hasSample: boolean;
 }
 
 export interface KnownLogo {
@@ -74,7 +77,7 @@ export function createKnownNetwork(
 		get face() {
 			return latestFace();
 		},
-		wire: createKnownWire(store, givenBrand),
+		wire: createKnownWire({ store, clock }, givenBrand),
 		read: cached.get,
 		forget: cached.invalidate,
 	};
@@ -82,7 +85,7 @@ export function createKnownNetwork(
 
 /** Converts the network's row to its settings. Fields that are missing from `row` count as not chosen. */
 function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFace {
-	const brandState = givenBrand !== null ? "given" : (row.secret_id ?? null) === null ? "open" : "fixed";
+	const brandState = givenBrand !== null ? "given" : row.brand_is_fixed === 1 ? "fixed" : "open";
 	const isDone = (row.name ?? null) !== null && (row.programme_id ?? null) !== null;
 	return {
 		name: row.name ?? null,
@@ -96,6 +99,7 @@ function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFac
 		logo: logoOf(row),
 		mailTestedAtMs: row.mail_tested_at_ms ?? null,
 		setUpEndedAtMs: row.set_up_ended_at_ms ?? (isDone ? (row.mail_tested_at_ms ?? null) : null),
+		hasSample: (row.sample_receiver_id ?? null) !== null,
 	};
 }
 
@@ -107,32 +111,48 @@ function logoOf({
 	return hash && width && height ? { hash, width, height } : null;
 }
 
-// The brand's names on the wire (header names and the like). They are open until a setting gives the brand or the first
-// signing secret exists. From then on they never change. No process signs or verifies anything before it has read them.
+// The brand's names on the wire (header names and the like). They are open until a setting gives the brand or a shop gets
+// its first signing secret. From then on they never change. No process signs or verifies anything for a shop before it
+// has read the fixed names. The sample programme is used while the names are open, so its names may change.
 //
 //   open ──RINGBACK_BRAND──▶ fixed        open ──somebody chooses a brand──▶ open, with another brand
-//   open ──the first signing secret is created, in the transaction that stores its brand──▶ fixed
+//   open ──a shop's first signing secret is created, in the transaction that stores its brand──▶ fixed
 
 export interface KnownWire {
 	/** The fixed names, or null while this process does not know that they are fixed. */
 	readonly names: WireNames | null;
-	/** Reads the names as they are now. They are the final ones if a signing secret existed before the call. */
+	/**
+	 * Returns the names for callbacks to this receiver, or null if they must be read first. Names that are not fixed are
+	 * returned for the sample programme only, and only for a second.
+	 */
+	namesFor(receiverId: ReceiverId): WireNames | null;
+	/** Reads the names as they are now. They are the fixed ones if a shop had a signing secret before the call. */
 	read(): Promise<WireNames>;
 }
 
 /** Creates a reader of the wire names. `givenBrand` is the value of RINGBACK_BRAND. */
-function createKnownWire({ db }: Pick<Store, "db">, givenBrand: string | null): KnownWire {
-	let names = givenBrand === null ? null : wireNames(givenBrand);
+function createKnownWire(
+	{ store, clock }: { store: Pick<Store, "db">; clock: Pick<Clock, "monotonicMs"> },
+	givenBrand: string | null,
+): KnownWire {
+	let fixed = givenBrand === null ? null : wireNames(givenBrand);
+	let ofSample: { receiverId: ReceiverId; names: WireNames; readAtMs: number } | null = null;
 	return {
 		get names() {
-			return names;
+			return fixed;
+		},
+		namesFor(receiverId) {
+			if (fixed !== null || ofSample?.receiverId !== receiverId) return fixed;
+			return clock.monotonicMs() - ofSample.readAtMs < FRESH_MS ? ofSample.names : null;
 		},
 		async read() {
-			if (names !== null) return names;
-			const { brand, secret_id } = await findNetwork(db);
-			const read = wireNames(brand ?? DEFAULT_BRAND);
-			if (secret_id !== null) names = read;
-			return read;
+			if (fixed !== null) return fixed;
+			const readAtMs = clock.monotonicMs();
+			const { brand, brand_is_fixed, sample_receiver_id: receiverId } = await findNetwork(store.db);
+			const names = wireNames(brand ?? DEFAULT_BRAND);
+			if (brand_is_fixed === 1) fixed = names;
+			else if (receiverId !== null) ofSample = { receiverId, names, readAtMs };
+			return names;
 		},
 	};
 }
@@ -140,5 +160,5 @@ function createKnownWire({ db }: Pick<Store, "db">, givenBrand: string | null): 
 /** Returns fixed wire names, such as header names, for tests and tools that have no database to ask. */
 export function givenWire(brand: string): KnownWire {
 	const names = wireNames(brand);
-	return { names, read: async () => names };
+	return { names, namesFor: () => names, read: async () => names };
 }

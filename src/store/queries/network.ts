@@ -1,15 +1,20 @@
-// The network's own row. Its brand can be chosen only until the first signing secret exists, because from then on a
-// shop may check header names that contain the brand.
+// The network's own row. Its brand can be chosen only until a shop has a signing secret, because from then on the shop
+// may check header names that contain the brand. The secret of the sample programme does not count, because only the
+// network's staff use it. It counts as soon as somebody is added to the sample programme.
 
 import type { Selectable, Updateable } from "kysely";
 import { DEFAULT_BRAND } from "../../domain/network.ts";
+import type { ReceiverId } from "../../domain/receiver.ts";
 import { type Locked, lockRow } from "../locked.ts";
 import type { Db, Store } from "../store.ts";
 import type { NetworkTable } from "../tables/network.ts";
+import type { Programme } from "./programmes.ts";
 
 const COLUMNS = [
 	"name",
 	"brand",
+	"brand_is_fixed",
+	"sample_programme",
 	"colour",
 	"support_address",
 	"postal_address",
@@ -28,8 +33,8 @@ const COLUMNS = [
 export type NetworkSettings = Selectable<Pick<NetworkTable, (typeof COLUMNS)[number]>>;
 
 export interface NetworkRow extends NetworkSettings {
-	/** Id of any signing secret of the installation, or null if there is none. */
-	secret_id: number | null;
+	/** Receiver of the sample programme, or null if there is no sample programme. */
+	sample_receiver_id: ReceiverId | null;
 	/** Id of any programme of the installation, or null if there is none. */
 	programme_id: number | null;
 }
@@ -38,36 +43,47 @@ export async function findNetwork(db: Db): Promise<NetworkRow> {
 	return db
 		.selectFrom("network")
 		.select(COLUMNS)
-		.select((eb) => eb.selectFrom("signing_secrets").select("id").limit(1).as("secret_id"))
+		.select((eb) =>
+			eb
+				.selectFrom("programmes")
+				.innerJoin("receivers", "receivers.programme_id", "programmes.id")
+				.select("receivers.id")
+				.whereRef("programmes.public_id", "=", "network.sample_programme")
+				.as("sample_receiver_id"),
+		)
 		.select((eb) => eb.selectFrom("programmes").select("id").limit(1).as("programme_id"))
 		.executeTakeFirstOrThrow();
 }
 
-/**
- * Locks the network's row. A transaction that makes the first signing secret also waits for this lock (see `fixBrand`).
- * Whether a secret exists must be read by a later statement, because a statement that waited for the lock still sees
- * the tables as they were before the wait.
- */
+/** Locks the network's row. A transaction that makes a signing secret also waits for this lock (see `fixBrand`). */
 export async function lockNetwork(trx: Db): Promise<Locked<NetworkSettings>> {
 	const network = await lockRow(trx, trx.selectFrom("network").select(COLUMNS));
 	if (network === undefined) throw new Error("the network's row is made with the schema");
 	return network;
 }
 
-export async function hasSigningSecret(db: Db): Promise<boolean> {
-	const found = await db.selectFrom("signing_secrets").select("id").limit(1).executeTakeFirst();
-	return found !== undefined;
-}
-
 /**
- * Fixes the brand, in the transaction that stores a signing secret. If nobody has chosen a brand, the default becomes
- * the brand for good.
+ * Fixes the brand, in the transaction that stores a signing secret for this programme. If nobody has chosen a brand, the
+ * default becomes the brand for good. The sample programme does not fix the brand.
  */
-export async function fixBrand(trx: Db): Promise<void> {
+export async function fixBrand(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
 	await trx
 		.updateTable("network")
-		.set((eb) => ({ brand: eb.fn.coalesce("brand", eb.val(DEFAULT_BRAND)) }))
+		.set((eb) => ({
+			brand: eb.fn.coalesce("brand", eb.val(DEFAULT_BRAND)),
+			brand_is_fixed: eb
+				.case()
+				.when("sample_programme", "=", public_id)
+				.then(eb.ref("brand_is_fixed"))
+				.else(1 as const)
+				.end(),
+		}))
 		.execute();
+}
+
+/** Notes that this programme is the sample of the set-up, in the transaction that inserts it. */
+export async function noteSample(trx: Db, { public_id }: Pick<Programme, "public_id">): Promise<void> {
+	await trx.updateTable("network").set({ sample_programme: public_id }).execute();
 }
 
 /**
@@ -81,7 +97,7 @@ export async function keepGivenBrand(
 	if ((await findNetwork(store.db)).brand === brand) return null;
 	return store.transact(async (trx) => {
 		const network = await lockNetwork(trx);
-		if (network.brand !== null && (await hasSigningSecret(trx))) {
+		if (network.brand !== null && network.brand_is_fixed === 1) {
 			return network.brand === brand ? null : network.brand;
 		}
 		await changeNetworkRow(trx, network, { brand });

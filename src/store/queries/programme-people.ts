@@ -70,6 +70,15 @@ export async function addToProgramme(
 		.values({ programme_id: programmeId, person_id: personId, role })
 		.onConflict((conflict) => conflict.doNothing())
 		.execute();
+	// Once a shop's people see the sample programme, they rely on its header names.
+	await db
+		.updateTable("network")
+		.set({ brand_is_fixed: 1 })
+		.where("brand_is_fixed", "=", 0)
+		.where("sample_programme", "=", (eb) =>
+			eb.selectFrom("programmes").select("public_id").where("id", "=", programmeId),
+		)
+		.execute();
 }
 
 /**

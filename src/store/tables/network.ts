@@ -1,5 +1,6 @@
 // The network that runs Ringback, and the processes of this installation.
 
+import type { Generated } from "kysely";
 import type { ChoreRecord } from "../../domain/chore.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
 
@@ -10,6 +11,10 @@ export interface NetworkTable {
 	 * Brand of the network. Null until it is chosen or the first signing secret is created. See queries/known-network.ts.
 	 */
 	brand: string | null;
+	/** 1 from the moment at which a shop may rely on the brand. It never becomes 0 again. */
+	brand_is_fixed: Generated<0 | 1>;
+	/** Public id of the sample programme of the set-up, or null if none was opened. */
+	sample_programme: string | null;
 	/** Colour of the network, in the form that programmes/network.ts checks. */
 	colour: string | null;
 	support_address: string | null;

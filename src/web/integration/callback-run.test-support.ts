@@ -35,9 +35,10 @@ export async function runCallbacks(
 		secretId: target.secretId ?? 0,
 		key: signingKey(secret),
 	};
-	const prepare = createPreparer(wireNames(network.face.brand), random);
+	const prepare = createPreparer(random);
+	const names = wireNames(network.face.brand);
 	const timings = { lookUpMs: 1.5, connectMs: 12, tlsMs: 20, answerMs: 31 };
-	const sent = due.map((delivery) => ({ delivery, prepared: prepare(delivery, lane, nowMs) }));
+	const sent = due.map((delivery) => ({ delivery, prepared: prepare(names, delivery, lane, nowMs) }));
 	const settlements = sent.flatMap(
 		({ delivery, prepared }) =>
 			settleAnswer(delivery, prepared, { outcome, timings }, excerpt, nowMs + 65) ?? [],

@@ -184,18 +184,22 @@ function brandHint({ brand, isBrandChosen }: NetworkFace): Content {
 }
 
 /** Warns that the brand becomes permanent, or explains why it cannot be changed any more. */
-function brandNote({ brand, brandState }: NetworkFace): Html {
+function brandNote({ brand, brandState, hasSample }: NetworkFace): Html {
 	const name = html`<code>${headerNames(brand).signature}</code>`;
 	switch (brandState) {
 		case "open":
 			return ui.message(
 				"warn",
-				html`<strong>The brand is permanent</strong> once the first API key is issued, and a sample programme comes with one: shops rely on the header names.`,
+				html`<strong>The brand is permanent</strong> once a shop has an API key, because shops check header names that contain it. Until then you can change it. ${
+					hasSample
+						? "If you do, the header names of the sample programme change too, so copy its snippets again."
+						: "A sample programme does not make it permanent."
+				}`,
 			);
 		case "given":
 			return html`<p class="small soft">Headers are named ${name}: the brand is given by <code>RINGBACK_BRAND</code>.</p>`;
 		case "fixed":
-			return html`<p class="small soft">Headers are named ${name}. The brand cannot be changed any more: a programme has an API key, and shops rely on the header names.</p>`;
+			return html`<p class="small soft">Headers are named ${name}. The brand cannot be changed any more, because a shop has an API key and relies on the header names.</p>`;
 		default:
 			return brandState satisfies never;
 	}
@@ -248,8 +252,8 @@ function programmeBody(c: WebContext, first: string | undefined): Html {
 // to Integration, which shows the key once. It is offered until the first programme exists.
 
 /**
- * Returns the button for a sample programme, or null if no brand was chosen yet. The API key of the sample
- * would make the default brand permanent.
+ * Returns the button for a sample programme, or null if no brand was chosen yet. The snippets of the sample show
+ * header names, which should be the network's own.
  */
 export function sampleForm(c: WebContext): Html | null {
 	if (!c.get("network").isBrandChosen) return null;
@@ -261,7 +265,7 @@ export function sampleForm(c: WebContext): Html | null {
 
 export async function trySample(c: WebContext, deps: WebDeps): Promise<Response> {
 	if (!(await deps.network.read()).isBrandChosen) {
-		const text = "Name your network first: the sample comes with an API key, which fixes the brand.";
+		const text = "Name your network first. The snippets of the sample programme show its header names.";
 		return leadTo(c, NETWORK_PATH, text, "info");
 	}
 	const actor = actorOf(c);
@@ -272,7 +276,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 		const path = first === undefined ? NETWORK_PATH : paths.integrationPath(first);
 		return leadTo(c, path, "There is a programme already. Try it with this one.", "info");
 	}
-	// The cached network is dropped, because the new API key has made the brand permanent.
+	// The cached network is dropped, because it does not know of the sample programme yet.
 	deps.network.forget();
 	const { programme, issued } = opened.value;
 	await addSamplePartner(deps, actor, programme.id);

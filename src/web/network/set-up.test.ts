@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { COMMAND_LINE } from "../../people/actor.ts";
 import { makeFirstStaffPath } from "../../people/sign-in-links.ts";
+import { issueKey } from "../../programmes/keys.ts";
 import { findNetwork } from "../../store/queries/network.ts";
 import {
 	type Browser,
@@ -121,7 +123,7 @@ test("a sample programme with a key is made in one step after naming the network
 		"a test is credited to the sample's partner",
 	);
 	assert.match((await browser.open("/network")).text, /You have one\./);
-	assert.doesNotMatch((await browser.open("/network")).text, /sample programme/);
+	assert.doesNotMatch((await browser.open("/network")).text, /Try it with a sample programme/);
 	assert.equal((await browser.submit("/set-up/sample", {})).location, path);
 	assert.match((await browser.open(path)).text, /There is a programme already/);
 	assert.equal((await programmes()).length, 1);
@@ -134,7 +136,7 @@ test("a sample can also be made in the step of the first programme, once the net
 	}
 	assert.equal((await browser.submit("/set-up/sample", {})).location, "/network");
 	assert.match((await browser.open("/network")).text, /Name your network first/);
-	assert.equal((await findNetwork(site.store.db)).secret_id, null, "nothing is fixed");
+	assert.equal((await findNetwork(site.store.db)).programme_id, null, "nothing is made");
 	await browser.submit("/network", { name: "Acme", brand: "Acme", isFirst: "yes" });
 	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.match((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
@@ -146,6 +148,25 @@ test("a sample can also be made in the step of the first programme, once the net
 	for (const path of ["/network", "/programmes/new", "/programmes"]) {
 		assert.doesNotMatch((await browser.open(path)).text, /action="\/set-up\/sample"/, path);
 	}
+});
+
+test("the brand can still be changed after the sample programme was tried", async (t) => {
+	const { site, browser } = await startFirst(t);
+	assert.match(
+		(await browser.open("/network")).text,
+		/The brand is permanent<\/strong> once a shop has an API key[\s\S]*A sample programme does not make it permanent/,
+	);
+	await browser.submit("/network", { name: "Acme Partners", brand: "", isFirst: "sample" });
+	const open = await browser.open("/network");
+	assert.match(open.text, /name="brand"[^>]*value="Acme-Partners"/);
+	assert.match(open.text, /the header names of the sample programme change too/);
+	await browser.submit("/network", { name: "Acme Partners", brand: "Acme" });
+	assert.equal((await findNetwork(site.store.db)).brand, "Acme");
+	assert.equal((await site.deps.network.wire.read()).headers.signature, "X-Acme-Signature");
+	const shop = await site.addProgramme();
+	await issueKey(site.deps, shop.public_id, COMMAND_LINE);
+	site.deps.network.forget();
+	assert.doesNotMatch((await browser.open("/network")).text, /name="brand"/);
 });
 
 test("two people who make a sample at the same moment get one programme", async (t) => {

@@ -16,6 +16,8 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 			one ${assignedId},
 			name text,
 			brand text,
+			brand_is_fixed smallint not null default 0,
+			sample_programme text,
 			colour text,
 			support_address text,
 			time_zone text not null default 'UTC',
