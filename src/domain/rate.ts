@@ -42,9 +42,56 @@ export function ratesFor(
 	partnership: PartnershipRates | null,
 	eventType: EventType,
 ): Rates {
-	const general = programme.byType[eventType] ?? programme;
-	const own = partnership?.byType[eventType] ?? partnership?.commission;
-	return { commission: own ?? general.commission, fee: general.fee };
+	const { fee } = programme.byType[eventType] ?? programme;
+	return { commission: commissionFor(programme, partnership, eventType), fee };
+}
+
+/** Commissions of a programme, which is all that partners may know of its rates. */
+export interface ProgrammeCommissions {
+	commission: Rate;
+	byType: Readonly<Partial<Record<EventType, Pick<Rates, "commission">>>>;
+}
+
+function commissionFor(
+	programme: ProgrammeCommissions,
+	partnership: PartnershipRates | null,
+	eventType: EventType,
+): Rate {
+	return (
+		partnership?.byType[eventType] ??
+		partnership?.commission ??
+		programme.byType[eventType]?.commission ??
+		programme.commission
+	);
+}
+
+/** A general rate, and the rates of the event types that have another one. */
+export interface EffectiveRates {
+	general: Rate;
+	byType: Readonly<Partial<Record<EventType, Rate>>>;
+}
+
+/** Returns the commissions that apply to a partnership, or to a programme if the partnership is null. */
+export function effectiveCommissions(
+	programme: ProgrammeCommissions,
+	partnership: PartnershipRates | null,
+): EffectiveRates {
+	return keepDifferent(partnership?.commission ?? programme.commission, (eventType) =>
+		commissionFor(programme, partnership, eventType),
+	);
+}
+
+/** Returns the network fees that apply to a programme. */
+export function effectiveFees(programme: ProgrammeRates): EffectiveRates {
+	return keepDifferent(programme.fee, (eventType) => (programme.byType[eventType] ?? programme).fee);
+}
+
+function keepDifferent(general: Rate, rateOf: (eventType: EventType) => Rate): EffectiveRates {
+	const different = EVENT_TYPES.flatMap((eventType) => {
+		const rate = rateOf(eventType);
+		return storedRate(rate) === storedRate(general) ? [] : [[eventType, rate] as const];
+	});
+	return { general, byType: Object.fromEntries(different) };
 }
 
 /** Returns the rates of a conversion that nobody is credited with, in a programme that credits partners. */
@@ -53,9 +100,14 @@ export function noRates(zero: string): Rates {
 	return { commission: nothing, fee: nothing };
 }
 
-/** Writes a rate as short text for a column, such as "7.5" or "0+5.00". */
+/** Writes a general rate of a programme or partnership as it is stored, such as "7.5000" or "0.0000+5.00". */
+export function storedRate({ percent, fixed }: Rate): string {
+	return minorUnits(fixed) === 0n ? percent : `${percent}+${fixed}`;
+}
+
+/** Writes a rate as short text, such as "7.5" or "0+5.00". */
 export function writeRate({ percent, fixed }: Rate): string {
-	return minorUnits(fixed) === 0n ? shortenRate(percent) : `${shortenRate(percent)}+${fixed}`;
+	return storedRate({ percent: shortenRate(percent), fixed });
 }
 
 /** Writes the rates of a conversion as they are stored with it, such as "7.5 2". */

@@ -3,6 +3,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { currencyDigits, parseAmount, parseRate, shareOf } from "../../src/domain/money.ts";
+import { amountAt } from "../../src/domain/rate.ts";
 import { ANY_TEXT } from "./any-event.ts";
 import { type FuzzProperty, pureProperty } from "./fuzz-property.ts";
 
@@ -154,6 +155,31 @@ const SUMS = pureProperty(
 		),
 );
 
+const AMOUNTS = pureProperty(
+	"an amount at a rate is the exact product plus the fixed amount, rounded half up once, and grows with the basket",
+	["0 decimals", "2 decimals", "3 decimals"],
+	(meet) =>
+		fc.property(
+			fc.oneof(ANY_CANONICAL, TIES),
+			ANY_RATE_UNITS,
+			fc.bigInt({ min: 0n, max: 10n ** 9n }),
+			fc.bigInt({ min: 0n, max: 10n ** 9n }),
+			({ digits, amount }, units, fixedUnits, more) => {
+				meet(`${digits} decimals`);
+				const percent = writeDecimal({ units, decimals: 4 });
+				const rate = { percent, fixed: writeDecimal({ units: fixedUnits, decimals: digits }) };
+				// The fixed amount is added before the only rounding. It is whole in minor units, so the order does not matter.
+				const exact = unitsOf(amount) * units + fixedUnits * MAX_RATE_UNITS;
+				const rounded = (exact * 2n + MAX_RATE_UNITS) / (MAX_RATE_UNITS * 2n);
+				equal(amountAt(amount, rate), writeDecimal({ units: rounded, decimals: digits }));
+				const larger = writeDecimal({ units: unitsOf(amount) + more, decimals: digits });
+				ok(unitsOf(amountAt(larger, rate)) >= rounded, "a larger basket never earns less");
+				const nothing = writeDecimal({ units: 0n, decimals: digits });
+				equal(amountAt(nothing, rate), rate.fixed, "an empty basket earns the fixed amount");
+			},
+		),
+);
+
 /**
  * Parses a decimal. It must have ASCII digits only, no sign, no exponent, no leading zeros, and at least one
  * digit on each side of a point.
@@ -183,4 +209,4 @@ function writeDecimal({ units, decimals }: Exact): string {
 	return decimals === 0 ? `${units}` : `${units / scale}.${String((units % scale) + scale).slice(1)}`;
 }
 
-export const MONEY_PROPERTIES: readonly FuzzProperty[] = [TEXTS, IDENTITY, RATES, SHARES, SUMS];
+export const MONEY_PROPERTIES: readonly FuzzProperty[] = [TEXTS, IDENTITY, RATES, SHARES, SUMS, AMOUNTS];

@@ -5,7 +5,14 @@ import type { Click } from "../../domain/click-token.ts";
 import type { Status } from "../../domain/conversion.ts";
 import type { Credit } from "../../domain/credit.ts";
 import { zeroIn } from "../../domain/money.ts";
-import { type PartnershipRates, readByType, readRate } from "../../domain/rate.ts";
+import {
+	type EffectiveRates,
+	effectiveCommissions,
+	type PartnershipRates,
+	readByType,
+	readRate,
+	readRates,
+} from "../../domain/rate.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import type { FoundPartnership, HotWrites } from "../hot-writes.ts";
 import type { Db } from "../store.ts";
@@ -25,6 +32,17 @@ export function commissionsOf(
 		commission: commission_rate === null ? null : readRate(commission_rate, zero),
 		byType: readByType(event_rates, (text) => readRate(text, zero)),
 	};
+}
+
+/** Returns the commissions that apply to a partnership, from its own rates and the programme's. */
+export function agreedCommissions(partnership: NamedPartnership): EffectiveRates {
+	const { programme_currency: currency, programme_rate, programme_event_rates } = partnership;
+	const zero = zeroIn(currency);
+	const programme = {
+		commission: readRate(programme_rate, zero),
+		byType: readByType(programme_event_rates, (text) => readRates(text, zero)),
+	};
+	return effectiveCommissions(programme, commissionsOf(partnership, currency));
 }
 
 export function creditOf(row: StoredCredit): Credit {

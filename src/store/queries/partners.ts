@@ -212,8 +212,8 @@ export async function changePartnership(
 }
 
 /**
- * A partnership with the names of both sides, and with the programme's commission rate, which applies if it has no rate
- * of its own.
+ * A partnership with the names of both sides, and with the programme's rates, which apply if it has none of its own.
+ * `agreedCommissions` in credits.ts combines them.
  */
 export type NamedPartnership = NonNullable<Awaited<ReturnType<typeof findPartnership>>>;
 
@@ -227,7 +227,9 @@ function named(db: Db) {
 			"partners.name as partner_name",
 			"partners.public_id as partner_public_id",
 			"programmes.name as programme_name",
+			"programmes.currency as programme_currency",
 			"programmes.commission_rate as programme_rate",
+			"programmes.event_rates as programme_event_rates",
 			"programmes.public_id as programme_public_id",
 			"programmes.shows_baskets as programme_shows_baskets",
 			"programmes.credits_partners as programme_credits_partners",
