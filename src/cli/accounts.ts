@@ -87,7 +87,22 @@ export const programmeCreateCommand = workplaceCommand({
 			help: "commission, percent of the basket",
 			isRequired: true,
 		},
+		"commission-fixed": {
+			type: "string",
+			value: "AMOUNT",
+			help: "fixed commission for each conversion, in the programme's currency",
+		},
 		fee: { type: "string", value: "PERCENT", help: "network fee, percent of the basket", isRequired: true },
+		"fee-fixed": {
+			type: "string",
+			value: "AMOUNT",
+			help: "fixed network fee for each conversion",
+		},
+		"event-rates": {
+			type: "string",
+			value: "RATES",
+			help: "other rates for event types, such as “LEAD: 5.00 EUR, fee 1.00 EUR; RENEWAL: 4 %, fee 0”",
+		},
 		"approval-days": {
 			type: "string",
 			value: "DAYS",
@@ -109,7 +124,10 @@ export const programmeCreateCommand = workplaceCommand({
 				ownerEmail: options.text("owner"),
 				currency: options.text("currency"),
 				commissionRate: options.text("commission"),
+				commissionFixed: options.text("commission-fixed"),
 				feeRate: options.text("fee"),
+				feeFixed: options.text("fee-fixed"),
+				eventRates: options.text("event-rates"),
 				approvalDays: /^\d+$/.test(days) ? Number(days) : Number.NaN,
 				parksPixels: !options.flag("no-parking"),
 			},

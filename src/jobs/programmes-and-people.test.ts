@@ -67,6 +67,34 @@ eachDatabase("imported programmes and people", (database) => {
 		);
 	});
 
+	test("fixed amounts and rates for event types are imported, checked, and compared if the line has them", async () => {
+		const { store } = database;
+		const deps = openJobs(store);
+		const header =
+			"programme;owner_email;currency;commission;commission_fixed;fee;fee_fixed;event_rates;approval_days";
+		const line = (name: string, fixed: string, rates: string) =>
+			`${name};owner@${name}.example;EUR;7,5;${fixed};2;0,25;${rates};30`;
+		const rates = '"LEAD: 5,00 EUR, fee 1 EUR; renewal: 4 %, fee 0"';
+		await runLines(deps, "programmes", [header, line("rated", "1,00", rates)], "apply");
+		const [programme] = await findProgrammesByName(store.db, ["rated"]);
+		deepEqual(
+			[programme?.commission_rate, programme?.fee_rate, programme?.event_rates],
+			["7.5000+1.00", "2.0000+0.25", "LEAD=0+5.00 0+1.00;RENEWAL=4 0"],
+		);
+		const again = await runLines(deps, "programmes", [header, line("rated", "1", rates)], "apply");
+		deepEqual(wordsOf(again), ["2 already"]);
+		const silent = [PROGRAMMES, "rated;owner@rated.example;EUR;7.5;2;30;"];
+		deepEqual(wordsOf(await runLines(deps, "programmes", silent, "apply")), ["2 already"]);
+		const other = [header, line("rated", "2", '"LEAD: 6 EUR, fee 1 EUR"')];
+		deepEqual(wordsOf(await runLines(deps, "programmes", other, "apply")), [
+			"2 refused: This programme is here already, and differs: commission_fixed 1.00 here, 2.00 in the file; event_rates LEAD: 5.00 EUR, fee 1.00 EUR; RENEWAL: 4 %, fee 0 % here, LEAD: 6.00 EUR, fee 1.00 EUR in the file.",
+		]);
+		const wrong = [header, line("wrong", "0,005", '"LEAD: 5, fee 0"')];
+		deepEqual(wordsOf(await runLines(deps, "programmes", wrong, "apply")), [
+			"2 refused: The fixed amount has too many decimals. Write it like 5.00, in EUR. LEAD: “5” is not a rate. Write a percentage, an amount or both: “8 %”, “5.00 EUR” or “8 % + 5.00 EUR”.",
+		]);
+	});
+
 	test("each line is checked by the rules of the page and compared with existing programmes", async () => {
 		const { store } = database;
 		const { deps } = await openProgramme("second");

@@ -18,6 +18,7 @@ import {
 	parseOpening,
 	staffCannotOwn,
 } from "../programmes/open-programme.ts";
+import { termsOf } from "../programmes/programme-terms.ts";
 import { type AuditNote, noteAudits } from "../store/queries/audit.ts";
 import { listLandingHosts, replaceLandingHosts } from "../store/queries/partners.ts";
 import { findPersonByEmail, type Person, updatePerson } from "../store/queries/people.ts";
@@ -69,7 +70,23 @@ export const PROGRAMMES_IMPORT: JobKind = {
 		},
 		{ name: "currency", means: "Three letters, such as EUR. It cannot be changed later." },
 		{ name: "commission", means: "The affiliate's share of the amount in percent, such as 7.5 or 7,5." },
+		{
+			name: "commission_fixed",
+			means: "An amount in the programme's currency that the affiliate gets for each conversion as well.",
+			isOptional: true,
+		},
 		{ name: "fee", means: "The network's own share in percent." },
+		{
+			name: "fee_fixed",
+			means: "An amount that the network gets for each conversion as well.",
+			isOptional: true,
+		},
+		{
+			name: "event_rates",
+			means:
+				"Other rates for some event types, one on each line of the cell or separated by semicolons, such as “LEAD: 5.00 EUR, fee 1.00 EUR; RENEWAL: 4 %, fee 0”.",
+			isOptional: true,
+		},
 		{ name: "approval_days", means: "Days until a conversion is approved automatically." },
 		{
 			name: "parks_pixels",
@@ -90,9 +107,9 @@ export const PROGRAMMES_IMPORT: JobKind = {
 			maxCharacters: MAX_ADDRESSES_CHARACTERS,
 		},
 	],
-	example: `programme;owner_email;currency;commission;fee;approval_days;parks_pixels;credits_partners;shop_addresses
-Garden Shop;owner@garden.example;EUR;7,5;2;30;yes;yes;garden.example
-Book Club;owner@books.example;GBP;10;1,25;14;no;;`,
+	example: `programme;owner_email;currency;commission;commission_fixed;fee;event_rates;approval_days;parks_pixels;credits_partners;shop_addresses
+Garden Shop;owner@garden.example;EUR;7,5;;2;;30;yes;yes;garden.example
+Book Club;owner@books.example;GBP;10;0,50;1,25;"LEAD: 5,00 GBP, fee 1,00 GBP; RENEWAL: 4 %, fee 0";14;no;;`,
 	advice:
 		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. No mail is sent.",
 	resultWords: IMPORT_WORDS,
@@ -166,17 +183,17 @@ async function compareProgramme(
 	const sayHosts = (listed: readonly LandingHost[]) => listed.map(sayHost).sort().join(", ") || "none";
 	const knownHosts = sayHosts(await listLandingHosts(db, known.id));
 	const owners = (await addresseesOf(db, known.id, ["owner"])).map((owner) => owner.email);
+	const here = termsOf(known);
+	const inLine = (eventRates: string) => eventRates.replaceAll("\n", "; ") || "none";
 	const differences = [
 		...differ("currency", known.currency, currency),
-		...differ("commission", shortenRate(known.commission_rate), shortenRate(terms.commissionRate)),
-		...differ("fee", shortenRate(known.fee_rate), shortenRate(terms.feeRate)),
-		...differ("approval_days", String(known.approval_days), String(terms.approvalDays)),
-		...differ(
-			"parks_pixels",
-			yesNo(known.parks_pixels === 1),
-			yesNo(terms.parksPixels),
-			says("parks_pixels"),
-		),
+		...differ("commission", shortenRate(here.commissionRate), shortenRate(terms.commissionRate)),
+		...differ("commission_fixed", here.commissionFixed, terms.commissionFixed, says("commission_fixed")),
+		...differ("fee", shortenRate(here.feeRate), shortenRate(terms.feeRate)),
+		...differ("fee_fixed", here.feeFixed, terms.feeFixed, says("fee_fixed")),
+		...differ("event_rates", inLine(here.eventRates), inLine(terms.eventRates), says("event_rates")),
+		...differ("approval_days", String(here.approvalDays), String(terms.approvalDays)),
+		...differ("parks_pixels", yesNo(here.parksPixels), yesNo(terms.parksPixels), says("parks_pixels")),
 		...differ(
 			"credits_partners",
 			yesNo(known.credits_partners === 1),
@@ -196,7 +213,10 @@ function inputOf(cells: Cells): OpeningInput<string> {
 		ownerEmail: cellOf(cells, "owner_email"),
 		currency: cellOf(cells, "currency"),
 		commissionRate: cellOf(cells, "commission"),
+		commissionFixed: cellOf(cells, "commission_fixed"),
 		feeRate: cellOf(cells, "fee"),
+		feeFixed: cellOf(cells, "fee_fixed"),
+		eventRates: cellOf(cells, "event_rates"),
 		approvalDays: /^\d{1,6}$/.test(days) ? Number(days) : Number.NaN,
 		parksPixels: readYesNo(cellOf(cells, "parks_pixels")) ?? true,
 	};

@@ -117,7 +117,7 @@ export async function insertOpened(
 		public_id: publicId ?? makeId("prg", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
 		currency,
 		created_at_ms: nowMs,
-		...rowOfTerms(terms),
+		...rowOfTerms(terms, currency),
 	});
 	const note = { personId: openerOf(way), programmeId: programme.id, subject: programme.public_id } as const;
 	await noteAudit(trx, { ...note, action: "programme.created" }, nowMs);
@@ -151,10 +151,12 @@ export function parseOpening<Email extends string | null>(
 ): Checked<ParsedOpening<Email>> {
 	const currency = input.currency.trim().toUpperCase();
 	const digits = currencyDigits(currency);
+	// If the currency is unknown, the amounts are not checked, because each of them would be refused for the same reason.
+	const checkable = digits.ok ? input : { ...input, commissionFixed: "", feeFixed: "", eventRates: "" };
 	// The cast is safe, because the result is null exactly if the input is null.
 	const email = (input.ownerEmail === null ? succeed(null) : parseEmail(input.ownerEmail)) as Result<Email>;
 	return checkAll<ParsedOpening<Email>>({
-		terms: parseTerms(input),
+		terms: parseTerms(checkable, currency),
 		currency: digits.ok ? succeed(currency) : digits,
 		email,
 	});
@@ -214,6 +216,7 @@ function unknownOwner(email: string): ReturnType<typeof refuse> {
 	);
 }
 
+const SAMPLE_CURRENCY = "EUR";
 const SAMPLE_TERMS = {
 	name: "Sample shop",
 	commissionRate: "10",
@@ -236,13 +239,13 @@ export async function openSampleProgramme(
 	deps: AccountsDeps,
 	inviter: Inviter,
 ): Promise<Result<SampleProgramme | null>> {
-	const terms = parseTerms(SAMPLE_TERMS);
+	const terms = parseTerms(SAMPLE_TERMS, SAMPLE_CURRENCY);
 	if (!terms.ok) return terms;
 	// The transaction holds a lock. If two people open the sample programme at once, the second one finds the
 	// programme of the first.
 	return transactAs<SampleProgramme | null>(deps.store, inviter.actor, async (trx) => {
 		if ((await findFirstProgramme(trx)) !== undefined) return succeed(null);
-		const opening = { terms: terms.value, currency: "EUR", email: null } as const;
+		const opening = { terms: terms.value, currency: SAMPLE_CURRENCY, email: null } as const;
 		const opened = await insertOpened(trx, deps, inviter, opening);
 		if (!opened.ok) return opened;
 		const { programme } = opened.value;

@@ -18,10 +18,12 @@ import {
 } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
+import { storedRate, writeByType, writeRates } from "../domain/rate.ts";
+import { parseFixed, parseRatesByType, sayByType, sayRates } from "../domain/rate-words.ts";
 import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { lockProgramme, type Programme, updateProgramme } from "../store/queries/programmes.ts";
+import { lockProgramme, type Programme, ratesOf, updateProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
 /**
@@ -40,9 +42,14 @@ export const DEFAULT_PARKED_DAYS = 30;
 
 export interface TermsInput {
 	name: string;
-	/** Commission rate as a percentage with up to four decimals. */
+	/** General commission as a percentage with up to four decimals. */
 	commissionRate: string;
+	/** Amount that is added to the percentage for each conversion. The default is 0. */
+	commissionFixed?: string;
 	feeRate: string;
+	feeFixed?: string;
+	/** Rates for single event types, as domain/rate-words.ts reads and writes them. By default there are none. */
+	eventRates?: string;
 	approvalDays: number;
 	/** Shortest approval window, in days, that owners may choose. */
 	approvalDaysMin?: number;
@@ -53,7 +60,8 @@ export interface TermsInput {
 
 export type Terms = Required<TermsInput>;
 
-export function parseTerms(input: TermsInput): Checked<Terms> {
+/** Checks the terms of a programme with this currency. */
+export function parseTerms(input: TermsInput, currency: string): Checked<Terms> {
 	const { min, max } = DEFAULT_APPROVAL_LIMITS;
 	const least = parseDays(input.approvalDaysMin ?? min, 0, "approvalDaysMin");
 	// If the agreed window is longer than the default limit, the limit is raised so that owners may keep that
@@ -62,7 +70,10 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 	return checkAll({
 		name: readName(input.name, "the programme's"),
 		commissionRate: parseRate(input.commissionRate, "commission"),
+		commissionFixed: parseFixed(input.commissionFixed ?? "", currency, "commissionFixed"),
 		feeRate: parseRate(input.feeRate, "fee"),
+		feeFixed: parseFixed(input.feeFixed ?? "", currency, "feeFixed"),
+		eventRates: parseEventRates(input.eventRates ?? "", currency),
 		approvalDays: parseDays(input.approvalDays, 0, "approvalDays"),
 		approvalDaysMin: least,
 		approvalDaysMax: parseMost(most, least),
@@ -71,11 +82,21 @@ export function parseTerms(input: TermsInput): Checked<Terms> {
 	});
 }
 
-export function rowOfTerms(terms: Terms) {
+/** Checks the rates for event types, and returns their text in canonical form, so that two texts can be compared. */
+function parseEventRates(text: string, currency: string): Result<string> {
+	const parsed = parseRatesByType(text, currency, "eventRates");
+	return parsed.ok ? succeed(sayByType(parsed.value, (rates) => sayRates(rates, currency))) : parsed;
+}
+
+/** Returns the columns of the terms, which must have been checked with the same currency. */
+export function rowOfTerms(terms: Terms, currency: string) {
+	const byType = parseRatesByType(terms.eventRates, currency, "eventRates");
+	if (!byType.ok) throw new Error(`rates that were checked are not readable: ${terms.eventRates}`);
 	return {
 		name: terms.name,
-		commission_rate: terms.commissionRate,
-		fee_rate: terms.feeRate,
+		commission_rate: storedRate({ percent: terms.commissionRate, fixed: terms.commissionFixed }),
+		fee_rate: storedRate({ percent: terms.feeRate, fixed: terms.feeFixed }),
+		event_rates: writeByType(byType.value, writeRates),
 		approval_days: terms.approvalDays,
 		approval_days_min: terms.approvalDaysMin,
 		approval_days_max: terms.approvalDaysMax,
@@ -85,10 +106,14 @@ export function rowOfTerms(terms: Terms) {
 }
 
 export function termsOf(programme: Programme): Terms {
+	const { commission, fee, byType } = ratesOf(programme);
 	return {
 		name: programme.name,
-		commissionRate: programme.commission_rate,
-		feeRate: programme.fee_rate,
+		commissionRate: commission.percent,
+		commissionFixed: commission.fixed,
+		feeRate: fee.percent,
+		feeFixed: fee.fixed,
+		eventRates: sayByType(byType, (rates) => sayRates(rates, programme.currency)),
 		approvalDays: programme.approval_days,
 		approvalDaysMin: programme.approval_days_min,
 		approvalDaysMax: programme.approval_days_max,
@@ -131,7 +156,10 @@ function judgeOwnersDays(
 /** Terms that only staff may change. */
 const STAFF_TERMS = [
 	"commissionRate",
+	"commissionFixed",
 	"feeRate",
+	"feeFixed",
+	"eventRates",
 	"approvalDaysMin",
 	"approvalDaysMax",
 	"parksPixels",
@@ -143,7 +171,10 @@ const TERMS = ["name", "approvalDays", ...STAFF_TERMS] as const satisfies readon
 const LABELS: Readonly<Record<keyof Terms, string>> = {
 	name: "name",
 	commissionRate: "commission",
+	commissionFixed: "fixed commission",
 	feeRate: "fee",
+	feeFixed: "fixed fee",
+	eventRates: "rates for event types",
 	approvalDays: "approval days",
 	approvalDaysMin: "shortest approval days",
 	approvalDaysMax: "longest approval days",
@@ -176,15 +207,16 @@ export async function changeProgramme(
 			return refuseAll([fault("unknown_programme", "This programme does not exist.")]);
 		}
 		const stored = termsOf(programme);
-		const judged = judgeChange(actor, stored, wanted, shown);
+		const { currency } = programme;
+		const judged = judgeChange(actor, currency, stored, wanted, shown);
 		if (!judged.ok) return judged;
 		if (judged.value.length === 0) return succeed([]);
 		const after: Terms = { ...stored, ...Object.fromEntries(judged.value) };
-		await updateProgramme(trx, programme, rowOfTerms(after));
+		await updateProgramme(trx, programme, rowOfTerms(after, currency));
 		const changes = judged.value.map(([term]) => ({
 			term,
-			before: sayTerm(term, stored[term]),
-			after: sayTerm(term, after[term]),
+			before: sayTerm(term, stored[term], currency),
+			after: sayTerm(term, after[term], currency),
 		}));
 		const entry = {
 			personId: personIdOf(actor),
@@ -207,17 +239,20 @@ export async function changeProgramme(
 /** Returns the terms that change, with their new values. */
 function judgeChange(
 	{ kind }: Actor,
+	currency: string,
 	stored: Terms,
 	wantedInput: Partial<TermsInput>,
 	shownInput: Partial<TermsInput>,
 ): Checked<readonly (readonly [keyof Terms, Terms[keyof Terms]])[]> {
-	const parsed = parseTerms({ ...stored, ...wantedInput });
+	const parsed = parseTerms({ ...stored, ...wantedInput }, currency);
 	if (!parsed.ok) return parsed;
 	const wanted = parsed.value;
-	const seen = parseTerms({ ...stored, ...shownInput });
+	const seen = parseTerms({ ...stored, ...shownInput }, currency);
 	const shown = seen.ok ? seen.value : stored;
 	const { changed, overtaken } = compareForm(TERMS, { shown, wanted, stored });
-	if (overtaken.length > 0) return refuseAll(overtaken.map((term) => changedMeanwhile(term, stored[term])));
+	if (overtaken.length > 0) {
+		return refuseAll(overtaken.map((term) => changedMeanwhile(term, sayTerm(term, stored[term], currency))));
+	}
 	const isOwner = kind === "shop";
 	const forbidden = isOwner ? STAFF_TERMS.filter((term) => changed.includes(term)) : [];
 	if (forbidden.length > 0) return refuseAll(forbidden.map(onlyStaffMayChange));
@@ -227,15 +262,25 @@ function judgeChange(
 	return succeed(changed.map((term) => [term, wanted[term]] as const));
 }
 
-function sayTerm(term: keyof Terms, value: string | number | boolean): string {
-	if (term === "commissionRate" || term === "feeRate") return shortenRate(String(value));
-	return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+function sayTerm(term: keyof Terms, value: string | number | boolean, currency: string): string {
+	switch (term) {
+		case "commissionRate":
+		case "feeRate":
+			return `${shortenRate(String(value))} %`;
+		case "commissionFixed":
+		case "feeFixed":
+			return `${value} ${currency}`;
+		case "eventRates":
+			return String(value).replaceAll("\n", " and ") || "none";
+		default:
+			return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+	}
 }
 
-function changedMeanwhile(term: keyof Terms, now: string | number | boolean): Fault {
+function changedMeanwhile(term: keyof Terms, now: string): Fault {
 	return fault(
 		"changed_meanwhile",
-		`Another person changed ${LABELS[term]} to ${sayTerm(term, now)} while this page was open. Nothing was saved. Check it and save again.`,
+		`Another person changed ${LABELS[term]} to ${now} while this page was open. Nothing was saved. Check it and save again.`,
 		term,
 	);
 }

@@ -13,6 +13,8 @@ import {
 	type Status,
 } from "../domain/conversion.ts";
 import type { DeliveryState } from "../domain/delivery.ts";
+import type { EffectiveRates } from "../domain/rate.ts";
+import { describeRates } from "../domain/rate-words.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import type { Worked } from "../programmes/resend.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
@@ -53,6 +55,11 @@ export const DECIDER_WORDS: Readonly<Record<DecidedBy, string>> = {
 	review: "by the review team",
 	window: "automatically",
 };
+
+/** Shows rates in words, each on a line of its own. */
+export function rateLines(rates: EffectiveRates, currency: string): Html {
+	return html`${describeRates(rates, currency, ui.decimal).map((line) => html`<div>${line}</div>`)}`;
+}
 
 /** Returns a constant as pages show it. PAYMENT_FAILED becomes "Payment failed". */
 export function titleCase(word: Reason | EventType): string {

@@ -86,6 +86,7 @@ test("with --json each command prints one object, and the database holds neither
 	const programme = onlyJson(
 		await home.runHere([
 			...programmeArgs({ "--owner": "A@shop.example", "--currency": "eur" }),
+			...["--commission-fixed", "1.00", "--fee-fixed", "0.25", "--event-rates", "LEAD: 5.00 EUR, fee 0"],
 			"--no-parking",
 			"--json",
 		]),
@@ -110,12 +111,16 @@ test("with --json each command prints one object, and the database holds neither
 	equal(stored.includes(String(first["secret"]).slice(4)), false);
 	equal(stored.includes(String(person["link"]).split("/").at(-1) ?? ""), false);
 	deepEqual(
-		readRow(home, "select parks_pixels, commission_rate, fee_rate, approval_days, currency from programmes"),
+		readRow(
+			home,
+			"select parks_pixels, commission_rate, fee_rate, event_rates, approval_days, currency from programmes",
+		),
 		{
 			currency: "EUR",
 			parks_pixels: 0,
-			commission_rate: "8.0000",
-			fee_rate: "2.0000",
+			commission_rate: "8.0000+1.00",
+			fee_rate: "2.0000+0.25",
+			event_rates: "LEAD=0+5.00 0",
 			approval_days: 30,
 		},
 	);
@@ -169,6 +174,18 @@ const REFUSALS: readonly [title: string, args: readonly string[], error: string,
 	],
 	["a bad currency", programmeArgs({ "--currency": "euro" }), "unknown_currency", /EURO/],
 	["a bad rate", programmeArgs({ "--commission": "eight" }), "invalid_rate", /commission/],
+	[
+		"a bad fixed amount",
+		[...programmeArgs({}), "--commission-fixed", "0.001"],
+		"amount_too_precise",
+		/The fixed amount has too many decimals/,
+	],
+	[
+		"a rate for an unknown event type",
+		[...programmeArgs({}), "--event-rates", "LEADS: 5.00 EUR, fee 0"],
+		"unknown_event_type",
+		/“LEADS” is not an event type/,
+	],
 	["bad days", programmeArgs({ "--approval-days": "1.5" }), "invalid_days", /from 0 to 3,650/],
 	["an unknown programme", ["key", "issue", "--programme", "prg_x"], "unknown_programme", /prg_x/],
 ];

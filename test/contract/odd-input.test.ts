@@ -57,7 +57,20 @@ const FIELD_NAMES = [
 		"since",
 	],
 	...["currentPassword", "newPassword", "sessionId", "postbackUrl", "headers", "body", "secret", "target"],
-	...["commissionRate", "feeRate", "approvalDays", "parkedDays", "currency", "method", "page", "shown"],
+	...[
+		"commissionRate",
+		"feeRate",
+		"commissionFixed",
+		"feeFixed",
+		"fixed",
+		"eventRates",
+		"approvalDays",
+		"parkedDays",
+		"currency",
+		"method",
+		"page",
+		"shown",
+	],
 ];
 
 test("a form whose body breaks off or is not chunked correctly gets a 400, and no error is logged", async (t) => {

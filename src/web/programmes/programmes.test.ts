@@ -136,6 +136,26 @@ test("when staff create a programme, its owner is invited and the link is shown 
 	assert.ok(!site.log.text().includes(token), "the link's token is logged");
 });
 
+test("a programme is created with fixed amounts and rates for event types in its currency", async (t) => {
+	const { site, browser } = await openAsStaff(t);
+	const form = (await browser.open("/programmes/new")).text;
+	assert.match(form, /<details class="more"><summary>Fixed amounts, and other rates for leads/, "folded");
+	const rates = { commissionFixed: "50", feeFixed: "", eventRates: "LEAD: 300 JPY, fee 20 JPY" };
+	const fields = { ...TERMS, ...rates, currency: "jpy", email: "" };
+	const wrong = await browser.submit("/programmes/new", { ...fields, commissionFixed: "0.5" });
+	assert.equal(wrong.status, 422);
+	assert.match(
+		wrong.text,
+		/<details class="more" open>[\s\S]*id="commissionFixed-error">[^<]*like 5, in JPY/,
+	);
+	assert.equal((await browser.submit("/programmes/new", fields)).status, 303);
+	const row = await site.store.db.selectFrom("programmes").selectAll().executeTakeFirstOrThrow();
+	assert.deepEqual(
+		[row.commission_rate, row.fee_rate, row.event_rates],
+		["7.5000+50", "2.0000", "LEAD=0+300 0+20"],
+	);
+});
+
 test("without an owner's address staff go straight to Integration, and invite the owner later", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const form = (await browser.open("/programmes/new")).text;

@@ -51,8 +51,44 @@ test("staff change every term, and the audit log has the person and both values"
 	const [, log = ""] = /href="([^"]+)">Who did what/.exec(text) ?? [];
 	const record = (await browser.open(log)).text;
 	assert.match(record, /Programme changed/);
-	assert.match(record, /commission: 8 → 9\.25/);
+	assert.match(record, /commission: 8 % → 9\.25 %; fee: 2\.5 % → 3 %/);
 	assert.ok(record.includes(staff.email.split("@")[0] ?? ""));
+});
+
+test("staff enter fixed amounts and rates for event types, and the shop reads them in words", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t, {}, "Leads");
+	const staff = await site.signIn(await site.addStaff());
+	const path = `/programmes/${programme.public_id}/settings`;
+	const rates = {
+		commissionFixed: "1",
+		feeFixed: "0,25",
+		eventRates: "LEAD: 5 EUR, fee 0\r\nsale: 9 %, fee 2 %",
+	};
+	assert.equal((await staff.submit(path, { ...STAFF_FORM, ...rates })).status, 303);
+	const row = await read(site);
+	assert.deepEqual(
+		[row.commission_rate, row.fee_rate, row.event_rates],
+		["9.2500+1.00", "3.0000+0.25", "SALE=9 2;LEAD=0+5.00 0"],
+	);
+	const form = (await staff.open(path)).text;
+	assert.match(form, /name="commissionFixed" [^>]*value="1\.00"/);
+	assert.match(form, />\nSALE: 9 %, fee 2 %\nLEAD: 5\.00 EUR, fee 0 %<\/textarea>/);
+	const text = (await owner.open(path)).text;
+	assert.ok(
+		text.includes(
+			"<div>9.25 % of the basket + 1.00 EUR</div><div>9 % of the basket for each sale</div><div>5.00 EUR for each lead</div>",
+		),
+	);
+	assert.ok(
+		text.includes(
+			"<div>3 % of the basket + 0.25 EUR</div><div>2 % of the basket for each sale</div><div>nothing for each lead</div>",
+		),
+	);
+	const [entry] = await site.audit("programme.changed");
+	assert.match(
+		entry?.detail ?? "",
+		/fixed commission: 0\.00 EUR → 1\.00 EUR; .*rates for event types: none → SALE: 9 %, fee 2 % and LEAD: 5\.00 EUR, fee 0 %/,
+	);
 });
 
 test("an owner changes name and approval window, but never rates or pixels", async (t) => {
@@ -123,7 +159,10 @@ test("mistakes are shown at their fields and change nothing", async (t) => {
 	const { site, browser } = await openAsStaff(t);
 	const programme = await site.addProgramme("Before");
 	const path = `/programmes/${programme.public_id}/settings`;
-	const wrong = { name: "", commissionRate: "x", feeRate: "-1", approvalDays: "3651", parkedDays: "1.5" };
+	const wrong = {
+		...{ name: "", commissionRate: "x", feeRate: "-1", approvalDays: "3651", parkedDays: "1.5" },
+		...{ commissionFixed: "1.001", feeFixed: "many", eventRates: "LEAD: 5 EUR" },
+	};
 	const { status, text } = await browser.submit(path, wrong);
 	assert.equal(status, 422);
 	for (const field of Object.keys(wrong)) assert.match(text, new RegExp(`id="${field}-error"`), field);
@@ -158,7 +197,7 @@ test("if two people change the same term, the second saves nothing, sees the fir
 	await other.submit(path, { ...theirs, commissionRate: "10", approvalDays: "7" });
 	const refused = await one.submit(path, { ...mine, name: "After", commissionRate: "9" });
 	assert.equal(refused.status, 409);
-	assert.match(refused.text, /id="commissionRate-error"[^<]*changed commission to 10 while/);
+	assert.match(refused.text, /id="commissionRate-error"[^<]*changed commission to 10 % while/);
 	assert.deepEqual([(await read(site)).name, (await read(site)).commission_rate], ["Before", "10.0000"]);
 	const shown = formOf(refused.text);
 	assert.deepEqual([shown["name"], shown["commissionRate"], shown["approvalDays"]], ["Before", "10", "7"]);

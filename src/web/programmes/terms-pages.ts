@@ -2,12 +2,21 @@
 // the link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and
 // everybody else reads them.
 
+import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
-import { shortenRate } from "../../domain/money.ts";
+import { minorUnits, shortenRate } from "../../domain/money.ts";
+import { effectiveCommissions, effectiveFees } from "../../domain/rate.ts";
+import { sampleAmount } from "../../domain/rate-words.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
 import { openProgramme } from "../../programmes/open-programme.ts";
 import * as terms from "../../programmes/programme-terms.ts";
-import { findFirstProgramme, findProgramme, type Programme } from "../../store/queries/programmes.ts";
+import {
+	findFirstProgramme,
+	findProgramme,
+	type Programme,
+	ratesOf,
+} from "../../store/queries/programmes.ts";
+import { rateLines } from "../conversion-ui.ts";
 import { declareForm, type FilledForm, HIDDEN } from "../form.ts";
 import { sampleForm } from "../network/network-page.ts";
 import {
@@ -61,7 +70,22 @@ const TERMS_FORM = declareForm({
 	},
 	currency: { label: "Currency", maxLength: 3, hint: "It cannot be changed later.", isRequired: true },
 	commissionRate: { label: "Commission, %", alsoCalled: ["commission"], ...RATE },
+	commissionFixed: {
+		label: "Fixed commission (optional)",
+		inputMode: "decimal",
+		hint: "Added for each conversion, in the programme's currency.",
+	},
 	feeRate: { label: "Network fee, %", alsoCalled: ["fee"], ...RATE },
+	feeFixed: {
+		label: "Fixed network fee (optional)",
+		inputMode: "decimal",
+		hint: "Added for each conversion, in the programme's currency.",
+	},
+	eventRates: {
+		label: "Other rates for some event types (optional)",
+		rows: 3,
+		isMono: true,
+	},
 	approvalDays: {
 		label: "Approval window, days",
 		inputMode: "numeric",
@@ -78,13 +102,22 @@ const TERMS_FORM = declareForm({
 	},
 });
 
+function eventRatesHint(currency: string): string {
+	const amount = `${sampleAmount(currency)} ${currency}`;
+	return `One a line, with commission and fee, such as “LEAD: ${amount}, fee 0” or “RENEWAL: 4 % + ${amount}, fee 2 %”. They replace the general rates for that event type: ${EVENT_TYPES.join(", ")}.`;
+}
+
 function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number } {
 	const { name = "", commissionRate = "", feeRate = "", parksPixels = "" } = typed;
+	const { commissionFixed = "", feeFixed = "", eventRates = "" } = typed;
 	const { approvalDaysMin = "", approvalDaysMax = "" } = typed;
 	return {
 		name,
 		commissionRate: commissionRate.trim(),
+		commissionFixed: commissionFixed.trim(),
 		feeRate: feeRate.trim(),
+		feeFixed: feeFixed.trim(),
+		eventRates,
 		approvalDays: readDays(typed.approvalDays),
 		...(approvalDaysMin === "" ? {} : { approvalDaysMin: readDays(approvalDaysMin) }),
 		...(approvalDaysMax === "" ? {} : { approvalDaysMax: readDays(approvalDaysMax) }),
@@ -105,13 +138,26 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 	return {
 		name: agreed.name,
 		commissionRate: shortenRate(agreed.commissionRate),
+		commissionFixed: writeFixed(agreed.commissionFixed),
 		feeRate: shortenRate(agreed.feeRate),
+		feeFixed: writeFixed(agreed.feeFixed),
+		eventRates: agreed.eventRates,
 		approvalDays: String(agreed.approvalDays),
 		approvalDaysMin: String(agreed.approvalDaysMin),
 		approvalDaysMax: String(agreed.approvalDaysMax),
 		parksPixels: agreed.parksPixels ? "on" : "",
 		parkedDays: String(agreed.parkedDays),
 	};
+}
+
+/** Returns the value of a field for a fixed amount, which is empty if there is none. */
+function writeFixed(amount: string): string {
+	return minorUnits(amount) === 0n ? "" : amount;
+}
+
+/** Shows the general rates, and below them the rates for single event types. */
+function rateRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
+	return html`<div class="form-grid">${fields("commissionRate", "commissionFixed", "feeRate", "feeFixed")}</div>${fields("eventRates")}`;
 }
 
 /** Sentence that is shown wherever people decide about parking or read about it. */
@@ -128,6 +174,9 @@ function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fie
 
 /** Fields that are folded, unless one of them has a fault. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
+const FIXED_RATES = ["commissionFixed", "feeFixed", "eventRates"] as const;
+
+const DEFAULT_CURRENCY = "EUR";
 
 export async function showCreateForm(c: WebContext, { store, clock, random }: WebDeps): Promise<Response> {
 	const isFirst = (await findFirstProgramme(store.db)) === undefined;
@@ -136,16 +185,22 @@ export async function showCreateForm(c: WebContext, { store, clock, random }: We
 		action: CREATE_PROGRAMME_PATH,
 		values: {
 			programmeId: makeId("prg", clock.nowMs(), random.bytes(ID_RANDOM_BYTES)),
-			currency: "EUR",
+			currency: DEFAULT_CURRENCY,
 			approvalDays: String(terms.DEFAULT_APPROVAL_DAYS),
 			approvalDaysMin: String(terms.DEFAULT_APPROVAL_LIMITS.min),
 			approvalDaysMax: String(terms.DEFAULT_APPROVAL_LIMITS.max),
 			parksPixels: "on",
 			parkedDays: String(terms.DEFAULT_PARKED_DAYS),
 		},
+		looks: { eventRates: { hint: eventRatesHint(DEFAULT_CURRENCY) } },
 		rows: ({ fields, isWrong }) => html`${fields("programmeId")}
 	<div class="form-grid">${fields("name", "email")}</div>
 	<div class="form-grid">${fields("currency", "commissionRate", "feeRate")}</div>
+	${ui.foldable(
+		"Fixed amounts, and other rates for leads and other event types",
+		FIXED_RATES.some(isWrong),
+		html`<div class="stack"><div class="form-grid">${fields("commissionFixed", "feeFixed")}</div>${fields("eventRates")}</div>`,
+	)}
 	${ui.foldable(
 		`Approved automatically after ${terms.DEFAULT_APPROVAL_DAYS} days. Pixel sales wait for the shop's server to confirm them.`,
 		FOLDED.some(isWrong),
@@ -259,8 +314,9 @@ function formOf(programme: Programme) {
 function staffForm(c: WebContext, programme: Programme): Html {
 	return TERMS_FORM.show(c, {
 		...formOf(programme),
+		looks: { eventRates: { hint: eventRatesHint(programme.currency) } },
 		rows: ({ fields }) =>
-			html`${fields("shown", "name")}<div class="form-grid">${fields("commissionRate", "feeRate")}</div>${windowAndPixelRows({ fields })}`,
+			html`${fields("shown", "name")}${rateRows({ fields })}${windowAndPixelRows({ fields })}`,
 	});
 }
 
@@ -287,12 +343,13 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 	];
 	if (standing === "staff") return ui.facts(facts);
 	const days = ui.countOf(programme.approval_days, "day");
+	const rates = ratesOf(programme);
 	const partners = html`<a href="${programmePartnersPath(programme.public_id)}">Partners</a>`;
 	return html`${ui.facts([
 		...facts,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
-		["Commission", `${ui.decimal(shortenRate(programme.commission_rate))} % of the basket`],
-		["Network fee", `${ui.decimal(shortenRate(programme.fee_rate))} % of the basket`],
+		["Commission", rateLines(effectiveCommissions(rates, null), programme.currency)],
+		["Network fee", rateLines(effectiveFees(rates), programme.currency)],
 		[
 			"Pixels",
 			programme.parks_pixels === 1
