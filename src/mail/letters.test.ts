@@ -60,6 +60,27 @@ test("an invitation names the role, and a viewer is not asked to manage the prog
 	assert.equal(staff.subject, "You're invited to join the network's staff");
 });
 
+test("an invitation as a partner names the commission, and for how many days a click counts", () => {
+	const offer = { programmeName: "Shop", commissions: ["8 % of the basket", "5.00 EUR for each lead"] };
+	const offers = [
+		{ ...offer, clickDays: 30 },
+		{ programmeName: "www.evil.example", commissions: ["2.00 EUR for each conversion"], clickDays: 1 },
+	];
+	const membership = { partner: { name: "Blog" }, offers };
+	const { text } = composeInvitationMail(TO, LINK, { kind: "shop", membership, isByOwner: false });
+	assert.ok(
+		text.includes(
+			'Your commission in the programme "Shop":\n- 8 % of the basket\n- 5.00 EUR for each lead\nA click on your link counts for 30 days.\n',
+		),
+		text,
+	);
+	assert.match(
+		text,
+		/"www\[\.\]evil\[\.\]example":\n- 2\.00 EUR for each conversion\n.*counts for 1 day\.\n/,
+	);
+	assert.match(text, new RegExp(`7 days:\n${LINK}\n`));
+});
+
 test("a person with an account is informed that they are a partner now, and gets no set-up link", () => {
 	const { text } = composeAccessMail(TO, { partner: { name: "Blog" } }, "https://ringback.example");
 	assert.match(text, /Sign in as usual:\nhttps:\/\/ringback\.example\/sign-in\n/);

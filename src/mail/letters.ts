@@ -19,7 +19,20 @@ const NEWS_MS = 2 * DAY_MS;
  */
 type Membership =
 	| { programme: Pick<Programme, "name">; role: ProgrammeRole }
-	| { partner: Pick<Partner, "name">; accepted?: Pick<Programme, "name"> | undefined };
+	| {
+			partner: Pick<Partner, "name">;
+			accepted?: Pick<Programme, "name"> | undefined;
+			offers?: readonly Offer[] | undefined;
+	  };
+
+/** The conditions of a programme for a partner. */
+export interface Offer {
+	programmeName: string;
+	/** Commissions in words, such as "8 % of the basket". */
+	commissions: readonly string[];
+	/** Number of days for which a click counts. */
+	clickDays: number;
+}
 
 /**
  * Number of days for which an invitation is valid. It covers a holiday weekend, and is short in case somebody
@@ -99,8 +112,20 @@ function inviteTo(membership: Membership, isThere = false): { subject: string; l
 		subject: programme
 			? `Your application as a partner was accepted: ${programme}`
 			: `You're invited as a partner: ${name}`,
-		lines: [`${what} Sign in to create links, and to see your sales and earnings.`],
+		lines: [
+			`${what} Sign in to create links, and to see your sales and earnings.`,
+			...(membership.offers ?? []).flatMap(sayOffer),
+		],
 	};
+}
+
+function sayOffer({ programmeName, commissions, clickDays }: Offer): string[] {
+	return [
+		"",
+		`Your commission in the programme ${quote(programmeName)}:`,
+		...commissions.map((commission) => `- ${commission}`),
+		`A click on your link counts for ${clickDays === 1 ? "1 day" : `${clickDays} days`}.`,
+	];
 }
 
 function sayRole(role: ProgrammeRole): string {

@@ -26,7 +26,14 @@ import { findPersonByEmail, lockPerson } from "../store/queries/people.ts";
 import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import { isInvitedTo } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
-import { type InvitedPartner, makePartner, note, type PartnerInput, readPartner } from "./partners.ts";
+import {
+	type InvitedPartner,
+	makePartner,
+	note,
+	offerOf,
+	type PartnerInput,
+	readPartner,
+} from "./partners.ts";
 import { joinProgramme } from "./partnerships.ts";
 import { readProse } from "./terms.ts";
 
@@ -260,11 +267,12 @@ async function findOrMakePartner(
 		const cure = `Decline the application, or change the partnership with ${name}.`;
 		return refuse("already_partner", `${email} signs in for ${name}, a partner of this programme. ${cure}`);
 	}
+	const about = { accepted: programme, offers: [offerOf(programme)] };
 	const [partner, ...others] = partners;
 	const isOnlyPartner = partner !== undefined && others.length === 0;
 	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
-		return makePartner(trx, deps, actor, application, programme);
+		return makePartner(trx, deps, actor, application, about);
 	}
-	const sent = await welcomePerson(trx, deps, person, { partner, accepted: programme }, actor);
+	const sent = await welcomePerson(trx, deps, person, { partner, ...about }, actor);
 	return succeed({ ...sent, partner });
 }

@@ -6,6 +6,9 @@ import { parseLines, readName } from "../domain/display-name.ts";
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { parseRate, shortenRate } from "../domain/money.ts";
+import { effectiveCommissions } from "../domain/rate.ts";
+import { describeRates } from "../domain/rate-words.ts";
+import type { Offer } from "../mail/letters.ts";
 import {
 	type Actor,
 	type AuditedActor,
@@ -23,11 +26,13 @@ import {
 	welcomePerson,
 } from "../people/invitations.ts";
 import { parseEmail } from "../people/people.ts";
+import type { PartnerMembership } from "../people/sign-in-links.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { agreedCommissions } from "../store/queries/credits.ts";
 import type { Partner } from "../store/queries/partners.ts";
 import * as rows from "../store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "../store/queries/people.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import { type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
@@ -172,8 +177,8 @@ export async function makePartner(
 	deps: InvitationsDeps,
 	actor: Actor,
 	{ name, site, email }: PartnerInput,
-	/** The programme that accepted the partner's application, or undefined if there was no application. */
-	accepted?: Pick<Programme, "name">,
+	/** What the mail says about the partner's first programme, if there is one. */
+	about: Omit<PartnerMembership, "partner"> = {},
 ): Promise<Result<InvitedPartner>> {
 	const invitee = await findOrCreateInvitee(trx, deps, email, "shop");
 	if (!invitee.ok) return invitee;
@@ -181,7 +186,7 @@ export async function makePartner(
 	const public_id = makeId("ptn", created_at_ms, deps.random.bytes(ID_RANDOM_BYTES));
 	const partner = await rows.insertPartner(trx, { public_id, name, site, created_at_ms });
 	await note(trx, deps, actor, "partner.invited", public_id, email);
-	const sent = await welcomePerson(trx, deps, invitee.value, { partner, accepted }, actor);
+	const sent = await welcomePerson(trx, deps, invitee.value, { partner, ...about }, actor);
 	return succeed({ ...sent, partner });
 }
 
@@ -195,7 +200,34 @@ export async function renewPartnerLink(
 	personPublicId: string,
 ): Promise<Result<SentLink>> {
 	const found = await findPartnerPerson(deps.store.db, partnerId, personPublicId);
-	return found.ok ? renewLink(deps, actor, found.value.person.id, { partner: found.value.partner }) : found;
+	if (!found.ok) return found;
+	const { person, partner } = found.value;
+	return renewLink(deps, actor, person.id, await membershipOf(deps.store.db, partner));
+}
+
+/** Returns what an invitation to the partner says: its name, and the conditions of its programmes. */
+export async function membershipOf(db: Db, partner: Partner): Promise<PartnerMembership> {
+	const partnerships = await rows.listPartnerships(db, "partner_id", [partner.id]);
+	const active = partnerships.filter(({ ended_at_ms }) => ended_at_ms === null);
+	const offers = active.slice(0, MAX_OFFERS).map((partnership) => ({
+		programmeName: partnership.programme_name,
+		commissions: describeRates(agreedCommissions(partnership), partnership.programme_currency),
+		clickDays: partnership.programme_click_days,
+	}));
+	return { partner, offers };
+}
+
+/** Maximum number of programmes that an invitation describes, so that the mail stays short. */
+const MAX_OFFERS = 10;
+
+/** Returns the conditions of a programme for a partner who has no commission of its own. */
+export function offerOf(programme: Programme): Offer {
+	const commissions = effectiveCommissions(ratesOf(programme), null);
+	return {
+		programmeName: programme.name,
+		commissions: describeRates(commissions, programme.currency),
+		clickDays: programme.click_days,
+	};
 }
 
 /**

@@ -4,10 +4,12 @@
 
 import { foldCode, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
 import { parseName } from "../domain/display-name.ts";
-import { checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Checked, checkAll, type Result, refuse, succeed } from "../domain/fault.ts";
 import { compareForm } from "../domain/form-changes.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { parseRate, shortenRate } from "../domain/money.ts";
+import { parseRate, zeroIn } from "../domain/money.ts";
+import { type Rate, readRate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
+import { parseCommissionsByType, parseFixed, sayByType, sayRate } from "../domain/rate-words.ts";
 import {
 	type Actor,
 	type AuditedActor,
@@ -15,12 +17,20 @@ import {
 	transactAs,
 	transactInProgramme,
 } from "../people/actor.ts";
-import type { InvitationsDeps } from "../people/invitations.ts";
+import { type InvitationsDeps, sendAs } from "../people/invitations.ts";
 import type { Locked } from "../store/locked.ts";
+import { commissionsOf } from "../store/queries/credits.ts";
 import * as rows from "../store/queries/partners.ts";
-import { lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import { findProgrammesById, lockProgramme, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-import { note } from "./partners.ts";
+import {
+	type InvitedPartner,
+	makePartner,
+	note,
+	offerOf,
+	type PartnerInput,
+	readPartner,
+} from "./partners.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
 type Partnership = rows.Partnership;
@@ -35,6 +45,25 @@ export function addPartnership(
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
 		return joinProgramme(trx, deps, actor, programme, partner);
+	});
+}
+
+/** Creates a partner of the programme, and invites a person to sign in for it. The mail names the commission. */
+export async function invitePartnerTo(
+	deps: InvitationsDeps,
+	actor: Actor,
+	programmeId: number,
+	input: PartnerInput,
+): Promise<Result<InvitedPartner>> {
+	const read = readPartner(input);
+	if (!read.ok) return read;
+	return sendAs(deps, actor, read.value.email, programmeId, async (trx) => {
+		const programme = await lockProgramme(trx, programmeId);
+		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
+		const invited = await makePartner(trx, deps, actor, read.value, { offers: [offerOf(programme)] });
+		if (!invited.ok) return invited;
+		const joined = await joinProgramme(trx, deps, actor, programme, invited.value.partner);
+		return joined.ok ? invited : joined;
 	});
 }
 
@@ -72,15 +101,20 @@ export async function joinProgramme(
 /** The fields of a partnership's form, as typed. */
 export interface PartnershipFields {
 	/**
-	 * Rate in percent, or empty for the programme's rate. It applies to sales that are recorded from now on.
+	 * General commission as a percentage. If it and `fixed` are empty, the programme's commission applies. Changes
+	 * apply to sales that are recorded from now on.
 	 */
 	rate: string;
+	/** Amount that is added to the percentage for each conversion. */
+	fixed: string;
+	/** Commissions for single event types, one on each line, as domain/rate-words.ts reads and writes them. */
+	eventRates: string;
 	/** All coupon codes of the partnership, one on each line. */
 	codes: string;
 }
 
 /**
- * Saves a partnership's form. A form that an owner sends never changes the rate, whatever it contains.
+ * Saves a partnership's form. A form that an owner sends never changes the commission, whatever it contains.
  *
  * `shown` is what the form contained when it was opened, and only differences from it are saved. Without
  * `shown`, all fields are saved.
@@ -92,9 +126,12 @@ export async function savePartnership(
 	typed: PartnershipFields,
 	shown?: PartnershipFields,
 ): Promise<Result<true>> {
-	const mayChangeRate = actor.kind !== "shop";
+	// The currency of a programme never changes, so it can be read before the transaction.
+	const programme = (await findProgrammesById(deps.store.db, [programmeId])).get(programmeId);
+	if (programme === undefined) return unknownPartnership();
+	const { currency } = programme;
 	const read = checkAll({
-		rate: mayChangeRate ? readRate(typed.rate) : succeed(null),
+		commission: actor.kind === "shop" ? succeed(null) : readCommission(typed, currency),
 		codes: readCodes(typed.codes),
 	});
 	if (!read.ok) return read;
@@ -102,14 +139,14 @@ export async function savePartnership(
 	return transactInProgramme<true>(deps.store, actor, programmeId, async (trx) => {
 		const partnership = await rows.lockPartnership(trx, { programme_id: programmeId, public_id: publicId });
 		if (partnership === undefined) return unknownPartnership();
-		// Rate and codes are both checked before anything is written, because a refusal does not roll back the
+		// Commission and codes are both checked before anything is written, because a refusal does not roll back the
 		// transaction.
-		const rate = mayChangeRate ? judgeRate(partnership, wanted.rate, shown?.rate) : succeed(null);
-		if (!rate.ok) return rate;
+		const commission = judgeCommission(partnership, currency, wanted.commission, shown);
+		if (!commission.ok) return commission;
 		const codes = await planCodes(trx, actor, partnership, wanted.codes, shown?.codes);
 		if (!codes.ok) return codes;
 		const changes = [
-			...(rate.value === null ? [] : [await saveRate(trx, partnership, rate.value)]),
+			...(await saveCommission(trx, partnership, currency, commission.value)),
 			...(await saveCodes(trx, partnership, codes.value, deps.clock.nowMs())),
 		];
 		if (changes.length > 0) {
@@ -129,37 +166,99 @@ export interface PartnershipAddress {
 	publicId: string;
 }
 
-/** Checks the rate. Resolves to the rate to save, or to null if the rate does not change. */
-function judgeRate(
-	{ commission_rate: stored }: Locked<Partnership>,
-	wanted: string | null,
-	shownText: string | undefined,
-): Result<{ rate: string | null } | null> {
-	const seen = shownText === undefined ? succeed(stored) : readRate(shownText);
-	const { changed, overtaken } = compareForm(["rate"], {
-		shown: { rate: seen.ok ? seen.value : stored },
-		wanted: { rate: wanted },
-		stored: { rate: stored },
-	});
-	if (overtaken.length > 0) {
-		const text = `Another person changed the rate to ${sayRate(stored)} while this page was open. Nothing was saved. Check the rate and save again.`;
-		return refuse("changed_meanwhile", text, "rate");
-	}
-	return succeed(changed.length === 0 ? null : { rate: wanted });
+/** A partnership's own commission in canonical form, so that two can be compared. */
+interface OwnCommission {
+	/** General commission as it is stored, or null for the programme's. */
+	rate: string | null;
+	/** Commissions for event types as people write them. */
+	eventRates: string;
 }
 
-/** Saves the rate. Resolves to a description of the change for the audit log. */
-async function saveRate(
+const COMMISSION_FIELDS = ["rate", "eventRates"] as const satisfies readonly (keyof OwnCommission)[];
+
+const COMMISSION_LABELS: Readonly<Record<keyof OwnCommission, string>> = {
+	rate: "rate",
+	eventRates: "rates for event types",
+};
+
+function readCommission(
+	{ rate, fixed, eventRates }: Omit<PartnershipFields, "codes">,
+	currency: string,
+): Checked<OwnCommission> {
+	const byType = parseCommissionsByType(eventRates, currency, "eventRates");
+	return checkAll<OwnCommission>({
+		rate: readGeneralRate(rate.trim(), fixed.trim(), currency),
+		eventRates: byType.ok ? succeed(sayByType(byType.value, (each) => sayRate(each, currency))) : byType,
+	});
+}
+
+/** Parses the general commission. A fixed amount without a percentage is the whole commission. */
+function readGeneralRate(rate: string, fixed: string, currency: string): Checked<string | null> {
+	if (rate === "" && fixed === "") return succeed(null);
+	const read = checkAll<Rate>({
+		percent: parseRate(rate === "" ? "0" : rate, "rate"),
+		fixed: parseFixed(fixed, currency, "fixed"),
+	});
+	return read.ok ? succeed(storedRate(read.value)) : read;
+}
+
+function ownCommissionOf(partnership: Partnership, currency: string): OwnCommission {
+	const { commission, byType } = commissionsOf(partnership, currency);
+	return {
+		rate: commission === null ? null : storedRate(commission),
+		eventRates: sayByType(byType, (rate) => sayRate(rate, currency)),
+	};
+}
+
+/** Checks a change of the commission. Returns the fields that change, and none if `wanted` is null. */
+function judgeCommission(
+	partnership: Locked<Partnership>,
+	currency: string,
+	wanted: OwnCommission | null,
+	shownFields: PartnershipFields | undefined,
+): Result<Partial<OwnCommission>> {
+	if (wanted === null) return succeed({});
+	const stored = ownCommissionOf(partnership, currency);
+	const seen = shownFields === undefined ? succeed(stored) : readCommission(shownFields, currency);
+	const shown = seen.ok ? seen.value : stored;
+	const { changed, overtaken } = compareForm(COMMISSION_FIELDS, { shown, wanted, stored });
+	const [field] = overtaken;
+	if (field !== undefined) {
+		const now = sayCommission(field, stored, currency);
+		const text = `Another person changed the ${COMMISSION_LABELS[field]} to ${now} while this page was open. Nothing was saved. Check the rate and save again.`;
+		return refuse("changed_meanwhile", text, field);
+	}
+	return succeed(Object.fromEntries(changed.map((name) => [name, wanted[name]])));
+}
+
+/** Saves the changed fields. Resolves to descriptions of the changes for the audit log. */
+async function saveCommission(
 	trx: Db,
 	partnership: Locked<Partnership>,
-	{ rate }: { rate: string | null },
-): Promise<string> {
-	await rows.changePartnership(trx, partnership, { commission_rate: rate });
-	return `rate: ${sayRate(partnership.commission_rate)} → ${sayRate(rate)}`;
+	currency: string,
+	change: Partial<OwnCommission>,
+): Promise<string[]> {
+	const changed = COMMISSION_FIELDS.filter((field) => field in change);
+	if (changed.length === 0) return [];
+	const stored = ownCommissionOf(partnership, currency);
+	const after = { ...stored, ...change };
+	const byType = parseCommissionsByType(after.eventRates, currency, "eventRates");
+	if (!byType.ok) throw new Error(`rates that were checked are not readable: ${after.eventRates}`);
+	const event_rates = writeByType(byType.value, writeRate);
+	await rows.changePartnership(trx, partnership, { commission_rate: after.rate, event_rates });
+	return changed.map((field) => {
+		const [before, now] = [stored, after].map((each) => sayCommission(field, each, currency));
+		return `${COMMISSION_LABELS[field]}: ${before} → ${now}`;
+	});
 }
 
-function sayRate(rate: string | null): string {
-	return rate === null ? "the programme's" : `${shortenRate(rate)} %`;
+function sayCommission(
+	field: keyof OwnCommission,
+	{ rate, eventRates }: OwnCommission,
+	currency: string,
+): string {
+	if (field === "eventRates") return eventRates.replaceAll("\n", " and ") || "none";
+	return rate === null ? "the programme's" : sayRate(readRate(rate, zeroIn(currency)), currency);
 }
 
 interface CodeChanges {
@@ -210,10 +309,6 @@ async function saveCodes(
 		...[...added.values()].map((code) => `code added: ${code}`),
 		...[...removed.values()].map((code) => `code removed: ${code}`),
 	];
-}
-
-function readRate(text: string): Result<string | null> {
-	return text.trim() === "" ? succeed(null) : parseRate(text.trim(), "rate");
 }
 
 /** Maximum number of coupon codes of a partnership. Its form lists all of them. */

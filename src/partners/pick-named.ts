@@ -2,9 +2,21 @@
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/visible-text.ts";
+import { listProgrammes } from "../store/queries/programme-list.ts";
+import { findProgramme, type Programme } from "../store/queries/programmes.ts";
+import type { Db } from "../store/store.ts";
 
 /** Maximum number of matches that are read, and that are listed if there are several. */
 export const MATCHES_NAMED = 20;
+
+/** Finds the programme whose name or ID was typed. */
+export async function findNamedProgramme(db: Db, typed: string): Promise<Result<Programme>> {
+	const { rows } = await listProgrammes(db, { search: typed, limit: MATCHES_NAMED });
+	const picked = pickNamed(rows, typed, "programme");
+	if (!picked.ok) return picked;
+	const programme = await findProgramme(db, picked.value.publicId);
+	return programme === undefined ? pickNamed([], typed, "programme") : succeed(programme);
+}
 
 /**
  * Returns the match if there is only one, or if exactly one has the whole typed text as its name. Otherwise

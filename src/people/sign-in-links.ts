@@ -5,7 +5,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import type { ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
-import { INVITATION_DAYS } from "../mail/letters.ts";
+import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
 import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
@@ -46,13 +46,13 @@ export interface Membership {
 	role: ProgrammeRole;
 }
 
-/**
- * A partner that a person is invited to sign in for, and the programme that accepted their application, if
- * there was one.
- */
+/** A partner that a person is invited to sign in for. */
 export interface PartnerMembership {
 	partner: Pick<Partner, "id" | "name">;
+	/** The programme that accepted the person's application, or undefined if there was no application. */
 	accepted?: Pick<Programme, "name"> | undefined;
+	/** The conditions of the partner's programmes, for the mail. */
+	offers?: readonly Offer[] | undefined;
 }
 
 export interface SignInLinkOrder {

@@ -63,6 +63,9 @@ const TERMS = {
 	hosts: "shop.example\n*.brand.example",
 };
 
+/** A partnership's form without a commission of its own. */
+const NO_RATE = { rate: "", fixed: "", eventRates: "" };
+
 const addressOf = (own: NamedPartnership) => ({ programmeId: own.programme_id, publicId: own.public_id });
 
 eachDatabase("credits", (database) => {
@@ -92,7 +95,7 @@ eachDatabase("credits", (database) => {
 	});
 
 	const addCode = (own: NamedPartnership, codes: string) =>
-		savePartnership(site.deps, actor, addressOf(own), { rate: own.commission_rate ?? "", codes });
+		savePartnership(site.deps, actor, addressOf(own), { ...NO_RATE, rate: own.commission_rate ?? "", codes });
 
 	async function partnerOf(
 		name: string,
@@ -173,7 +176,7 @@ eachDatabase("credits", (database) => {
 		ok(Number(sold.json.conversion?.networkFee) > 0);
 		equal(sold.credit?.partnership_id, partnership.id);
 		deepEqual([sold.credit?.sub_1, sold.credit?.sub_2, sold.credit?.sub_3], ["news", "", "top"]);
-		ok((await savePartnership(site.deps, actor, addressOf(partnership), { rate: "", codes: "" })).ok);
+		ok((await savePartnership(site.deps, actor, addressOf(partnership), { ...NO_RATE, codes: "" })).ok);
 		const later = await report({ clickId: await clickId(code) });
 		equal(later.json.conversion?.commission, PROGRAMME_COMMISSION);
 	});
@@ -488,7 +491,7 @@ eachDatabase("credits", (database) => {
 		await clock.moveBy(1_000);
 		const newer = await clickId(code);
 		equal((await report({ orderId: "raised", clickId: older })).json.conversion?.commission, "5.00");
-		ok((await savePartnership(site.deps, actor, addressOf(own), { rate: "50", codes: "" })).ok);
+		ok((await savePartnership(site.deps, actor, addressOf(own), { ...NO_RATE, rate: "50", codes: "" })).ok);
 		await report({ orderId: "raised", clickId: newer });
 		deepEqual(await storedCredit("raised"), ["CLICK", own.id, "5.00"]);
 	});

@@ -4,12 +4,12 @@
 import * as z from "zod";
 import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
-import { formatMinor, shortenRate } from "../../domain/money.ts";
+import { formatMinor } from "../../domain/money.ts";
 import { DAY_MS } from "../../domain/time.ts";
 import { dayEndMs, dayStartMs, monthDays } from "../../domain/zone-day.ts";
-import type { PartnershipTotal } from "../../store/queries/credits.ts";
+import { agreedCommissions, type PartnershipTotal } from "../../store/queries/credits.ts";
 import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
-import { STATUS_WORDS } from "../conversion-ui.ts";
+import { rateLines, STATUS_WORDS } from "../conversion-ui.ts";
 import { day, digitsOf, ZONE } from "../conversions/list-query.ts";
 import { declareFilters, filterBar, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
 import { countedPart } from "../overview/totals-page.ts";
@@ -195,7 +195,7 @@ export async function partnershipTable(
 					cell: (partnership) =>
 						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}`,
 				},
-				{ title: "Rate", isNumber: true, cell: rateOf },
+				{ title: "Commission", cell: rateOf },
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
 				...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
 				{
@@ -228,6 +228,7 @@ export function stateOf(partnership: NamedPartnership): Html {
 	return html`${ui.badge("plain", ended)} <span class="secondary">${ui.dayTag(endedAtMs)}</span>${clicks}`;
 }
 
-export function rateOf({ commission_rate, programme_rate }: NamedPartnership): string {
-	return `${shortenRate(commission_rate ?? programme_rate)} %`;
+/** Shows the commission of a partnership in words. */
+export function rateOf(partnership: NamedPartnership): Html {
+	return rateLines(agreedCommissions(partnership), partnership.programme_currency);
 }

@@ -4,12 +4,9 @@
 import type { Result } from "../../domain/fault.ts";
 import { renamePartner } from "../../partners/partners.ts";
 import { addPartnership, endPartner } from "../../partners/partnerships.ts";
-import { MATCHES_NAMED, pickNamed } from "../../partners/pick-named.ts";
+import { findNamedProgramme } from "../../partners/pick-named.ts";
 import type { SentLink } from "../../people/invitations.ts";
 import { listPartnerships, type NamedPartnership, pagePartnerLinks } from "../../store/queries/partners.ts";
-import { listProgrammes } from "../../store/queries/programme-list.ts";
-import { findProgramme } from "../../store/queries/programmes.ts";
-import { answerError } from "../error-page.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import {
 	actorOf,
@@ -124,13 +121,11 @@ function termsOf({ terms, created_at_ms: sinceMs, ...partnership }: NamedPartner
 export async function addProgramme(c: WebContext, deps: PageDeps): Promise<Response> {
 	const partner = partnerOf(c);
 	const search = (await ADD_FORM.read(c)).programme.trim();
-	const { rows } = await listProgrammes(deps.store.db, { search, limit: MATCHES_NAMED });
-	const chosen = pickNamed(rows, search, "programme");
+	const chosen = await findNamedProgramme(deps.store.db, search);
 	const refuse = (refused: Result<unknown> & { ok: false }) =>
 		ADD_FORM.refuse(c, refused, () => showEarnings(c, deps));
 	if (!chosen.ok) return refuse(chosen);
-	const programme = await findProgramme(deps.store.db, chosen.value.publicId);
-	if (programme === undefined) return answerError(c, "not_found");
+	const programme = chosen.value;
 	const added = await addPartnership(deps, actorOf(c), programme.id, partner);
 	if (!added.ok) return refuse(added);
 	const path = programmePartnerPath(programme.public_id, added.value.public_id);

@@ -1,16 +1,17 @@
 // The public page /join/:programmeId, on which strangers apply as partners if the programme takes
 // applications.
 
-import { shortenRate } from "../../domain/money.ts";
+import { effectiveCommissions } from "../../domain/rate.ts";
+import { describeRates } from "../../domain/rate-words.ts";
 import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
-import { findProgramme, type Programme } from "../../store/queries/programmes.ts";
+import { findProgramme, type Programme, ratesOf } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN } from "../form.ts";
 import { answerPlainPage, type WebContext, type WebDeps } from "../page.ts";
 import { joinPath } from "../paths.ts";
 import { wideButton } from "../sign-in/sign-in-page.ts";
 import * as ui from "../ui.ts";
-import { html } from "../ui.ts";
+import { type Html, html } from "../ui.ts";
 
 const JOIN_FORM = declareForm({
 	seenTerms: HIDDEN,
@@ -34,8 +35,7 @@ async function openProgramme(c: WebContext, { store }: WebDeps): Promise<Program
 export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = await openProgramme(c, deps);
 	if (programme === null) return answerError(c, "not_found");
-	const { name, partner_terms: terms, commission_rate: rate, click_days: days } = programme;
-	const offer = `The commission is ${shortenRate(rate)} % of the basket value. A click counts for ${ui.countOf(days, "day")}.`;
+	const { name, partner_terms: terms } = programme;
 	const form = JOIN_FORM.show(c, {
 		action: joinPath(programme.public_id),
 		values: { seenTerms: terms },
@@ -46,8 +46,19 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	return answerPlainPage(c, {
 		title: `Become a partner of ${name}`,
 		heading: "Become a partner",
-		body: html`<p class="break">Bring sales to ${name} and earn a commission. ${programme.credits_partners === 1 ? offer : null} Tell us who you are: the programme's owner reads your application.</p>${form}`,
+		body: html`<p class="break">Bring sales to ${name} and earn a commission:</p>${offerOf(programme)}<p>Tell us who you are: the programme's owner reads your application.</p>${form}`,
 	});
+}
+
+/** Lists the commission, and for how long a click counts. */
+function offerOf(programme: Programme): Html {
+	const commissions = effectiveCommissions(ratesOf(programme), null);
+	const days = ui.countOf(programme.click_days, "day");
+	const lines = [
+		...describeRates(commissions, programme.currency, ui.decimal),
+		`A click on your link counts for ${days}.`,
+	];
+	return html`<ul class="points">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
 }
 
 /** Sends an application. The response does not reveal whether the email address has an account. */

@@ -95,15 +95,15 @@ test("earnings are summed by programme, status and currency for the chosen month
 	};
 	const month = await read("");
 	match(month, /Approved — Recorded 1,007 ?\.75 EUR 2 sales Rejected — Reversed 400 JPY 1 sale/);
-	match(month, /Nordlicht Active since 2026-03-01 8 % 0 — 1,007 ?\.75 EUR 2 sales — —/);
-	match(month, /Velo Active since 2026-03-01 12\.5 % 0 — — — 400 JPY 1 sale/);
+	match(month, /Nordlicht Active since 2026-03-01 8 % of the basket 0 — 1,007 ?\.75 EUR 2 sales — —/);
+	match(month, /Velo Active since 2026-03-01 12\.5 % of the basket 0 — — — 400 JPY 1 sale/);
 	match(
 		await read("?from=2026-02-01&to=2026-02-28"),
-		/Nordlicht Active since 2026-03-01 8 % 0 3\.00 EUR 1 sale — — —/,
+		/Nordlicht Active since 2026-03-01 8 % of the basket 0 3\.00 EUR 1 sale — — —/,
 	);
 	match(
 		await read("?from=2026-02-01"),
-		/Nordlicht Active since 2026-03-01 8 % 0 3\.00 EUR 1 sale 1,007 ?\.75 EUR 2 sales/,
+		/Nordlicht Active since 2026-03-01 8 % of the basket 0 3\.00 EUR 1 sale 1,007 ?\.75 EUR 2 sales/,
 	);
 });
 

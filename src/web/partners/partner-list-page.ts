@@ -5,9 +5,13 @@ import { type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { Earned } from "../../conversions/tally.ts";
 import { sayHost } from "../../domain/click.ts";
 import type { Cursor } from "../../domain/cursor.ts";
+import type { Result } from "../../domain/fault.ts";
 import { formatMinor } from "../../domain/money.ts";
 import { answerLandingHost } from "../../partners/landing-hosts.ts";
-import { invitePartner } from "../../partners/partners.ts";
+import { type InvitedPartner, invitePartner, type PartnerInput } from "../../partners/partners.ts";
+import { invitePartnerTo } from "../../partners/partnerships.ts";
+import { findNamedProgramme } from "../../partners/pick-named.ts";
+import type { SignedInPerson } from "../../people/actor.ts";
 import { type PartnershipTotal, sumByPartnership } from "../../store/queries/credits.ts";
 import {
 	listPartners,
@@ -35,14 +39,31 @@ const INVITE_FORM = declareForm({
 	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
 	site: { label: "Site (optional)", inputMode: "url", placeholder: "https://" },
 	email: { label: "Email", type: "email", autocomplete: "off", isRequired: true },
+	programme: {
+		label: "First programme (optional)",
+		placeholder: "Name or ID",
+		hint: "The mail then names its commission, and for how many days a click counts.",
+	},
 });
 
-/** Invites a partner, and shows the new partner's page, because the next step is to add it to a programme. */
+/** Invites a partner, and shows the new partner's page, because the next step is to add it to more programmes. */
 export async function invite(c: WebContext, deps: PageDeps): Promise<Response> {
-	const invited = await invitePartner(deps, actorOf(c), await INVITE_FORM.read(c));
+	const invited = await inviteTyped(deps, actorOf(c), await INVITE_FORM.read(c));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPartners(c, deps));
 	c.set("partner", invited.value.partner);
 	return showEarnings(c, deps, invited.value);
+}
+
+/** Invites a partner, to the programme that was typed if there is one. */
+async function inviteTyped(
+	deps: PageDeps,
+	actor: SignedInPerson,
+	typed: PartnerInput & { programme: string },
+): Promise<Result<InvitedPartner>> {
+	const search = typed.programme.trim();
+	if (search === "") return invitePartner(deps, actor, typed);
+	const found = await findNamedProgramme(deps.store.db, search);
+	return found.ok ? invitePartnerTo(deps, actor, found.value.id, typed) : found;
 }
 
 export async function showPartners(c: WebContext, deps: PageDeps): Promise<Response> {

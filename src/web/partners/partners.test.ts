@@ -5,14 +5,15 @@ import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { setProgramme } from "../../../test/support/change-rows.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
 import { follow, openShop, plain, type ShopSetup } from "../conversions/shop.test-support.ts";
 import { type Browser, LINK, newEmail, START_MS } from "../test-site.test-support.ts";
 import { creditTo } from "./partner-shop.test-support.ts";
 
 const DAY_MS = 86_400_000;
 
-async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0 | 1 = 1) {
-	const shop = await openShop(t, "Shoes");
+async function openNetwork(t: Parameters<typeof openShop>[0], creditsPartners: 0 | 1 = 1, hasMail = false) {
+	const shop = await openShop(t, "Shoes", { hasMail });
 	const { site, programme } = shop;
 	await setProgramme(site.store.db, programme.id, { credits_partners: creditsPartners });
 	const staff = await site.signIn(await site.addStaff());
@@ -67,6 +68,29 @@ test("staff invite a partner, see its one-time link once, and find the partner b
 	match((await staff.open("/partners?search=nothing")).text, /No partner found/);
 	const [entry] = await site.audit("partner.invited");
 	equal(entry?.detail, "a@blog.example");
+});
+
+test("staff invite a partner to a first programme, and the mail names its commission and click days", async (t) => {
+	const { staff, site, programme } = await openNetwork(t, 1, true);
+	const fields = { name: "Bären-Blog", site: "", email: "a@blog.example" };
+	const unknown = await staff.submit("/partners/invite", { ...fields, programme: "No such shop" });
+	equal(unknown.status, 404);
+	match(unknown.text, /id="programme-error">No programme has this name or ID/);
+	equal((await site.audit("partner.invited")).length, 0, "nothing is stored");
+	await setProgramme(site.store.db, programme.id, { commission_rate: "8.0000+1.00", click_days: 45 });
+	const invited = await staff.submit("/partners/invite", { ...fields, programme: programme.public_id });
+	equal(invited.status, 200);
+	match(invited.text, /<div>8 % of the basket \+ 1\.00 EUR<\/div>/);
+	const sent = () => site.mailbox.filter(({ to }) => to === fields.email).at(-1)?.text ?? "";
+	const offer = /:\n- 8 % of the basket \+ 1\.00 EUR\nA click on your link counts for 45 days\.\n/;
+	match(sent(), offer);
+	equal((await site.audit("partnership.started")).length, 1);
+	const partner = await site.store.db.selectFrom("partners").select("public_id").executeTakeFirstOrThrow();
+	const person = await findPersonByEmail(site.store.db, fields.email);
+	const people = `/partner/${partner.public_id}/people`;
+	equal((await staff.submit(`${people}/${person?.public_id}/link`, {})).status, 200);
+	equal(site.mailbox.filter(({ to }) => to === fields.email).length, 2);
+	match(sent(), offer, "a new link names them, too");
 });
 
 test("staff add a partner to programmes by name, and end it after a confirmation", async (t) => {
@@ -277,7 +301,7 @@ test("totals for payment are counted by the day of the sale, on the page and in 
 	);
 	match(
 		plain((await staff.open(`${mail.path}?${berlin}`)).text),
-		/Shoes Active since.* 10 % 0 — — — 8\.00 EUR/,
+		/Shoes Active since.* 10 % of the basket 0 — — — 8\.00 EUR/,
 	);
 	doesNotMatch(plain((await staff.open(`/partners?${berlin}&search=blog`)).text), /Newsletter/);
 	const wrong = await staff.open("/partners?from=soon");

@@ -1,15 +1,24 @@
 // The page /programmes/:id/partners/:id. It shows one partner of a programme, with its rate, coupon codes and
 // links. Owners and staff change them, and end or resume the partnership.
 
-import { shortenRate } from "../../domain/money.ts";
+import { EVENT_TYPES } from "../../domain/conversion.ts";
+import { minorUnits, shortenRate } from "../../domain/money.ts";
+import { effectiveCommissions } from "../../domain/rate.ts";
+import { describeRates, sampleAmount, sayByType, sayRate } from "../../domain/rate-words.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
-import { type ClickOrders, findClicksWithOrders, SALES_COMPARED } from "../../store/queries/credits.ts";
+import {
+	type ClickOrders,
+	commissionsOf,
+	findClicksWithOrders,
+	SALES_COMPARED,
+} from "../../store/queries/credits.ts";
 import {
 	findPartnerLink,
 	findPartnership,
 	listCodes,
 	type NamedPartnership,
 } from "../../store/queries/partners.ts";
+import { type Programme, ratesOf } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
@@ -26,7 +35,13 @@ import { nextStep } from "./programme-partners-page.ts";
 const FORM = declareForm({
 	/** Values with which the form was opened. Only fields that differ from them are saved. */
 	shown: HIDDEN,
-	rate: { label: "Commission rate in percent", inputMode: "decimal" },
+	rate: { label: "Commission, %", inputMode: "decimal" },
+	fixed: {
+		label: "Fixed commission",
+		inputMode: "decimal",
+		hint: "Added for each conversion. Without a percentage it is the whole commission.",
+	},
+	eventRates: { label: "Other commissions for some event types (optional)", rows: 3, isMono: true },
 	codes: {
 		label: "Coupon codes",
 		rows: 3,
@@ -86,16 +101,16 @@ async function renderPartnership(
 	const sales = paths.withQuery(paths.conversionsPath(programmeId), { partner });
 	const change = partnership.ended_at_ms === null ? END : RESUME;
 	const action = `${partnershipPath(partnership)}/change`;
-	const values = {
-		rate: partnership.commission_rate === null ? "" : shortenRate(partnership.commission_rate),
-		codes: codes.join("\n"),
-	};
-	const usual = `Leave empty to use the programme's rate, ${shortenRate(partnership.programme_rate)} %.`;
+	const values = { ...rateValues(partnership), codes: codes.join("\n") };
 	const form = FORM.show(c, {
 		action: partnershipPath(partnership),
-		shown: isStaff ? ["shown", "rate", "codes"] : ["shown", "codes"],
+		shown: isStaff ? ["shown", "rate", "fixed", "eventRates", "codes"] : ["shown", "codes"],
 		values: { ...values, shown: String(new URLSearchParams(values)) },
-		looks: { rate: { hint: `${usual} It applies to sales recorded from now on.` } },
+		looks: rateLooks(page.programmeOf(c)),
+		rows: ({ fields }) =>
+			isStaff
+				? html`${fields("shown")}<div class="form-grid">${fields("rate", "fixed")}</div>${fields("eventRates", "codes")}`
+				: fields(),
 		send: "Save",
 	});
 	const next = await nextStep(c, deps, page.programmeOf(c));
@@ -134,6 +149,31 @@ async function renderPartnership(
 			isStaff && partnership.ended_at_ms === null ? endSection(action, { ...END, confirm: STAFF_END }) : null,
 		],
 	});
+}
+
+/** Returns the partnership's own commission as its form shows it. */
+function rateValues(partnership: NamedPartnership) {
+	const { programme_currency: currency } = partnership;
+	const { commission, byType } = commissionsOf(partnership, currency);
+	return {
+		rate: commission === null ? "" : shortenRate(commission.percent),
+		fixed: commission === null || minorUnits(commission.fixed) === 0n ? "" : commission.fixed,
+		eventRates: sayByType(byType, (rate) => sayRate(rate, currency)),
+	};
+}
+
+function rateLooks(programme: Programme) {
+	const { currency } = programme;
+	const usual = describeRates(effectiveCommissions(ratesOf(programme), null), currency, ui.decimal);
+	const amount = `${sampleAmount(currency)} ${currency}`;
+	return {
+		rate: {
+			hint: `Leave both fields empty to use the programme's commission: ${usual.join("; ")}. Changes apply to sales recorded from now on.`,
+		},
+		eventRates: {
+			hint: `One a line, such as “LEAD: ${amount}” or “RENEWAL: 4 % + ${amount}”. They replace every other commission for that event type: ${EVENT_TYPES.join(", ")}.`,
+		},
+	};
 }
 
 /**
@@ -193,8 +233,13 @@ function addressOf(partnership: NamedPartnership): PartnershipAddress {
 
 export const save = withPartnership(async (c, deps, partnership) => {
 	const typed = await FORM.read(c);
-	const { rate = "", codes = "" } = Object.fromEntries(new URLSearchParams(typed.shown));
-	const shown = typed.shown === "" ? undefined : { rate, codes };
+	const {
+		rate = "",
+		fixed = "",
+		eventRates = "",
+		codes = "",
+	} = Object.fromEntries(new URLSearchParams(typed.shown));
+	const shown = typed.shown === "" ? undefined : { rate, fixed, eventRates, codes };
 	const address = addressOf(partnership);
 	const saved = await savePartnership(deps, page.actorOf(c), address, typed, shown);
 	if (saved.ok) return page.leadTo(c, partnershipPath(partnership), "Saved.");

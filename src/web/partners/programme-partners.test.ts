@@ -184,7 +184,7 @@ test("coupon codes are saved as a list, each belongs to one partner, and only st
 	assert.match((await staff.submit(first, { codes: "summer" })).text, /The code summer belongs to Second/);
 	assert.equal((await staff.submit(first, { codes: "winter", rate: "200" })).status, 422);
 	await staff.submit(first, { codes: "winter", rate: "" });
-	assert.match((await owner.open(first)).text, /<dd>8 %/);
+	assert.match((await owner.open(first)).text, /<dd><div>8 % of the basket</);
 	assert.deepEqual(
 		(await site.audit("partnership.changed")).map(({ detail }) => detail),
 		[
@@ -192,6 +192,46 @@ test("coupon codes are saved as a list, each belongs to one partner, and only st
 			"First; code removed: Summer",
 			"Second; code added: summer",
 			"First; rate: 12.5 % → the programme's",
+		],
+	);
+});
+
+test("staff agree on a commission with a fixed amount and for event types, which all pages show in words", async (t) => {
+	const { site, path, programme, partnerships, browser: owner } = await openWithPartners(t);
+	await setProgramme(site.store.db, programme.id, { event_rates: "LEAD=0+5.00 0+1.00" });
+	const [partnership] = partnerships;
+	assert.ok(partnership);
+	const at = `${path}/${partnership.public_id}`;
+	const staff = await site.signIn(await site.addStaff());
+	const form = (await staff.open(at)).text;
+	assert.match(form, /to use the programme&#39;s commission: 8 % of the basket; 5\.00 EUR for each lead\./);
+	for (const [wrong, field, sentence] of [
+		[{ fixed: "-1" }, "fixed", "The fixed amount must not be negative"],
+		[{ fixed: "0.001" }, "fixed", "The fixed amount has too many decimals"],
+		[{ rate: "101" }, "rate", "Rate must be a percentage from 0 to 100"],
+		[{ eventRates: "LEADS: 5 EUR" }, "eventRates", "“LEADS” is not an event type"],
+		[{ eventRates: "LEAD: 5 EUR\nlead: 6 EUR" }, "eventRates", "LEAD has two rates"],
+		[{ eventRates: "LEAD: 5" }, "eventRates", "LEAD: “5” is not a rate"],
+	] as const) {
+		const refused = await staff.submit(at, { rate: "", fixed: "", eventRates: "", codes: "", ...wrong });
+		assert.equal(refused.status, 422);
+		assert.ok(refused.text.includes(`id="${field}-error">${sentence}`), sentence);
+	}
+	const fields = { rate: "7,5", fixed: "1", eventRates: "signup: 2 EUR", codes: "" };
+	assert.equal((await staff.submit(at, fields)).status, 303);
+	const words = "<div>7.5 % of the basket + 1.00 EUR</div><div>2.00 EUR for each sign-up</div>";
+	for (const page of [at, path]) assert.ok((await owner.open(page)).text.includes(words), page);
+	const shown = (await staff.open(at)).text;
+	assert.match(shown, /name="fixed" [^>]*value="1\.00"[\s\S]+>\nSIGNUP: 2\.00 EUR<\/textarea>/);
+	assert.equal((await staff.submit(at, { ...fields, rate: "", fixed: "" })).status, 303);
+	const programmes =
+		"<div>8 % of the basket</div><div>5.00 EUR for each lead</div><div>2.00 EUR for each sign-up</div>";
+	assert.ok((await owner.open(at)).text.includes(programmes));
+	assert.deepEqual(
+		(await site.audit("partnership.changed")).map(({ detail }) => detail),
+		[
+			"Anna's Blog; rate: 12.5 % → 7.5 % + 1.00 EUR; rates for event types: none → SIGNUP: 2.00 EUR",
+			"Anna's Blog; rate: 7.5 % + 1.00 EUR → the programme's",
 		],
 	);
 });
@@ -208,7 +248,7 @@ test("if another person saves while a form is open, the form changes only the fi
 	const staff = await site.signIn(await site.addStaff());
 	await owner.submit(at, { codes: "FIRST\nSECOND" });
 	const shown = await shownIn(staff, at);
-	assert.equal(shown, "rate=12.5&codes=FIRST%0ASECOND");
+	assert.equal(shown, "rate=12.5&fixed=&eventRates=&codes=FIRST%0ASECOND");
 	await owner.submit(at, { codes: "SECOND\nTHIRD", shown: await shownIn(owner, at) });
 	await staff.submit(at, { codes: "FIRST\nSECOND\nFOURTH", rate: "12.5", shown });
 	assert.match((await owner.open(at)).text, />\nFOURTH\nSECOND\nTHIRD<\/textarea>/);
@@ -403,6 +443,7 @@ async function applicationAt(browser: Browser, path: string): Promise<string> {
 test("an applicant who is accepted can sign in as a partner", async (t) => {
 	const { site, join, shown, fields, owner: person, browser: owner, path } = await openJoin(t);
 	assert.match(shown.text, /Be honest\.\nNo spam\./);
+	assert.match(shown.text, /<li>8 % of the basket<\/li><li>A click on your link counts for 45 days\.<\/li>/);
 	const answer = await site.browser().submit(join, fields);
 	assert.equal(answer.status, 200);
 	// An applicant whose email address has an account gets the same answer.
@@ -426,6 +467,10 @@ test("an applicant who is accepted can sign in as a partner", async (t) => {
 	const [mail, ...others] = site.mailbox.filter(({ to }) => to === fields.email);
 	assert.deepEqual(others, []);
 	assert.match(mail?.text ?? "", /Your application to the programme "Shop" was accepted/);
+	assert.match(
+		mail?.text ?? "",
+		/Your commission in the programme "Shop":\n- 8 % of the basket\nA click on your link counts for 45 days\.\n/,
+	);
 	assert.match(mail?.text ?? "", /ignore it: nothing happens unless you open the link/);
 });
 

@@ -4,7 +4,7 @@
 // list.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
+import { membershipOf, removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
@@ -68,7 +68,7 @@ export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await INVITE_FORM.read(c);
 	const { programme, partner } = groupHere(c);
 	const [actor, email] = [page.actorOf(c), typed.email.trim()];
-	const membership = partner === undefined ? null : { partner };
+	const membership = partner === undefined ? null : await membershipOf(deps.store.db, partner);
 	const invited =
 		programme === undefined
 			? await invitePerson(deps, { email, membership, invitedBy: actor })

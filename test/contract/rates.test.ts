@@ -1,0 +1,216 @@
+// Tests rates with fixed amounts and rates for event types, from the form to the stored conversion, through the app and
+// on both databases.
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { before, test } from "node:test";
+import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
+import { createApp } from "../../src/app.ts";
+import { assignPartner } from "../../src/partners/assign.ts";
+import { invitePartner } from "../../src/partners/partners.ts";
+import { addPartnership, type PartnershipFields, savePartnership } from "../../src/partners/partnerships.ts";
+import { COMMAND_LINE, type SignedInPerson } from "../../src/people/actor.ts";
+import { changeProgramme, type TermsInput } from "../../src/programmes/programme-terms.ts";
+import { findPartnership, type NamedPartnership } from "../../src/store/queries/partners.ts";
+import type { Programme } from "../../src/store/queries/programmes.ts";
+import { createTestSite, newEmail, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { holdsSomebodyUp } from "../support/between-statements.ts";
+import { setProgramme } from "../support/change-rows.ts";
+import { createClock, START_MS } from "../support/clock.ts";
+import { eachDatabase } from "../support/databases.ts";
+import { type Credentials, signedRequest } from "../support/signed-request.ts";
+
+const LEAD = { eventType: "LEAD", basketValue: "0.00" };
+const SALE = { eventType: "SALE", basketValue: "100.00" };
+const SIGNUP = { eventType: "SIGNUP", basketValue: "10.00" };
+
+interface Shop {
+	programme: Programme;
+	credentials: Credentials;
+}
+
+eachDatabase("rates", (database) => {
+	const clock = createClock(START_MS);
+	let site: TestSite;
+	let app: ReturnType<typeof createApp>;
+	let staff: SignedInPerson;
+	let orders = 0;
+
+	before(async () => {
+		site = createTestSite(database.store, { change: { clock } });
+		app = createApp(site.deps);
+		const person = await site.addStaff();
+		await site.signIn(person);
+		const session = await database.store.db.selectFrom("sessions").select("id").executeTakeFirstOrThrow();
+		staff = { personId: person.id, kind: "staff", sessionId: session.id };
+	});
+
+	async function setRates({ programme }: Shop, change: Partial<TermsInput>): Promise<void> {
+		const changed = await changeProgramme(site.deps, COMMAND_LINE, programme.id, change);
+		ok(changed.ok, JSON.stringify(changed));
+	}
+
+	/** Reports a conversion. Returns its commission, its fee and its stored rates. */
+	async function report({ credentials }: Shop, fields: object) {
+		const body = JSON.stringify({ orderId: `R-${++orders}`, ...fields });
+		const sent = signedRequest("POST", "/v1/conversions", credentials, { nowMs: clock.nowMs(), body });
+		const answer = await read(await app.request(sent));
+		equal(answer.status, 201, JSON.stringify(answer.json));
+		return stored(answer.json.conversion?.id ?? "");
+	}
+
+	async function stored(publicId: string) {
+		const conversions = database.store.db.selectFrom("conversions").selectAll();
+		const row = await conversions.where("public_id", "=", publicId).executeTakeFirstOrThrow();
+		return { id: publicId, amounts: [row.commission, row.network_fee], rates: row.rates };
+	}
+
+	async function addPartner({ programme }: Shop, code: string): Promise<NamedPartnership> {
+		const input = { name: code, site: "", email: newEmail("shop") };
+		const invited = await invitePartner(site.deps, COMMAND_LINE, input);
+		ok(invited.ok);
+		const added = await addPartnership(site.deps, COMMAND_LINE, programme.id, invited.value.partner);
+		ok(added.ok);
+		const partnership = await findPartnership(database.store.db, added.value.public_id);
+		ok(partnership);
+		await agree(partnership, { codes: code });
+		return partnership;
+	}
+
+	async function agree(partnership: NamedPartnership, change: Partial<PartnershipFields>): Promise<void> {
+		const address = { programmeId: partnership.programme_id, publicId: partnership.public_id };
+		const fields = { rate: "", fixed: "", eventRates: "", codes: partnership.partner_name, ...change };
+		const saved = await savePartnership(site.deps, COMMAND_LINE, address, fields);
+		ok(saved.ok, JSON.stringify(saved));
+	}
+
+	test("a lead without a basket earns the fixed amounts, and a sale a percentage plus a fixed amount", async () => {
+		const shop = await makeShop(site.deps);
+		await setRates(shop, {
+			...{ commissionRate: "8", commissionFixed: "1", feeRate: "2.5", feeFixed: "0.25" },
+			eventRates: "LEAD: 5.00 EUR, fee 1.00 EUR",
+		});
+		const lead = await report(shop, LEAD);
+		deepEqual([lead.amounts, lead.rates], [["5.00", "1.00"], "0+5.00 0+1.00"]);
+		const sale = await report(shop, SALE);
+		deepEqual([sale.amounts, sale.rates], [["9.00", "2.75"], "8+1.00 2.5+0.25"]);
+	});
+
+	test("amounts are exact in currencies with 0 and 3 decimals", async () => {
+		const yen = await makeShop(site.deps, { currency: "JPY" });
+		await setRates(yen, { commissionRate: "7.5", commissionFixed: "50", eventRates: "LEAD: 300 JPY, fee 0" });
+		deepEqual((await report(yen, { ...SALE, basketValue: "1299" })).amounts, ["147", "32"]);
+		deepEqual((await report(yen, { ...LEAD, basketValue: "0" })).amounts, ["300", "0"]);
+		const dinar = await makeShop(site.deps, { currency: "KWD" });
+		await setRates(dinar, { commissionRate: "12.5", commissionFixed: "0,100", feeRate: "0" });
+		const sale = await report(dinar, { ...SALE, basketValue: "1.999" });
+		deepEqual([sale.amounts, sale.rates], [["0.350", "0.000"], "12.5+0.100 0"]);
+	});
+
+	test("the commission of partnership and event type beats that of the partnership, of programme and event type, and of the programme", async () => {
+		const shop = await makeShop(site.deps);
+		await setProgramme(database.store.db, shop.programme.id, { credits_partners: 1 });
+		await setRates(shop, {
+			...{ commissionRate: "8", feeRate: "2" },
+			eventRates: "LEAD: 5.00 EUR, fee 1.00 EUR; SIGNUP: 2.00 EUR, fee 0",
+		});
+		const partner = await addPartner(shop, "MOST-SPECIFIC");
+		const bought = (fields: object) => report(shop, { ...fields, couponCode: "MOST-SPECIFIC" });
+		deepEqual((await bought(SALE)).amounts, ["8.00", "2.00"], "programme");
+		deepEqual((await bought(LEAD)).amounts, ["5.00", "1.00"], "programme and event type");
+		await agree(partner, { rate: "10", fixed: "0.50" });
+		deepEqual((await bought(SALE)).amounts, ["10.50", "2.00"], "partnership");
+		deepEqual((await bought(LEAD)).amounts, ["0.50", "1.00"], "partnership before programme and event type");
+		await agree(partner, { rate: "10", fixed: "0.50", eventRates: "LEAD: 7.00 EUR" });
+		const lead = await bought(LEAD);
+		deepEqual([lead.amounts, lead.rates], [["7.00", "1.00"], "0+7.00 0+1.00"], "partnership and event type");
+		deepEqual(
+			(await bought(SIGNUP)).amounts,
+			["1.50", "0.00"],
+			"the event type has no commission of its own",
+		);
+		await agree(partner, { eventRates: "LEAD: 7.00 EUR" });
+		deepEqual((await bought(SIGNUP)).amounts, ["2.00", "0.00"], "only the commission for leads is agreed");
+		const nobody = await report(shop, LEAD);
+		deepEqual([nobody.amounts, nobody.rates], [["0.00", "0.00"], "0 0"], "nobody is credited");
+		const assigned = await assignPartner(site.deps, staff, nobody.id, { partner: "MOST", reason: "Late" });
+		ok(assigned.ok, JSON.stringify(assigned));
+		deepEqual(await stored(nobody.id), { id: nobody.id, amounts: ["7.00", "1.00"], rates: "0+7.00 0+1.00" });
+	});
+
+	test("a changed rate applies to later conversions only, and the audit log has both rates", async () => {
+		const shop = await makeShop(site.deps);
+		await setRates(shop, { commissionFixed: "1.00", eventRates: "LEAD: 5.00 EUR, fee 0" });
+		const [lead, sale] = [await report(shop, LEAD), await report(shop, SALE)];
+		await setRates(shop, { commissionRate: "4", commissionFixed: "", eventRates: "LEAD: 6.00 EUR, fee 0" });
+		deepEqual(await stored(lead.id), { id: lead.id, amounts: ["5.00", "0.00"], rates: "0+5.00 0" });
+		deepEqual(await stored(sale.id), { id: sale.id, amounts: ["9.00", "2.50"], rates: "8+1.00 2.5" });
+		deepEqual((await report(shop, LEAD)).amounts, ["6.00", "0.00"]);
+		deepEqual((await report(shop, SALE)).amounts, ["4.00", "2.50"]);
+		const audited = await site.audit("programme.changed");
+		equal(
+			audited.at(-1)?.detail,
+			"commission: 8 % → 4 %; fixed commission: 1.00 EUR → 0.00 EUR; rates for event types: LEAD: 5.00 EUR, fee 0 % → LEAD: 6.00 EUR, fee 0 %",
+		);
+	});
+
+	test("wrong rates are refused with all their faults and change nothing", async () => {
+		const shop = await makeShop(site.deps);
+		const wrong = {
+			...{ commissionRate: "101", commissionFixed: "0.001", feeRate: "-1", feeFixed: "-1" },
+			eventRates: "LEADS: 5.00 EUR, fee 0",
+		};
+		const changed = await changeProgramme(site.deps, COMMAND_LINE, shop.programme.id, wrong);
+		ok(!changed.ok);
+		deepEqual(
+			changed.faults.map(({ field, code }) => [field, code]),
+			[
+				["commission", "invalid_rate"],
+				["commissionFixed", "amount_too_precise"],
+				["fee", "invalid_rate"],
+				["feeFixed", "negative_amount"],
+				["eventRates", "unknown_event_type"],
+			],
+		);
+		deepEqual((await report(shop, SALE)).rates, "8 2.5");
+	});
+
+	test("an owner cannot change fixed amounts, rates for event types or a partnership's commission", async () => {
+		const shop = await makeShop(site.deps);
+		const owner = await site.signIn(await site.addOwner(shop.programme));
+		const path = `/programmes/${shop.programme.public_id}`;
+		const sly = {
+			name: "Shop",
+			approvalDays: "30",
+			commissionFixed: "9.00",
+			eventRates: "LEAD: 9.00 EUR, fee 0",
+		};
+		equal((await owner.submit(`${path}/settings`, sly)).status, 303);
+		deepEqual((await report(shop, SALE)).rates, "8 2.5");
+		const partner = await addPartner(shop, "SLY");
+		const typed = { rate: "90", fixed: "9.00", eventRates: "LEAD: 9.00 EUR", codes: "SLY" };
+		equal((await owner.submit(`${path}/partners/${partner.public_id}`, typed)).status, 303);
+		const now = await findPartnership(database.store.db, partner.public_id);
+		deepEqual([now?.commission_rate, now?.event_rates], [null, ""]);
+	});
+
+	test("staff who save rates for event types wait for another change of the partnership, and keep its rate", async (t) => {
+		if (database.kind === "SQLite") return t.skip("SQLite has one writer");
+		const partner = await addPartner(await makeShop(site.deps), "RACE");
+		const address = { programmeId: partner.programme_id, publicId: partner.public_id };
+		const shown = { rate: "", fixed: "", eventRates: "", codes: "RACE" };
+		const { saving } = await database.rival.transact(async (trx) => {
+			const change = { commission_rate: "3.0000+1.00" };
+			await trx.updateTable("partnerships").set(change).where("id", "=", partner.id).execute();
+			const wanted = { ...shown, eventRates: "LEAD: 7.00 EUR" };
+			const saving = savePartnership(site.deps, COMMAND_LINE, address, wanted, shown);
+			while (!(await holdsSomebodyUp(trx)));
+			return { saving };
+		});
+		equal((await saving).ok, true);
+		const now = await findPartnership(database.store.db, partner.public_id);
+		deepEqual([now?.commission_rate, now?.event_rates], ["3.0000+1.00", "LEAD=0+7.00"]);
+		const late = await savePartnership(site.deps, COMMAND_LINE, address, { ...shown, rate: "4" }, shown);
+		ok(!late.ok);
+		match(late.fault.detail, /changed the rate to 3 % \+ 1\.00 EUR while this page was open/);
+	});
+});
