@@ -118,7 +118,7 @@ export function parseCommissionsByType(text: string, currency: string, field: st
 }
 
 /** Maximum length of the rates for event types. Seven lines need less than half of it. */
-const MAX_TEXT_LENGTH = 1_000;
+export const MAX_BY_TYPE_LENGTH = 1_000;
 /** Maximum length of a text that a refusal repeats. */
 const MAX_REPEATED_LENGTH = 60;
 
@@ -129,8 +129,8 @@ function parseByType<Value>(
 	example: string,
 	parse: (rest: string, type: EventType) => Result<Value>,
 ): Result<ByType<Value>> {
-	if (text.length > MAX_TEXT_LENGTH) {
-		return refuse("invalid_rate", `Enter at most ${MAX_TEXT_LENGTH} characters.`, field);
+	if (text.length > MAX_BY_TYPE_LENGTH) {
+		return refuse("invalid_rate", `Enter at most ${MAX_BY_TYPE_LENGTH} characters.`, field);
 	}
 	const byType: Partial<Record<EventType, Value>> = {};
 	const lines = text.split(/[\r\n;]+/).map((line) => line.trim());

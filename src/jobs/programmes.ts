@@ -6,6 +6,7 @@ import { type LandingHost, sayHost } from "../domain/click.ts";
 import { parseName } from "../domain/display-name.ts";
 import { plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { shortenRate } from "../domain/money.ts";
+import { MAX_BY_TYPE_LENGTH } from "../domain/rate-words.ts";
 import { readHosts } from "../partners/terms.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
@@ -84,8 +85,9 @@ export const PROGRAMMES_IMPORT: JobKind = {
 		{
 			name: "event_rates",
 			means:
-				"Other rates for some event types, one on each line of the cell or separated by semicolons, such as “LEAD: 5.00 EUR, fee 1.00 EUR; RENEWAL: 4 %, fee 0”.",
+				"Other rates for some event types, separated by semicolons, such as “LEAD: 5.00 EUR, fee 1.00 EUR; RENEWAL: 4 %, fee 0”.",
 			isOptional: true,
+			maxCharacters: MAX_BY_TYPE_LENGTH + 1,
 		},
 		{ name: "approval_days", means: "Days until a conversion is approved automatically." },
 		{
