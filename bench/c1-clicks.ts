@@ -138,7 +138,7 @@ function clickLinks(kind: Database, scale: ClickScale, tools: Tools): Promise<Me
 		const stored = await withStore(databaseUrl, async ({ db }) => {
 			const { rows } = await sql<{
 				clicks: number;
-			}>`select sum(clicks) as clicks from click_hours where hour > 0`.execute(db);
+			}>`select sum(clicks) as clicks from click_quarters where quarter > 0`.execute(db);
 			return Number(rows[0]?.clicks);
 		});
 		if (stored !== sent) throw new Error(`${sent} clicks were counted as ${stored}`);

@@ -3,7 +3,7 @@
 // of all credits. The rows are written by SQL statements.
 
 import { type RawBuilder, sql } from "kysely";
-import { HOUR_MS } from "../src/domain/time.ts";
+import { QUARTER_MS } from "../src/domain/time.ts";
 import type { Db } from "../src/store/store.ts";
 import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
 
@@ -12,7 +12,7 @@ import { countTo, type History, ROWS_PER_STATEMENT } from "./seed-history.ts";
  * to twenty programmes and is the first in every list.
  */
 export const PARTNERS = 1_000;
-const HOURS_PER_STATEMENT = 60;
+const QUARTERS_PER_STATEMENT = 60;
 
 export async function seedCredits(db: Db, { conversions, large, small, endsAtMs }: History): Promise<void> {
 	const run = (statement: RawBuilder<unknown>) => statement.execute(db);
@@ -45,13 +45,15 @@ export async function seedCredits(db: Db, { conversions, large, small, endsAtMs 
 				else 1 + ${tail} * ${tail} * 998 / (44000 * cast(44000 as bigint)) end,
 				'CODE', occurred_at_ms, 'place-' || id % 40, '', ''
 			from conversions where id between ${sql.lit(first)} and ${sql.lit(first + ROWS_PER_STATEMENT - 1)}`);
-	const lastHour = sql.lit(Math.floor(endsAtMs / HOUR_MS));
-	// Rows are written hour by hour, like the running service writes them, so that the rows of one link are far
+	const lastQuarter = sql.lit(Math.floor(endsAtMs / QUARTER_MS));
+	// Rows are written quarter by quarter, like the running service writes them, so that the rows of one link are far
 	// apart in the table.
-	for (let ago = Math.min(180 * 24, conversions / 200); ago > 0; ago -= HOURS_PER_STATEMENT)
-		await run(sql`insert into click_hours (link_id, kind, hour, clicks)
-			${countTo(1, HOURS_PER_STATEMENT)} select id, kind, ${lastHour} - ${sql.lit(ago)} + i, 3
+	for (let ago = Math.min(180 * 24, conversions / 200); ago > 0; ago -= QUARTERS_PER_STATEMENT)
+		await run(sql`insert into click_quarters (link_id, kind, quarter, clicks)
+			${countTo(1, QUARTERS_PER_STATEMENT)} select id, kind, ${lastQuarter} - ${sql.lit(ago)} + i, 3
 			from n, partner_links, (select 'click' as kind union all select 'crawler') as kinds
 			where partnership_id = ${busiest} or (kind = 'click' and (i + id) % 3 = 0) order by i`);
-	await run(sql`insert into click_hours select link_id, kind, 0, sum(clicks) from click_hours group by 1, 2`);
+	await run(
+		sql`insert into click_quarters select link_id, kind, 0, sum(clicks) from click_quarters group by 1, 2`,
+	);
 }

@@ -38,7 +38,7 @@ export async function seedHistory(db: Db, history: History, say: (line: string) 
 		say(`${last} of ${conversions} conversions`);
 	}
 	const hour = Math.floor(history.endsAtMs / HOUR_MS) * HOUR_MS;
-	await sql`insert into callback_hours (receiver_id, hour_ms, delivered, failed)
+	await sql`insert into callback_quarters (receiver_id, quarter_ms, delivered, failed)
 		${countTo(1, DAYS * 24)} select ${sql.lit(history.large.receiver_id)},
 			${sql.lit(hour)} - i * cast(${sql.lit(HOUR_MS)} as bigint), 900, 9 from n`.execute(db);
 }
@@ -59,12 +59,13 @@ function statementsFor({ conversions, large, small, endsAtMs }: History, first: 
 	return [
 		sql`insert into conversions (id, public_id, programme_id, order_id, event_type, status, basket_value,
 				commission, network_fee, currency, reason, test, source, pixel_basket_value, decided_by,
-				occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms)
+				occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms, decided_at_ms)
 			${numbers} select i, 'cnv_' || ${number}, ${programme}, 'ORDER-' || ${number},
 				case when i % 50 = 3 then 'LEAD' else 'SALE' end, ${status}, '129.90', '10.39', '2.60', 'EUR',
 				case when i % 10 in (8, 9) then 'RETURN' else null end, case when i % 500 = 0 then 1 else 0 end,
 				'postback', null, case when i % 10 in (6, 7) then null else 'shop' end, ${at}, ${at},
-				case when i % 10 in (6, 7) then ${at} + ${sql.lit(OPEN_DAYS * DAY_MS)} else null end, ${at} from n`,
+				case when i % 10 in (6, 7) then ${at} + ${sql.lit(OPEN_DAYS * DAY_MS)} else null end, ${at},
+				case when i % 10 in (6, 7) then null else ${at} end from n`,
 		sql`insert into moves (id, programme_id, conversion_id, move, to_status, decided_by, person_id, reason, at_ms)
 			${numbers} select i, ${programme}, i, 'approve', 'APPROVED', 'shop', null, null, ${at} from n where i % 10 < 6`,
 		...deliveriesOf("conversion.recorded", sql`i * 2 - 1`, { numbers, receiver, at }),

@@ -5,7 +5,7 @@ import { DAY_MS } from "../domain/time.ts";
 import { dayIn, dayStartMs } from "../domain/zone-day.ts";
 import {
 	findOldestPending,
-	listCallbackHours,
+	listCallbackQuarters,
 	newestAnswerTimes,
 	type Pending,
 } from "../store/queries/delivery-health.ts";
@@ -17,7 +17,7 @@ import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 export interface CallbackHealth {
 	/** Present trouble with callbacks, or null if the newest attempts succeeded or there was none. */
 	trouble: PresentTrouble | null;
-	/** Numbers of successful and of failed attempts in the last 24 hours, rounded to whole hours. */
+	/** Numbers of successful and of failed attempts in the last 24 hours, rounded to quarters of an hour. */
 	delivered: number;
 	failed: number;
 	/** 95th percentile of the newest answer times within 24 hours, or null if there was none. */
@@ -44,10 +44,10 @@ export async function readCallbackHealth(
 	const days = Array.from({ length: CHART_DAYS }, (_, index) =>
 		today.subtract({ days: CHART_DAYS - 1 - index }).toString(),
 	);
-	const hours = await listCallbackHours(db, receiverId, dayStartMs(days[0] ?? "", zone));
-	const byDay = Map.groupBy(hours, ({ hourMs }) => dayIn(hourMs, zone));
+	const quarters = await listCallbackQuarters(db, receiverId, dayStartMs(days[0] ?? "", zone));
+	const byDay = Map.groupBy(quarters, ({ quarterMs }) => dayIn(quarterMs, zone));
 	const [listened] = await listNewestAnswers(db, programmeId, 1);
-	const recent = hours.filter(({ hourMs }) => hourMs > nowMs - DAY_MS);
+	const recent = quarters.filter(({ quarterMs }) => quarterMs > nowMs - DAY_MS);
 	return {
 		trouble: await readTrouble(db, programme, nowMs),
 		delivered: sum(recent.map(({ delivered }) => delivered)),
@@ -56,11 +56,11 @@ export async function readCallbackHealth(
 		pending: await findOldestPending(db, receiverId),
 		listenedAtMs: listened !== undefined && listened.atMs > nowMs - DAY_MS ? listened.atMs : null,
 		days: days.map((day) => {
-			const hoursOfDay = byDay.get(day) ?? [];
+			const ofDay = byDay.get(day) ?? [];
 			return {
 				day,
-				delivered: sum(hoursOfDay.map(({ delivered }) => delivered)),
-				failed: sum(hoursOfDay.map(({ failed }) => failed)),
+				delivered: sum(ofDay.map(({ delivered }) => delivered)),
+				failed: sum(ofDay.map(({ failed }) => failed)),
 			};
 		}),
 	};

@@ -4,7 +4,7 @@
 
 import type { ReceiverId } from "../domain/receiver.ts";
 import { fairShare, SLOTS } from "../domain/slot.ts";
-import { HOUR_MS } from "../domain/time.ts";
+import { QUARTER_MS } from "../domain/time.ts";
 import type { Random } from "../ports.ts";
 import { addCallbackCounts, type CallbackCount } from "../store/queries/delivery-health.ts";
 import type {
@@ -106,7 +106,7 @@ export function createPass(store: Store, random: Random): Pass {
 		if (input.isLast) await queue.removeEngine(trx, engineId);
 		// The counts are written last, so that engines that update the same hourly row block each other only
 		// until the commit.
-		await addCallbackCounts(trx, countHours(settled));
+		await addCallbackCounts(trx, countQuarters(settled));
 		const output = { settled: new Set(settled), slots, firstDue, hasNotice: noted.hasNews, ...found };
 		return { output, noted };
 	}
@@ -167,18 +167,18 @@ function deliveredTo(settled: Iterable<Settlement>): ReceiverId[] {
 	return [...receiverIds];
 }
 
-/** Counts successful and failed attempts by receiver and hour. Tests are not counted. */
-function countHours(settled: readonly Settlement[]): CallbackCount[] {
-	const hours = new Map<number, Map<ReceiverId, CallbackCount>>();
+/** Counts successful and failed attempts by receiver and quarter of an hour. Tests are not counted. */
+function countQuarters(settled: readonly Settlement[]): CallbackCount[] {
+	const quarters = new Map<number, Map<ReceiverId, CallbackCount>>();
 	for (const settlement of settled) {
 		if (settlement.kind === "cancelled" || isTest(settlement)) continue;
 		const { receiverId } = settlement.delivery;
-		const hourMs = Math.floor(settlement.endedAtMs / HOUR_MS) * HOUR_MS;
-		const receivers = hours.getOrInsertComputed(hourMs, () => new Map<ReceiverId, CallbackCount>());
-		const none = { receiverId, hourMs, delivered: 0, failed: 0 };
+		const quarterMs = Math.floor(settlement.endedAtMs / QUARTER_MS) * QUARTER_MS;
+		const receivers = quarters.getOrInsertComputed(quarterMs, () => new Map<ReceiverId, CallbackCount>());
+		const none = { receiverId, quarterMs, delivered: 0, failed: 0 };
 		const count = receivers.getOrInsert(receiverId, none);
 		if (settlement.verdict === "delivered") count.delivered++;
 		else count.failed++;
 	}
-	return [...hours.values()].flatMap((receivers) => [...receivers.values()]);
+	return [...quarters.values()].flatMap((receivers) => [...receivers.values()]);
 }

@@ -1,10 +1,10 @@
-// Counts clicks in memory, and adds them to the hourly counts in the database once a second. If the process
+// Counts clicks in memory, and adds them to the counts by quarter of an hour in the database once a second. If the process
 // is killed, a second of statistics is lost. No partner loses a credit, because the click ID itself carries
 // the credit.
 
 import { createSingleFlight } from "../concurrency/single-flight.ts";
 import type { ClickKind } from "../domain/click.ts";
-import { HOUR_MS, SECOND_MS } from "../domain/time.ts";
+import { QUARTER_MS, SECOND_MS } from "../domain/time.ts";
 import type { Clock, Log } from "../ports.ts";
 import { addClicks, type ClickCount, type KnownLink } from "../store/queries/clicks.ts";
 import type { Store } from "../store/store.ts";
@@ -30,8 +30,8 @@ export function createClickCounts({
 	log: Log;
 }): ClickCounts {
 	/**
-	 * Counts that are not stored yet, by link, with one entry for each kind of click and hour. There are
-	 * entries for several hours only if the database is unreachable.
+	 * Counts that are not stored yet, by link, with one entry for each kind of click and quarter. There are
+	 * entries for several quarters only if the database is unreachable.
 	 */
 	let unstored = new Map<number, ClickCount[]>();
 	let isScheduled = false;
@@ -40,12 +40,12 @@ export function createClickCounts({
 		onError: (error) => log.error({ err: error }, "clicks could not be counted"),
 	});
 
-	function count(linkId: number, hour: number, kind: ClickKind, clicks: number): void {
+	function count(linkId: number, quarter: number, kind: ClickKind, clicks: number): void {
 		const counts = unstored.get(linkId);
-		const existing = counts?.find((one) => one.kind === kind && one.hour === hour);
+		const existing = counts?.find((one) => one.kind === kind && one.quarter === quarter);
 		if (existing !== undefined) existing.clicks += clicks;
-		else if (counts !== undefined) counts.push({ linkId, hour, kind, clicks });
-		else if (unstored.size < MAX_LINKS) unstored.set(linkId, [{ linkId, hour, kind, clicks }]);
+		else if (counts !== undefined) counts.push({ linkId, quarter, kind, clicks });
+		else if (unstored.size < MAX_LINKS) unstored.set(linkId, [{ linkId, quarter, kind, clicks }]);
 		if (isScheduled) return;
 		isScheduled = true;
 		clock.after(FLUSH_MS, () => {
@@ -62,14 +62,15 @@ export function createClickCounts({
 				await addClicks(store.db, counts.slice(first, first + ROWS_AT_ONCE));
 			} catch (error) {
 				log.warn({ err: error }, "clicks could not be stored; trying again in a second");
-				for (const { linkId, hour, kind, clicks } of counts.slice(first)) count(linkId, hour, kind, clicks);
+				for (const { linkId, quarter, kind, clicks } of counts.slice(first))
+					count(linkId, quarter, kind, clicks);
 				return;
 			}
 		}
 	}
 
 	return {
-		add: ({ linkId }, kind) => count(linkId, Math.floor(clock.nowMs() / HOUR_MS), kind, 1),
+		add: ({ linkId }, kind) => count(linkId, Math.floor(clock.nowMs() / QUARTER_MS), kind, 1),
 		flush() {
 			storing.request();
 			return storing.whenIdle();

@@ -1,34 +1,50 @@
 // Writes any number of rows as a CSV file. The next batch is read only when the client has taken the one before. The file
 // is UTF-8 with a byte order mark, because spreadsheets guess wrong without one.
 
+import { DEFAULT_ZONE, isoTimeIn } from "../domain/zone-day.ts";
+
 /** Number of rows in memory at a time, about 200 KB of text. */
 export const CSV_BATCH_ROWS = 1_000;
 const BYTE_ORDER_MARK = "\u{FEFF}";
 
 /**
- * Columns of a CSV file. `kind` marks decimals and times, which are written in the form that the spreadsheet expects.
+ * Columns of a CSV file. Decimals and times are written in the form that the reader's spreadsheet expects. A time is in
+ * milliseconds, and null leaves its cell empty.
  */
-export type CsvColumns<Row> = readonly (readonly [
-	name: string,
-	cell: (row: Row) => string,
-	kind?: "amount" | "time",
-])[];
+export type CsvColumns<Row> = readonly (
+	| readonly [name: string, cell: (row: Row) => string, kind?: "amount"]
+	| readonly [name: string, cell: (row: Row) => number | null, kind: "time"]
+)[];
 
-export async function* csvFile<Row>(
-	columns: CsvColumns<Row>,
-	batches: AsyncIterable<readonly Row[]>,
+/** Form of a CSV file. */
+export interface CsvForm {
 	/**
 	 * Separator of the cells. A file with semicolons is for spreadsheets in most of Europe, which expect decimal commas
 	 * and local times.
 	 */
-	separator: CsvSeparator = ",",
+	separator: CsvSeparator;
+	/** Time zone of all times in the file, which is the network's. */
+	zone: string;
+}
+
+/** Form of a file for programs, and of files that people upload again. Times are in UTC. */
+export const PLAIN_FORM: CsvForm = { separator: ",", zone: DEFAULT_ZONE };
+
+export async function* csvFile<Row>(
+	columns: CsvColumns<Row>,
+	batches: AsyncIterable<readonly Row[]>,
+	form: CsvForm = PLAIN_FORM,
 ): AsyncGenerator<string> {
-	const names = columns.map(([name]) => name);
+	const { separator } = form;
+	const names = columns.map((column) => headerOf(column[0], column[2], form));
 	const lineOf = (row: Row) => {
-		const cells = columns.map(([, cell, kind]) => {
-			const text = separator === "," ? cell(row) : asLocal(cell(row), kind);
+		const cells = columns.map((column) => {
+			if (column[2] === "time") return csvCell(writeTime(column[1](row), form));
+			const text = column[1](row);
+			if (column[2] !== "amount") return csvCell(text);
+			const amount = separator === ";" ? text.replace(".", ",") : text;
 			// A negative amount is a number and not a formula.
-			return kind === "amount" && NUMBER.test(text) ? quoteCell(text) : csvCell(text);
+			return NUMBER.test(amount) ? quoteCell(amount) : csvCell(amount);
 		});
 		return `${cells.join(separator)}\r\n`;
 	};
@@ -39,12 +55,26 @@ export async function* csvFile<Row>(
 }
 
 /**
- * Formats a cell for spreadsheets with decimal commas. They read 2026-03-01T12:00:00.000Z as text, but 2026-03-01
- * 12:00:00 as a time in any language.
+ * Returns the heading of a column. In a file for spreadsheets with decimal commas, times have no offset, so the heading
+ * names their zone. `plainHeader` undoes it.
  */
-function asLocal(text: string, kind: "amount" | "time" | undefined): string {
-	if (kind === "amount") return text.replace(".", ",");
-	return kind === "time" ? text.replace("T", " ").replace(/\.\d+Z$/, "") : text;
+function headerOf(name: string, kind: "amount" | "time" | undefined, { separator, zone }: CsvForm): string {
+	return kind === "time" && separator === ";" ? `${name} (${zone})` : name;
+}
+
+/** Removes the time zone from the heading of a column, so that an exported file can be uploaded again. */
+export function plainHeader(heading: string): string {
+	return heading.replace(/^([A-Za-z]+At) \([A-Za-z0-9_+/-]+\)$/, "$1");
+}
+
+/**
+ * Formats a time with its offset from UTC. Spreadsheets with decimal commas read 2026-03-01T13:00:00.000+01:00 as text,
+ * but 2026-03-01 13:00:00 as a time in any language.
+ */
+function writeTime(atMs: number | null, { separator, zone }: CsvForm): string {
+	if (atMs === null) return "";
+	const text = isoTimeIn(atMs, zone);
+	return separator === ";" ? text.slice(0, 19).replace("T", " ") : text;
 }
 
 // Formats cells (RFC 4180) so that spreadsheets do not run them as formulas, and undoes this formatting.

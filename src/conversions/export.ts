@@ -1,6 +1,5 @@
 // Exports the conversions of a list as a CSV file.
 
-import { isoTime } from "../domain/time.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
@@ -10,7 +9,7 @@ import {
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../store/queries/credits.ts";
 import type { Db } from "../store/store.ts";
-import { CSV_BATCH_ROWS, type CsvColumns, type CsvSeparator, csvFile } from "./csv-file.ts";
+import { CSV_BATCH_ROWS, type CsvColumns, type CsvForm, csvFile, PLAIN_FORM } from "./csv-file.ts";
 
 const COLUMNS: CsvColumns<Conversion> = [
 	["orderId", (row) => row.order_id],
@@ -25,9 +24,10 @@ const COLUMNS: CsvColumns<Conversion> = [
 	["source", (row) => row.source],
 	["test", (row) => (row.test === 1 ? "true" : "false")],
 	["pixelBasketValue", (row) => row.pixel_basket_value ?? "", "amount"],
-	["occurredAt", (row) => isoTime(row.occurred_at_ms), "time"],
-	["recordedAt", (row) => isoTime(row.created_at_ms), "time"],
-	["approvesAt", (row) => (row.status === "RECORDED" ? isoTimeOrEmpty(row.window_ends_at_ms) : ""), "time"],
+	["occurredAt", (row) => row.occurred_at_ms, "time"],
+	["recordedAt", (row) => row.created_at_ms, "time"],
+	["approvesAt", (row) => (row.status === "RECORDED" ? row.window_ends_at_ms : null), "time"],
+	["decidedAt", (row) => row.decided_at_ms, "time"],
 	["conversionId", (row) => row.public_id],
 ];
 
@@ -47,12 +47,12 @@ export function exportConversions(
 	db: Db,
 	filter: ConversionFilter,
 	sort: ConversionSort = NEWEST_FIRST,
-	separator: CsvSeparator = ",",
+	form: CsvForm = PLAIN_FORM,
 	namesPartners = false,
 ): AsyncGenerator<string> {
 	const batches = readAllConversions(db, filter, CSV_BATCH_ROWS, sort);
-	if (!namesPartners) return csvFile(COLUMNS, batches, separator);
-	return csvFile([...COLUMNS, ...PARTNER_COLUMNS], addCredits(db, batches), separator);
+	if (!namesPartners) return csvFile(COLUMNS, batches, form);
+	return csvFile([...COLUMNS, ...PARTNER_COLUMNS], addCredits(db, batches), form);
 }
 
 async function* addCredits(db: Db, batches: AsyncIterable<readonly Conversion[]>) {
@@ -61,8 +61,4 @@ async function* addCredits(db: Db, batches: AsyncIterable<readonly Conversion[]>
 		const credits = await findNamedCredits(db, ids);
 		yield rows.map((row): Credited => ({ ...row, credit: credits.get(row.id) }));
 	}
-}
-
-function isoTimeOrEmpty(atMs: number | null): string {
-	return atMs === null ? "" : isoTime(atMs);
 }

@@ -10,7 +10,7 @@ import { DAY_MS } from "../domain/time.ts";
 import { realClock } from "../outside/clock.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import { createTallies } from "./tally.ts";
+import { createTallies, dayOf } from "./tally.ts";
 
 const TODAY = Math.floor(START_MS / DAY_MS);
 
@@ -26,7 +26,7 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 	await addConversion(store, id, { basket_value: "0.01", status: "REVERSED" });
 	await addConversion(store, id, { test: 1, status: "APPROVED" });
 	await addConversion(store, other.id, {});
-	const { count: tally, isCounting } = await createTallies(deps).look(id);
+	const { count: tally, isCounting } = await createTallies(deps).look({ programmeId: id, zone: "UTC" });
 	assert.equal(isCounting, false);
 	assert.deepEqual(tally?.totals.get("APPROVED"), {
 		count: 3,
@@ -47,11 +47,32 @@ test("counts by status and day, sums amounts exactly, and leaves tests and other
 	assert.deepEqual(tally?.days.get(TODAY - 1), new Map([["APPROVED", 1]]));
 });
 
+test("days are those of the time zone, on both sides of a change of clocks", async (t) => {
+	const { store, deps } = await open(t);
+	const { id } = await addProgramme(store);
+	// In Berlin clocks go forward on 29 March 2026, so the offset is one hour before and two hours after it.
+	const clock = createClock(Date.UTC(2026, 3, 2));
+	for (const at of [
+		Date.UTC(2026, 2, 1, 22, 30),
+		Date.UTC(2026, 2, 1, 23, 30),
+		Date.UTC(2026, 2, 30, 22, 30),
+	]) {
+		await addConversion(store, id, { created_at_ms: at });
+	}
+	const daysIn = async (zone: string) => {
+		const { count } = await createTallies({ ...deps, clock }).look({ programmeId: id, zone });
+		return [...(count?.days.keys() ?? [])].map(dayOf).toSorted();
+	};
+	assert.deepEqual(await daysIn("UTC"), ["2026-03-01", "2026-03-30"]);
+	assert.deepEqual(await daysIn("Europe/Berlin"), ["2026-03-01", "2026-03-02", "2026-03-31"]);
+	assert.deepEqual(await daysIn("Asia/Kolkata"), ["2026-03-02", "2026-03-31"]);
+});
+
 test("a programme with more than one slice of conversions counts each of them once", async (t) => {
 	const { store, deps } = await open(t);
 	const { id } = await addProgramme(store);
 	await fill(store, id, 4_001);
-	const { count: tally } = await createTallies(deps).look(id);
+	const { count: tally } = await createTallies(deps).look({ programmeId: id, zone: "UTC" });
 	assert.equal(tally?.totals.get("RECORDED")?.count, 4_001);
 	assert.equal(tally?.totals.get("RECORDED")?.basketMinor, 4_001n * 10_000n);
 });
@@ -65,13 +86,20 @@ test("a page waits for a count for at most 30 ms, and a large programme is count
 	const gate = createGate();
 	const reader = interruptAfter(store.reader, 1, () => gate.passed);
 	const tallies = createTallies({ ...deps, store: { ...store, reader } });
-	const first = tallies.look(id);
+	const first = tallies.look({ programmeId: id, zone: "UTC" });
 	await untilOnClock(clock, "the reader waits", () => clock.waitingTimers > 0, 0);
 	await clock.moveBy(30);
 	assert.deepEqual(await first, { count: null, isCounting: true });
 	gate.open();
-	await untilOnClock(clock, "it is counted", async () => !(await tallies.look(id)).isCounting);
-	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 2_001);
+	await untilOnClock(
+		clock,
+		"it is counted",
+		async () => !(await tallies.look({ programmeId: id, zone: "UTC" })).isCounting,
+	);
+	assert.equal(
+		(await tallies.look({ programmeId: id, zone: "UTC" })).count?.totals.get("RECORDED")?.count,
+		2_001,
+	);
 	assert.equal(clock.waitingTimers, 0);
 });
 
@@ -86,12 +114,21 @@ test("a count stays fresh for twenty times as long as it took", async (t) => {
 		tookMs = 1_000;
 	});
 	const tallies = createTallies({ ...deps, clock: slow, store: { ...store, reader } });
-	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 1);
+	assert.equal(
+		(await tallies.look({ programmeId: id, zone: "UTC" })).count?.totals.get("RECORDED")?.count,
+		1,
+	);
 	await addConversion(store, id);
 	await clock.moveTo(startMs + 18_999);
-	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 1);
+	assert.equal(
+		(await tallies.look({ programmeId: id, zone: "UTC" })).count?.totals.get("RECORDED")?.count,
+		1,
+	);
 	await clock.moveTo(startMs + 19_000);
-	assert.equal((await tallies.look(id)).count?.totals.get("RECORDED")?.count, 2);
+	assert.equal(
+		(await tallies.look({ programmeId: id, zone: "UTC" })).count?.totals.get("RECORDED")?.count,
+		2,
+	);
 });
 
 test("a count that fails is logged, and the next request tries again", async (t) => {
@@ -107,10 +144,10 @@ test("a count that fails is logged, and the next request tries again", async (t)
 	};
 	const log = createLog();
 	const tallies = createTallies({ ...deps, store: flaky, log });
-	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
+	assert.deepEqual(await tallies.look({ programmeId: id, zone: "UTC" }), { count: null, isCounting: false });
 	assert.match(log.text(), /could not be counted/);
 	isBroken = false;
-	assert.notEqual((await tallies.look(id)).count, null);
+	assert.notEqual((await tallies.look({ programmeId: id, zone: "UTC" })).count, null);
 });
 
 test("when the service stops, the count in progress ends and no other begins", async (t) => {
@@ -120,8 +157,8 @@ test("when the service stops, the count in progress ends and no other begins", a
 	const stopping = new AbortController();
 	const reader = interruptAfter(store.reader, 1, async () => stopping.abort());
 	const tallies = createTallies({ ...deps, store: { ...store, reader }, stopSignal: stopping.signal });
-	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
-	assert.deepEqual(await tallies.look(id), { count: null, isCounting: false });
+	assert.deepEqual(await tallies.look({ programmeId: id, zone: "UTC" }), { count: null, isCounting: false });
+	assert.deepEqual(await tallies.look({ programmeId: id, zone: "UTC" }), { count: null, isCounting: false });
 });
 
 async function open(t: TestContext) {

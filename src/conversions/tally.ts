@@ -5,11 +5,17 @@
 
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
-import { DAY_MS } from "../domain/time.ts";
+import { DAY_MS, utcDay } from "../domain/time.ts";
+import { dayEndMs, dayNumberIn, dayStartMs, type OffsetPeriod, offsetPeriods } from "../domain/zone-day.ts";
 import type { Clock, Log } from "../ports.ts";
 import { sumPartnershipClicks } from "../store/queries/clicks.ts";
 import { findStretch } from "../store/queries/conversion-buckets.ts";
-import { type TallyGroup, type TallySlice, tallySlice } from "../store/queries/conversion-tally.ts";
+import {
+	type SliceRequest,
+	type TallyGroup,
+	type TallySlice,
+	tallySlice,
+} from "../store/queries/conversion-tally.ts";
 import { type EarnedSpan, type PartnershipTotal, sumByPartnership } from "../store/queries/credits.ts";
 import { type CallbackTotals, sumCallbacks } from "../store/queries/delivery-health.ts";
 import type { Store } from "../store/store.ts";
@@ -21,13 +27,14 @@ export interface Tally {
 	totals: ReadonlyMap<Status, StatusTotal>;
 	/** Number of test conversions by status. The totals do not include them. */
 	tests: ReadonlyMap<Status, number>;
-	/** Number of conversions by the day on which they were recorded (days since 1970-01-01, UTC) and present status. */
+	/** Number of conversions by the day on which they were recorded and present status. */
 	days: DayCounts;
 }
 
+/** Counts by day and status. A day is its number from `dayNumberIn`, in the time zone of the count. */
 export type DayCounts = ReadonlyMap<number, ReadonlyMap<Status, number>>;
-/** Cached totals of programmes. The key is the programme's id. */
-export type Tallies = CachedCounts<number, Tally>;
+/** Cached totals of programmes. */
+export type Tallies = CachedCounts<{ programmeId: number; zone: string }, Tally>;
 
 interface TalliesDeps extends CountDeps {
 	store: Store;
@@ -60,8 +67,8 @@ export interface NetworkTally {
 	callbacks: ReadonlyMap<number, CallbackTotals>;
 }
 
-/** Cached totals of the network. The key is the number of days, counted back from today (UTC) inclusive. */
-export type NetworkTallies = CachedCounts<number, NetworkTally>;
+/** Cached totals of the network over the last `days` days, which include today, in a time zone. */
+export type NetworkTallies = CachedCounts<{ days: number; zone: string }, NetworkTally>;
 
 export interface Earned {
 	countedAtMs: number;
@@ -73,25 +80,23 @@ export interface Earned {
 export type EarnedTallies = CachedCounts<EarnedSpan, Earned>;
 
 export function createTallies(deps: TalliesDeps): Tallies {
-	return cacheCounts(deps, (programmeId: number, isStopping) =>
-		countProgramme(deps, programmeId, isStopping),
+	return cacheCounts(deps, ({ programmeId, zone }, isStopping) =>
+		countProgramme(deps, programmeId, zone, isStopping),
 	);
 }
 
 export function createNetworkTallies(deps: TalliesDeps): NetworkTallies {
-	return cacheCounts(deps, (days: number, isStopping) => countNetwork(deps, days, isStopping));
+	return cacheCounts(deps, ({ days, zone }, isStopping) => countNetwork(deps, days, zone, isStopping));
 }
 
 export function createEarnedTallies(deps: TalliesDeps): EarnedTallies {
 	const { store, clock } = deps;
-	const counts = cacheCounts(deps, async (key: string, isStopping): Promise<Earned | null> => {
-		const span: EarnedSpan = JSON.parse(key);
+	return cacheCounts(deps, async (span: EarnedSpan, isStopping): Promise<Earned | null> => {
 		const countedAtMs = clock.nowMs();
 		const clicks = await sumPartnershipClicks(store.reader, span);
 		const totals = await sumByPartnership(store.reader, countedAtMs, span, isStopping);
 		return isStopping() ? null : { countedAtMs, totals, clicks };
 	});
-	return { look: (span) => counts.look(JSON.stringify(span)) };
 }
 
 /**
@@ -103,11 +108,11 @@ const SLICE_ROWS = 2_000;
 /** Yields the sums of one slice after the other. Ends early if the service stops. */
 async function* readSlices(
 	{ store }: TalliesDeps,
-	{ programmeId, after: start }: { programmeId?: number; after: Cursor },
+	{ after: start, ...request }: Pick<SliceRequest, "programmeId" | "after" | "offsets">,
 	isStopping: () => boolean,
 ): AsyncGenerator<TallySlice> {
 	for (let after: Cursor | null = start; after !== null && !isStopping(); ) {
-		const slice: TallySlice = await tallySlice(store.reader, { programmeId, after, limit: SLICE_ROWS });
+		const slice: TallySlice = await tallySlice(store.reader, { ...request, after, limit: SLICE_ROWS });
 		yield slice;
 		after = slice.last;
 	}
@@ -122,13 +127,16 @@ async function* readSlices(
 async function countProgramme(
 	deps: TalliesDeps,
 	programmeId: number,
+	zone: string,
 	isStopping: () => boolean,
 ): Promise<Tally | null> {
 	const totals = new Map(STATUSES.map((status) => [status, emptyTotal()]));
 	const tests = new Map<Status, number>();
 	const days = new Map<number, Map<Status, number>>();
 	const countedAtMs = deps.clock.nowMs();
-	for await (const slice of readSlices(deps, { programmeId, after: { at: 0, id: 0 } }, isStopping)) {
+	const offsets = offsetsUntil(countedAtMs, zone);
+	const request = { programmeId, offsets, after: { at: 0, id: 0 } };
+	for await (const slice of readSlices(deps, request, isStopping)) {
 		for (const { status, count } of slice.tests) tests.set(status, (tests.get(status) ?? 0) + count);
 		for (const group of slice.groups) {
 			addTo(totals.get(group.status) ?? emptyTotal(), group);
@@ -145,15 +153,17 @@ async function countProgramme(
 async function countNetwork(
 	deps: TalliesDeps,
 	dayCount: number,
+	zone: string,
 	isStopping: () => boolean,
 ): Promise<NetworkTally | null> {
 	const { clock, store } = deps;
 	const countedAtMs = clock.nowMs();
-	const firstDay = Math.floor(countedAtMs / DAY_MS) - dayCount + 1;
-	const { low } = await findStretch(store.reader, { fromMs: firstDay * DAY_MS });
+	const firstDay = dayNumberIn(countedAtMs, zone) - dayCount + 1;
+	const { low } = await findStretch(store.reader, { fromMs: dayStartMs(dayOf(firstDay), zone) });
+	const offsets = offsetsUntil(countedAtMs, zone);
 	const currencies = new Map<string, Map<Status, StatusTotal>>();
 	const days = new Map<number, Map<Status, number>>();
-	for await (const { groups } of readSlices(deps, { after: low }, isStopping)) {
+	for await (const { groups } of readSlices(deps, { after: low, offsets }, isStopping)) {
 		for (const group of groups) {
 			// The order of ids may differ from the order of recording by up to a minute, so the first rows may be
 			// from before the period. See conversion-buckets.ts.
@@ -167,10 +177,24 @@ async function countNetwork(
 	}
 	const callbacks = new Map<number, CallbackTotals>();
 	for (let day = firstDay; day < firstDay + dayCount && !isStopping(); day++) {
-		const total = await sumCallbacks(store.reader, day * DAY_MS, (day + 1) * DAY_MS);
+		const [fromMs, beforeMs] = [dayStartMs(dayOf(day), zone), dayEndMs(dayOf(day), zone)];
+		const total = await sumCallbacks(store.reader, fromMs, beforeMs);
 		if (total.delivered + total.failed > 0) callbacks.set(day, total);
 	}
 	return isStopping() ? null : { countedAtMs, currencies, days, callbacks };
+}
+
+/** Number of days whose counts pages show. Conversions that were recorded earlier may be counted on a neighbouring day. */
+const MAX_DAYS_SHOWN = 366;
+
+/** Returns the zone's offsets from UTC over the days that pages show. */
+function offsetsUntil(nowMs: number, zone: string): OffsetPeriod[] {
+	return offsetPeriods(zone, nowMs - MAX_DAYS_SHOWN * DAY_MS, nowMs + DAY_MS);
+}
+
+/** Returns the date of a day by its number, such as "2026-03-01". */
+export function dayOf(dayNumber: number): string {
+	return utcDay(dayNumber * DAY_MS);
 }
 
 function emptyTotal(): StatusTotal {
@@ -208,12 +232,15 @@ interface Entry<Count> {
 	patience: Promise<void>;
 }
 
-/** Caches counts. `countAll` makes a count, and resolves to null if the service stops. */
+/**
+ * Caches counts. `countAll` makes a count, and resolves to null if the service stops. Keys with the same content share a
+ * count.
+ */
 function cacheCounts<Key, Count extends { countedAtMs: number }>(
 	{ clock, log, stopSignal }: CountDeps,
 	countAll: (key: Key, isStopping: () => boolean) => Promise<Count | null>,
 ): CachedCounts<Key, Count> {
-	const entries = new Map<Key, Entry<Count>>();
+	const entries = new Map<string, Entry<Count>>();
 	const isStopping = () => stopSignal?.aborted === true;
 
 	async function countInto(key: Key, entry: Entry<Count>): Promise<void> {
@@ -230,13 +257,14 @@ function cacheCounts<Key, Count extends { countedAtMs: number }>(
 
 	return {
 		async look(key) {
-			const entry = entries.get(key) ?? {
+			const name = JSON.stringify(key);
+			const entry = entries.get(name) ?? {
 				count: null,
 				tookMs: 0,
 				counting: null,
 				patience: Promise.resolve(),
 			};
-			remember(entries, key, entry);
+			remember(entries, name, entry);
 			const isFresh =
 				entry.count !== null && clock.nowMs() - entry.count.countedAtMs < entry.tookMs * FRESHNESS_FACTOR;
 			if (!isFresh && !isStopping()) {
@@ -254,7 +282,7 @@ function cacheCounts<Key, Count extends { countedAtMs: number }>(
 /**
  * Marks the entry as most recently used and evicts the least recently used ones. Counts in progress are kept.
  */
-function remember<Key, Count>(entries: Map<Key, Entry<Count>>, key: Key, entry: Entry<Count>): void {
+function remember<Count>(entries: Map<string, Entry<Count>>, key: string, entry: Entry<Count>): void {
 	entries.delete(key);
 	entries.set(key, entry);
 	for (const [oldKey, old] of entries) {

@@ -2,6 +2,11 @@
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
+/**
+ * A quarter of an hour, in which clicks and callbacks are counted. Every time zone differs from UTC by a multiple of it,
+ * so that the days of each zone are made of whole quarters.
+ */
+export const QUARTER_MS = 15 * MINUTE_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 

@@ -1,7 +1,18 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { HOUR_MS } from "./time.ts";
-import { dayEndMs, dayStartMs, isTimeZone, minuteIn, minuteMs } from "./zone-day.ts";
+import { DAY_MS, HOUR_MS, QUARTER_MS, utcDay } from "./time.ts";
+import {
+	dayEndMs,
+	dayIn,
+	dayNumberIn,
+	dayStartMs,
+	isoTimeIn,
+	isTimeZone,
+	minuteIn,
+	minuteMs,
+	offsetPeriods,
+	parseTimeZone,
+} from "./zone-day.ts";
 
 for (const [zone, day, start, hours] of [
 	["UTC", "2026-11-15", "2026-11-15T00:00:00.000Z", 24],
@@ -69,3 +80,48 @@ for (const [zone, written] of [
 	test(`a minute for a person in ${zone} is ${written}`, () =>
 		equal(minuteIn(Date.UTC(2026, 2, 1, 12, 0, 59), zone), written));
 }
+
+for (const [zone, at, written] of [
+	["UTC", "2026-11-18T01:26:57.123Z", "2026-11-18T01:26:57.123Z"],
+	["Europe/Berlin", "2026-11-18T01:26:57.123Z", "2026-11-18T02:26:57.123+01:00"],
+	["Europe/Berlin", "2026-10-25T00:59:59.999Z", "2026-10-25T02:59:59.999+02:00"],
+	["Europe/Berlin", "2026-10-25T01:00:00.000Z", "2026-10-25T02:00:00.000+01:00"],
+	["Asia/Kathmandu", "2026-11-18T01:26:57.123Z", "2026-11-18T07:11:57.123+05:45"],
+	["America/St_Johns", "2026-11-18T01:26:57.123Z", "2026-11-17T21:56:57.123-03:30"],
+] as const) {
+	test(`a file writes ${at} in ${zone} as ${written}`, () => {
+		equal(isoTimeIn(Date.parse(at), zone), written);
+		equal(Date.parse(isoTimeIn(Date.parse(at), zone)), Date.parse(at));
+	});
+}
+
+test("the number of a day agrees with its date, in every quarter of an hour of two years", () => {
+	for (const zone of [
+		"UTC",
+		"Europe/Berlin",
+		"Asia/Kolkata",
+		"Asia/Kathmandu",
+		"Africa/Cairo",
+		"America/St_Johns",
+	]) {
+		const startMs = Date.UTC(2026, 0, 1);
+		const periods = offsetPeriods(zone, startMs, startMs + 730 * DAY_MS);
+		for (let atMs = startMs; atMs < startMs + 730 * DAY_MS; atMs += 7 * QUARTER_MS) {
+			const day = dayNumberIn(atMs, zone);
+			if (utcDay(day * DAY_MS) !== dayIn(atMs, zone)) equal(utcDay(day * DAY_MS), dayIn(atMs, zone), zone);
+			const offsetMs = periods.find(({ beforeMs }) => atMs < beforeMs)?.offsetMs ?? 0;
+			if (Math.floor((atMs + offsetMs) / DAY_MS) !== day) equal(Math.floor((atMs + offsetMs) / DAY_MS), day);
+		}
+		equal(dayStartMs("2026-07-01", zone) % QUARTER_MS, 0, "days are made of whole quarters of an hour");
+	}
+});
+
+test("the network's time zone is a name, and an offset or an unknown name is refused", () => {
+	for (const zone of ["UTC", "Europe/Berlin", "Asia/Kolkata", " Asia/Kathmandu "]) {
+		deepEqual(parseTimeZone(zone), { ok: true, value: zone.trim() });
+	}
+	for (const text of ["", "+01:00", "Berlin", "Mars/Olympus"]) {
+		const refused = parseTimeZone(text);
+		deepEqual(!refused.ok && [refused.fault.code, refused.fault.field], ["invalid_field", "timeZone"], text);
+	}
+});

@@ -1,6 +1,31 @@
-// Days and minutes in a person's time zone. A day does not always have 24 hours or begin at 00:00.
+// Days, months and minutes in a time zone. Sums, filters and files use the network's zone. Mails about callbacks and
+// accounts use the reader's. A day does not always have 24 hours or begin at 00:00.
 
-import { utcMinute } from "./time.ts";
+import { type Result, refuse, succeed } from "./fault.ts";
+import { DAY_MS, isoTime, MINUTE_MS, utcMinute } from "./time.ts";
+
+/** Time zone of a network that has not chosen one. */
+export const DEFAULT_ZONE = "UTC";
+
+/** All time zones that forms offer. */
+export const TIME_ZONES: readonly string[] = [
+	DEFAULT_ZONE,
+	...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== DEFAULT_ZONE),
+];
+
+/**
+ * Parses the network's time zone. Only names are accepted, because an offset such as +01:00 does not know about
+ * daylight saving time.
+ */
+export function parseTimeZone(text: string): Result<string> {
+	const zone = text.trim();
+	if (/^[A-Za-z]/.test(zone) && isTimeZone(zone)) return succeed(zone);
+	return refuse(
+		"invalid_field",
+		`There is no time zone "${text}". Choose one from the list, such as Europe/Berlin.`,
+		"timeZone",
+	);
+}
 
 /**
  * Returns whether the text is a time zone as browsers report it: an IANA name, or an offset such as +05:30.
@@ -59,6 +84,62 @@ export function minuteIn(atMs: number, zone: string | null): string {
 	if (zone === null || zone === "UTC" || !isTimeZone(zone)) return utcMinute(atMs);
 	const there = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone).toPlainDateTime();
 	return `${there.toString({ smallestUnit: "minute" }).replace("T", " ")} (${zone})`;
+}
+
+/** A time in a zone for files: "2026-03-01T13:00:00.000+01:00", or with "Z" if the zone is UTC. */
+export function isoTimeIn(atMs: number, zone: string): string {
+	if (zone === DEFAULT_ZONE) return isoTime(atMs);
+	const offsetMs = offsetAt(atMs, zone);
+	const minutes = Math.abs(offsetMs) / MINUTE_MS;
+	const [hour, minute] = [Math.floor(minutes / 60), Math.floor(minutes % 60)].map((part) =>
+		String(part).padStart(2, "0"),
+	);
+	return `${isoTime(atMs + offsetMs).slice(0, -1)}${offsetMs < 0 ? "-" : "+"}${hour}:${minute}`;
+}
+
+/** Returns a day as a number: the days from 1970-01-01 to the date of the moment in the zone. */
+export function dayNumberIn(atMs: number, zone: string): number {
+	return Math.floor((atMs + offsetAt(atMs, zone)) / DAY_MS);
+}
+
+/** A period in which a zone has the same offset from UTC. `fromMs` is included and `beforeMs` is excluded. */
+export interface OffsetPeriod {
+	fromMs: number;
+	beforeMs: number;
+	offsetMs: number;
+}
+
+/** Returns the periods that cover a span, the earliest first. A year has two if there is daylight saving time. */
+export function offsetPeriods(zone: string, fromMs: number, beforeMs: number): OffsetPeriod[] {
+	const periods = [offsetPeriodAt(fromMs, zone)];
+	for (let last = periods[0]; last !== undefined && last.beforeMs < beforeMs; last = periods.at(-1)) {
+		periods.push(offsetPeriodAt(last.beforeMs, zone));
+	}
+	return periods;
+}
+
+/** The period that was used last in each zone. A file of a million times is in a few periods. */
+const lastPeriods = new Map<string, OffsetPeriod>();
+
+function offsetAt(atMs: number, zone: string): number {
+	let period = lastPeriods.get(zone);
+	if (period === undefined || atMs < period.fromMs || atMs >= period.beforeMs) {
+		period = offsetPeriodAt(atMs, zone);
+		lastPeriods.set(zone, period);
+	}
+	return period.offsetMs;
+}
+
+function offsetPeriodAt(atMs: number, zone: string): OffsetPeriod {
+	const at = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(zone);
+	// The previous transition is strictly earlier, so the search for it starts a millisecond later.
+	const from = at.add({ milliseconds: 1 }).getTimeZoneTransition("previous");
+	const next = at.getTimeZoneTransition("next");
+	return {
+		fromMs: from?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+		beforeMs: next?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+		offsetMs: at.offsetNanoseconds / 1_000_000,
+	};
 }
 
 function startOf(day: Temporal.PlainDate, zone: string): number {

@@ -5,6 +5,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, newConversion } from "../../test/support/rows.ts";
+import { PLAIN_FORM } from "../conversions/csv-file.ts";
 import type { Side } from "../conversions/decide.ts";
 import { exportConversions } from "../conversions/export.ts";
 import type { Result } from "../domain/fault.ts";
@@ -12,6 +13,7 @@ import { MAX_ORDER_ID_CHARACTERS } from "../domain/order-id.ts";
 import { endAccess } from "../people/end-access.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { changeProgramme } from "../programmes/programme-terms.ts";
+import { NEWEST_FIRST } from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Job } from "../store/queries/jobs.ts";
 import { addToProgramme, removeFromProgramme, setRole } from "../store/queries/programme-people.ts";
@@ -241,7 +243,13 @@ eachDatabase("many decisions", (database) => {
 		// stored such a row.
 		const { deps, programme, preview, apply, statuses } = await open(["8001", "\u00a08001"]);
 		// This file has every column that an export can have.
-		const file = exportConversions(deps.store.db, { programmeId: programme.id }, undefined, ",", true);
+		const file = exportConversions(
+			deps.store.db,
+			{ programmeId: programme.id },
+			NEWEST_FIRST,
+			PLAIN_FORM,
+			true,
+		);
 		const exported = (await Array.fromAsync(file)).join("");
 		const [names = "", ...others] = exported.trimEnd().split("\r\n");
 		const reasonAt = names.split(",").indexOf("reason");

@@ -69,7 +69,7 @@ export const DECISIONS: JobKind = {
 	// These are the other columns of an export, so an exported file can be uploaded after a column with
 	// decisions was added.
 	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
-		approvesAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
+		approvesAt, decidedAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>
 		has("conversionId") || has("orderId")
 			? []

@@ -1,7 +1,7 @@
 // Reads the lines of a file by the names of its columns. The file is read as a stream, so only one batch is
 // in memory.
 
-import { undoDefusing } from "../conversions/csv-file.ts";
+import { plainHeader, undoDefusing } from "../conversions/csv-file.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
 import { type Result, succeed } from "../domain/fault.ts";
 import { foldText } from "../domain/visible-text.ts";
@@ -74,7 +74,8 @@ function readHeader(cells: readonly string[], kind: JobKind): ReadonlyMap<JobCol
 	const positions = new Map<JobColumn, number>();
 	const unknown: string[] = [];
 	const problems: string[] = [];
-	for (const [position, cell] of cells.entries()) {
+	for (const [position, heading] of cells.entries()) {
+		const cell = plainHeader(heading);
 		const column = known.get(plainName(cell));
 		if (column === undefined) {
 			if (!unread.has(plainName(cell))) unknown.push(cell.trim());

@@ -1,5 +1,5 @@
-// Settings of the network that staff change: its name, its look, the sender of its mails, and its brand in header names. The
-// brand can be changed until a programme other than the sample has an API key.
+// Settings of the network that staff change: its name, its look, its time zone, the sender of its mails, and its brand in
+// header names. The brand can be changed until a programme other than the sample has an API key.
 
 import type { Updateable } from "kysely";
 import { groupDigits } from "../domain/bytes.ts";
@@ -13,6 +13,7 @@ import {
 	suggestBrand,
 } from "../domain/network.ts";
 import { sha256Hex } from "../domain/signature.ts";
+import { parseTimeZone } from "../domain/zone-day.ts";
 import { composeTestMail } from "../mail/letters.ts";
 import { sayMailError } from "../mail/network-mailer.ts";
 import { type Actor, personIdOf, type SignedInPerson, transactAs } from "../people/actor.ts";
@@ -44,6 +45,7 @@ const FIELDS = {
 	brand: { column: "brand", parse: parseBrand },
 	colour: { column: "colour", parse: parseColour },
 	supportAddress: { column: "support_address", parse: parseSupportAddress },
+	timeZone: { column: "time_zone", parse: parseTimeZone },
 	senderName: { column: "sender_name", parse: parseSenderName },
 	senderAddress: { column: "sender_address", parse: parseSenderAddress },
 } as const satisfies Record<
@@ -68,7 +70,7 @@ export async function changeNetwork(
 		const text = input[name];
 		const parsed = text === undefined ? undefined : parse(name, text, input);
 		if (parsed?.ok === false) faults.push(parsed.fault);
-		else if (parsed !== undefined) wanted[FIELDS[name].column] = parsed.value;
+		else if (parsed !== undefined) Object.assign(wanted, { [FIELDS[name].column]: parsed.value });
 	}
 	if (faults.length > 0) return refuseAll(faults);
 	const changed = await transactAs<readonly NetworkField[]>(deps.store, actor, async (trx) => {

@@ -1,7 +1,13 @@
 // CSV files about statements. The proof has one line for each entry of a statement, and its sums are those of the
 // statement. The payout file has one line for each statement that is to be paid, for the bank.
 
-import { CSV_BATCH_ROWS, type CsvColumns, type CsvSeparator, csvFile } from "../conversions/csv-file.ts";
+import {
+	CSV_BATCH_ROWS,
+	type CsvColumns,
+	type CsvForm,
+	type CsvSeparator,
+	csvFile,
+} from "../conversions/csv-file.ts";
 import {
 	type ListedStatement,
 	readStatementEntries,
@@ -20,13 +26,12 @@ export function proofFile(
 	statement: Pick<Statement, "id" | "partner_id" | "time_zone">,
 	separator: CsvSeparator = ",",
 ): AsyncGenerator<string> {
-	const time = (atMs: number | null) => (atMs === null ? "" : timeIn(atMs, statement.time_zone));
 	const columns: CsvColumns<StatementEntry> = [
 		["conversionId", (row) => row.conversion_public_id ?? ""],
 		["programme", (row) => row.programme_name ?? ""],
 		["eventType", (row) => row.event_type ?? ""],
-		["soldAt", (row) => time(row.occurred_at_ms), "time"],
-		["decidedAt", (row) => time(row.decided_at_ms), "time"],
+		["soldAt", (row) => row.occurred_at_ms, "time"],
+		["decidedAt", (row) => row.decided_at_ms, "time"],
 		["s1", (row) => row.sub_1],
 		["s2", (row) => row.sub_2],
 		["s3", (row) => row.sub_3],
@@ -35,18 +40,14 @@ export function proofFile(
 		["adjusted", amountOf("ADJUSTED"), "amount"],
 		["currency", (row) => row.currency],
 		["reason", (row) => row.reason ?? ""],
-		["enteredAt", (row) => time(row.at_ms), "time"],
+		["enteredAt", (row) => row.at_ms, "time"],
 	];
-	return csvFile(columns, readStatementEntries(db, statement, CSV_BATCH_ROWS), separator);
+	const form = { separator, zone: statement.time_zone };
+	return csvFile(columns, readStatementEntries(db, statement, CSV_BATCH_ROWS), form);
 }
 
 function amountOf(kind: StatementEntry["kind"]) {
 	return (row: StatementEntry) => (row.kind === kind ? row.amount : "");
-}
-
-/** Formats a time with the offset of a time zone, such as 2026-10-31T23:10:00+01:00. */
-function timeIn(atMs: number, timeZone: string): string {
-	return Temporal.Instant.fromEpochMilliseconds(atMs).toString({ timeZone, smallestUnit: "second" });
 }
 
 type Payable = ListedStatement & { parties: StatementParties | null };
@@ -72,9 +73,9 @@ export function payoutFile(
 	db: Db,
 	deps: Pick<StatementsDeps, "sealingKey">,
 	filter: Pick<StatementFilter, "month" | "partnerId">,
-	separator: CsvSeparator = ",",
+	form?: CsvForm,
 ): AsyncGenerator<string> {
-	return csvFile(PAYOUT_COLUMNS, readPayable(db, deps, filter), separator);
+	return csvFile(PAYOUT_COLUMNS, readPayable(db, deps, filter), form);
 }
 
 async function* readPayable(

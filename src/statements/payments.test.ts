@@ -115,7 +115,7 @@ eachDatabase("payments of statements", (database) => {
 		const text = (await Array.fromAsync(proofFile(database.store.reader, statement, ";"))).join("");
 		match(
 			text,
-			/^\u{FEFF}conversionId;programme;eventType;soldAt;decidedAt;s1;s2;s3;commission;change;adjusted;currency;reason;enteredAt\r\n/u,
+			/^\u{FEFF}conversionId;programme;eventType;soldAt \(UTC\);decidedAt \(UTC\);s1;s2;s3;commission;change;adjusted;currency;reason;enteredAt \(UTC\)\r\n/u,
 		);
 		match(
 			text,

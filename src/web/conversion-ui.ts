@@ -95,18 +95,26 @@ export function orderCell(conversion: Conversion, programmeId: string, back: str
 }
 
 export function statusCell(conversion: Conversion): Html {
-	const next = nextStep(conversion);
-	return html`${statusBadge(conversion.status)}${next === null ? null : html`<span class="secondary nowrap">${next}</span>`}`;
+	const { status, reason } = conversion;
+	return html`${statusBadge(status)}${secondaryLine(nextStep(conversion))}${secondaryLine(reason === null ? null : titleCase(reason))}`;
 }
 
-/** Returns what will happen automatically and when. For a decided conversion, returns who decided and why. */
+function secondaryLine(content: Content): Html | null {
+	return content === null ? null : html`<span class="secondary nowrap">${content}</span>`;
+}
+
+/** Returns what will happen automatically and when. For a decided conversion, returns when it was decided and by whom. */
 function nextStep(conversion: Conversion): Html | null {
-	const { status, window_ends_at_ms: endsAtMs, decided_by: decidedBy, reason } = conversion;
+	const {
+		status,
+		window_ends_at_ms: endsAtMs,
+		decided_by: decidedBy,
+		decided_at_ms: decidedAtMs,
+	} = conversion;
 	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
 	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
-	if (decidedBy === null) return null;
-	const why = reason === null ? "" : `${titleCase(reason)} · `;
-	return html`${why}${DECIDER_WORDS[decidedBy]}`;
+	if (decidedAtMs === null) return decidedBy === null ? null : html`${DECIDER_WORDS[decidedBy]}`;
+	return html`${ui.dayTag(decidedAtMs)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
 }
 
 /**

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { plainWords } from "../domain/fault.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseKnownOrderId } from "../domain/order-id.ts";
+import { DEFAULT_ZONE, dayEndMs, dayStartMs } from "../domain/zone-day.ts";
 import type { ListPage } from "../store/queries/list-page.ts";
 import { withQuery } from "./paths.ts";
 import { type Content, emptyState, type Html, html, selectField, textField } from "./ui.ts";
@@ -76,13 +77,13 @@ export function pagesOf(
 /** A filter of a list. It has a schema for its value in the address, and a field for the form. */
 export interface Filter<Value> {
 	schema: z.ZodType<Value>;
-	/** Returns the form's field for this filter. `zone` is the time zone in the address, if there is one. */
+	/** Returns the form's field for this filter. `zone` is the time zone of days. */
 	field(field: {
 		name: string;
 		id: string;
 		value: string;
 		error: string | undefined;
-		zone: string | undefined;
+		zone: string;
 	}): Html | null;
 }
 
@@ -98,12 +99,12 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 		read: (search: string) => readFilters(schema, search),
 		/**
 		 * Returns the form's fields for the named filters. `prefix` makes their ids unique on a page with several
-		 * forms.
+		 * forms. `zone` is the time zone that the labels of days name.
 		 */
 		fields(
 			{ typed, problems }: ReadFilters<unknown>,
 			names: readonly (keyof Filters & string)[],
-			prefix = "",
+			{ prefix = "", zone = DEFAULT_ZONE }: { prefix?: string; zone?: string } = {},
 		) {
 			return names.map((name) =>
 				declared[name]?.field({
@@ -111,7 +112,7 @@ export function declareFilters<Filters extends Declared>(declared: Filters) {
 					id: `${prefix}${name}`,
 					value: typed[name] ?? "",
 					error: problems[name],
-					zone: typed["zone"],
+					zone,
 				}),
 			) as readonly Html[];
 		},
@@ -129,6 +130,32 @@ export function choice<const Value extends string>(
 	return {
 		schema: z.enum(values, { error: "Choose one of these." }),
 		field: (field) => selectField({ ...field, label, options: [{ value: "", label: any }, ...options] }),
+	};
+}
+
+/** Filter by a day in the network's time zone, which the label names. */
+export function day(label: string): Filter<string> {
+	return {
+		schema: z.iso.date({ error: "Enter a day such as 2026-03-01." }),
+		field: ({ zone, ...field }) =>
+			textField({
+				...field,
+				// An invalid day is left out of the field, because browsers cannot show it.
+				value: field.error === undefined ? field.value : "",
+				label: `${label} (${zone})`,
+				type: "date",
+			}),
+	};
+}
+
+/** Returns the span of the days of a filter, both of which are included. A missing day leaves its end open. */
+export function spanOfDays(
+	{ from, to }: { from?: string | undefined; to?: string | undefined },
+	zone: string,
+): { fromMs: number | undefined; beforeMs: number | undefined } {
+	return {
+		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
+		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
 	};
 }
 

@@ -62,6 +62,8 @@ export interface TestSite {
 	/** Sends mails about changes and about failing callbacks, as a running service does every few seconds. */
 	tellChanges(): Promise<void>;
 	moveClock(byMs: number): void;
+	/** Changes the network's time zone. */
+	setZone(zone: string): Promise<void>;
 	/** Opens a new browser, which has its own IP address by default. */
 	browser(options?: BrowserOptions): Browser;
 	addProgramme(name?: string): Promise<Programme>;
@@ -169,6 +171,10 @@ export function createTestSite(store: Store, options: SiteOptions = {}): TestSit
 			await tellChanges(deps, () => false);
 			await tellNotices(deps, () => false);
 			await mails.settled();
+		},
+		setZone: async (zone) => {
+			await store.db.updateTable("network").set({ time_zone: zone }).execute();
+			network.forget();
 		},
 		moveClock: (byMs) => {
 			nowMs += byMs;

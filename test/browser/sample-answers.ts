@@ -117,9 +117,9 @@ async function writeAnswers(
 			})
 			.execute();
 		const isDelivered = verdict === "delivered";
-		const hourMs = Math.floor(startedAtMs / HOUR_MS) * HOUR_MS;
+		const quarterMs = Math.floor(startedAtMs / HOUR_MS) * HOUR_MS;
 		const counts = { delivered: isDelivered ? 1 : 0, failed: isDelivered ? 0 : 1 };
-		await addCallbackCounts(trx, [{ receiverId: programme.receiver_id, hourMs, ...counts }]);
+		await addCallbackCounts(trx, [{ receiverId: programme.receiver_id, quarterMs, ...counts }]);
 		startedAtMs = endedAtMs + (RETRY_DELAYS_MS[index] ?? DAY_MS);
 	}
 	const state = verdict === "delivered" ? "delivered" : verdict === "retry" ? "pending" : "failed";

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { Browser, Page } from "playwright-core";
 import { foldCode } from "../../src/domain/credit.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
 import { invitePartner } from "../../src/partners/partners.ts";
 import { addPartnership } from "../../src/partners/partnerships.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
@@ -153,10 +153,10 @@ async function joinAsPartner(
 		created_at_ms: Date.now(),
 	};
 	const made = await insertPartnerLink(store.db, row);
-	const hour = Math.floor(clock.nowMs() / HOUR_MS);
+	const quarter = Math.floor(clock.nowMs() / QUARTER_MS);
 	const clicks = {
 		linkId: made?.id ?? 0,
-		hour,
+		quarter,
 		kind: "click",
 		clicks: 12_345,
 	} as const;
@@ -259,10 +259,10 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 			name: "Top banner",
 			target,
 		});
-		const hour = Math.floor(nowMs / HOUR_MS);
+		const quarter = Math.floor(nowMs / QUARTER_MS);
 		const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
-		await addClicks(db, [{ ...clicks, hour, clicks: 412 }]);
-		await addClicks(db, [{ ...clicks, hour: hour - 40 * 24, clicks: 12_345 }]);
+		await addClicks(db, [{ ...clicks, quarter, clicks: 412 }]);
+		await addClicks(db, [{ ...clicks, quarter: quarter - 40 * 96, clicks: 12_345 }]);
 		const mine = sales.splice(0, code === "BERG10" ? 40 : 0);
 		for (const { id, occurred_at_ms: soldAtMs } of mine) {
 			await addCredit(db, {

@@ -102,9 +102,9 @@ describe("partner links while PostgreSQL is away", () => {
 		for (const code of ["known", "other"]) equal((await click(code)).status, 302, code);
 		await counts.flush();
 		const { total } = await store.db
-			.selectFrom("click_hours")
+			.selectFrom("click_quarters")
 			.select((eb) => eb.fn.sum<number>("clicks").as("total"))
-			.where("hour", ">", EVER)
+			.where("quarter", ">", EVER)
 			.executeTakeFirstOrThrow();
 		equal(Number(total), clicks + 2);
 	});

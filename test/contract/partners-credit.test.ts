@@ -13,7 +13,7 @@ import { recordConversion } from "../../src/conversions/record.ts";
 import { createClickSealer, NO_SUB_IDS } from "../../src/domain/click-token.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, QUARTER_MS, SECOND_MS } from "../../src/domain/time.ts";
 import { listen, PUBLIC_LIMITS } from "../../src/outside/http-server.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { acceptApplication, apply, declineApplication } from "../../src/partners/applications.ts";
@@ -670,11 +670,11 @@ eachDatabase("credits", (database) => {
 		}
 		await counts.flush();
 		const rows = await database.store.db
-			.selectFrom("click_hours")
+			.selectFrom("click_quarters")
 			.innerJoin("partner_links", "partner_links.id", "link_id")
 			.select(["kind", "clicks"])
 			.where("partnership_id", "=", partnership.id)
-			.where("hour", ">", EVER)
+			.where("quarter", ">", EVER)
 			.orderBy("kind")
 			.execute();
 		deepEqual(
@@ -687,26 +687,26 @@ eachDatabase("credits", (database) => {
 				{ kind: "target", clicks: 1 },
 			],
 		);
-		const hour = Math.floor(clock.nowMs() / HOUR_MS);
+		const quarter = Math.floor(clock.nowMs() / QUARTER_MS);
 		const { id: linkId } = (await findPartnerLink(database.store.db, "code", code)) ?? { id: 0 };
-		const before = { linkId, kind: "click", hour: hour - 1 } as const;
+		const before = { linkId, kind: "click", quarter: quarter - 1 } as const;
 		await addClicks(database.store.db, [
 			{ ...before, clicks: 2_999_999_998 },
-			{ ...before, hour: hour - 2, clicks: 1 },
+			{ ...before, quarter: quarter - 2, clicks: 1 },
 		]);
 		const clicks = (await sumClicks(database.store.db, [linkId], clock.nowMs())).get(linkId);
 		const ofPeople = clicks?.find(({ kind }) => kind === "click");
 		deepEqual([ofPeople?.ever, ofPeople?.recent], [3_000_000_001, 2]);
-		const inHours = async (fromMs: number, beforeMs: number) =>
+		const inSpan = async (fromMs: number, beforeMs: number) =>
 			(
 				await sumPartnershipClicks(database.store.db, { partnershipIds: [partnership.id], fromMs, beforeMs })
 			).get(partnership.id);
 		equal(
-			await inHours(0, Number.MAX_SAFE_INTEGER),
+			await inSpan(0, Number.MAX_SAFE_INTEGER),
 			3_000_000_001,
-			"the total of a link is not added to the hourly counts",
+			"the total of a link is not added to the counts by quarter",
 		);
-		equal(await inHours((hour - 2) * HOUR_MS, hour * HOUR_MS), 2_999_999_999);
+		equal(await inSpan((quarter - 2) * QUARTER_MS, quarter * QUARTER_MS), 2_999_999_999);
 	});
 
 	test("an application becomes one partnership, with the terms that were shown", async () => {

@@ -30,6 +30,10 @@ const EVERY_STATUS = [undefined, ...STATUSES];
 const EVERY_TYPE = [undefined, ...EVENT_TYPES];
 const EVERY_TEST = [undefined, true, false];
 const RANGE = { fromMs: START_MS + 60 * MINUTE_MS, beforeMs: START_MS + 100 * MINUTE_MS };
+const DECIDED_RANGE = { decidedFromMs: START_MS + DAY_MS, decidedBeforeMs: START_MS + 3 * DAY_MS };
+/** Number of the row before which the clock was set back, by less than an hour. */
+const SET_BACK_AT = 120;
+const SET_BACK_MS = 50 * MINUTE_MS;
 const SOLD_RANGE = { soldFromMs: START_MS - 3 * DAY_MS, soldBeforeMs: START_MS - DAY_MS };
 
 const SORTS: readonly ConversionSort[] = (["recorded", "sale", "basket"] as const).flatMap((by) =>
@@ -54,7 +58,8 @@ eachDatabase("lists of conversions", (database) => {
 				status,
 				event_type: USED_TYPES[Math.floor(n / 5) % USED_TYPES.length] ?? "SALE",
 				test: n % 11 === 0 ? 1 : 0,
-				created_at_ms: START_MS + n * MINUTE_MS,
+				created_at_ms: START_MS + n * MINUTE_MS - (n < SET_BACK_AT ? 0 : SET_BACK_MS),
+				decided_at_ms: n % 4 < 2 ? START_MS + ((n * 29) % 8) * (DAY_MS / 2) : null,
 				// Several sales have the same time and the same basket value.
 				occurred_at_ms: START_MS - ((n * 37) % 10) * (DAY_MS / 2),
 				basket_value: `${(n * 53) % 12}.50`,
@@ -88,6 +93,22 @@ eachDatabase("lists of conversions", (database) => {
 		const matching = rows.filter((row) => matches(row, filter));
 		return matching.toSorted((one, other) => compareRows(one, other, sort)).map(({ id }) => id);
 	}
+
+	test("every day of recording has its rows, also after the clock was set back by more than a minute", async () => {
+		const { store } = database;
+		const breaks = await store.db.selectFrom("recording_breaks").select("first_id").execute();
+		deepEqual(
+			breaks.map(({ first_id }) => first_id),
+			[rows.toSorted((one, other) => one.id - other.id)[SET_BACK_AT]?.id],
+		);
+		const sort = { by: "recorded", direction: "desc" } as const;
+		for (let minute = 0; minute < ROWS; minute += 10) {
+			const range = { fromMs: START_MS + minute * MINUTE_MS, beforeMs: START_MS + (minute + 10) * MINUTE_MS };
+			await checkAll(range, sort);
+			await checkAll({ programmeId, fromMs: range.fromMs }, sort);
+			await checkAll({ programmeId, beforeMs: range.beforeMs }, sort);
+		}
+	});
 
 	test("for every status, event type and test flag, the column list_key has the number that the program computes", async () => {
 		const { store } = database;
@@ -131,11 +152,33 @@ eachDatabase("lists of conversions", (database) => {
 			}
 		});
 
+		test(`a programme's list by ${sort.by}, ${sort.direction}, in a range of decisions has the same rows as a filter in memory`, async () => {
+			for (const range of [
+				DECIDED_RANGE,
+				{ decidedFromMs: 0 },
+				{ ...DECIDED_RANGE, ...RANGE, ...SOLD_RANGE },
+			]) {
+				for (const status of EVERY_STATUS) await checkAll({ programmeId, status, ...range }, sort);
+			}
+		});
+
 		test(`the list of a programme without conversions by ${sort.by}, ${sort.direction}, is empty`, () =>
 			checkAll({ programmeId: emptyProgrammeId }, sort));
 	}
 
 	for (const direction of ["asc", "desc"] as const) {
+		test(`a programme's list by decision, ${direction}, has the decided rows of a filter in memory`, async () => {
+			const sort = { by: "decision", direction } as const;
+			for (const range of [
+				DECIDED_RANGE,
+				{ decidedFromMs: 0 },
+				{ ...DECIDED_RANGE, ...RANGE, ...SOLD_RANGE },
+			]) {
+				for (const status of EVERY_STATUS) await checkAll({ programmeId, status, ...range }, sort);
+			}
+			await checkAll({ programmeId: emptyProgrammeId, ...DECIDED_RANGE }, sort);
+		});
+
 		test(`the list of all programmes, ${direction}, has the same rows as a filter in memory, for every status, event type and test flag`, async () => {
 			const sort = { by: "recorded", direction } as const;
 			for (const status of EVERY_STATUS) {
@@ -169,13 +212,16 @@ function matches(row: Conversion, filter: ConversionFilter): boolean {
 		(filter.eventType === undefined || row.event_type === filter.eventType) &&
 		(filter.isTest === undefined || row.test === Number(filter.isTest)) &&
 		isIn(row.created_at_ms, filter.fromMs, filter.beforeMs) &&
-		isIn(row.occurred_at_ms, filter.soldFromMs, filter.soldBeforeMs)
+		isIn(row.occurred_at_ms, filter.soldFromMs, filter.soldBeforeMs) &&
+		((filter.decidedFromMs ?? filter.decidedBeforeMs) === undefined ||
+			isIn(row.decided_at_ms ?? Number.NaN, filter.decidedFromMs, filter.decidedBeforeMs))
 	);
 }
 
 function compareRows(one: Conversion, other: Conversion, { by, direction }: ConversionSort): number {
 	const keyOf = (row: Conversion) => {
 		if (by === "recorded") return row.id;
+		if (by === "decision") return row.decided_at_ms ?? Number.NaN;
 		return by === "sale" ? row.occurred_at_ms : Number(row.basket_value);
 	};
 	const difference = keyOf(one) - keyOf(other) || one.id - other.id;

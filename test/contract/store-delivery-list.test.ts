@@ -10,7 +10,7 @@ import { readOrderSearch } from "../../src/domain/order-id.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import type { NewInboundCall } from "../../src/store/hot-writes.ts";
-import { addCallbackCounts, listCallbackHours } from "../../src/store/queries/delivery-health.ts";
+import { addCallbackCounts, listCallbackQuarters } from "../../src/store/queries/delivery-health.ts";
 import {
 	type DeliveryFilter,
 	findDeliveryDetail,
@@ -228,18 +228,18 @@ eachDatabase("the health of callbacks", (database) => {
 	test("attempts are counted by the hour, once each, even if two engines count at the same time", async () => {
 		const { store, rival } = database;
 		const [programme, other] = [await addProgramme(store), await addProgramme(store)];
-		const count = { receiverId: programme.receiver_id, hourMs: START_MS, delivered: 2, failed: 1 };
+		const count = { receiverId: programme.receiver_id, quarterMs: START_MS, delivered: 2, failed: 1 };
 		await Promise.all(
 			[store, rival, store, rival].map((one) =>
 				one.transact((trx) => addCallbackCounts(trx, [{ ...count, receiverId: other.receiver_id }, count])),
 			),
 		);
 		deepEqual(
-			(await listCallbackHours(store.db, programme.receiver_id, START_MS)).map((row) => ({ ...row })),
-			[{ hourMs: START_MS, delivered: 8, failed: 4 }],
+			(await listCallbackQuarters(store.db, programme.receiver_id, START_MS)).map((row) => ({ ...row })),
+			[{ quarterMs: START_MS, delivered: 8, failed: 4 }],
 		);
 		await pruneSmall(store, START_MS + 1);
-		deepEqual(await listCallbackHours(store.db, programme.receiver_id, 0), []);
+		deepEqual(await listCallbackQuarters(store.db, programme.receiver_id, 0), []);
 	});
 
 	test("the summary of callbacks covers the last 24 hours, and the chart 14 days including empty ones", async () => {
@@ -247,7 +247,7 @@ eachDatabase("the health of callbacks", (database) => {
 		const programme = await addProgramme(store);
 		const at = (hoursAgo: number, good: number, bad: number) => ({
 			receiverId: programme.receiver_id,
-			hourMs: START_MS - hoursAgo * HOUR_MS,
+			quarterMs: START_MS - hoursAgo * HOUR_MS,
 			delivered: good,
 			failed: bad,
 		});
@@ -278,9 +278,9 @@ eachDatabase("the health of callbacks", (database) => {
 		];
 		const pass = createPass(store, createRandom());
 		await pass.run(passInput(await addEngine(store, START_MS), START_MS, { settlements }));
-		const hours = await listCallbackHours(store.db, programme.receiver_id, START_MS);
+		const hours = await listCallbackQuarters(store.db, programme.receiver_id, START_MS);
 		deepEqual(
-			hours.map(({ hourMs, delivered, failed }) => [hourMs, delivered, failed]),
+			hours.map(({ quarterMs, delivered, failed }) => [quarterMs, delivered, failed]),
 			[[START_MS, 1, 1]],
 		);
 	});

@@ -220,6 +220,6 @@ async function noticesOf({ db }: Store, receiverId: ReceiverId): Promise<[string
 }
 
 async function hoursOf({ db }: Store, receiverId: ReceiverId): Promise<[number, number][]> {
-	const rows = db.selectFrom("callback_hours").selectAll().where("receiver_id", "=", receiverId);
+	const rows = db.selectFrom("callback_quarters").selectAll().where("receiver_id", "=", receiverId);
 	return (await rows.execute()).map(({ delivered, failed }) => [delivered, failed]);
 }

@@ -183,6 +183,21 @@ const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter:
 		"conversions_by_sale",
 		{ soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
 	],
+	[
+		"decided in a range",
+		"conversions_by_decision",
+		{ sort: sortBy("decision", "desc"), decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
+	],
+	[
+		"decided, a later page",
+		"conversions_by_decision",
+		{ sort: sortBy("decision", "asc"), decidedFromMs: 0, after: LATER },
+	],
+	[
+		"decided in a range, as recorded",
+		"conversions_by_decision",
+		{ decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
+	],
 	["by amount", "conversions_by_basket", { sort: sortBy("basket", "desc") }],
 	[
 		"by amount, a later page",
@@ -470,7 +485,7 @@ const READS: readonly Read[] = [
 	["a slice of the network's totals", [], (db) => tallySlice(db, { after: MIDDLE, limit: 2_000 })],
 	[
 		"callbacks of the network on one day",
-		["callback_hours_by_hour"],
+		["callback_quarters_by_time"],
 		(db) => sumCallbacks(db, START_MS - DAY_MS, START_MS),
 	],
 	[
@@ -797,6 +812,7 @@ function listFilters(): Filter[] {
 		...kinds.map((kind) => ({ programmeId, ...kind })),
 		...sorts.map((sort) => ({ programmeId, sort })),
 		{ programmeId, sort: sortBy("sale", "desc"), soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
+		{ programmeId, sort: sortBy("decision", "desc"), decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
 		{ programmeId, beforeMs: MIDDLE_MS, after: MIDDLE },
 		{ programmeId, fromMs: START_MS, beforeMs: START_MS + ROWS },
 	]);
@@ -817,7 +833,8 @@ async function checkPagesRead(trx: Db, query: CompiledQuery, what: string): Prom
 	const plan = `${what}\n${lines.join("\n")}`;
 	for (const [, columns = ""] of plan.matchAll(/ROW\(([^)]*)\) [<>]/g))
 		equal(columns.split(", ").length, 2, plan);
-	doesNotMatch(plan, /Seq Scan on/, plan);
+	// The table of breaks has a row for each time that the clock was set back, so it is read completely.
+	doesNotMatch(plan, /Seq Scan on (?!recording_breaks)/, plan);
 	const [, hit = "0"] = /shared hit=(\d+)/.exec(plan) ?? [];
 	const [, read = "0"] = /shared.* read=(\d+)/.exec(plan) ?? [];
 	ok(Number(hit) + Number(read) <= MAX_LIST_PAGES, plan);

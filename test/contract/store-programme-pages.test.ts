@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { createNetworkTallies } from "../../src/conversions/tally.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import type { ProgrammeRole } from "../../src/domain/roles.ts";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
 import {
 	changeRole,
@@ -147,13 +147,13 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 		await addConversion(store, other.id, { ...at(0), ...yen });
 		const hour = (daysAgo: number) => (today - daysAgo) * DAY_MS;
 		await addCallbackCounts(store.db, [
-			{ receiverId: one.receiver_id, hourMs: hour(0), delivered: 3, failed: 1 },
-			{ receiverId: other.receiver_id, hourMs: hour(0) + HOUR_MS, delivered: 4, failed: 0 },
-			{ receiverId: other.receiver_id, hourMs: hour(6), delivered: 0, failed: 2 },
-			{ receiverId: other.receiver_id, hourMs: hour(7), delivered: 50, failed: 50 },
+			{ receiverId: one.receiver_id, quarterMs: hour(0), delivered: 3, failed: 1 },
+			{ receiverId: other.receiver_id, quarterMs: hour(0) + HOUR_MS, delivered: 4, failed: 0 },
+			{ receiverId: other.receiver_id, quarterMs: hour(6), delivered: 0, failed: 2 },
+			{ receiverId: other.receiver_id, quarterMs: hour(7), delivered: 50, failed: 50 },
 		]);
 		const tallies = createNetworkTallies({ store, clock: createClock(nowMs), log: createLog() });
-		const { count } = await tallies.look(7);
+		const { count } = await tallies.look({ days: 7, zone: "UTC" });
 		deepEqual([...(count?.currencies.keys() ?? [])].toSorted(), ["EUR", "JPY"]);
 		const euros = count?.currencies.get("EUR");
 		deepEqual([...(euros?.keys() ?? [])], ["APPROVED"]);
@@ -175,7 +175,15 @@ eachDatabase("programmes and people as the pages read them", (database) => {
 				[today, { delivered: 7, failed: 1 }],
 			]),
 		);
-		const longer = (await tallies.look(30)).count;
+		const half = hour(0) - 5.5 * HOUR_MS;
+		await addCallbackCounts(store.db, [
+			{ receiverId: one.receiver_id, quarterMs: half - QUARTER_MS, delivered: 100, failed: 0 },
+			{ receiverId: one.receiver_id, quarterMs: half, delivered: 10, failed: 0 },
+		]);
+		const inIndia = (await tallies.look({ days: 7, zone: "Asia/Kolkata" })).count?.callbacks;
+		deepEqual(inIndia?.get(today), { delivered: 17, failed: 1 }, "days there begin at 18:30 UTC");
+		equal(inIndia?.get(today - 1)?.delivered, 100);
+		const longer = (await tallies.look({ days: 30, zone: "UTC" })).count;
 		equal(longer?.currencies.get("EUR")?.get("RECORDED")?.basketMinor, 500n);
 	});
 

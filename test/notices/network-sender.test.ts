@@ -17,6 +17,7 @@ const NOTHING: NetworkFace = {
 	isBrandChosen: false,
 	colour: null,
 	supportAddress: null,
+	timeZone: "UTC",
 	senderName: null,
 	senderAddress: null,
 	logo: null,

@@ -4,7 +4,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { Insertable } from "kysely";
-import { DAY_MS, HOUR_MS } from "../../src/domain/time.ts";
+import { DAY_MS, HOUR_MS, QUARTER_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
 import { createRandom } from "../../src/outside/random.ts";
 import { addClicks, EVER, sumClicks } from "../../src/store/queries/clicks.ts";
@@ -250,7 +250,7 @@ eachDatabase("retention", (database) => {
 		);
 	});
 
-	test("old hourly counts of clicks are removed, and the total of a link stays", async () => {
+	test("old counts of clicks are removed, and the total of a link stays", async () => {
 		const { store } = database;
 		const links = Array.from({ length: 25 }, (_, n) => ({
 			code: `pruned-${n}`,
@@ -258,11 +258,11 @@ eachDatabase("retention", (database) => {
 			...{ name: "", target: "https://shop.example/", created_at_ms: OLD_MS },
 		}));
 		const made = await store.db.insertInto("partner_links").values(links).returning("id").execute();
-		const cutoff = Math.floor(CUTOFF_MS / HOUR_MS);
+		const cutoff = Math.floor(CUTOFF_MS / QUARTER_MS);
 		const counts = made.flatMap(({ id: linkId }) =>
-			[cutoff - 2, cutoff - 1, cutoff, cutoff + 1].flatMap((hour) => [
-				{ linkId, hour, kind: "click" as const, clicks: 10 },
-				{ linkId, hour, kind: "ended" as const, clicks: 1 },
+			[cutoff - 2, cutoff - 1, cutoff, cutoff + 1].flatMap((quarter) => [
+				{ linkId, quarter, kind: "click" as const, clicks: 10 },
+				{ linkId, quarter, kind: "ended" as const, clicks: 1 },
 			]),
 		);
 		await addClicks(store.db, counts);
@@ -273,9 +273,14 @@ eachDatabase("retention", (database) => {
 			"one batch of links",
 		);
 		equal(await pruneClicks(store, realClock, CUTOFF_MS, never), 5 * 2 * 2);
-		const left = await store.db.selectFrom("click_hours").select("hour").distinct().orderBy("hour").execute();
+		const left = await store.db
+			.selectFrom("click_quarters")
+			.select("quarter")
+			.distinct()
+			.orderBy("quarter")
+			.execute();
 		deepEqual(
-			left.map(({ hour }) => hour),
+			left.map(({ quarter }) => quarter),
 			[EVER, cutoff, cutoff + 1],
 		);
 		const [last] = made.slice(-1);
@@ -317,8 +322,8 @@ eachDatabase("retention", (database) => {
 		const stay = await add(1, OLD_MS, CUTOFF_MS + HOUR_MS / 2);
 		const clicked = { partnership_id: 1, name: "", target: "", created_at_ms: OLD_MS };
 		const link = await insertPartnerLink(store.db, { ...clicked, code: "by-itself" });
-		const hour = Math.floor(OLD_MS / HOUR_MS);
-		await addClicks(store.db, [{ linkId: link?.id ?? 0, hour, kind: "click", clicks: 1 }]);
+		const quarter = Math.floor(OLD_MS / QUARTER_MS);
+		await addClicks(store.db, [{ linkId: link?.id ?? 0, quarter, kind: "click", clicks: 1 }]);
 		const log = createLog();
 		const chores = startChores({
 			store,
@@ -334,11 +339,11 @@ eachDatabase("retention", (database) => {
 		await untilEqual([]);
 		await chores.stop();
 		const clicks = store.db
-			.selectFrom("click_hours")
-			.select("hour")
+			.selectFrom("click_quarters")
+			.select("quarter")
 			.where("link_id", "=", link?.id ?? 0);
 		deepEqual(
-			(await clicks.execute()).map((row) => row.hour),
+			(await clicks.execute()).map((row) => row.quarter),
 			[EVER],
 		);
 		equal(clock.waitingTimers, 0);

@@ -55,13 +55,14 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		// conversion.
 		"conversions",
 		`public_id, programme_id, order_id, event_type, status, basket_value, commission, network_fee, currency, test, source,
-			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms`,
+			occurred_at_ms, created_at_ms, window_ends_at_ms, updated_at_ms, decided_at_ms`,
 		`${CONVERSION}, ${PROGRAMME}, 'order ' || i, case when i % 50 = 0 then 'LEAD' else 'SALE' end,
 			case when i % 100 = 1 then 'RECORDED' when i % 100 = 2 then 'PARKED' when i % 100 = 3 then 'REJECTED'
 				when i % 100 = 5 then 'EXPIRED' when i % 10000 = 4 then 'REVERSED' else 'APPROVED' end,
 			'100.00', '7.50', '2.00', 'EUR', case when i % 1000 = 0 then 1 else 0 end,
 			case when i % 5000 = 0 then 'test' else 'postback' end,
-			0, ${START_MS} + i, case when i % 100 in (1, 2, 5) then ${SCATTERED} end, 0`,
+			0, ${START_MS} + i, case when i % 100 in (1, 2, 5) then ${SCATTERED} end, 0,
+			case when i % 100 in (1, 2, 5) then null else ${START_MS} + i end`,
 	],
 	[
 		"moves",
@@ -95,8 +96,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		`${PROGRAMME}, 'api', 'POST', '/v1/conversions', 'RECORDED', 201, 'order ' || i, ${OVER_TIME}`,
 	],
 	[
-		"callback_hours",
-		"receiver_id, hour_ms, delivered, failed",
+		"callback_quarters",
+		"receiver_id, quarter_ms, delivered, failed",
 		`${FIRST_RECEIVER} + i % ${PROGRAMMES}, ${START_MS} - (i / ${PROGRAMMES}) * 3600000, 1, 1`,
 	],
 	[
@@ -140,7 +141,11 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		"conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3",
 		`i, ${PROGRAMME}, case when i % 3 = 0 then null when i % 2 = 0 then 1 else 2 + i % 99 end, 'CODE', ${OVER_TIME}, '', '', ''`,
 	],
-	["click_hours", "link_id, kind, hour, clicks", `1 + i % ${PROGRAMMES}, 'click', i / ${PROGRAMMES}, 1`],
+	[
+		"click_quarters",
+		"link_id, kind, quarter, clicks",
+		`1 + i % ${PROGRAMMES}, 'click', i / ${PROGRAMMES}, 1`,
+	],
 	[
 		"partner_links",
 		"code, partnership_id, name, target, created_at_ms",

@@ -1,4 +1,4 @@
-// Finds partner links by their code, and stores the hourly counts of clicks on them. The caller caches the links.
+// Finds partner links by their code, and stores the counts of clicks on them, by quarter of an quarter. The caller caches the links.
 
 import { type Selectable, sql } from "kysely";
 import {
@@ -10,9 +10,9 @@ import {
 	landingAt,
 	landingUrl,
 } from "../../domain/click.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { QUARTER_MS } from "../../domain/time.ts";
 import type { Db } from "../store.ts";
-import type { ClickHoursTable } from "../tables/partners.ts";
+import type { ClickQuartersTable } from "../tables/partners.ts";
 import type { EarnedSpan } from "./credits.ts";
 import { NO_ID } from "./partners.ts";
 
@@ -80,64 +80,64 @@ export async function findLandingHosts(
 
 export interface ClickCount {
 	linkId: number;
-	/** Hour of the clicks, as the number of hours since 1970. */
-	hour: number;
+	/** Quarter of an quarter in which the clicks happened, as the number of quarters since 1970. */
+	quarter: number;
 	kind: ClickKind;
 	clicks: number;
 }
 
-/** Special hour under which the total number of clicks is stored. The total stays when the hourly counts are pruned. */
+/** Special quarter under which the total number of clicks is stored. The total stays when the other counts are pruned. */
 export const EVER = 0;
 
 /** Adds counts of clicks. The rows are written in the order of their key, so that two processes cannot deadlock. */
 export async function addClicks(db: Db, counts: readonly ClickCount[]): Promise<void> {
 	if (counts.length === 0) return;
-	const rows = new Map<string, Selectable<ClickHoursTable>>();
-	for (const { linkId: link_id, kind, hour: counted, clicks } of counts) {
-		for (const hour of [EVER, counted]) {
-			const key = `${link_id} ${kind} ${hour}`;
-			rows.set(key, { link_id, kind, hour, clicks: clicks + (rows.get(key)?.clicks ?? 0) });
+	const rows = new Map<string, Selectable<ClickQuartersTable>>();
+	for (const { linkId: link_id, kind, quarter: counted, clicks } of counts) {
+		for (const quarter of [EVER, counted]) {
+			const key = `${link_id} ${kind} ${quarter}`;
+			rows.set(key, { link_id, kind, quarter, clicks: clicks + (rows.get(key)?.clicks ?? 0) });
 		}
 	}
 	const sorted = [...rows.values()].toSorted(
-		(a, b) => a.link_id - b.link_id || a.kind.localeCompare(b.kind) || a.hour - b.hour,
+		(a, b) => a.link_id - b.link_id || a.kind.localeCompare(b.kind) || a.quarter - b.quarter,
 	);
 	await db
-		.insertInto("click_hours")
+		.insertInto("click_quarters")
 		.values(sorted)
 		.onConflict((conflict) =>
 			conflict
-				.columns(["link_id", "kind", "hour"])
-				.doUpdateSet((eb) => ({ clicks: eb("click_hours.clicks", "+", eb.ref("excluded.clicks")) })),
+				.columns(["link_id", "kind", "quarter"])
+				.doUpdateSet((eb) => ({ clicks: eb("click_quarters.clicks", "+", eb.ref("excluded.clicks")) })),
 		)
 		.execute();
 }
 
 /**
- * Returns a subquery that sums the clicks of one kind on one link in a span of hours. As a subquery for each link it
+ * Returns a subquery that sums the clicks of one kind on one link in a span. As a subquery for each link it
  * reads one range of the key. A grouped query would sort or read the whole table. The cast to bigint is needed because
- * a distant day that somebody types into the page has more hours than PostgreSQL's integer can hold.
+ * a distant day that somebody types into the page has more quarters than PostgreSQL's integer can hold.
  */
 function clicksIn(link: string, kind: string, fromMs: number, beforeMs: number) {
-	const hourOf = (atMs: number) => sql`cast(${Math.floor(atMs / HOUR_MS)} as bigint)`;
-	return sql<number>`(select cast(coalesce(sum(clicks), 0) as bigint) from click_hours where link_id = ${sql.ref(link)}
-		and kind = ${sql.raw(kind)} and hour > ${hourOf(Math.max(fromMs - HOUR_MS, EVER))} and hour < ${hourOf(beforeMs)})`;
+	const quarterOf = (atMs: number) => sql`cast(${Math.floor(atMs / QUARTER_MS)} as bigint)`;
+	return sql<number>`(select cast(coalesce(sum(clicks), 0) as bigint) from click_quarters where link_id = ${sql.ref(link)}
+		and kind = ${sql.raw(kind)} and quarter > ${quarterOf(Math.max(fromMs - QUARTER_MS, EVER))} and quarter < ${quarterOf(beforeMs)})`;
 }
 
 /** Sums the clicks on each link by kind, both over all time and since a given time. */
 export async function sumClicks(db: Db, linkIds: readonly number[], sinceMs: number) {
 	const recent = clicksIn("ever.link_id", "ever.kind", sinceMs, Number.MAX_SAFE_INTEGER);
 	const rows = await db
-		.selectFrom("click_hours as ever")
+		.selectFrom("click_quarters as ever")
 		.select(["link_id", "kind", "clicks as ever", recent.as("recent")])
 		.where("link_id", "in", [NO_ID, ...linkIds])
 		.where("kind", "in", CLICK_KINDS)
-		.where("hour", "=", EVER)
+		.where("quarter", "=", EVER)
 		.execute();
 	return Map.groupBy(rows, ({ link_id }) => link_id);
 }
 
-/** Sums the clicks that got a click ID, by partnership. Hours that were already pruned are missing from the sums. */
+/** Sums the clicks that got a click ID, by partnership. Quarters that were already pruned are missing from the sums. */
 export async function sumPartnershipClicks(
 	db: Db,
 	{ partnershipIds, fromMs, beforeMs }: EarnedSpan,

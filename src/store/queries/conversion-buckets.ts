@@ -24,9 +24,12 @@ export interface TimeFilter {
 	beforeMs?: number | undefined;
 }
 
-/** Order of a list. Sorting by sale or basket works only within one programme. */
+/**
+ * Order of a list. Sorting by sale, decision or basket works only within one programme. A list that is sorted by decision
+ * contains only decided conversions.
+ */
 export interface ConversionSort {
-	by: "recorded" | "sale" | "basket";
+	by: "recorded" | "sale" | "decision" | "basket";
 	direction: "asc" | "desc";
 }
 
@@ -47,8 +50,9 @@ export interface Buckets {
 export const MOST_MINOR = 10 ** 17;
 
 /**
- * Margin by which a range of ids is wider than the time range it stands for. Ids rise with the time of recording, but
- * the clocks of several processes may differ a little. The time of each row is checked as well.
+ * Margin by which a range of ids is wider than the time range it stands for. Times of recording rise with the ids, but
+ * the clocks of several processes may differ a little. Where a clock was set back by more than that, the schema notes a
+ * break in `recording_breaks`. The time of each row is checked as well.
  */
 const CLOCK_SLACK_MS = MINUTE_MS;
 
@@ -76,9 +80,12 @@ export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "progr
 	);
 }
 
-/** Returns the bucket of a programme's list that is sorted by the time of the sale or by the basket value. */
-export function sortedBucket(programmeId: number, by: "sale" | "basket"): Buckets {
-	const at = by === "sale" ? "occurred_at_ms" : BASKET_MINOR;
+/** Expressions by which the lists of one programme are sorted, each with an index. */
+const SORTED_BY = { sale: "occurred_at_ms", decision: "decided_at_ms", basket: BASKET_MINOR } as const;
+
+/** Returns the bucket of a programme's list that is sorted by the time of the sale or decision, or by the basket value. */
+export function sortedBucket(programmeId: number, by: keyof typeof SORTED_BY): Buckets {
+	const at = SORTED_BY[by];
 	return { table: "conversions", column: "programme_id", values: [programmeId], at, id: "id" };
 }
 
@@ -235,10 +242,17 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	// buckets or compile the statement. For a CASE expression it expects half of the rows.
 	const exactly =
 		times.length === 0 ? sql`` : sql`and case when ${sql.join(times, sql` and `)} then true else false end`;
-	const [firstId, endId] = await Promise.all([
-		fromMs === undefined ? 0 : firstIdRecordedAt(db, fromMs - CLOCK_SLACK_MS),
-		beforeMs === undefined ? Number.MAX_SAFE_INTEGER : firstIdRecordedAt(db, beforeMs + CLOCK_SLACK_MS),
-	]);
+	const ranges = await Promise.all(
+		(times.length === 0 ? [ALL_IDS] : await findUnbrokenRanges(db)).map(async (range) => ({
+			firstId:
+				fromMs === undefined ? range.firstId : await firstIdRecordedAt(db, range, fromMs - CLOCK_SLACK_MS),
+			endId:
+				beforeMs === undefined ? range.endId : await firstIdRecordedAt(db, range, beforeMs + CLOCK_SLACK_MS),
+		})),
+	);
+	const filled = ranges.filter(({ firstId, endId }) => firstId < endId);
+	const firstId = Math.min(...filled.map((range) => range.firstId), Number.MAX_SAFE_INTEGER);
+	const endId = Math.max(...filled.map((range) => range.endId), 0);
 	return {
 		low: { at: firstId - 1, id: firstId - 1 },
 		high: { at: endId, id: endId },
@@ -246,14 +260,30 @@ export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Pro
 	};
 }
 
+/** A range of ids, of which the last is excluded. */
+interface IdRange {
+	firstId: number;
+	endId: number;
+}
+
+const ALL_IDS: IdRange = { firstId: 0, endId: Number.MAX_SAFE_INTEGER };
+
+/** Returns the ranges of ids within which times of recording rise. There is one unless the clock was set back. */
+async function findUnbrokenRanges(db: Db): Promise<IdRange[]> {
+	const breaks = await db.selectFrom("recording_breaks").select("first_id").orderBy("first_id").execute();
+	const firstIds = [ALL_IDS.firstId, ...breaks.map(({ first_id }) => first_id)];
+	return firstIds.map((firstId, index) => ({ firstId, endId: firstIds[index + 1] ?? ALL_IDS.endId }));
+}
+
 /**
- * Returns the first id that was recorded at or after the given time. One statement finds it by a binary search over the
- * ids.
+ * Returns the first id of the range that was recorded at or after the given time, or the end of the rows in the range.
+ * One statement finds it by a binary search over the ids.
  */
-async function firstIdRecordedAt(db: Db, atMs: number): Promise<number> {
+async function firstIdRecordedAt(db: Db, { firstId, endId }: IdRange, atMs: number): Promise<number> {
 	const { rows } = await sql<{ id: number }>`
 		with recursive span(low, high) as (
-			select coalesce((select min(id) from conversions), 0), coalesce((select max(id) from conversions), 0) + 1
+			select coalesce((select min(id) from conversions where id >= ${firstId}), cast(${firstId} as bigint)),
+				coalesce((select max(id) from conversions where id < ${endId}), cast(${firstId} as bigint) - 1) + 1
 			union all
 			select case when middle.id < high and middle.created_at_ms < ${atMs} then middle.id + 1 else low end,
 				case when middle.id < high and middle.created_at_ms < ${atMs} then high else (low + high) / 2 end

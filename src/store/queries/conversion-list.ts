@@ -40,6 +40,12 @@ export interface ConversionFilter extends BucketFilter, TimeFilter {
 	/** Time of the sale, from `soldFromMs` inclusive to `soldBeforeMs` exclusive. These filters require `programmeId`. */
 	soldFromMs?: number | undefined;
 	soldBeforeMs?: number | undefined;
+	/**
+	 * Time of the last decision, from `decidedFromMs` inclusive to `decidedBeforeMs` exclusive. Either of them leaves out
+	 * conversions that were not decided.
+	 */
+	decidedFromMs?: number | undefined;
+	decidedBeforeMs?: number | undefined;
 	/** Partnerships, one of which must be credited with the conversion. Such a list is sorted by the time of the sale. */
 	partnershipIds?: readonly number[] | undefined;
 }
@@ -108,18 +114,22 @@ export interface CollectedConversions {
 
 /** Returns all conversions that match the filter, unless too many rows would have to be read. */
 export async function collectMatches(db: Db, filter: ConversionFilter): Promise<CollectedConversions> {
-	const isBySale =
-		filter.programmeId !== undefined &&
-		filter.partnershipIds === undefined &&
-		hasSaleRange(filter) &&
-		indexedTerm(filter) === null;
-	const walk = await openWalk(db, filter, isBySale ? { by: "sale", direction: "desc" } : NEWEST_FIRST);
+	const walk = await openWalk(db, filter, { by: narrowestOrder(filter), direction: "desc" });
 	if ((await walk.count(MAX_COLLECTED + 1)) > MAX_COLLECTED) {
 		return { rows: null, count: walk.matches === undefined ? MAX_COLLECTED : 0 };
 	}
 	const rows: Conversion[] = [];
 	for await (const batch of walkAll(walk, SLICE_ROWS)) rows.push(...batch.rows);
 	return { rows, count: rows.length };
+}
+
+/** Returns the order whose index contains the filter by time, so that the fewest rows are read. */
+function narrowestOrder(filter: ConversionFilter): ConversionSort["by"] {
+	const { programmeId, partnershipIds } = filter;
+	if (programmeId === undefined || partnershipIds !== undefined || indexedTerm(filter) !== null)
+		return "recorded";
+	if (filter.decidedFromMs !== undefined || filter.decidedBeforeMs !== undefined) return "decision";
+	return filter.soldFromMs !== undefined || filter.soldBeforeMs !== undefined ? "sale" : "recorded";
 }
 
 /** Returns the walk that reads the fewest rows until the end of the list. */
@@ -193,22 +203,44 @@ async function walkIndex(db: Db, filter: ConversionFilter, sort: ConversionSort)
 		const matches = matcherOf(filter, OF_LIST_KEYS);
 		return walkBuckets(db, bucketsOf(filter), await findStretch(db, filter), recorded, matches);
 	}
-	const [stretch, satisfied]: [Stretch, readonly (keyof ConversionFilter)[]] =
-		sort.by === "sale"
-			? [saleStretch(filter), ["programmeId", "soldFromMs", "soldBeforeMs"]]
-			: [{ low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }, ["programmeId"]];
-	return walkBuckets(db, sortedBucket(programmeId, sort.by), stretch, sort, matcherOf(filter, satisfied));
+	const { stretch, satisfied } = sortedStretch(filter, sort.by);
+	const matches = matcherOf(filter, ["programmeId", ...satisfied]);
+	return walkBuckets(db, sortedBucket(programmeId, sort.by), stretch, sort, matches);
+}
+
+/** Returns the stretch of a programme's sorted list, and the filters that it satisfies. */
+function sortedStretch(
+	filter: ConversionFilter,
+	by: Exclude<ConversionSort["by"], "recorded">,
+): { stretch: Stretch; satisfied: readonly (keyof ConversionFilter)[] } {
+	switch (by) {
+		case "sale":
+			return { stretch: saleStretch(filter), satisfied: ["soldFromMs", "soldBeforeMs"] };
+		case "decision":
+			return {
+				stretch: timeStretch(filter.decidedFromMs, filter.decidedBeforeMs),
+				satisfied: ["decidedFromMs", "decidedBeforeMs"],
+			};
+		case "basket":
+			return { stretch: { low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }, satisfied: [] };
+		default:
+			return by satisfies never;
+	}
 }
 
 /** Filters that need no check on each row, because the list keys and the range of ids already satisfy them. */
 const OF_LIST_KEYS = ["programmeId", "status", "eventType", "isTest", "fromMs", "beforeMs"] as const;
 
+function saleStretch({ soldFromMs, soldBeforeMs }: ConversionFilter): Stretch {
+	return timeStretch(soldFromMs, soldBeforeMs);
+}
+
 /**
- * Returns the stretch of sales in a time range. Both ends of a stretch are excluded, but no row has the id 0, so the
- * range includes `soldFromMs`. No sale is dated before 1970.
+ * Returns the stretch of positions in a time range. Both ends of a stretch are excluded, but no row has the id 0, so the
+ * range includes `fromMs`. No sale or decision is dated before 1970.
  */
-function saleStretch({ soldFromMs = 0, soldBeforeMs = Number.MAX_SAFE_INTEGER }: ConversionFilter): Stretch {
-	return { low: { at: soldFromMs, id: 0 }, high: { at: soldBeforeMs, id: 0 } };
+function timeStretch(fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER): Stretch {
+	return { low: { at: fromMs, id: 0 }, high: { at: beforeMs, id: 0 } };
 }
 
 const EVERYWHERE: Stretch = {
@@ -327,8 +359,18 @@ function walkRows(rows: readonly Conversion[], filter: ConversionFilter, sort: C
 
 function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
 	const { id } = row;
-	if (by === "recorded") return { at: id, id };
-	return { at: by === "sale" ? row.occurred_at_ms : Number(row.basket_value.replace(".", "")), id };
+	switch (by) {
+		case "recorded":
+			return { at: id, id };
+		case "sale":
+			return { at: row.occurred_at_ms, id };
+		case "decision":
+			return { at: row.decided_at_ms ?? 0, id };
+		case "basket":
+			return { at: Number(row.basket_value.replace(".", "")), id };
+		default:
+			return by satisfies never;
+	}
 }
 
 /**
@@ -360,13 +402,13 @@ const CHECKS: Readonly<
 	beforeMs: (row, { beforeMs = 0 }) => row.created_at_ms < beforeMs,
 	soldFromMs: (row, { soldFromMs = 0 }) => row.occurred_at_ms >= soldFromMs,
 	soldBeforeMs: (row, { soldBeforeMs = 0 }) => row.occurred_at_ms < soldBeforeMs,
+	decidedFromMs: (row, { decidedFromMs = 0 }) =>
+		row.decided_at_ms !== null && row.decided_at_ms >= decidedFromMs,
+	decidedBeforeMs: (row, { decidedBeforeMs = 0 }) =>
+		row.decided_at_ms !== null && row.decided_at_ms < decidedBeforeMs,
 	orderId: (row, { orderId }) => row.order_id === orderId,
 	search: (row, { search }) =>
 		search?.kind === "conversion"
 			? row.public_id === search.publicId
 			: hasOrder(row.order_id, search?.term ?? ""),
 };
-
-function hasSaleRange({ soldFromMs, soldBeforeMs }: ConversionFilter): boolean {
-	return soldFromMs !== undefined || soldBeforeMs !== undefined;
-}

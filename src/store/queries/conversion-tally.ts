@@ -5,12 +5,13 @@ import { sql } from "kysely";
 import type { Status } from "../../domain/conversion.ts";
 import type { Cursor } from "../../domain/cursor.ts";
 import { DAY_MS } from "../../domain/time.ts";
+import type { OffsetPeriod } from "../../domain/zone-day.ts";
 import type { Db } from "../store.ts";
 
 export interface TallyGroup {
 	status: Status;
 	currency: string;
-	/** Day of recording, in days since 1970-01-01 (UTC). */
+	/** Day of recording, as `dayNumberIn` of domain/zone-day.ts numbers it. */
 	day: number;
 	count: number;
 	/** Amounts in minor units of the currency. */
@@ -37,9 +38,28 @@ export interface SliceRequest {
 	/** Position after which the slice begins. In a slice that is sorted by id, `at` is the id too. */
 	after: Cursor;
 	limit: number;
+	/**
+	 * Offsets of the time zone of the days, the earliest first. A time before the first or after the last uses that one. By
+	 * default the days are those of UTC.
+	 */
+	offsets?: readonly OffsetPeriod[];
 }
 
-export async function tallySlice(db: Db, { programmeId, after, limit }: SliceRequest): Promise<TallySlice> {
+/** Returns SQL for the number of the day on which a conversion was recorded. */
+function dayOfRecording(offsets: readonly OffsetPeriod[]) {
+	const [last, ...earlier] = offsets.toReversed();
+	const offsetMs = earlier.reduce(
+		(later, { beforeMs, offsetMs }) =>
+			sql`case when created_at_ms < ${sql.lit(beforeMs)} then ${sql.lit(offsetMs)} else ${later} end`,
+		sql`${sql.lit(last?.offsetMs ?? 0)}`,
+	);
+	return sql<number>`(created_at_ms + ${offsetMs}) / ${sql.lit(DAY_MS)}`;
+}
+
+export async function tallySlice(
+	db: Db,
+	{ programmeId, after, limit, offsets = [] }: SliceRequest,
+): Promise<TallySlice> {
 	const at = sql.ref<number>(programmeId === undefined ? "id" : "occurred_at_ms");
 	// The condition on the single column is for SQLite, which cannot use an index for the comparison of rows.
 	const following = db
@@ -62,7 +82,7 @@ export async function tallySlice(db: Db, { programmeId, after, limit }: SliceReq
 			"status",
 			"test",
 			"currency",
-			sql<number>`created_at_ms / ${sql.lit(DAY_MS)}`.as("day"),
+			dayOfRecording(offsets).as("day"),
 			eb.fn.countAll<number>().as("count"),
 			...sumOf("basket_value"),
 			...sumOf("commission"),

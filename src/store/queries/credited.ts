@@ -10,13 +10,20 @@ import type { NamedPartnership } from "./partners.ts";
 
 export interface CreditedConversion
 	extends Pick<StoredCredit, "word" | "sub_1" | "sub_2" | "sub_3">,
-		Pick<Conversion, "public_id" | "status" | "commission" | "currency" | "occurred_at_ms"> {
+		Pick<
+			Conversion,
+			"public_id" | "status" | "commission" | "currency" | "occurred_at_ms" | "decided_at_ms" | "reason"
+		> {
 	programme_name: string;
 	/** The basket value, or null if the programme does not show it to partners. */
 	basket_value: string | null;
 }
 
-export interface CreditedFilter extends Pick<ConversionFilter, "status" | "soldFromMs" | "soldBeforeMs"> {
+export interface CreditedFilter
+	extends Pick<
+		ConversionFilter,
+		"status" | "soldFromMs" | "soldBeforeMs" | "decidedFromMs" | "decidedBeforeMs"
+	> {
 	partnerships: readonly NamedPartnership[];
 }
 
@@ -51,16 +58,18 @@ async function asSeen(
 		db,
 		rows.map(({ id }) => id),
 	);
-	return rows.flatMap(({ id, public_id, status, commission, currency, occurred_at_ms, basket_value }) => {
-		const credit = credits.get(id);
+	return rows.flatMap((row) => {
+		const { public_id, status, commission, currency, occurred_at_ms, decided_at_ms, reason } = row;
+		const credit = credits.get(row.id);
 		const partnership = partnerships.find(({ id }) => id === credit?.partnership_id);
 		// The sale was credited to another partner after this list found it, so it is left out.
 		if (credit === undefined || partnership === undefined) return [];
 		const { word, sub_1, sub_2, sub_3 } = credit;
 		return {
-			...{ public_id, status, commission, currency, occurred_at_ms, word, sub_1, sub_2, sub_3 },
+			...{ public_id, status, commission, currency, occurred_at_ms, decided_at_ms, reason },
+			...{ word, sub_1, sub_2, sub_3 },
 			programme_name: partnership.programme_name,
-			basket_value: partnership.programme_shows_baskets === 1 ? basket_value : null,
+			basket_value: partnership.programme_shows_baskets === 1 ? row.basket_value : null,
 		};
 	});
 }

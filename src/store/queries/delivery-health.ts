@@ -109,12 +109,12 @@ export async function countUndelivered(db: Db, receiverId: ReceiverId): Promise<
 	};
 }
 
-// Counts callback attempts by hour. There is one row for each receiver and hour, so the last 24 hours and the last 14
-// days are a few hundred rows, however many deliveries there are.
+// Counts callback attempts by quarter of an hour. There is one row for each receiver and quarter, so the last 24 hours
+// and the last 14 days are at most some 1,300 rows, however many deliveries there are.
 
 export interface CallbackCount {
 	receiverId: ReceiverId;
-	hourMs: number;
+	quarterMs: number;
 	delivered: number;
 	failed: number;
 }
@@ -123,52 +123,52 @@ export interface CallbackCount {
 export async function addCallbackCounts(trx: Db, counts: readonly CallbackCount[]): Promise<void> {
 	if (counts.length === 0) return;
 	const rows = counts
-		.toSorted((a, b) => a.receiverId - b.receiverId || a.hourMs - b.hourMs)
-		.map(({ receiverId, hourMs, delivered, failed }) => ({
+		.toSorted((a, b) => a.receiverId - b.receiverId || a.quarterMs - b.quarterMs)
+		.map(({ receiverId, quarterMs, delivered, failed }) => ({
 			receiver_id: receiverId,
-			hour_ms: hourMs,
+			quarter_ms: quarterMs,
 			delivered,
 			failed,
 		}));
 	await trx
-		.insertInto("callback_hours")
+		.insertInto("callback_quarters")
 		.values(rows)
 		.onConflict((conflict) =>
-			conflict.columns(["receiver_id", "hour_ms"]).doUpdateSet((eb) => ({
-				delivered: eb("callback_hours.delivered", "+", eb.ref("excluded.delivered")),
-				failed: eb("callback_hours.failed", "+", eb.ref("excluded.failed")),
+			conflict.columns(["receiver_id", "quarter_ms"]).doUpdateSet((eb) => ({
+				delivered: eb("callback_quarters.delivered", "+", eb.ref("excluded.delivered")),
+				failed: eb("callback_quarters.failed", "+", eb.ref("excluded.failed")),
 			})),
 		)
 		.execute();
 }
 
-/** Lists a receiver's attempts by hour, the oldest hour first. Hours without an attempt are missing. */
-export async function listCallbackHours(
+/** Lists a receiver's attempts by quarter of an hour, the oldest first. Quarters without an attempt are missing. */
+export async function listCallbackQuarters(
 	db: Db,
 	receiverId: ReceiverId,
 	sinceMs: number,
 ): Promise<Omit<CallbackCount, "receiverId">[]> {
 	return db
-		.selectFrom("callback_hours")
-		.select(["hour_ms as hourMs", "delivered", "failed"])
+		.selectFrom("callback_quarters")
+		.select(["quarter_ms as quarterMs", "delivered", "failed"])
 		.where("receiver_id", "=", receiverId)
-		.where("hour_ms", ">=", sinceMs)
-		.orderBy("hour_ms")
+		.where("quarter_ms", ">=", sinceMs)
+		.orderBy("quarter_ms")
 		.execute();
 }
 
 export type CallbackTotals = Pick<CallbackCount, "delivered" | "failed">;
 
-/** Adds up the attempts of all receivers. Uses the index callback_hours_by_hour. */
+/** Adds up the attempts of all receivers. Uses the index callback_quarters_by_time. */
 export async function sumCallbacks(db: Db, fromMs: number, beforeMs: number): Promise<CallbackTotals> {
 	const { delivered, failed } = await db
-		.selectFrom("callback_hours")
+		.selectFrom("callback_quarters")
 		.select((eb) => [
 			eb.fn.coalesce(eb.fn.sum<number>("delivered"), eb.lit(0)).as("delivered"),
 			eb.fn.coalesce(eb.fn.sum<number>("failed"), eb.lit(0)).as("failed"),
 		])
-		.where("hour_ms", ">=", fromMs)
-		.where("hour_ms", "<", beforeMs)
+		.where("quarter_ms", ">=", fromMs)
+		.where("quarter_ms", "<", beforeMs)
 		.executeTakeFirstOrThrow();
 	return { delivered: Number(delivered), failed: Number(failed) };
 }

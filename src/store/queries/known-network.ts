@@ -6,6 +6,7 @@ import { DEFAULT_BRAND } from "../../domain/network.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
 import { type WireNames, wireNames } from "../../domain/signature.ts";
 import { SECOND_MS } from "../../domain/time.ts";
+import { DEFAULT_ZONE } from "../../domain/zone-day.ts";
 import type { Clock } from "../../ports.ts";
 import type { Store } from "../store.ts";
 import { findNetwork, type NetworkRow } from "./network.ts";
@@ -22,6 +23,8 @@ export interface NetworkFace {
 	isBrandChosen: boolean;
 	colour: string | null;
 	supportAddress: string | null;
+	/** Time zone in which days and months are counted, in filters, sums and files. */
+	timeZone: string;
 	senderName: string | null;
 	senderAddress: string | null;
 	logo: KnownLogo | null;
@@ -94,6 +97,7 @@ function faceOf(row: Partial<NetworkRow>, givenBrand: string | null): NetworkFac
 		isBrandChosen: brandState !== "open" || (row.brand ?? null) !== null,
 		colour: row.colour ?? null,
 		supportAddress: row.support_address ?? null,
+		timeZone: row.time_zone ?? DEFAULT_ZONE,
 		senderName: row.sender_name ?? null,
 		senderAddress: row.sender_address ?? null,
 		logo: logoOf(row),

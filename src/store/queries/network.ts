@@ -17,6 +17,7 @@ const COLUMNS = [
 	"sample_programme",
 	"colour",
 	"support_address",
+	"time_zone",
 	"postal_address",
 	"minimum_payouts",
 	"sender_name",

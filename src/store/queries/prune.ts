@@ -3,7 +3,7 @@
 
 import { type RawBuilder, sql } from "kysely";
 import { CLICK_KINDS } from "../../domain/click.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/time.ts";
+import { DAY_MS, MINUTE_MS, QUARTER_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import type { Db, Store } from "../store.ts";
 import { findNewestMove } from "./announced-moves.ts";
@@ -61,12 +61,12 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
-/** Removes ended notices, jobs without lines, and hourly counts. There are few of them, or their rows are small. */
+/** Removes ended notices, jobs without lines, and counts of callbacks. There are few of them, or their rows are small. */
 export async function pruneSmall({ db }: Pick<Store, "db">, olderThanMs: number): Promise<void> {
 	await sql`delete from notices where mail_due_at_ms is null and (ended_at_ms < ${olderThanMs}
 		or (kind = 'callbacks_working_again' and opened_at_ms < ${olderThanMs}))`.execute(db);
 	await sql`delete from jobs where lines = 'gone' and created_at_ms < ${olderThanMs}`.execute(db);
-	await sql`delete from callback_hours where hour_ms < ${olderThanMs}`.execute(db);
+	await sql`delete from callback_quarters where quarter_ms < ${olderThanMs}`.execute(db);
 }
 
 type Pruning = [store: Store, clock: Clock, olderThanMs: number, isStopping: () => boolean];
@@ -158,15 +158,17 @@ export function pruneLog(table: "inbound_calls" | "local_answers", ...pruning: P
 }
 
 /**
- * Number of links whose clicks one statement removes. Each link has up to six rows for an hour, and the first run may
- * find thousands of hours.
+ * Number of links whose clicks one statement removes. Each link has up to six rows for a quarter of an hour, and the
+ * first run may find thousands of quarters.
  */
 const BATCH_LINKS = 20;
 
-/** Removes old hourly counts of clicks. The total of each link stays. Resolves to the number of removed rows. */
+/** Removes old counts of clicks. The total of each link stays. Resolves to the number of removed rows. */
 export function pruneClicks(...[{ db }, clock, olderThanMs, isStopping]: Pruning): Promise<number> {
-	const hours = db.deleteFrom("click_hours").where("hour", "<", Math.floor(olderThanMs / HOUR_MS));
-	const old = hours.where("kind", "in", CLICK_KINDS).where("hour", ">", EVER);
+	const quarters = db
+		.deleteFrom("click_quarters")
+		.where("quarter", "<", Math.floor(olderThanMs / QUARTER_MS));
+	const old = quarters.where("kind", "in", CLICK_KINDS).where("quarter", ">", EVER);
 	let afterId = 0;
 	return removeInBatches(clock, isStopping, async () => {
 		const links = db.selectFrom("partner_links").select("id").where("id", ">", afterId);

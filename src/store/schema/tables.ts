@@ -29,6 +29,7 @@ export interface Schema {
 	order_search: conversions.OrderSearchTable;
 	/** Order ids that are not in the index of `order_search` yet. */
 	order_tail: conversions.OrderSearchTable;
+	recording_breaks: conversions.RecordingBreaksTable;
 	moves: conversions.MovesTable;
 	events: deliveries.EventsTable;
 	deliveries: deliveries.DeliveriesView;
@@ -55,7 +56,7 @@ export interface Schema {
 	changes_to_tell: notices.ChangesToTellTable;
 	jobs: jobs.JobsTable;
 	job_lines: jobs.JobLinesTable;
-	callback_hours: deliveries.CallbackHoursTable;
+	callback_quarters: deliveries.CallbackQuartersTable;
 	chores: network.ChoresTable;
 	processes: network.ProcessesTable;
 	partners: partners.PartnersTable;
@@ -65,7 +66,7 @@ export interface Schema {
 	partner_links: partners.PartnerLinksTable;
 	coupon_codes: partners.CouponCodesTable;
 	landing_hosts: partners.LandingHostsTable;
-	click_hours: partners.ClickHoursTable;
+	click_quarters: partners.ClickQuartersTable;
 	credits: partners.CreditsTable;
 	refunds: money.RefundsTable;
 	entries: money.EntriesTable;

@@ -57,7 +57,10 @@ export interface ConversionsTable {
 	confirmed_at_ms: number | null;
 	decided_by: DecidedBy | null;
 	occurred_at_ms: number;
-	/** Time of recording. It rises with the ids, so that lists can find a time by a search over the ids. */
+	/**
+	 * Time of recording. It rises with the ids except at `recording_breaks`, so that lists can find a time by a search over
+	 * the ids.
+	 */
 	created_at_ms: number;
 	/**
 	 * End of the approval window (RECORDED), or of the wait for a confirmation (PARKED, EXPIRED). Expired conversions are
@@ -75,6 +78,11 @@ export interface ConversionsTable {
 
 export type Conversion = Selectable<ConversionsTable>;
 export type NewConversion = Omit<Conversion, "id">;
+
+/** One row is an id at which times of recording start again, because the clock was set back. The database fills it. */
+export interface RecordingBreaksTable {
+	first_id: number;
+}
 
 /** Order ids for the search by any part. The database fills it. See schema/first-schema/order-search.ts. */
 export interface OrderSearchTable {

@@ -106,13 +106,13 @@ export interface AttemptsTable {
 }
 
 /**
- * Number of attempts in each hour. Every batch of results adds to it, because counting two million attempts would take
+ * Number of attempts in each quarter of an hour. Every batch of results adds to it, because counting two million attempts would take
  * too long.
  */
-export interface CallbackHoursTable {
+export interface CallbackQuartersTable {
 	receiver_id: ReceiverId;
-	/** Start of the hour. */
-	hour_ms: number;
+	/** Start of the quarter. */
+	quarter_ms: number;
 	/** Number of attempts that were answered with 2xx. */
 	delivered: number;
 	/** Number of attempts that had any result other than 2xx. */

@@ -92,11 +92,14 @@ export interface LandingHostsTable {
 	waiting_since_ms: number | null;
 }
 
-/** One row is the number of clicks in one hour, counted in hours since 1970. Hour 0 holds the number of all clicks. */
-export interface ClickHoursTable {
+/**
+ * One row is the number of clicks in a quarter of an hour. Quarters are counted since 1970, and quarter 0 holds the number
+ * of all clicks.
+ */
+export interface ClickQuartersTable {
 	link_id: number;
 	kind: ClickKind;
-	hour: number;
+	quarter: number;
 	clicks: number;
 }
 

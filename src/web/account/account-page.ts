@@ -3,6 +3,7 @@
 
 import { MAIL_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
+import { TIME_ZONES } from "../../domain/zone-day.ts";
 import {
 	IDLE_SESSION_DAYS,
 	listOpenSessions,
@@ -22,7 +23,6 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const BROWSERS_OWN = { value: "", label: "Same as my browser" };
-const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
 /** Returns a field for the current password. Several forms of the page have one, so each needs its own id. */
 function currentPassword(id: string): FormField {
@@ -34,7 +34,7 @@ const SETTINGS_FORM = declareForm({
 	name: { label: "Your name", autocomplete: "name", isRequired: true },
 	zone: {
 		label: "Time zone",
-		options: [BROWSERS_OWN, ...ZONES.map((zone) => ({ value: zone, label: zone.replaceAll("_", " ") }))],
+		options: [BROWSERS_OWN, ...TIME_ZONES.map((zone) => ({ value: zone, label: zone.replaceAll("_", " ") }))],
 	},
 	locale: {
 		label: "Language of dates and numbers",

@@ -67,9 +67,9 @@ test("amounts and counts are in the language of the account, or else of the brow
 	assert.match(file.text, /;"1234567,50";/, "the file is for a spreadsheet in this language");
 });
 
-test("the chart of callbacks has the days of the account's time zone", async (t) => {
+test("the chart of callbacks has the days of the network's time zone, whatever the account's is", async (t) => {
 	const { site, programme, browser } = await openAsOwner(t);
-	const count = { receiverId: programme.receiver_id, hourMs: START_MS, delivered: 3, failed: 0 };
+	const count = { receiverId: programme.receiver_id, quarterMs: START_MS, delivered: 3, failed: 0 };
 	await addCallbackCounts(site.store.db, [count]);
 	await savePostbackUrl(site.deps, programme.public_id, "https://shop.example/postback", COMMAND_LINE);
 	const lastDay = async () => {
@@ -81,6 +81,8 @@ test("the chart of callbacks has the days of the account's time zone", async (t)
 	};
 	assert.deepEqual(await lastDay(), ["2026-03-01", "UTC"]);
 	await browser.submit("/account/settings", { ...SETTINGS, zone: "Pacific/Auckland" });
+	assert.deepEqual(await lastDay(), ["2026-03-01", "UTC"]);
+	await site.setZone("Pacific/Auckland");
 	assert.deepEqual(await lastDay(), ["2026-03-02", "Pacific/Auckland"]);
 });
 

@@ -46,18 +46,6 @@
 		}
 	}
 
-	/** Puts the reader's time zone into a form, unless the form already has days in another zone. */
-	function fillOwnZone(root) {
-		const own = timeOnly.resolvedOptions().timeZone;
-		for (const field of root.querySelectorAll("input[data-zone]")) {
-			const days = [...field.form.querySelectorAll("input[type=date]")];
-			if (field.value !== own && days.some(({ value }) => value !== "")) continue;
-			field.value = own;
-			for (const mark of field.form.querySelectorAll(".zone-mark")) mark.textContent = "";
-			for (const name of field.form.querySelectorAll(".zone-name")) name.textContent = own;
-		}
-	}
-
 	/** Shows the controls that need scripts. */
 	function offerControls(root) {
 		const copying = navigator.clipboard === undefined ? "" : ", button[data-copy]";
@@ -192,7 +180,6 @@
 
 	function enhance(root) {
 		showLocalTimes(root);
-		fillOwnZone(root);
 		offerControls(root);
 		for (const told of root.querySelectorAll("[data-selection]")) tellSelection(told.closest("form"));
 		drawCharts(root);

@@ -1,7 +1,7 @@
 // Streams a CSV file as a response. The file is generated only as fast as the client reads it.
 
 import type { Admission } from "../../concurrency/admission.ts";
-import type { CsvSeparator } from "../../conversions/csv-file.ts";
+import type { CsvForm } from "../../conversions/csv-file.ts";
 import { MINUTE_MS } from "../../domain/time.ts";
 import type { Clock } from "../../ports.ts";
 import { answerError } from "../error-page.ts";
@@ -36,11 +36,11 @@ export async function answerCsv(
 }
 
 /**
- * Returns the column separator for the reader's language. Spreadsheets expect a semicolon if decimals have a
- * comma.
+ * Returns the form of a CSV file for the reader's language, with times in the network's zone. Spreadsheets expect
+ * semicolons if decimals have a comma.
  */
-export function separatorFor(): CsvSeparator {
-	return hasDecimalComma() ? ";" : ",";
+export function csvFormFor(c: WebContext): CsvForm {
+	return { separator: hasDecimalComma() ? ";" : ",", zone: c.get("network").timeZone };
 }
 
 /** Sends the parts as a stream. Each part is generated only after the client has read the previous one. */

@@ -28,7 +28,7 @@ import { actorOf, answerPage, leadTo, type PageDeps, type WebContext } from "../
 import { bulkJobPath, ownPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
-import { addressOf, listPath, readList, sumUp } from "./list-query.ts";
+import { listPath, readList, sumUp } from "./list-query.ts";
 
 export function deciderOf(c: WebContext): Decider {
 	const actor = actorOf(c);
@@ -126,14 +126,19 @@ interface Asked {
  */
 async function decideAll(c: WebContext, deps: PageDeps, programme: Programme, asked: Asked, back: string) {
 	const search = back.replace(/^[^?]*/, "");
-	const { query, problems, filter } = await readList(deps.store.db, programme, search);
+	const { query, problems, filter } = await readList(
+		deps.store.db,
+		programme,
+		search,
+		c.get("network").timeZone,
+	);
 	if (Object.keys(problems).length > 0) return null;
 	const { cursor: _, ...listed } = query;
 	return decideMatching(
 		deps,
 		actorOf(c),
 		{ programmeId: programme.id, side: deciderOf(c).side },
-		{ ...asked, listQuery: withQuery("", addressOf(listed)), filter },
+		{ ...asked, listQuery: withQuery("", listed), filter },
 	);
 }
 

@@ -3,9 +3,9 @@
 // rows with checkboxes, and a bar with the buttons to decide.
 
 import { exportConversions } from "../../conversions/export.ts";
-import { utcDay } from "../../domain/time.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
-import { listConversions } from "../../store/queries/conversion-list.ts";
+import { dayIn } from "../../domain/zone-day.ts";
+import { type ConversionSort, listConversions } from "../../store/queries/conversion-list.ts";
 import type { Conversion } from "../../store/queries/conversions.ts";
 import { findNamedCredits } from "../../store/queries/credits.ts";
 import { findProgrammesById, type Programme } from "../../store/queries/programmes.ts";
@@ -16,10 +16,9 @@ import { answerPage, may, type PageDeps, programmeOf, standingOf, type WebContex
 import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { answerCsv, separatorFor } from "./csv-answer.ts";
+import { answerCsv, csvFormFor } from "./csv-answer.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
 import {
-	addressOf,
 	BY_DAY,
 	type ConversionList,
 	filterForm,
@@ -39,25 +38,27 @@ const PAGE_ROWS = 50;
 export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
 	const programme = programmeOf(c);
-	const filters = await readList(store.db, programme, new URL(c.req.url).search);
+	const zone = c.get("network").timeZone;
+	const filters = await readList(store.db, programme, new URL(c.req.url).search, zone);
 	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
 	// filter is invalid.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
 	const namesPartners = programme.credits_partners === 1;
-	const lines = exportConversions(store.reader, filter, sortOf(query), separatorFor(), namesPartners);
-	return answerCsv(c, deps, `conversions-${programme.public_id}-${utcDay(clock.nowMs())}.csv`, lines);
+	const lines = exportConversions(store.reader, filter, sortOf(query), csvFormFor(c), namesPartners);
+	const day = dayIn(clock.nowMs(), zone);
+	return answerCsv(c, deps, `conversions-${programme.public_id}-${day}.csv`, lines);
 }
 
 export async function showConversions(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { search } = new URL(c.req.url);
 	const programme: Programme | null = c.get("programme") ?? null;
-	const filters = await readList(deps.store.db, programme, search);
+	const filters = await readList(deps.store.db, programme, search, c.get("network").timeZone);
 	const { sort } = filters.query;
 	const list: ConversionList = {
 		name: `conversions${programme === null ? "" : ` of programme:${programme.id}`}${sort === undefined ? "" : ` ${sort}`}`,
 		path: listPath(programme),
-		query: addressOf(filters.query),
+		query: filters.query,
 		cursorName: "cursor",
 		programme,
 		filters,
@@ -103,14 +104,16 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
  */
 function sortLink(
 	{ path, filters: { query } }: ConversionList,
-	by: "recorded" | "sale" | "basket",
+	by: ConversionSort["by"],
 ): { sorted?: ui.SortedColumn } {
-	if (by !== "sale" && query.partner !== undefined) return {};
+	const isFixed = query.partner !== undefined || query.dates === "decision";
+	const fixed = query.partner !== undefined ? "sale" : "decision";
+	if (isFixed ? by !== fixed : by === "decision") return {};
 	const present = sortOf(query);
 	const direction = present.by === by ? present.direction : null;
 	const next = direction === "desc" ? "asc" : "desc";
 	const sort = SORT_NAMES.find((name) => SORTS[name].by === by && SORTS[name].direction === next);
-	return { sorted: { direction, href: withQuery(path, addressOf({ ...query, sort, cursor: undefined })) } };
+	return { sorted: { direction, href: withQuery(path, { ...query, sort, cursor: undefined }) } };
 }
 
 async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): Promise<Html> {
@@ -124,7 +127,7 @@ async function renderPage(c: WebContext, deps: PageDeps, list: ConversionList): 
 	const pages = pager(pagesOf(deps, list, page, shown), words);
 	if (page.rows.length === 0) return html`${nothingFound(list, page.isPartial)}${pages}`;
 	const isAll = request.after === undefined && page.next === null;
-	const totals = await readTotals(deps, filter, list.programme, { rows: page.rows, isAll });
+	const totals = await readTotals(deps, list.filters, list.programme, { rows: page.rows, isAll });
 	return html`${totalsLine(totals)}${await renderRows(c, deps, list, page.rows, totals, pages)}`;
 }
 
@@ -291,7 +294,9 @@ function amountColumns(list: ConversionList): ConversionColumn[] {
 	];
 }
 
+/** Returns the last column, which has the time by which the list is filtered. */
 function recordedColumn(list: ConversionList): ConversionColumn {
+	if (list.filters.query.dates === "decision") return decidedColumn(list);
 	return {
 		title: "Recorded",
 		...sortLink(list, "recorded"),
@@ -302,8 +307,17 @@ function recordedColumn(list: ConversionList): ConversionColumn {
 	};
 }
 
+function decidedColumn(list: ConversionList): ConversionColumn {
+	return {
+		title: "Decided",
+		...sortLink(list, "decision"),
+		cell: ({ decided_at_ms: decidedAtMs, created_at_ms }) =>
+			html`${decidedAtMs === null ? null : ui.timeTag(decidedAtMs)}<span class="secondary">recorded ${ui.timeTag(created_at_ms)}</span>`,
+	};
+}
+
 function nothingFound({ programme, path, filters: { query } }: ConversionList, isPartial: boolean): Html {
-	const { zone: _, sort: __, ...set } = query;
+	const { sort: _, ...set } = query;
 	const isFiltered = Object.values(set).some((value) => value !== undefined);
 	const look = {
 		label: isFiltered ? "Show all conversions" : "Show tests",

@@ -5,7 +5,6 @@ import * as z from "zod";
 import { EVENT_TYPES, STATUSES, type Status } from "../../domain/conversion.ts";
 import { currencyDigits, formatMinor, minorUnits } from "../../domain/money.ts";
 import { readOrderSearch } from "../../domain/order-id.ts";
-import { dayEndMs, dayStartMs, isTimeZone } from "../../domain/zone-day.ts";
 import {
 	type ConversionFilter,
 	type ConversionSort,
@@ -20,12 +19,13 @@ import type { Db } from "../../store/store.ts";
 import { STATUS_WORDS, titleCase } from "../conversion-ui.ts";
 import {
 	choice,
+	day,
 	declareFilters,
-	type Filter,
 	filterBar,
 	PART_OF_ORDER,
 	type PagedList,
 	type ReadFilters,
+	spanOfDays,
 	UNSEEN,
 } from "../filter-query.ts";
 import type { PageDeps } from "../page.ts";
@@ -41,6 +41,8 @@ export const SORTS = {
 	"recorded-asc": { by: "recorded", direction: "asc", words: "the oldest first" },
 	"sale-desc": { by: "sale", direction: "desc", words: "the latest sale first" },
 	"sale-asc": { by: "sale", direction: "asc", words: "the earliest sale first" },
+	"decision-desc": { by: "decision", direction: "desc", words: "the latest decision first" },
+	"decision-asc": { by: "decision", direction: "asc", words: "the earliest decision first" },
 	"basket-desc": { by: "basket", direction: "desc", words: "the largest basket first" },
 	"basket-asc": { by: "basket", direction: "asc", words: "the smallest basket first" },
 } as const satisfies Readonly<Record<string, ConversionSort & { words: string }>>;
@@ -51,28 +53,6 @@ export const SORT_NAMES = Object.keys(SORTS) as SortName[];
 /** Sentence that explains which day counts. Every page with days in filters, charts or totals shows it. */
 export const BY_DAY = "The day is the one on which a conversion was recorded here or imported.";
 
-export function day(label: string): Filter<string> {
-	return {
-		schema: z.iso.date({ error: "Enter a day such as 2026-03-01." }),
-		field: ({ zone = "", ...field }) =>
-			ui.textField({
-				...field,
-				// An invalid day is left out of the field, because browsers cannot show it.
-				value: field.error === undefined ? field.value : "",
-				// The label names the time zone for readers without scripts, and for links from people in other
-				// zones. The script hides it if it is the reader's own zone.
-				label: html`${label}<span class="zone-mark"> (${isTimeZone(zone) ? zone : "UTC"})</span>`,
-				type: "date",
-			}),
-	};
-}
-
-/** Time zone of the days in the filters. An unknown zone counts as UTC, and the fields then show UTC. */
-export const ZONE: Filter<string | undefined> = {
-	schema: z.string().refine(isTimeZone).optional().catch(undefined),
-	field: ({ name, value }) => html`<input type="hidden" name="${name}" value="${value}" data-zone>`,
-};
-
 const FILTERS = declareFilters({
 	orderId: PART_OF_ORDER,
 	status: choice("Status", "Any", STATUSES, (status) => STATUS_WORDS[status]),
@@ -80,9 +60,11 @@ const FILTERS = declareFilters({
 	to: day("To"),
 	/**
 	 * Selects which time the filters From and To apply to. The default is the time at which a conversion was
-	 * recorded.
+	 * recorded. With the time of the decision, only conversions that were decided are listed.
 	 */
-	dates: choice("Dates", "Recorded or imported", ["sale"], () => "Sold"),
+	dates: choice("Dates", "Recorded or imported", ["sale", "decision"], (which) =>
+		which === "sale" ? "Sold" : "Decided",
+	),
 	eventType: choice("Event type", "Any", EVENT_TYPES, titleCase),
 	partner: {
 		schema: z.string().trim(),
@@ -91,7 +73,6 @@ const FILTERS = declareFilters({
 	},
 	/** Selects whether test conversions are listed. They are hidden by default. */
 	test: choice("Tests", "Hidden", ["all", "yes"], (which) => (which === "all" ? "Shown" : "Only tests")),
-	zone: ZONE,
 	/** Sort order, which is chosen in a column's heading. It does not change when a filter changes. */
 	sort: {
 		schema: z.enum(SORT_NAMES).optional().catch(undefined),
@@ -110,6 +91,8 @@ type ListQuery = ReturnType<typeof FILTERS.read>["query"];
 export interface ReadList extends ReadFilters<ListQuery> {
 	/** Filter for the database. Callers must use it only if `problems` is empty. */
 	filter: ConversionFilter;
+	/** Time zone of the days, which is the network's. */
+	zone: string;
 }
 
 /**
@@ -120,10 +103,15 @@ const MAX_PARTNERSHIPS = 100;
 
 /**
  * Reads the filters of a programme's list, or of the list of all programmes if `programme` is null. The list
- * of all programmes cannot be filtered by the time of sale, because its only index is by the time of
- * recording.
+ * of all programmes cannot be filtered by the time of the sale or of the decision, because its only index is by
+ * the time of recording.
  */
-export async function readList(db: Db, programme: Programme | null, search: string): Promise<ReadList> {
+export async function readList(
+	db: Db,
+	programme: Programme | null,
+	search: string,
+	zone: string,
+): Promise<ReadList> {
 	const read = FILTERS.read(search);
 	const { partner, dates } = read.query;
 	const found =
@@ -149,25 +137,21 @@ export async function readList(db: Db, programme: Programme | null, search: stri
 		...read,
 		problems,
 		query,
-		filter: { ...toConversionFilter(programme?.id, query), partnershipIds },
+		filter: { ...toConversionFilter(programme?.id, query, zone), partnershipIds },
+		zone,
 	};
 }
 
 /**
- * Returns the filters as the query of the list's address. The time zone is included only if a filter contains
- * a day.
- */
-export function addressOf({ zone, ...query }: ListQuery): Readonly<Record<string, string | undefined>> {
-	return query.from === undefined && query.to === undefined ? query : { ...query, zone };
-}
-
-/**
  * Returns the sort order that takes effect. The sales of a partner are always sorted by the time of sale. The
- * list of all programmes is otherwise always sorted by the time of recording.
+ * list of all programmes is otherwise always sorted by the time of recording. A list by the day of the decision is
+ * sorted by decision, and no other list is, because its index contains only decided conversions.
  */
-function judgeSort({ partner, sort }: ListQuery, programme: Programme | null): SortName | undefined {
+function judgeSort({ partner, sort, dates }: ListQuery, programme: Programme | null): SortName | undefined {
 	if (partner !== undefined) return sort === "sale-asc" ? sort : "sale-desc";
-	return programme === null && sort !== "recorded-asc" ? undefined : sort;
+	if (programme === null) return sort === "recorded-asc" ? sort : undefined;
+	if (dates === "decision") return sort === "decision-asc" ? sort : "decision-desc";
+	return sort === "decision-asc" || sort === "decision-desc" ? undefined : sort;
 }
 
 /** Returns the address of the programme's list, or of the list of all programmes if no programme is given. */
@@ -180,10 +164,12 @@ export function sortOf({ sort }: ListQuery): ConversionSort {
 }
 
 /** Converts the filters for the database. The day in the filter To is included. */
-function toConversionFilter(programmeId: number | undefined, query: ListQuery): ConversionFilter {
-	const { from, to, zone = "UTC", test } = query;
-	const fromMs = from === undefined ? undefined : dayStartMs(from, zone);
-	const beforeMs = to === undefined ? undefined : dayEndMs(to, zone);
+function toConversionFilter(
+	programmeId: number | undefined,
+	query: ListQuery,
+	zone: string,
+): ConversionFilter {
+	const { test, dates } = query;
 	// A search for an order id also finds tests, unless the filter for tests says otherwise.
 	const showsTests = test === "all" || (test === undefined && query.orderId !== undefined);
 	return {
@@ -191,9 +177,25 @@ function toConversionFilter(programmeId: number | undefined, query: ListQuery): 
 		status: query.status,
 		eventType: query.eventType,
 		isTest: showsTests ? undefined : test === "yes",
-		...(query.dates === "sale" ? { soldFromMs: fromMs, soldBeforeMs: beforeMs } : { fromMs, beforeMs }),
+		...timeFilter(dates, spanOfDays(query, zone)),
 		search: query.orderId === undefined ? undefined : readOrderSearch(query.orderId),
 	};
+}
+
+function timeFilter(
+	dates: ListQuery["dates"],
+	{ fromMs, beforeMs }: ReturnType<typeof spanOfDays>,
+): ConversionFilter {
+	switch (dates) {
+		case undefined:
+			return { fromMs, beforeMs };
+		case "sale":
+			return { soldFromMs: fromMs, soldBeforeMs: beforeMs };
+		case "decision":
+			return { decidedFromMs: fromMs ?? 0, decidedBeforeMs: beforeMs };
+		default:
+			return dates satisfies never;
+	}
 }
 
 // Totals of the conversions that match a filter. If there are few matches, their rows are added up. Otherwise
@@ -224,14 +226,14 @@ interface CurrencySum {
 
 export async function readTotals(
 	{ store, tallies }: Pick<PageDeps, "store" | "tallies">,
-	filter: ConversionFilter,
+	{ filter, zone }: Pick<ReadList, "filter" | "zone">,
 	/** Programme of the list, or null for the list of all programmes. */
 	programme: Programme | null,
 	/** Rows on the page, and whether they are all the rows that match. */
 	shown: { rows: readonly Conversion[]; isAll: boolean },
 ): Promise<Totals> {
 	if (shown.isAll) return sumOf(shown.rows);
-	const tallied = programme === null ? null : await readTally(tallies, filter, programme);
+	const tallied = programme === null ? null : await readTally(tallies, filter, zone, programme);
 	if (tallied !== null) return tallied;
 	const { rows, count } = await collectMatches(store.reader, filter);
 	if (rows !== null) return sumOf(rows);
@@ -249,10 +251,11 @@ function sumOf(rows: readonly Conversion[]): Totals {
 async function readTally(
 	tallies: PageDeps["tallies"],
 	{ programmeId: _, status, isTest, ...others }: ConversionFilter,
+	zone: string,
 	{ id, currency }: Programme,
 ): Promise<Totals | null> {
 	if (isTest !== false || Object.values(others).some((value) => value !== undefined)) return null;
-	const { count: tally } = await tallies.look(id);
+	const { count: tally } = await tallies.look({ programmeId: id, zone });
 	const found = [...(tally?.totals ?? [])].filter(([counted]) => status === undefined || counted === status);
 	const totals = found.map(([, total]) => total);
 	const count = totals.reduce((sum, total) => sum + total.count, 0);
@@ -307,15 +310,15 @@ export function filterForm({ filters, path, programme }: ConversionList): Html {
 	const { typed } = filters;
 	const namesPartners = programme?.credits_partners !== 0 || typed["partner"] !== undefined;
 	const rare = [...(namesPartners ? (["partner"] as const) : []), "dates", "eventType", "test"] as const;
-	// The cursor, the time zone and the sort order are not filters.
-	const isSet = Object.keys(typed).some((name) => !["cursor", "zone", "sort"].includes(name));
+	// The cursor and the sort order are not filters.
+	const isSet = Object.keys(typed).some((name) => !["cursor", "sort"].includes(name));
 	const isRareSet = rare.some((name) => typed[name] !== undefined);
 	return filterBar({
 		action: path,
 		label: "Filter conversions",
 		search: FILTERS.fields(filters, ["orderId"]),
 		fields: [
-			FILTERS.fields(filters, ["status", "from", "to", "zone", "sort"]),
+			FILTERS.fields(filters, ["status", "from", "to", "sort"], { zone: filters.zone }),
 			html`<details class="more filter-more"${ui.attrs({ open: isRareSet })}><summary>More</summary><div class="filter-rare">${FILTERS.fields(filters, rare)}</div></details>`,
 		],
 		...(isSet ? { clearHref: path } : {}),

@@ -53,8 +53,7 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 	const nowMs = deps.clock.nowMs();
 	const path = integrationPath(programme.public_id);
 	const mayIntegrate = may(c, "integrate");
-	// Time zone for the days of the chart. The server does not know the browser's zone, so the default is UTC.
-	const zone = viewerOf(c).zone ?? "UTC";
+	const zone = c.get("network").timeZone;
 	const url = (await presentUrl(db, programme.receiver_id)) ?? null;
 	const secrets = await findUsableSecrets(db, [programme.receiver_id], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");

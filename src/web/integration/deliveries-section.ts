@@ -39,8 +39,8 @@ export function deliveriesSection(view: CallbacksView): Html {
 		body: html`${filterBar({
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
-			search: DELIVERY_FILTERS.fields(filters, ["order"], "delivery-"),
-			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], "delivery-"),
+			search: DELIVERY_FILTERS.fields(filters, ["order"], { prefix: "delivery-" }),
+			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], { prefix: "delivery-" }),
 			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
 		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>`,
 	});

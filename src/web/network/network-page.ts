@@ -5,6 +5,7 @@
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import { isBrand, MAX_BRAND_LENGTH } from "../../domain/network.ts";
 import { headerNames } from "../../domain/signature.ts";
+import { TIME_ZONES } from "../../domain/zone-day.ts";
 import { addSamplePartner } from "../../partners/sample.ts";
 import {
 	changeNetwork,
@@ -63,6 +64,11 @@ const FORM = declareForm<NetworkField | "isFirst">({
 		hint: "Shown below every page and mail. Replies to mails go there.",
 		type: "email",
 	},
+	timeZone: {
+		label: "Time zone",
+		hint: "Days and months begin at midnight there: in filters, sums, statements, mails and files.",
+		options: TIME_ZONES.map((zone) => ({ value: zone, label: zone.replaceAll("_", " ") })),
+	},
 	senderName: {
 		label: "Sender's name",
 		hint: "Leave empty to use the network's name.",
@@ -114,7 +120,7 @@ export async function showNetwork(c: WebContext, { store, mailer }: WebDeps): Pr
 				: null,
 			ui.section({
 				id: "network",
-				title: "Name, look and sender",
+				title: "Name, look, time zone and sender",
 				actions: stateOf(true),
 				body: ui.padded(wholeForm(c, face)),
 			}),
@@ -158,19 +164,27 @@ function wholeForm(c: WebContext, face: NetworkFace): Html {
 	return FORM.show(c, {
 		action: NETWORK_PATH,
 		values: valuesOf(face),
-		shown: ["name", "supportAddress", "colour", "senderName", "senderAddress", ...brandFields(face)],
+		shown: [
+			"name",
+			"supportAddress",
+			"colour",
+			"timeZone",
+			"senderName",
+			"senderAddress",
+			...brandFields(face),
+		],
 		looks: { brand: { hint: brandHint(face) } },
 		rows: ({ fields }) => html`<div class="form-grid">${fields("name", "supportAddress", "colour")}</div>
-	<div class="form-grid">${fields("senderName", "senderAddress")}</div>
+	<div class="form-grid">${fields("timeZone", "senderName", "senderAddress")}</div>
 	${brandNote(face)}${face.brandState === "open" ? html`<div class="form-grid">${fields("brand")}</div>` : null}`,
 		send: "Save",
 	});
 }
 
 function valuesOf(face: NetworkFace) {
-	const { name, colour, supportAddress, senderName, senderAddress } = face;
+	const { name, colour, supportAddress, timeZone, senderName, senderAddress } = face;
 	const brand = face.isBrandChosen ? face.brand : "";
-	return { name, brand, colour, supportAddress, senderName, senderAddress };
+	return { name, brand, colour, supportAddress, timeZone, senderName, senderAddress };
 }
 
 /** Returns the field for the brand, or no field if the brand can no longer be changed. */
@@ -207,10 +221,12 @@ function brandNote({ brand, brandState, hasSample }: NetworkFace): Html {
 
 export async function saveNetwork(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { isFirst, ...typed } = await FORM.read(c);
-	const { brand, ...others } = typed;
+	const { brand, timeZone, ...others } = typed;
 	const { brandState } = c.get("network");
 	const chosen = brandState === "open" ? { brand } : {};
-	const input = { ...(isFirst === "" ? others : { name: typed.name }), ...chosen };
+	// A form that was opened before there was a time zone does not send one.
+	const zone = timeZone === "" ? {} : { timeZone };
+	const input = { ...(isFirst === "" ? { ...others, ...zone } : { name: typed.name }), ...chosen };
 	const changed = await changeNetwork(deps, actorOf(c), input);
 	if (!changed.ok) return FORM.refuse(c, changed, () => showNetwork(c, deps), { ...typed, isFirst: "yes" });
 	if (isFirst === "sample") return trySample(c, deps);

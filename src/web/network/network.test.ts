@@ -283,3 +283,22 @@ test("a wrong minimum payout is refused at its field, and nothing is saved", asy
 	const hidden = await staff.submit("/network/payouts", { postalAddress: "a\u202eb", minimumEUR: "" });
 	assert.match(hidden.text, /id="postalAddress-error"/);
 });
+
+test("staff choose the network's time zone from a list, another one is refused, and the change is audited", async (t) => {
+	const { site, staff } = await openStaff(t);
+	assert.match((await staff.open("/network")).text, /<option value="UTC" selected>UTC<\/option>/);
+	const refused = await staff.submit("/network", { ...SAVED, timeZone: "+01:00" });
+	assert.equal(refused.status, 422);
+	assert.match(refused.text, /id="timeZone-error">There is no time zone &quot;\+01:00&quot;/);
+	assert.equal((await findNetwork(site.store.db)).time_zone, "UTC");
+	await staff.submit("/network", { ...SAVED, timeZone: "Europe/Berlin" });
+	assert.match((await staff.open("/network")).text, /<option value="Europe\/Berlin" selected>/);
+	const [entry] = (await site.audit("network.changed")).slice(-1);
+	assert.match(entry?.detail ?? "", /timeZone: UTC → Europe\/Berlin/);
+	await staff.submit("/network", { ...SAVED, name: "Other" });
+	assert.equal(
+		(await findNetwork(site.store.db)).time_zone,
+		"Europe/Berlin",
+		"a form without the field keeps it",
+	);
+});

@@ -96,7 +96,8 @@ function firstStep(c: WebContext): Html {
 
 async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): Promise<Content> {
 	const { id, public_id: programmeId, currency } = programmeOf(c);
-	const look = await tallies.look(id);
+	const zone = c.get("network").timeZone;
+	const look = await tallies.look({ programmeId: id, zone });
 	const oldest = await listConversions(store.reader, {
 		programmeId: id,
 		status: "RECORDED",
@@ -111,7 +112,7 @@ async function totalsParts(c: WebContext, { tallies, store, clock }: PageDeps): 
 			id: "conversions",
 			title: "Conversions",
 			hint: html`${counted} ${BY_DAY}`,
-			body: ui.padded(statusChart(tally.days, DAYS_SHOWN, clock.nowMs())),
+			body: ui.padded(statusChart(tally.days, DAYS_SHOWN, { nowMs: clock.nowMs(), zone })),
 		}),
 		ui.section({
 			id: "money",

@@ -68,7 +68,7 @@ test("only staff see the sums of the whole network over a period", async (t) => 
 	await addConversion(site.store, other.id, { ...at(0), basket_value: "5.00", status: "APPROVED" });
 	await addConversion(site.store, other.id, { ...at(0), basket_value: "300", currency: "JPY" });
 	await addCallbackCounts(site.store.db, [
-		{ receiverId: programme.receiver_id, hourMs: START_MS - DAY_MS, delivered: 9, failed: 1 },
+		{ receiverId: programme.receiver_id, quarterMs: START_MS - DAY_MS, delivered: 9, failed: 1 },
 	]);
 	const staff = await site.signIn(await site.addStaff());
 	const { status, text } = await staff.open("/totals");
@@ -114,11 +114,11 @@ test("callback health shows the share of 2xx answers, the 95th percentile and th
 	assert.match((await open()).text, /nothing was sent/);
 	const { db } = site.store;
 	const hours = [
-		{ hour_ms: START_MS - 3_600_000, delivered: 19, failed: 1 },
-		{ hour_ms: START_MS - 25 * 3_600_000, delivered: 0, failed: 100 },
+		{ quarter_ms: START_MS - 3_600_000, delivered: 19, failed: 1 },
+		{ quarter_ms: START_MS - 25 * 3_600_000, delivered: 0, failed: 100 },
 	];
 	await db
-		.insertInto("callback_hours")
+		.insertInto("callback_quarters")
 		.values(hours.map((hour) => ({ receiver_id: programme.receiver_id, ...hour })))
 		.execute();
 	for (let id = 1; id <= 20; id++) await addAnswered(site, programme.receiver_id, id, id * 10);
@@ -146,9 +146,9 @@ test("callbacks that fail now are shown in red, even if most attempts of the day
 	const { site, programme, open, path } = await openOverview(t);
 	await addConversion(site.store, programme.id);
 	await setUrl(site.store.db, programme.id, "https://shop.example/postback", START_MS);
-	const hour = { hour_ms: START_MS - HOUR_MS, delivered: 988, failed: 12 };
+	const hour = { quarter_ms: START_MS - HOUR_MS, delivered: 988, failed: 12 };
 	await site.store.db
-		.insertInto("callback_hours")
+		.insertInto("callback_quarters")
 		.values({ receiver_id: programme.receiver_id, ...hour })
 		.execute();
 	assert.match((await open()).text, /Right now.*badge-good">Working<.*98\.8 %/s);

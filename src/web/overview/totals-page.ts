@@ -2,10 +2,16 @@
 // counts and amounts, by day and by status, are also used by other pages. The figures come from the last
 // background count.
 
-import type { CountLook, DayCounts, NetworkTally, StatusTotal } from "../../conversions/tally.ts";
+import {
+	type CountLook,
+	type DayCounts,
+	dayOf,
+	type NetworkTally,
+	type StatusTotal,
+} from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
-import { DAY_MS, utcDay } from "../../domain/time.ts";
+import { dayNumberIn } from "../../domain/zone-day.ts";
 import { type ChartSeries, chart, STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
 import { BY_DAY, digitsOf } from "../conversions/list-query.ts";
 import { attemptsChart, sharePercent } from "../integration/health-section.ts";
@@ -31,8 +37,9 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 		href: pathOf(period.days),
 		isActive: period.days === days,
 	}));
-	const nowMs = deps.clock.nowMs();
-	const look = await deps.networkTallies.look(days);
+	const zone = c.get("network").timeZone;
+	const today = { nowMs: deps.clock.nowMs(), zone };
+	const look = await deps.networkTallies.look({ days, zone });
 	return answerPage(c, {
 		title: "Totals",
 		active: "totals",
@@ -45,7 +52,7 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 				id: "conversions",
 				title: "Conversions",
 				hint: html`${counted} ${BY_DAY}`,
-				body: ui.padded(statusChart(tally.days, days, nowMs)),
+				body: ui.padded(statusChart(tally.days, days, today)),
 			}),
 			ui.section({
 				id: "money",
@@ -56,12 +63,12 @@ export async function showNetworkTotals(c: WebContext, deps: PageDeps): Promise<
 			ui.section({
 				id: "callbacks",
 				title: "Callbacks",
-				hint: "Attempts per day (UTC): successful (2xx) and failed.",
+				hint: `Attempts per day (${zone}): successful (2xx) and failed.`,
 				body: ui.padded(
 					attemptsChart(
 						"callback-chart",
-						lastDays(days, nowMs).map((day) => ({
-							day: utcDay(day * DAY_MS),
+						lastDays(days, today).map((day) => ({
+							day: dayOf(day),
 							...(tally.callbacks.get(day) ?? { delivered: 0, failed: 0 }),
 						})),
 						html`<p class="soft">No callback was sent in this period.</p>`,
@@ -130,13 +137,19 @@ const SERIES: readonly (readonly [Status, ChartSeries["colour"]])[] = [
 	["PARKED", "plain"],
 ];
 
-export function statusChart(counts: DayCounts, dayCount: number, nowMs: number): Html {
-	const days = lastDays(dayCount, nowMs);
+/** The present time, and the zone that decides which day it is. */
+interface Today {
+	nowMs: number;
+	zone: string;
+}
+
+export function statusChart(counts: DayCounts, dayCount: number, today: Today): Html {
+	const days = lastDays(dayCount, today);
 	return chart({
 		id: "status-chart",
-		title: `Conversions per day, last ${dayCount} days (UTC)`,
+		title: `Conversions per day, last ${dayCount} days (${today.zone})`,
 		empty: html`<p class="soft">No conversion has come in during the last ${dayCount} days.</p>`,
-		days: days.map((day) => utcDay(day * DAY_MS)),
+		days: days.map(dayOf),
 		series: SERIES.map(([status, colour]) => ({
 			label: STATUS_WORDS[status],
 			colour,
@@ -145,9 +158,9 @@ export function statusChart(counts: DayCounts, dayCount: number, nowMs: number):
 	});
 }
 
-/** Returns the last `count` days as numbers of days since 1970-01-01 (UTC). The last one is today. */
-function lastDays(count: number, nowMs: number): number[] {
-	const today = Math.floor(nowMs / DAY_MS);
+/** Returns the numbers of the last `count` days. The last one is today. */
+function lastDays(count: number, { nowMs, zone }: Today): number[] {
+	const today = dayNumberIn(nowMs, zone);
 	return Array.from({ length: count }, (_, index) => today - count + 1 + index);
 }
 

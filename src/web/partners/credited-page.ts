@@ -3,21 +3,21 @@
 
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import type { CreditWord } from "../../domain/credit.ts";
-import { isoTime, utcDay } from "../../domain/time.ts";
-import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
+import { dayIn } from "../../domain/zone-day.ts";
 import { type CreditedConversion, listCredited, readAllCredited } from "../../store/queries/credited.ts";
 import { listPartnerships } from "../../store/queries/partners.ts";
-import { STATUS_WORDS, statusBadge } from "../conversion-ui.ts";
-import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
-import { day, ZONE } from "../conversions/list-query.ts";
+import { STATUS_WORDS, statusBadge, titleCase } from "../conversion-ui.ts";
+import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import {
 	choice,
 	cursorOf,
+	day,
 	declareFilters,
 	filterBar,
 	notUnderstood,
 	pager,
 	pagesOf,
+	spanOfDays,
 	UNSEEN,
 } from "../filter-query.ts";
 import { answerPage, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
@@ -44,25 +44,28 @@ async function readList(c: WebContext, { store }: PageDeps) {
 	const declared = declareFilters({
 		programme: choice("Programme", "All", [...nameOf.keys()], (id) => nameOf.get(id) ?? id),
 		status: choice("Status", "Any", EARNED_STATUSES, (status) => STATUS_WORDS[status]),
-		from: day("Sold from"),
-		to: day("Sold until"),
-		zone: ZONE,
+		dates: choice("Dates", "Sold", ["decision"], () => "Decided"),
+		from: day("From"),
+		to: day("Until"),
 		cursor: UNSEEN,
 	});
 	const filters = declared.read(new URL(c.req.url).search);
-	const { programme, status, from, to, zone = "UTC" } = filters.query;
+	const zone = c.get("network").timeZone;
+	const { programme, status, dates } = filters.query;
+	const { fromMs, beforeMs } = spanOfDays(filters.query, zone);
 	const name = `conversions of partner:${partner.id}`;
 	const path = partnerConversionsPath(partner.public_id);
 	return {
 		isUnderstood: Object.keys(filters.problems).length === 0,
-		fields: declared.fields(filters, ["programme", "status", "from", "to", "zone"]),
+		fields: declared.fields(filters, ["programme", "status", "dates", "from", "to"], { zone }),
 		filter: {
 			partnerships: all.filter(
 				(partnership) => programme === undefined || partnership.programme_public_id === programme,
 			),
 			status,
-			soldFromMs: from === undefined ? undefined : dayStartMs(from, zone),
-			soldBeforeMs: to === undefined ? undefined : dayEndMs(to, zone),
+			...(dates === undefined
+				? { soldFromMs: fromMs, soldBeforeMs: beforeMs }
+				: { decidedFromMs: fromMs ?? 0, decidedBeforeMs: beforeMs }),
 		},
 		list: { name, path, query: filters.query, cursorName: "cursor" },
 	};
@@ -75,7 +78,7 @@ export async function showCredited(c: WebContext, deps: PageDeps): Promise<Respo
 	const { cursor: _, ...set } = query;
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };
 	const page = isUnderstood ? await listCredited(deps.store.reader, filter, request) : null;
-	const isFiltered = page === null || Object.keys(set).some((name) => name !== "zone");
+	const isFiltered = page === null || Object.keys(set).length > 0;
 	const exported = ui.linkButton({ label: "Export", href: withQuery(`${path}/export.csv`, set) });
 	return answerPage(c, {
 		title: "Conversions",
@@ -122,7 +125,7 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 		cell: (row) => html`<span class="mono break">${row.public_id}</span>`,
 	},
 	{ title: "Programme", cell: (row) => row.programme_name },
-	{ title: "Status", cell: (row) => statusBadge(row.status) },
+	{ title: "Status", cell: decisionCell },
 	{
 		title: "Commission",
 		isNumber: true,
@@ -140,6 +143,15 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 	},
 ];
 
+/** Shows the status, with the day of the decision and the reason of a rejection or reversal. */
+function decisionCell({ status, decided_at_ms: decidedAtMs, reason }: CreditedConversion): Html {
+	const lines = [
+		...(decidedAtMs === null ? [] : [html`on ${ui.dayTag(decidedAtMs)}`]),
+		...(reason === null ? [] : [titleCase(reason)]),
+	];
+	return html`${statusBadge(status)}${lines.map((line) => html`<span class="secondary">${line}</span>`)}`;
+}
+
 const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 	["conversionId", (row) => row.public_id],
 	["programme", (row) => row.programme_name],
@@ -147,7 +159,9 @@ const CSV_COLUMNS: CsvColumns<CreditedConversion> = [
 	["commission", (row) => row.commission, "amount"],
 	["basketValue", (row) => row.basket_value ?? "", "amount"],
 	["currency", (row) => row.currency],
-	["occurredAt", (row) => isoTime(row.occurred_at_ms), "time"],
+	["occurredAt", (row) => row.occurred_at_ms, "time"],
+	["decidedAt", (row) => row.decided_at_ms, "time"],
+	["reason", (row) => row.reason ?? ""],
 	["creditedBy", (row) => row.word],
 	["s1", (row) => row.sub_1],
 	["s2", (row) => row.sub_2],
@@ -161,6 +175,7 @@ export async function exportCredited(c: WebContext, deps: PageDeps): Promise<Res
 	// filter is invalid.
 	if (!isUnderstood) return showCredited(c, deps);
 	const batches = readAllCredited(deps.store.reader, filter, CSV_BATCH_ROWS);
-	const name = `conversions-${partnerOf(c).public_id}-${utcDay(deps.clock.nowMs())}.csv`;
-	return answerCsv(c, deps, name, csvFile(CSV_COLUMNS, batches, separatorFor()));
+	const day = dayIn(deps.clock.nowMs(), c.get("network").timeZone);
+	const name = `conversions-${partnerOf(c).public_id}-${day}.csv`;
+	return answerCsv(c, deps, name, csvFile(CSV_COLUMNS, batches, csvFormFor(c)));
 }

@@ -5,13 +5,22 @@ import * as z from "zod";
 import type { Earned } from "../../conversions/tally.ts";
 import type { Status } from "../../domain/conversion.ts";
 import { formatMinor } from "../../domain/money.ts";
+import { sayMonth } from "../../domain/statement.ts";
 import { DAY_MS } from "../../domain/time.ts";
-import { dayEndMs, dayStartMs, monthDays } from "../../domain/zone-day.ts";
+import { monthDays } from "../../domain/zone-day.ts";
 import { agreedCommissions, type PartnershipTotal } from "../../store/queries/credits.ts";
 import { listCodes, type NamedPartnership } from "../../store/queries/partners.ts";
 import { rateLines, STATUS_WORDS } from "../conversion-ui.ts";
-import { day, digitsOf, ZONE } from "../conversions/list-query.ts";
-import { declareFilters, filterBar, MAX_SEARCH_LENGTH, notUnderstood, UNSEEN } from "../filter-query.ts";
+import { digitsOf } from "../conversions/list-query.ts";
+import {
+	day,
+	declareFilters,
+	filterBar,
+	MAX_SEARCH_LENGTH,
+	notUnderstood,
+	spanOfDays,
+	UNSEEN,
+} from "../filter-query.ts";
 import { countedPart } from "../overview/totals-page.ts";
 import { type PageDeps, viewerOf, type WebContext, type WebDeps } from "../page.ts";
 import { programmePartnerPath, withQuery } from "../paths.ts";
@@ -25,29 +34,25 @@ const FILTERS = declareFilters({
 	},
 	from: day("Sold from"),
 	to: day("Sold until"),
-	zone: ZONE,
 	/** Cursor of the list, which says where the previous page ended. */
 	before: UNSEEN,
 });
 
-/**
- * Reads the period from the address. Its time zone is the one in the address, or that of the account by
- * default.
- */
+/** Reads the period from the address. Its days are those of the network's time zone. */
 export function readDays(c: WebContext, { clock }: Pick<WebDeps, "clock">) {
 	const read = FILTERS.read(new URL(c.req.url).search);
-	const { search, before, from, to, zone = viewerOf(c).zone ?? "UTC" } = read.query;
+	const zone = c.get("network").timeZone;
+	const { search, before, from, to } = read.query;
 	const days = (from ?? to) === undefined ? monthDays(clock.nowMs(), zone, 0) : { from, to };
 	const isTurned = from !== undefined && to !== undefined && to < from;
 	const problems = isTurned ? { ...read.problems, to: "The last day is before the first." } : read.problems;
+	const { fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER } = spanOfDays(days, zone);
 	return {
 		isUnderstood: Object.keys(problems).length === 0,
-		filters: { ...read, problems, typed: { ...days, zone, ...read.typed } as Record<string, string> },
-		query: { search, ...days, zone, before },
-		span: {
-			fromMs: days.from === undefined ? 0 : dayStartMs(days.from, zone),
-			beforeMs: days.to === undefined ? Number.MAX_SAFE_INTEGER : dayEndMs(days.to, zone),
-		},
+		filters: { ...read, problems, typed: { ...days, ...read.typed } as Record<string, string> },
+		query: { search, ...days, before },
+		span: { fromMs, beforeMs },
+		zone,
 	};
 }
 
@@ -58,12 +63,6 @@ export interface AskedDays extends ReturnType<typeof readDays> {
 
 /** Number of months that have a tab. People enter the days of any other period. */
 const MONTHS = 6;
-
-/** Returns the name of a day's month. For example, "2026-09-01" becomes "September 2026". */
-function sayMonth(day: string): string {
-	const format = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
-	return format.format(Date.parse(day));
-}
 
 export async function earnedSection(
 	c: WebContext,
@@ -82,37 +81,33 @@ export async function earnedSection(
 ): Promise<Html> {
 	const { id, title, path, owedTo, hasSearch = false, actions = null } = part;
 	const read = readDays(c, deps);
-	const { filters, query, isUnderstood } = read;
+	const { filters, query, isUnderstood, zone } = read;
 	const asked = { ...read, href: withQuery(path, query) };
 	if (!isUnderstood) c.status(422);
 	const months = Array.from({ length: MONTHS }, (_, back) => {
-		const { from, to } = monthDays(deps.clock.nowMs(), query.zone, back);
+		const { from, to } = monthDays(deps.clock.nowMs(), zone, back);
 		const href = withQuery(path, { ...query, from, to, before: undefined });
 		const isActive = query.from === from && query.to === to;
-		return {
-			label: ["This month", "Last month"][back] ?? sayMonth(from),
-			name: sayMonth(from),
-			href,
-			isActive,
-		};
+		return { label: sayMonth(from.slice(0, "2026-10".length)), href, isActive };
 	});
-	const shown = months.find(({ isActive }) => isActive)?.name ?? "The sums";
+	const shown = months.find(({ isActive }) => isActive)?.label ?? "The sums";
 	// The owner of a programme does not see what the network pays its partners.
 	const seesPayments = owedTo === "you" || viewerOf(c).kind === "staff";
 	return ui.section({
 		id,
 		title,
-		hint: `Sales count on the day on which they were sold (${query.zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}.${seesPayments ? " What was paid is under Statements." : ""} Tests are left out.`,
+		hint: `Sales count on the day on which they were sold (${zone}). ${shown} can still change, because sales are approved, rejected or returned later. Approved commission is owed to ${owedTo}.${seesPayments ? " What was paid is under Statements." : ""} Tests are left out.`,
 		actions: isUnderstood ? actions : null,
 		body: [
 			ui.tabs("Month", months),
 			filterBar({
 				action: path,
 				label: "Choose days",
-				fields: FILTERS.fields(filters, [
-					...(hasSearch ? (["search"] as const) : []),
-					...(["from", "to", "zone"] as const),
-				]),
+				fields: FILTERS.fields(
+					filters,
+					[...(hasSearch ? (["search"] as const) : []), ...(["from", "to"] as const)],
+					{ zone },
+				),
 			}),
 			isUnderstood ? await part.show(asked) : notUnderstood("Correct the field marked above."),
 		],

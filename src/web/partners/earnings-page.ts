@@ -79,8 +79,8 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 							: "The network's staff add you to programmes. Then you can make links to their shops.",
 						hrefOf: (partnership) => {
 							if (isStaff) return partnershipPath(partnership);
-							const { from, to, zone } = asked.query;
-							const query = { programme: partnership.programme_public_id, from, to, zone };
+							const { from, to } = asked.query;
+							const query = { programme: partnership.programme_public_id, from, to };
 							return withQuery(partnerConversionsPath(id), query);
 						},
 					}),

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { setLandingHosts, setProgramme } from "../../../test/support/change-rows.ts";
 import { makeStillClock } from "../../../test/support/clock.ts";
 import { until } from "../../../test/support/until.ts";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS, QUARTER_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
@@ -119,11 +119,11 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	match(page.text, /id="s2-error">Left out: it has an @ or a character that cannot be seen, or does not fit/);
 	doesNotMatch(page.text, /id="s[13]-error"/);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
-	const hour = Math.floor(START_MS / 3_600_000);
-	const count = { linkId: link.id, hour, kind: "click", clicks: 12 } as const;
+	const quarter = Math.floor(START_MS / QUARTER_MS);
+	const count = { linkId: link.id, quarter, kind: "click", clicks: 12 } as const;
 	await addClicks(site.store.db, [
 		count,
-		{ ...count, hour: hour - 31 * 24, clicks: 1_000 },
+		{ ...count, quarter: quarter - 31 * 96, clicks: 1_000 },
 		{ ...count, kind: "ended", clicks: 3 },
 	]);
 	const { text } = await browser.open(`${base}/links`);
@@ -169,7 +169,7 @@ test("totals that take long are counted in the background, and the page shows th
 		isPatienceOver = true;
 		const waiting = await who.open(path);
 		match(waiting.text, /Being counted/);
-		ok(waiting.text.includes(`id="totals" hx-get="${path}&amp;zone=UTC"`));
+		ok(waiting.text.includes(`id="totals" hx-get="${path}"`));
 		doesNotMatch(waiting.text, /7\.50/);
 		isPatienceOver = false;
 		let text = "";
@@ -188,8 +188,8 @@ test("if the chosen days begin before the oldest stored click, the page says fro
 	const created = await makeLink(shop);
 	equal(created.status, 303);
 	const link = await site.store.db.selectFrom("partner_links").selectAll().executeTakeFirstOrThrow();
-	const hour = Math.floor(START_MS / 3_600_000);
-	await addClicks(site.store.db, [{ linkId: link.id, hour, kind: "click", clicks: 4 }]);
+	const quarter = Math.floor(START_MS / QUARTER_MS);
+	await addClicks(site.store.db, [{ linkId: link.id, quarter, kind: "click", clicks: 4 }]);
 	match((await browser.open(`${base}/links`)).text, /Visits in the last 20 days, and in total/);
 	const cut = /Clicks before <time[^>]*>2026-02-09<\/time> are no longer on record/;
 	const asked = (from: string) => browser.open(`${base}/earnings?from=${from}`);
@@ -290,6 +290,7 @@ test("conversions can be filtered and paged, and are exported in the account's l
 			commission: "3.25",
 			occurred_at_ms: START_MS - 10 * DAY_MS,
 			created_at_ms: START_MS,
+			decided_at_ms: START_MS - 9 * DAY_MS,
 		},
 		{ word: "CODE", sub_1: "=news", sub_3: "top" },
 	);
@@ -306,7 +307,10 @@ test("conversions can be filtered and paged, and are exported in the account's l
 		[`programme=${other.programme_public_id}`, 1],
 		["status=APPROVED", 1],
 		["to=2026-02-25", 1],
-		["from=2026-02-01&to=2026-02-25&zone=Europe%2FBerlin", 1],
+		["from=2026-02-01&to=2026-02-25", 1],
+		["dates=decision", 1],
+		["dates=decision&from=2026-02-20&to=2026-02-20", 1],
+		["dates=decision&to=2026-02-19", 0],
 		["status=REJECTED", 0],
 		["from=2027-01-01", 0],
 	] as const) {
@@ -324,13 +328,13 @@ test("conversions can be filtered and paged, and are exported in the account's l
 	match(file.headers.get("content-disposition") ?? "", /conversions-ptn_\w+-2026-03-01\.csv/);
 	const sold = "2026-02-19T12:00:00.000Z";
 	deepEqual(file.text.split("\r\n"), [
-		"conversionId,programme,status,commission,basketValue,currency,occurredAt,creditedBy,s1,s2,s3",
-		`${approved.public_id},Velo,APPROVED,3.25,,EUR,${sold},CODE,'=news,,top`,
+		"conversionId,programme,status,commission,basketValue,currency,occurredAt,decidedAt,reason,creditedBy,s1,s2,s3",
+		`${approved.public_id},Velo,APPROVED,3.25,,EUR,${sold},2026-02-20T12:00:00.000Z,,CODE,'=news,,top`,
 		"",
 	]);
 	await site.store.db.updateTable("people").set({ locale: "de" }).execute();
 	const german = await browser.open(`${base}/conversions/export.csv?status=APPROVED`);
-	match(german.text, /;Velo;APPROVED;"3,25";;EUR;2026-02-19 12:00:00;CODE;'=news;;top/);
+	match(german.text, /;Velo;APPROVED;"3,25";;EUR;2026-02-19 12:00:00;2026-02-20 12:00:00;;CODE;'=news;;top/);
 });
 
 test("no page or file of a partner has an order ID, or a basket value unless the programme shows them", async (t) => {

@@ -19,7 +19,7 @@ import {
 	type NamedPartnership,
 	type Partner,
 } from "../../store/queries/partners.ts";
-import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import { cursorOf, pager, pagesOf } from "../filter-query.ts";
 import { declareForm, readTextFields } from "../form.ts";
@@ -134,7 +134,7 @@ async function readPage({ store: { reader: db } }: PageDeps, request: Parameters
 function partnerTable(
 	rows: readonly Partner[],
 	totals: readonly Total[],
-	{ search, from, to, zone }: AskedDays["query"],
+	{ search, from, to }: AskedDays["query"],
 ): Html {
 	const byPartner = Map.groupBy(totals, ({ partner_id }) => partner_id);
 	return ui.dataTable<Partner>({
@@ -147,7 +147,7 @@ function partnerTable(
 				title: "Partner",
 				namesRow: true,
 				cell: (partner) =>
-					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to, zone })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms)}</span><span class="secondary break">${partner.site}</span>`,
+					html`<a class="break" href="${withQuery(earningsPath(partner.public_id), { from, to })}">${partner.name}</a> <span class="secondary">Since ${ui.dayTag(partner.created_at_ms)}</span><span class="secondary break">${partner.site}</span>`,
 			},
 			...moneyColumns<Partner>(({ id }) => byPartner.get(id) ?? []),
 		],
@@ -165,8 +165,14 @@ const NOT_FOUND = ui.emptyState({
 	action: ui.linkButton({ label: "Show all", href: PARTNERS_PATH }),
 });
 
-/** Columns of the CSV file. It has one line for each partnership, status and currency. */
-const COLUMNS: CsvColumns<Total> = [
+/**
+ * Returns the columns of the CSV file. It has one line for each partnership, status and currency. Each line names the
+ * days and their time zone, because files of several months are put together.
+ */
+const columnsOf = ({
+	query: { from = "", to = "" },
+	zone,
+}: ReturnType<typeof readDays>): CsvColumns<Total> => [
 	["partner", (row) => row.partner_name],
 	["partnerId", (row) => row.partner_public_id],
 	["programme", (row) => row.programme_name],
@@ -176,13 +182,16 @@ const COLUMNS: CsvColumns<Total> = [
 	["basketValue", (row) => formatMinor(row.basketMinor, digitsOf(row.currency)), "amount"],
 	["commission", (row) => formatMinor(row.commissionMinor, digitsOf(row.currency)), "amount"],
 	["currency", (row) => row.currency],
+	["soldFrom", () => from],
+	["soldUntil", () => to],
+	["timeZone", () => zone],
 ];
 
 export function exportTotals(c: WebContext, deps: PageDeps): Response | Promise<Response> {
 	const asked = readDays(c, deps);
 	if (!asked.isUnderstood) return showPartners(c, deps);
 	const { from = "", to = "" } = asked.query;
-	const lines = csvFile(COLUMNS, readLines(deps, asked), separatorFor());
+	const lines = csvFile(columnsOf(asked), readLines(deps, asked), csvFormFor(c));
 	return answerCsv(c, deps, `partners-${from}-${to}.csv`, lines);
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setProgramme } from "../../../test/support/change-rows.ts";
 import { landingUrl } from "../../domain/click.ts";
-import { HOUR_MS } from "../../domain/time.ts";
+import { HOUR_MS, QUARTER_MS } from "../../domain/time.ts";
 import { invitePartner } from "../../partners/partners.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks, findLinks } from "../../store/queries/clicks.ts";
@@ -54,12 +54,12 @@ test("a partner is shown with rate, clicks, codes and links, and only in its own
 	const { db } = site.store;
 	const row = { partnership_id: partnership.id, name: "Top", created_at_ms: START_MS };
 	const link = await insertPartnerLink(db, { ...row, code: "abc", target: "https://shop.example/" });
-	const hour = Math.floor(START_MS / HOUR_MS);
+	const quarter = Math.floor(START_MS / QUARTER_MS);
 	const clicks = { linkId: link?.id ?? 0, kind: "click" } as const;
 	await addClicks(db, [
-		{ ...clicks, hour, clicks: 3 },
-		{ ...clicks, hour: hour - 31 * 24, clicks: 1_200 },
-		{ ...clicks, kind: "crawler", hour, clicks: 77 },
+		{ ...clicks, quarter, clicks: 3 },
+		{ ...clicks, quarter: quarter - 31 * 96, clicks: 1_200 },
+		{ ...clicks, kind: "crawler", quarter, clicks: 77 },
 	]);
 	const sold = { status: "APPROVED", commission: "1234.50", occurred_at_ms: START_MS } as const;
 	for (const test of [0, 0, 1] as const) await addCredited({ site }, partnership, { ...sold, test });

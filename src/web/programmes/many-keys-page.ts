@@ -2,11 +2,11 @@
 // downloaded once, because only their hashes are stored.
 
 import { csvFile } from "../../conversions/csv-file.ts";
-import { isoTime } from "../../domain/time.ts";
+import { dayIn } from "../../domain/zone-day.ts";
 import { findListedProgrammes } from "../../jobs/listed-programmes.ts";
 import { issueManyKeys, KEY_FILE_COLUMNS, MAX_MANY_KEYS } from "../../programmes/many-keys.ts";
 import { listKeylessProgrammes } from "../../store/queries/programmes.ts";
-import { separatorFor } from "../conversions/csv-answer.ts";
+import { csvFormFor } from "../conversions/csv-answer.ts";
 import { declareForm } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
 import { MANY_KEYS_PATH, PROGRAMMES_PATH } from "../paths.ts";
@@ -61,8 +61,8 @@ export async function issueKeys(c: WebContext, deps: WebDeps): Promise<Response>
 	async function* inOneBatch() {
 		yield issued;
 	}
-	const file = await Array.fromAsync(csvFile(KEY_FILE_COLUMNS, inOneBatch(), separatorFor()));
-	const day = isoTime(deps.clock.nowMs()).slice(0, 10);
+	const file = await Array.fromAsync(csvFile(KEY_FILE_COLUMNS, inOneBatch(), csvFormFor(c)));
+	const day = dayIn(deps.clock.nowMs(), c.get("network").timeZone);
 	// The file is sent as a whole and not as a stream, because nobody can download it again.
 	return c.body(file.join(""), 200, {
 		"content-type": "text/csv; charset=utf-8",

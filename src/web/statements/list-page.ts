@@ -24,7 +24,7 @@ import {
 	sumStatements,
 } from "../../store/queries/statements.ts";
 import { selectAll } from "../conversion-ui.ts";
-import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import { digitsOf } from "../conversions/list-query.ts";
 import {
 	choice,
@@ -267,5 +267,5 @@ export async function downloadPayouts(c: WebContext, deps: PageDeps): Promise<Re
 	if (!isUnderstood) return showStatements(c, deps);
 	const name = `payouts-${filter.month ?? "all"}.csv`;
 	const { month } = filter;
-	return answerCsv(c, deps, name, payoutFile(deps.store.reader, deps, { month }, separatorFor()));
+	return answerCsv(c, deps, name, payoutFile(deps.store.reader, deps, { month }, csvFormFor(c)));
 }

@@ -16,7 +16,7 @@ import {
 	listStatementLines,
 	type StatementLine,
 } from "../../store/queries/statements.ts";
-import { answerCsv, separatorFor } from "../conversions/csv-answer.ts";
+import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
 import { titleOf } from "../document.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
@@ -282,6 +282,6 @@ function pathOf({ partner_public_id: partnerId, public_id: id }: ListedStatement
 export async function downloadSales(c: WebContext, deps: PageDeps): Promise<Response> {
 	const statement = await findHere(c, deps);
 	if (statement === undefined) return answerError(c, "not_found");
-	const lines = proofFile(deps.store.reader, statement, separatorFor());
+	const lines = proofFile(deps.store.reader, statement, csvFormFor(c).separator);
 	return answerCsv(c, deps, `statement-${statement.number}.csv`, lines);
 }

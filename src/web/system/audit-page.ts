@@ -4,9 +4,8 @@
 import * as z from "zod";
 import { CSV_BATCH_ROWS, type CsvColumns, csvFile } from "../../conversions/csv-file.ts";
 import { AUDIT_ACTIONS, sayAction } from "../../domain/action.ts";
-import { isoTime, utcDay } from "../../domain/time.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
-import { dayEndMs, dayStartMs } from "../../domain/zone-day.ts";
+import { dayIn } from "../../domain/zone-day.ts";
 import {
 	type AuditFilter,
 	type AuditSubjects,
@@ -19,16 +18,17 @@ import type { ListPage } from "../../store/queries/list-page.ts";
 import { findPersonByEmail } from "../../store/queries/people.ts";
 import { findProgramme } from "../../store/queries/programmes.ts";
 import { answerCsv } from "../conversions/csv-answer.ts";
-import { day, ZONE } from "../conversions/list-query.ts";
 import {
 	choice,
 	cursorOf,
+	day,
 	declareFilters,
 	filterBar,
 	notUnderstood,
 	type Pages,
 	pager,
 	pagesOf,
+	spanOfDays,
 	UNSEEN,
 } from "../filter-query.ts";
 import { originOf } from "../jobs/job-page.ts";
@@ -64,7 +64,6 @@ const FILTERS = declareFilters({
 	},
 	from: day("First day"),
 	to: day("Last day"),
-	zone: ZONE,
 	after: UNSEEN,
 });
 
@@ -77,7 +76,7 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 			? null
 			: await listAudit(deps.store.reader, filter, { after: cursorOf(deps, list), limit: PAGE_ROWS });
 	const { after: _, ...shown } = query;
-	const isFiltered = Object.keys(filters.typed).some((name) => name !== "zone");
+	const isFiltered = Object.keys(filters.typed).length > 0;
 	return answerPage(c, {
 		title: "Audit log",
 		active: "system",
@@ -94,7 +93,9 @@ export async function showAudit(c: WebContext, deps: WebDeps): Promise<Response>
 			body: html`${filterBar({
 				action: AUDIT_PATH,
 				label: "Filter the audit log",
-				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to", "zone"]),
+				fields: FILTERS.fields(filters, ["person", "action", "programme", "from", "to"], {
+					zone: c.get("network").timeZone,
+				}),
 				...(isFiltered ? { clearHref: AUDIT_PATH } : {}),
 			})}${
 				page === null
@@ -109,12 +110,16 @@ export async function exportAudit(c: WebContext, deps: PageDeps): Promise<Respon
 	const { filter } = await readAuditFilters(c, deps);
 	if (filter === null) return showAudit(c, deps);
 	const { store, clock } = deps;
-	const lines = csvFile(COLUMNS, readAllAudit(store.reader, filter, CSV_BATCH_ROWS));
-	return answerCsv(c, deps, `audit-${utcDay(clock.nowMs())}.csv`, lines);
+	const { timeZone: zone } = c.get("network");
+	const lines = csvFile(COLUMNS, readAllAudit(store.reader, filter, CSV_BATCH_ROWS), {
+		separator: ",",
+		zone,
+	});
+	return answerCsv(c, deps, `audit-${dayIn(clock.nowMs(), zone)}.csv`, lines);
 }
 
 const COLUMNS: CsvColumns<ListedAuditEntry> = [
-	["at", ({ at_ms }) => isoTime(at_ms)],
+	["at", ({ at_ms }) => at_ms, "time"],
 	["person", ({ email }) => email ?? ""],
 	["action", ({ action }) => action],
 	["programme", ({ programme }) => programme ?? ""],
@@ -130,14 +135,13 @@ const NO_ID = 0;
 /** Reads the filters from the address. `filter` is null if one of them is invalid. */
 async function readAuditFilters(c: WebContext, { store: { db } }: WebDeps) {
 	const filters = FILTERS.read(new URL(c.req.url).search);
-	const { person, programme, action, from, to, zone = "UTC" } = filters.query;
+	const { person, programme, action } = filters.query;
 	if (Object.keys(filters.problems).length > 0) return { filters, filter: null };
 	const filter: AuditFilter = {
 		action,
 		personId: person === undefined ? undefined : ((await findPersonByEmail(db, person))?.id ?? NO_ID),
 		programmeId: programme === undefined ? undefined : ((await findProgramme(db, programme))?.id ?? NO_ID),
-		fromMs: from === undefined ? undefined : dayStartMs(from, zone),
-		beforeMs: to === undefined ? undefined : dayEndMs(to, zone),
+		...spanOfDays(filters.query, c.get("network").timeZone),
 	};
 	return { filters, filter };
 }

@@ -13,7 +13,7 @@ import * as ui from "../ui.ts";
 import { countOf, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
 
-const FIELDS = ["from", "to", "programme", "zone"] as const;
+const FIELDS = ["from", "to", "programme"] as const;
 type Typed = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const PROGRAMMES_SHOWN = 100;
@@ -21,11 +21,12 @@ const PROGRAMMES_SHOWN = 100;
 export async function showResend(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = Object.fromEntries(FIELDS.map((name) => [name, c.req.query(name) ?? ""])) as Typed;
 	const nowMs = deps.clock.nowMs();
-	const { found } = await findFailed(deps, typed, nowMs);
+	const zone = c.get("network").timeZone;
+	const { found } = await findFailed(deps, typed, zone, nowMs);
 	const time = (name: "from" | "to", label: string) =>
 		ui.textField({
 			name,
-			label: html`${label} (<span class="zone-name">UTC</span>)`,
+			label: `${label} (${zone})`,
 			type: "datetime-local",
 			value: typed[name],
 			isRequired: name === "from",
@@ -44,7 +45,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 				name: "programme",
 				label: "Programme ID",
 				value: typed.programme,
-			})}<input type="hidden" name="zone" value="${typed.zone}" data-zone>`,
+			})}`,
 		})}${typed.from === "" ? null : preview(found, { ...typed, asOfMs: String(nowMs) })}`,
 	})}`;
 	return answerPage(c, { title: "Failed callbacks", active: "system", body });
@@ -54,7 +55,8 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	const { asOfMs, ...typed } = await readTextFields(c, [...FIELDS, "asOfMs"]);
 	// The period ends at the time of the preview. A callback that fails again after it is therefore not sent a
 	// second time.
-	const { found, span } = await findFailed(deps, typed, Math.min(Number(asOfMs) || 0, deps.clock.nowMs()));
+	const untilMs = Math.min(Number(asOfMs) || 0, deps.clock.nowMs());
+	const { found, span } = await findFailed(deps, typed, c.get("network").timeZone, untilMs);
 	const order = { programmes: found, actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
@@ -70,9 +72,9 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 }
 
 /** Finds the programmes with callbacks that failed in the period. If a time is invalid, it finds none. */
-async function findFailed({ store }: WebDeps, { from, to, zone, programme }: Typed, nowMs: number) {
-	const fromMs = minuteMs(from, zone || "UTC") ?? Number.MAX_SAFE_INTEGER;
-	const untilMs = to === "" ? nowMs : (minuteMs(to, zone || "UTC") ?? 0);
+async function findFailed({ store }: WebDeps, { from, to, programme }: Typed, zone: string, nowMs: number) {
+	const fromMs = minuteMs(from, zone) ?? Number.MAX_SAFE_INTEGER;
+	const untilMs = to === "" ? nowMs : (minuteMs(to, zone) ?? 0);
 	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
 	return { span, found: await listFailedProgrammes(store.reader, span, programme.trim() || undefined) };
 }

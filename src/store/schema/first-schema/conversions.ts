@@ -12,14 +12,8 @@ const LIST_KIND = `
 		when 'RENEWAL' then 8 when 'INSTALL' then 10 when 'OTHER' then 12 end
 	+ test`;
 
-export function conversionTables({
-	generatedId,
-	bytewiseText,
-	generatedColumn,
-	thenId,
-	beforeMoves,
-	moveKey,
-}: Dialect): readonly string[] {
+export function conversionTables(dialect: Dialect): readonly string[] {
+	const { generatedId, bytewiseText, generatedColumn, thenId, beforeMoves, moveKey } = dialect;
 	return [
 		// One row is a sale, lead or other event that was reported for a programme, in its present state. Rows with the same
 		// status, event type and test have the same list_kind. If they also belong to the same programme, they have the same
@@ -80,6 +74,8 @@ export function conversionTables({
 		// This index serves findNewestTest.
 		`create index conversions_tests on conversions (programme_id${thenId}) where source = 'test'`,
 
+		...recordingBreaks(dialect),
+
 		...beforeMoves,
 		// One row is a move of a conversion from one status to another.
 		`create table moves (
@@ -96,5 +92,49 @@ export function conversionTables({
 		)`,
 		// This index serves listMoves, the bodies of announced events, and the removal of a conversion with its history.
 		`create index moves_by_conversion on moves (conversion_id${thenId})`,
+	];
+}
+
+/**
+ * Time by which a conversion may seem older than the one before it without a break. It equals CLOCK_SLACK_MS in
+ * queries/conversion-buckets.ts.
+ */
+const SLACK_MS = 60_000;
+
+/**
+ * Returns the table of ids at which the clock had been set back. Lists find a time by a search over the ids, which needs
+ * times that rise with the ids. A row says that the search must start again at this id. The database itself notices a
+ * break, so that no writer can forget it.
+ */
+function recordingBreaks({ kind, assignedId }: Dialect): readonly string[] {
+	const table = `create table recording_breaks (first_id ${assignedId})`;
+	if (kind === "sqlite") {
+		return [
+			table,
+			`create trigger conversions_break after insert on conversions
+				when new.created_at_ms < (select created_at_ms from conversions where id < new.id order by id desc limit 1)
+					- ${SLACK_MS}
+				begin
+					insert into recording_breaks (first_id) select new.id
+						where not exists (select 1 from recording_breaks where first_id = new.id);
+				end`,
+		];
+	}
+	return [
+		table,
+		`create function note_recording_breaks() returns trigger language plpgsql as $$
+			begin
+				insert into recording_breaks (first_id)
+					select id from (
+						select id, created_at_ms, lag(created_at_ms, 1, (
+							select created_at_ms from conversions where id < (select min(id) from added)
+							order by id desc limit 1
+						)) over (order by id) as earlier_ms from added
+					) as steps
+					where created_at_ms < earlier_ms - ${SLACK_MS};
+				return null;
+			end $$`,
+		`create trigger conversions_break after insert on conversions
+			referencing new table as added for each statement execute function note_recording_breaks()`,
 	];
 }

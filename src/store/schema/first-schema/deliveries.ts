@@ -81,16 +81,16 @@ export function deliveryTables({
 
 		DELIVERIES_VIEW,
 
-		// One row is the number of attempts of a receiver in one hour.
-		`create table callback_hours (
+		// One row is the number of attempts of a receiver in a quarter of an hour.
+		`create table callback_quarters (
 			receiver_id bigint not null,
-			hour_ms bigint not null,
+			quarter_ms bigint not null,
 			delivered integer not null,
 			failed integer not null,
-			primary key (receiver_id, hour_ms)
+			primary key (receiver_id, quarter_ms)
 		) ${clustered}`,
 		// This index serves sumCallbacks over all receivers, and pruneSmall.
-		"create index callback_hours_by_hour on callback_hours (hour_ms)",
+		"create index callback_quarters_by_time on callback_quarters (quarter_ms)",
 	];
 }
 

@@ -1,5 +1,5 @@
 // Partners, their partnerships with programmes, their links and codes, and the sales that are credited to them. A click has
-// no row. It is counted by the hour, and the click id carries everything that a credit needs.
+// no row. It is counted by the quarter of an hour, and the click id carries everything that a credit needs.
 
 import type { Dialect } from "../dialect.ts";
 
@@ -104,13 +104,13 @@ export function partnerTables({
 		`create index landing_hosts_waiting on landing_hosts (waiting_since_ms)
 			where waiting_since_ms is not null`,
 
-		// One row is the number of clicks of a kind on a link in one hour.
-		`create table click_hours (
+		// One row is the number of clicks of a kind on a link in a quarter of an hour.
+		`create table click_quarters (
 			link_id bigint not null,
 			kind text not null,
-			hour integer not null,
+			quarter integer not null,
 			clicks bigint not null,
-			primary key (link_id, kind, hour) ${includeInKey("clicks")}
+			primary key (link_id, kind, quarter) ${includeInKey("clicks")}
 		) ${clustered} ${updatedOften}`,
 
 		// One row is the credit for a conversion. It says which partnership gets it, if any, and why.
