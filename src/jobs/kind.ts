@@ -152,6 +152,8 @@ export interface JobKind {
 	 * whole line.
 	 */
 	saysOf?(cells: Cells): string;
+	/** Another thing that lines may have in common, such as the partner of several partnerships. They must agree on it. */
+	shared?: { noun: string; keyOf(cells: Cells): string | null; saysOf(cells: Cells): string };
 	/**
 	 * Returns the verdict on each line by itself. The caller has already checked whether lines about the same
 	 * thing agree.

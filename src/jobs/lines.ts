@@ -10,6 +10,7 @@ import type { Db } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { RESULT_COLUMNS } from "./file.ts";
 import {
+	type Cells,
 	cellOf,
 	findTheSame,
 	type JobKind,
@@ -183,6 +184,34 @@ export interface SeenLines {
 }
 
 export function createSeenLines(kind: JobKind): SeenLines {
+	const whole = (cells: Cells) => JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
+	const own = compareLines({ noun: kind.noun[0], keyOf: kind.keyOf, saysOf: kind.saysOf ?? whole });
+	const shared = kind.shared === undefined ? null : compareLines(kind.shared);
+	return {
+		get hasOthers() {
+			return own.hasOthers || shared?.hasOthers === true;
+		},
+		note(rows) {
+			own.note(rows);
+			shared?.note(rows);
+		},
+		settle: (rows) =>
+			rows.map((row) => {
+				const verdict = own.judge(row);
+				const other = shared?.judge(row) ?? null;
+				// Lines may agree about a shared thing, and still say different things about their own.
+				return { ...row, settled: verdict ?? (other?.kind === "refused" ? other : null) };
+			}),
+	};
+}
+
+interface ComparedThing {
+	noun: string;
+	keyOf(cells: Cells): string | null;
+	saysOf(cells: Cells): string;
+}
+
+function compareLines(thing: ComparedThing) {
 	/**
 	 * Lines by the hash of their key. `other` is the number of the first later line with the same key and
 	 * different content.
@@ -190,30 +219,26 @@ export function createSeenLines(kind: JobKind): SeenLines {
 	const known = new Map<number, { line: number; says: number; isRepeated: boolean; other: number | null }>();
 	let hasOthers = false;
 	const keyOf = ({ cells }: JobRow) => {
-		const key = kind.keyOf(cells);
+		const key = thing.keyOf(cells);
 		if (key === null) return null;
 		const digest = hash("sha1", key, "buffer");
 		return digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3);
 	};
-	/** Hashes the content of a line independently of the order of the columns in the file. */
-	const saysOf = ({ cells }: JobRow) => {
-		const says = kind.saysOf?.(cells) ?? JSON.stringify(kind.columns.map(({ name }) => cellOf(cells, name)));
-		return hash("sha1", says, "buffer").readUInt32BE(0) >>> 2;
-	};
+	const saysOf = ({ cells }: JobRow) => hash("sha1", thing.saysOf(cells), "buffer").readUInt32BE(0) >>> 2;
 	function judge(row: JobRow): RowVerdict | null {
 		const seen = known.get(keyOf(row) ?? -1);
 		if (seen === undefined || !seen.isRepeated) return null;
 		const { line, says, other } = seen;
 		if (other === null) return line === row.line ? null : findTheSame(`Line ${line} says the same.`);
 		return needsFixing(
-			`Line ${says === saysOf(row) ? other : line} says something else about the same ${kind.noun[0]}. Keep one of the two.`,
+			`Line ${says === saysOf(row) ? other : line} says something else about the same ${thing.noun}. Keep one of the two.`,
 		);
 	}
 	return {
 		get hasOthers() {
 			return hasOthers;
 		},
-		note(rows) {
+		note(rows: readonly JobRow[]): void {
 			for (const row of rows) {
 				const [key, says] = [keyOf(row), saysOf(row)];
 				if (key === null) continue;
@@ -225,6 +250,6 @@ export function createSeenLines(kind: JobKind): SeenLines {
 				}
 			}
 		},
-		settle: (rows) => rows.map((row) => ({ ...row, settled: judge(row) })),
+		judge,
 	};
 }

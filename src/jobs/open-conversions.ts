@@ -95,8 +95,8 @@ Garden Shop;A-2003;;2026-02-03;;20,00;;;`,
 	makesPeople: false,
 	sayRemarks: (lines, isApplied) =>
 		isApplied
-			? `The approval window of ${lines} had ended already. They are approved within about a minute.`
-			: `The approval window of ${lines} has ended already. They are approved within about a minute after the import, and their callbacks are sent.`,
+			? `The approval window of ${lines} had ended already. Each is approved within about a minute.`
+			: `The approval window of ${lines} has ended already. Each is approved within about a minute after the import, and a callback is sent for it.`,
 	keyOf: orderKeyOf,
 	judge: judgeOpen,
 	apply: applyOpen,

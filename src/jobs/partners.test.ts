@@ -139,12 +139,14 @@ eachDatabase("imported partners, links and codes", (database) => {
 			["ended;;ended@blog.example;delta;", /partnership of “ended” with “delta” has ended\. Resume it/],
 			["H;;h@h.example;delta;8", /Line 12 says something else about the same partnership/],
 			["H;;h@h.example;delta;9", /Line 11 says something else about the same partnership/],
+			["I;;i@i.example;delta;", /Line 14 says something else about the same partner\./],
+			["I;;j@i.example;;", /Line 13 says something else about the same partner\./],
 		] as const;
 		for (const step of ["preview", "apply"] as const) {
 			const words = wordsOf(await runLines(deps, "partners", [PARTNERS, ...bad.map(([line]) => line)], step));
 			for (const [index, [line, detail]] of bad.entries()) match(words[index] ?? "", detail, line);
 		}
-		deepEqual(await findPartnersByName(db, ["A", "B", "C", "D", "E", "F", "G", "H"]), []);
+		deepEqual(await findPartnersByName(db, ["A", "B", "C", "D", "E", "F", "G", "H", "I"]), []);
 	});
 
 	test("an import that invites mails each partner's person once", async () => {

@@ -82,6 +82,11 @@ Deal Finder;https://deals.example/;team@deals.example;Garden Shop;5+1,00`,
 	invitesLater: "When you are ready, send each partner its link from its page under Partners.",
 	sayRemarks: sayUninvited,
 	keyOf: (cells) => [cellOf(cells, "partner"), cellOf(cells, "programme")].join("\n"),
+	shared: {
+		noun: "partner",
+		keyOf: (cells) => cellOf(cells, "partner") || null,
+		saysOf: (cells) => cellOf(cells, "email").toLowerCase(),
+	},
 	judge: (db, _, rows) => inOrder(rows, async (row) => (await judgeLine(db, row)).verdict),
 	apply: (trx, deps, rows) => inOrder(rows, (row) => applyLine(trx, deps, row)),
 };

@@ -111,7 +111,7 @@ export const PROGRAMMES_IMPORT: JobKind = {
 	],
 	example: `programme;owner_email;currency;commission;commission_fixed;fee;event_rates;approval_days;parks_pixels;credits_partners;shop_addresses
 Garden Shop;owner@garden.example;EUR;7,5;;2;;30;yes;yes;garden.example
-Book Club;owner@books.example;GBP;10;0,50;1,25;"LEAD: 5,00 GBP, fee 1,00 GBP; RENEWAL: 4 %, fee 0";14;no;;`,
+Book Club;owner@books.example;GBP;10;0,50;1,25;"LEAD: 5,00 GBP, fee 1,00 GBP; RENEWAL: 4 %, fee 0";14;no;yes;books.example`,
 	advice:
 		"Imported programmes cannot be removed. Their terms can be changed on their Settings pages. No mail is sent.",
 	resultWords: IMPORT_WORDS,

@@ -130,7 +130,7 @@ test("a network imports partners, links, codes and open conversions, and a publi
 		"Garden Shop,O-2,2026-02-05,2099-01-01,100,Bergblog",
 		"Garden Shop,O-3,2026-02-05,2026-04-01,100,Bergblog",
 	]);
-	match(open.preview, /approval window of 1 open conversion has ended already.*callbacks are sent/s);
+	match(open.preview, /approval window of 1 open conversion has ended already.*a callback is sent/s);
 	match(open.preview, /By status.*Recorded.*200\.00.*16\.00/s);
 	match(open.preview, /Line 3<.*approve_at is more than ten years away/s);
 	match(
