@@ -96,6 +96,22 @@ eachDatabase("imported partners, links and codes", (database) => {
 		ok(rows.some(({ action, detail }) => action === "partnership.imported" && detail === "Bergblog"));
 	});
 
+	test("commissions for event types are imported with the partnership", async () => {
+		const { deps } = await openProgramme("typed");
+		const header = `${PARTNERS};event_rates`;
+		const lines = [header, 'Typed;;t@typed.example;typed;8+1,00;"LEAD: 5,00 EUR; RENEWAL: 4 %"'];
+		deepEqual(wordsOf(await runLines(deps, "partners", lines, "apply")), ["2 change"]);
+		deepEqual(wordsOf(await runLines(deps, "partners", lines, "apply")), ["2 already"]);
+		const [partner] = await findPartnersByName(database.store.db, ["Typed"]);
+		const [partnership] = await listPartnerships(database.store.db, "partner_id", [partner?.id ?? 0]);
+		deepEqual(
+			[partnership?.commission_rate, partnership?.event_rates],
+			["8.0000+1.00", "LEAD=0+5.00;RENEWAL=4"],
+		);
+		const wrong = [header, 'Wrong;;w@typed.example;typed;8;"LEAD: 5"'];
+		match(wordsOf(await runLines(deps, "partners", wrong, "apply"))[0] ?? "", /LEAD: “5” is not a rate/);
+	});
+
 	test("a line that differs from the partner here is refused, and nothing is overwritten", async () => {
 		const { deps } = await openProgramme("gamma");
 		const first = "Gamma Blog;gb.example;g@gb.example;gamma;8";
@@ -106,13 +122,18 @@ eachDatabase("imported partners, links and codes", (database) => {
 				/site https:\/\/gb\.example\/ here, https:\/\/other\.example\/ in/,
 			],
 			["Gamma Blog;gb.example;x@gb.example;gamma;8", /email g@gb\.example here, x@gb\.example in the file/],
-			["Gamma Blog;gb.example;g@gb.example;gamma;9", /rate 8 here, 9 in the file/],
+			["Gamma Blog;gb.example;g@gb.example;gamma;9", /rate 8 % here, 9 % in the file/],
 		] as const;
 		for (const [line, detail] of differing) {
 			const [word = ""] = wordsOf(await runLines(deps, "partners", [PARTNERS, line], "apply"));
 			match(word, /^2 refused: This partner is here already, and differs: /);
 			match(word, detail);
 		}
+		const typed = [`${PARTNERS};event_rates`, 'Gamma Blog;gb.example;g@gb.example;gamma;;"LEAD: 5 EUR"'];
+		match(
+			wordsOf(await runLines(deps, "partners", typed, "apply"))[0] ?? "",
+			/event_rates none here, LEAD: 5\.00 EUR in the file/,
+		);
 		const silent = await runLines(deps, "partners", [PARTNERS, "Gamma Blog;;g@gb.example;gamma;"], "apply");
 		deepEqual(wordsOf(silent), ["2 already"], "empty cells say nothing");
 	});

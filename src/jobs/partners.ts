@@ -4,13 +4,14 @@
 
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
-import { minorUnits, zeroIn } from "../domain/money.ts";
-import { type Rate, readRate, writeRate } from "../domain/rate.ts";
+import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
+import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "../domain/rate-words.ts";
 import { note, type PartnerInput, readPartner } from "../partners/partners.ts";
 import { joinProgramme } from "../partners/partnerships.ts";
 import { type AuditedActor, COMMAND_LINE } from "../people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
 import type { Locked } from "../store/locked.ts";
+import { commissionsOf } from "../store/queries/credits.ts";
 import {
 	addPartnerPerson,
 	findPartnersByName,
@@ -68,11 +69,18 @@ export const PARTNERS_IMPORT: JobKind = {
 				"The partner's commission in percent, such as 8 or 7,5. A fixed amount may follow, as in 8+1.00. Left out, the programme's commission applies.",
 			isOptional: true,
 		},
+		{
+			name: "event_rates",
+			means:
+				"Other commissions of the partner for some event types, separated by semicolons, such as “LEAD: 5.00 EUR; RENEWAL: 4 %”.",
+			isOptional: true,
+			maxCharacters: MAX_BY_TYPE_LENGTH + 1,
+		},
 	],
-	example: `partner;site;email;programme;rate
-Bergblog;bergblog.example;anna@bergblog.example;Garden Shop;8
-Bergblog;bergblog.example;anna@bergblog.example;Book Club;
-Deal Finder;https://deals.example/;team@deals.example;Garden Shop;5+1,00`,
+	example: `partner;site;email;programme;rate;event_rates
+Bergblog;bergblog.example;anna@bergblog.example;Garden Shop;8;"LEAD: 5,00 EUR; RENEWAL: 4 %"
+Bergblog;bergblog.example;anna@bergblog.example;Book Club;;
+Deal Finder;https://deals.example/;team@deals.example;Garden Shop;5+1,00;`,
 	advice:
 		"Imported partners can be renamed, and their partnerships ended, on their pages. They get the present terms of each programme.",
 	resultWords: IMPORT_WORDS,
@@ -96,6 +104,8 @@ interface MeantPartner extends PartnerInput {
 	programme: Programme | null;
 	/** The partner's own commission, or null for the programme's. */
 	rate: Rate | null;
+	/** The partner's own commissions for single event types. */
+	byType: PartnershipRates["byType"];
 }
 
 interface Plan {
@@ -163,19 +173,21 @@ async function readLine(db: Db, cells: Cells): Promise<ReadLine> {
 async function readAgreement(
 	db: Db,
 	cells: Cells,
-): Promise<Result<Pick<MeantPartner, "programme" | "rate">>> {
+): Promise<Result<Pick<MeantPartner, "programme" | "rate" | "byType">>> {
 	const named = cellOf(cells, "programme");
 	const rateText = cellOf(cells, "rate");
+	const byTypeText = cellOf(cells, "event_rates");
 	if (named === "") {
-		if (rateText === "") return succeed({ programme: null, rate: null });
+		if (rateText + byTypeText === "") return succeed({ programme: null, rate: null, byType: {} });
 		return refuse("invalid_rate", "A rate needs a programme. Write the programme, or leave the rate empty.");
 	}
 	const programme = (await findNamedProgrammes(db, [named]))(named);
 	if (!programme.ok) return programme;
-	if (rateText === "") return succeed({ programme: programme.value, rate: null });
+	const { currency } = programme.value;
 	return checkAll({
 		programme,
-		rate: readWrittenRate(rateText, programme.value.currency, "rate"),
+		rate: rateText === "" ? succeed(null) : readWrittenRate(rateText, currency, "rate"),
+		byType: parseCommissionsByType(byTypeText, currency, "event_rates"),
 	});
 }
 
@@ -212,21 +224,22 @@ function compare(
 	partner: Partner,
 	emails: readonly string[],
 	partnership: NamedPartnership | null,
-	{ site, email, programme, rate }: MeantPartner,
+	{ site, email, rate, byType }: MeantPartner,
 ): string[] {
 	const isOtherPerson = emails.length > 0 && !emails.includes(email);
-	const zero = zeroIn(programme?.currency ?? "");
-	const stored = partnership?.commission_rate ?? null;
-	return [
+	const differences = [
 		...differ("site", partner.site || "none", site, site !== ""),
 		...differ("email", emails.join(" and "), email, isOtherPerson),
-		...(partnership === null || rate === null
-			? []
-			: differ(
-					"rate",
-					stored === null ? "the programme's" : writeRate(readRate(stored, zero)),
-					writeRate(rate),
-				)),
+	];
+	if (partnership === null) return differences;
+	const { programme_currency: currency } = partnership;
+	const here = commissionsOf(partnership, currency);
+	const say = (own: Rate | null) => (own === null ? "the programme's" : sayRate(own, currency));
+	const sayAll = (own: MeantPartner["byType"]) => sayByType(own, say).replaceAll("\n", "; ") || "none";
+	return [
+		...differences,
+		...differ("rate", say(here.commission), say(rate), rate !== null),
+		...differ("event_rates", sayAll(here.byType), sayAll(byType), Object.keys(byType).length > 0),
 	];
 }
 
@@ -247,7 +260,10 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 	const actor = actorOf(deps);
 	const partner = plan.partner ?? (await addPartner(trx, deps, actor, meant));
 	if (joins && programme !== undefined) {
-		const agreed = meant.rate === null ? {} : { commission_rate: storedForm(meant.rate) };
+		const agreed = {
+			commission_rate: meant.rate === null ? null : storedRate(meant.rate),
+			event_rates: writeByType(meant.byType, writeRate),
+		};
 		const joined = await joinProgramme(trx, deps, actor, programme, partner, agreed, "partnership.imported");
 		if (!joined.ok) return needsFixing(plainWords(joined.fault));
 	}
@@ -288,9 +304,4 @@ async function addPerson(
 	}
 	await welcomePerson(trx, { ...deps, ...inviting }, person, { partner }, actor);
 	return null;
-}
-
-/** Returns the rate as partnerships store it. */
-function storedForm({ percent, fixed }: Rate): string {
-	return minorUnits(fixed) === 0n ? percent : `${percent}+${fixed}`;
 }

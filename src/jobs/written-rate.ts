@@ -2,8 +2,9 @@
 // "8+1.00" or "0+5". The fixed amount is in the programme's currency.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { parseAmount, parseRate, zeroIn } from "../domain/money.ts";
+import { parseRate, zeroIn } from "../domain/money.ts";
 import type { Rate } from "../domain/rate.ts";
+import { parseFixed } from "../domain/rate-words.ts";
 
 export function readWrittenRate(text: string, currency: string, field: string): Result<Rate> {
 	const [percentText = "", fixedText, ...more] = text.split("+").map((part) => part.trim());
@@ -14,8 +15,8 @@ export function readWrittenRate(text: string, currency: string, field: string): 
 	const percent = parseRate(percentText, field);
 	if (!percent.ok) return percent;
 	if (fixedText === undefined) return succeed({ percent: percent.value, fixed: zeroIn(currency) });
-	// A decimal comma is accepted, unless it could also separate thousands.
-	const hasComma = /^\d+,\d{1,2}$/.test(fixedText);
-	const fixed = parseAmount(hasComma ? fixedText.replace(",", ".") : fixedText, currency, field);
+	if (fixedText === "")
+		return refuse("invalid_rate", `${field} ends with a plus sign. Add the fixed amount.`, field);
+	const fixed = parseFixed(fixedText, currency, field);
 	return fixed.ok ? succeed({ percent: percent.value, fixed: fixed.value }) : fixed;
 }
