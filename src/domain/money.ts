@@ -93,7 +93,16 @@ export function parseRate(text: string, field: string): Result<string> {
 
 /** Returns the rate as people write it: "7.5000" becomes "7.5". */
 export function shortenRate(rate: string): string {
-	return rate.replace(/\.?0+$/, (zeros) => (zeros.startsWith(".") || rate.includes(".") ? "" : zeros));
+	if (!rate.includes(".")) return rate;
+	// Every sale stores its rates in this form, and a loop is several times as fast as a regular expression.
+	let end = rate.length;
+	while (rate[end - 1] === "0") end--;
+	return rate.slice(0, rate[end - 1] === "." ? end - 1 : end);
+}
+
+/** Returns whether an amount or a rate in canonical form is 0. */
+export function isZero(amount: string): boolean {
+	return !/[1-9]/.test(amount);
 }
 
 /** Returns `amount × rate`, rounded half up to the amount's digits. Both must be in canonical form. */

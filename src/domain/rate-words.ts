@@ -4,7 +4,7 @@
 
 import { EVENT_TYPES, type EventType } from "./conversion.ts";
 import { type Result, refuse, succeed } from "./fault.ts";
-import { MAX_WHOLE_DIGITS, minorUnits, parseAmount, parseRate, shortenRate, zeroIn } from "./money.ts";
+import { isZero, MAX_WHOLE_DIGITS, parseAmount, parseRate, shortenRate, zeroIn } from "./money.ts";
 import type { EffectiveRates, Rate, Rates } from "./rate.ts";
 
 type ByType<Value> = Readonly<Partial<Record<EventType, Value>>>;
@@ -181,8 +181,4 @@ function unreadable(text: string, currency: string, field: string): ReturnType<t
 
 function shorten(text: string): string {
 	return text.length <= MAX_REPEATED_LENGTH ? text : `${text.slice(0, MAX_REPEATED_LENGTH)}…`;
-}
-
-function isZero(amount: string): boolean {
-	return minorUnits(amount) === 0n;
 }

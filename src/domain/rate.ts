@@ -3,7 +3,7 @@
 // partnership may have a commission of its own, in general and for some event types.
 
 import { EVENT_TYPES, type EventType } from "./conversion.ts";
-import { addAmounts, minorUnits, parseRate, shareOf, shortenRate } from "./money.ts";
+import { addAmounts, isZero, parseRate, shareOf, shortenRate } from "./money.ts";
 
 export interface Rate {
 	/** Percentage of the basket value with four decimals, such as "7.5000". */
@@ -30,7 +30,8 @@ export interface PartnershipRates {
 
 /** Returns `basket × percent + fixed`, rounded once, half up, to the digits of the basket's currency. */
 export function amountAt(basket: string, { percent, fixed }: Rate): string {
-	return addAmounts(shareOf(basket, percent), fixed);
+	const share = shareOf(basket, percent);
+	return isZero(fixed) ? share : addAmounts(share, fixed);
 }
 
 /**
@@ -102,7 +103,7 @@ export function noRates(zero: string): Rates {
 
 /** Writes a general rate of a programme or partnership as it is stored, such as "7.5000" or "0.0000+5.00". */
 export function storedRate({ percent, fixed }: Rate): string {
-	return minorUnits(fixed) === 0n ? percent : `${percent}+${fixed}`;
+	return isZero(fixed) ? percent : `${percent}+${fixed}`;
 }
 
 /** Writes a rate as short text, such as "7.5" or "0+5.00". */

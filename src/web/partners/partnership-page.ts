@@ -2,7 +2,7 @@
 // links. Owners and staff change them, and end or resume the partnership.
 
 import { EVENT_TYPES } from "../../domain/conversion.ts";
-import { minorUnits, shortenRate } from "../../domain/money.ts";
+import { isZero, shortenRate } from "../../domain/money.ts";
 import { effectiveCommissions } from "../../domain/rate.ts";
 import { describeRates, sampleAmount, sayByType, sayRate } from "../../domain/rate-words.ts";
 import { changeState, type PartnershipAddress, savePartnership } from "../../partners/partnerships.ts";
@@ -157,7 +157,7 @@ function rateValues(partnership: NamedPartnership) {
 	const { commission, byType } = commissionsOf(partnership, currency);
 	return {
 		rate: commission === null ? "" : shortenRate(commission.percent),
-		fixed: commission === null || minorUnits(commission.fixed) === 0n ? "" : commission.fixed,
+		fixed: commission === null || isZero(commission.fixed) ? "" : commission.fixed,
 		eventRates: sayByType(byType, (rate) => sayRate(rate, currency)),
 	};
 }

@@ -4,7 +4,7 @@
 
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
-import { minorUnits, shortenRate } from "../../domain/money.ts";
+import { isZero, shortenRate } from "../../domain/money.ts";
 import { effectiveCommissions, effectiveFees } from "../../domain/rate.ts";
 import { sampleAmount } from "../../domain/rate-words.ts";
 import { grants, type Standing } from "../../domain/roles.ts";
@@ -152,7 +152,7 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 
 /** Returns the value of a field for a fixed amount, which is empty if there is none. */
 function writeFixed(amount: string): string {
-	return minorUnits(amount) === 0n ? "" : amount;
+	return isZero(amount) ? "" : amount;
 }
 
 /** Shows the general rates, and below them the rates for single event types. */
