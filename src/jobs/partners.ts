@@ -6,7 +6,7 @@ import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fa
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
 import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "../domain/rate-words.ts";
-import { note, type PartnerInput, readPartner } from "../partners/partners.ts";
+import { membershipOf, note, type PartnerInput, readPartner } from "../partners/partners.ts";
 import { joinProgramme } from "../partners/partnerships.ts";
 import { type AuditedActor, COMMAND_LINE } from "../people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
@@ -302,6 +302,7 @@ async function addPerson(
 		await addPartnerPerson(trx, partner.id, person.id);
 		return whyNot;
 	}
-	await welcomePerson(trx, { ...deps, ...inviting }, person, { partner }, actor);
+	const membership = await membershipOf(trx, partner);
+	await welcomePerson(trx, { ...deps, ...inviting }, person, membership, actor);
 	return null;
 }
