@@ -50,6 +50,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/approvals": new Map([["POST", posts.approvals]]),
 		"/v1/rejections": new Map([["POST", posts.rejections]]),
 		"/v1/reversals": new Map([["POST", posts.reversals]]),
+		"/v1/refunds": new Map([["POST", posts.refunds]]),
 		"/v1/events": new Map([["GET", createGetEvents(deps)]]),
 		"/v1/events/answers": new Map([["POST", createPostEventAnswers()]]),
 	};

@@ -13,12 +13,13 @@ export {
 	type PageResult,
 	type RecordManyResult,
 	type RecordResult,
+	type RefundResult,
 	type RejectResult,
 	type ReverseResult,
 } from "./client/create-client.ts";
 export type { CallFailure } from "./client/failure.ts";
 export type { ClientOptions } from "./client/options.ts";
-export type { Approval, ConversionQuery, Decision, ReasonedDecision, Sale } from "./client/report.ts";
+export type { Approval, ConversionQuery, Decision, ReasonedDecision, Refund, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";
 export {

@@ -5,12 +5,13 @@
 
 import * as z from "zod";
 import type { DecisionOutcome } from "../conversions/decide.ts";
-import { type Decided, DIFFERING_FIELDS } from "../conversions/deps.ts";
+import { type Decided, DIFFERING_FIELDS, type StoredRefund } from "../conversions/deps.ts";
 import { subjectOf } from "../conversions/owe.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
+import { zeroIn } from "../domain/money.ts";
 import { isoTime } from "../domain/time.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
@@ -74,9 +75,13 @@ export const SUBJECT_FIELDS = {
 		examples: [EXAMPLE_PROGRAM_ID],
 	}),
 	eventType: z.enum(EVENT_TYPES).describe("The kind of conversion."),
-	basketValue: AMOUNT.describe("The order's value, with exactly the currency's decimals."),
-	commission: AMOUNT.describe("The affiliate's commission, fixed when the conversion was recorded."),
-	networkFee: AMOUNT.describe("The network's fee, fixed when the conversion was recorded."),
+	basketValue: AMOUNT.describe("The order's value without refunds, with exactly the currency's decimals."),
+	commission: AMOUNT.describe(
+		"The affiliate's commission, by the rates that applied when the conversion was recorded.",
+	),
+	networkFee: AMOUNT.describe(
+		"The network's fee, by the rates that applied when the conversion was recorded.",
+	),
 	currency: z
 		.string()
 		.regex(new RegExp(CURRENCY_PATTERN))
@@ -110,6 +115,9 @@ const CONVERSION = z
 			description: "The value that the browser's pixel reported, or null if there was no pixel call.",
 			examples: [null],
 		}),
+		refundedValue: AMOUNT.describe(
+			"The sum of all partial refunds. `basketValue` is what is left. A refund of everything that was left is a reversal, and is not in this sum.",
+		),
 		decidedBy: z
 			.enum(DECIDERS)
 			.nullable()
@@ -120,6 +128,9 @@ const CONVERSION = z
 		createdAt: UTC_TIME.describe(
 			"The time at which the conversion was recorded, or first reported by a pixel.",
 		),
+		updatedAt: UTC_TIME.describe(
+			"The time of the last change. It is later than `createdAt` exactly if the conversion changed after that.",
+		),
 		approvesAt: UTC_TIME.nullable().describe(
 			"The time at which a `RECORDED` conversion is approved automatically. Null otherwise, and while only a pixel has reported it.",
 		),
@@ -129,6 +140,20 @@ const CONVERSION = z
 	})
 	.meta({ id: "Conversion", description: "A conversion as it is now." });
 export type ConversionBody = z.output<typeof CONVERSION>;
+
+const REFUND = z
+	.strictObject({
+		refundId: z.string().meta({ description: "The shop's own name for the refund.", examples: ["R-1"] }),
+		amount: AMOUNT.meta({ description: "The amount that was refunded.", examples: ["30.00"] }),
+		basketValue: AMOUNT.meta({
+			description: "The value that was left after this refund. 0 if it was a reversal.",
+			examples: ["99.90"],
+		}),
+		reason: z.enum(REASONS).describe("Why it was refunded."),
+		refundedAt: UTC_TIME.describe("The time at which the refund was stored."),
+	})
+	.meta({ id: "Refund", description: "A refund of a part of a conversion's value." });
+export type RefundBody = z.output<typeof REFUND>;
 
 export const CONVERSION_PAGE = z
 	.strictObject({
@@ -145,8 +170,11 @@ export const CONVERSION_PAGE = z
 export type ConversionPage = z.output<typeof CONVERSION_PAGE>;
 
 export const ONE_CONVERSION = z
-	.strictObject({ conversion: CONVERSION })
-	.meta({ id: "OneConversion", description: "One conversion." });
+	.strictObject({
+		conversion: CONVERSION,
+		refunds: z.array(REFUND).describe("The refunds of the conversion, the oldest first."),
+	})
+	.meta({ id: "OneConversion", description: "One conversion with its refunds." });
 type OneConversion = z.output<typeof ONE_CONVERSION>;
 
 /**
@@ -186,8 +214,12 @@ export const CREDIT = {
 			examples: ["CLICK"],
 		}),
 };
+
+/** Field of the answer to a refund. */
+export const REFUNDED = { refund: REFUND };
+
 export type OutcomeBody = z.output<ReturnType<typeof outcomeAnswer>> &
-	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>>;
+	z.output<z.ZodObject<typeof DIFFERS & typeof CREDIT>> & { refund?: RefundBody };
 
 /**
  * Schema of one message of the event stream. OpenAPI 3.1 cannot describe the messages of a stream, so the
@@ -258,11 +290,12 @@ export const PROBLEM = z
 const BATCH_ITEM = z.union([
 	z.strictObject({
 		outcome: z
-			.enum(["RECORDED", "CONFIRMED", "DUPLICATE", "PARKED", "APPROVED", "REJECTED", "REVERSED"])
+			.enum(["RECORDED", "CONFIRMED", "DUPLICATE", "PARKED", "APPROVED", "REJECTED", "REVERSED", "REFUNDED"])
 			.describe("What was done."),
 		conversion: CONVERSION,
 		...DIFFERS,
 		...CREDIT,
+		refund: REFUND.optional().describe("The refund, if the decision was `refund`."),
 	}),
 	z.strictObject({ problem: z.strictObject({ ...PROBLEM.shape, code: z.string() }) }),
 ]);
@@ -296,8 +329,9 @@ export function decidedAnswer(
 	programme: Pick<Programme, "public_id">,
 	couponCode?: string,
 ): Answer {
-	const { outcome, conversion, credit, differs = [] } = decided;
+	const { outcome, conversion, credit, differs = [], refund } = decided;
 	const details = [
+		...(refund === undefined ? [] : [`Refund ${refund.refund_id}: ${refund.amount} ${conversion.currency}`]),
 		...(credit === undefined ? [] : [`Credit: ${credit}`]),
 		...(couponCode === undefined ? [] : [`Coupon code: ${couponCode}`]),
 		...(differs.length === 0 ? [] : [`Differs from the conversion on record: ${differs.join(", ")}`]),
@@ -312,13 +346,14 @@ export function decidedAnswer(
 }
 
 export function outcomeBody(
-	{ outcome, conversion, credit, differs = [] }: Decided<Outcome, NewConversion>,
+	{ outcome, conversion, credit, differs = [], refund }: Decided<Outcome, NewConversion>,
 	programme: Pick<Programme, "public_id">,
 ): OutcomeBody {
 	const body = {
 		outcome,
 		conversion: conversionBody(conversion, programme),
 		...(credit === undefined ? {} : { credit }),
+		...(refund === undefined ? {} : { refund: refundBody(refund) }),
 	};
 	return differs.length === 0 ? body : { ...body, differs: [...differs] };
 }
@@ -339,10 +374,22 @@ export function conversionBody(
 		...fields,
 		source: conversion.source,
 		pixelBasketValue: conversion.pixel_basket_value,
+		refundedValue: conversion.refunded_value ?? zeroIn(conversion.currency),
 		decidedBy: conversion.decided_by,
 		occurredAt: isoTime(occurredAtMs),
 		createdAt: isoTime(conversion.created_at_ms),
+		updatedAt: isoTime(conversion.updated_at_ms),
 		approvesAt: status === "RECORDED" ? windowEndsAt : null,
 		expiresAt: status === "PARKED" ? windowEndsAt : null,
+	};
+}
+
+export function refundBody({ refund_id, amount, basket_value, reason, at_ms }: StoredRefund): RefundBody {
+	return {
+		refundId: refund_id,
+		amount,
+		basketValue: basket_value,
+		reason,
+		refundedAt: isoTime(at_ms),
 	};
 }

@@ -54,9 +54,11 @@ test("a first report is recorded, answered with all fields, logged, and its even
 		test: true,
 		source: "postback",
 		pixelBasketValue: null,
+		refundedValue: "0.00",
 		decidedBy: null,
 		occurredAt: "2026-03-01T11:30:00.500Z",
 		createdAt: "2026-03-01T12:00:00.000Z",
+		updatedAt: "2026-03-01T12:00:00.000Z",
 		approvesAt: "2026-03-31T12:00:00.000Z",
 		expiresAt: null,
 	});
@@ -179,7 +181,7 @@ test("one conversion is shown by its id, with the fields of the list", async (t)
 	const made = conversionOf(await shop.call("POST", "/v1/conversions", { body: SALE }));
 	const shown = await shop.call("GET", `/v1/conversions/${made.id}`);
 	assert.equal(shown.status, 200);
-	assert.deepEqual(shown.json, { conversion: made });
+	assert.deepEqual(shown.json, { conversion: made, refunds: [] });
 	const listed = await shop.call("GET", "/v1/conversions?orderId=A-1");
 	assert.deepEqual(listed.json, { conversions: [made], nextCursor: null });
 	const row = (await shop.inbound()).at(-2);

@@ -1,14 +1,20 @@
 // GET /v1/conversions and GET /v1/conversions/{id}. The list has pages and starts with the newest conversion. If it is
-// filtered by the time of the sale, it is also sorted by it.
+// filtered by the time of the sale, it is also sorted by it. A list of changed conversions starts with the oldest change,
+// so that a shop that reads page after page also finds what changes meanwhile.
 
 import * as z from "zod";
 import { STATUSES, type Status } from "../domain/conversion.ts";
 import { type Cursor, type CursorSeal, readCursor, writeCursor } from "../domain/cursor.ts";
 import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { parseKnownOrderId } from "../domain/order-id.ts";
-import { type ConversionListRequest, listConversions } from "../store/queries/conversion-list.ts";
+import {
+	type ConversionListRequest,
+	type ConversionSort,
+	listConversions,
+} from "../store/queries/conversion-list.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
-import { conversionBody } from "./answers.ts";
+import { listRefunds } from "../store/queries/refunds.ts";
+import { conversionBody, refundBody } from "./answers.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
 import { type Endpoint, refusedPlan } from "./signed-call.ts";
@@ -37,6 +43,9 @@ export const CONVERSIONS_QUERY = z.strictObject({
 	occurredBefore: momentField(
 		"Only sales before this time, by their `occurredAt`. The list is then in the order of the sales.",
 	).optional(),
+	changedFrom: momentField(
+		"Only conversions that changed after they were recorded, at this time or later, by their `updatedAt`. The list is then in the order of the changes, the oldest first. It cannot be combined with `occurredFrom` and `occurredBefore`.",
+	).optional(),
 	limit: z
 		.string()
 		.meta({
@@ -63,11 +72,10 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 		const names = parseQuery(query);
 		if (!names.ok) return refusedPlan(names);
 		const orderId = mentionedOrderId(names.value);
-		const isBySale = "occurredFrom" in names.value || "occurredBefore" in names.value;
-		const list = `conversions of programme:${programme.id}${isBySale ? " by sale" : ""}`;
+		const sort = sortOf(names.value);
+		const list = `conversions of programme:${programme.id}${sort === undefined ? "" : ` by ${sort.by}`}`;
 		const asked = parseRequest(names.value, (text) => readCursor(seal, list, text));
 		if (!asked.ok) return refusedPlan(asked, orderId);
-		const sort = isBySale ? ({ by: "sale", direction: "desc" } as const) : undefined;
 		return {
 			orderId,
 			runsAlone: true,
@@ -97,14 +105,23 @@ export const getConversion: Endpoint = ({ programme, id }) => ({
 		return succeed({
 			outcome: "SHOWN",
 			httpStatus: 200,
-			body: { conversion: conversionBody(conversion, programme) },
+			body: {
+				conversion: conversionBody(conversion, programme),
+				refunds: (await listRefunds(trx, conversion.id)).map(refundBody),
+			},
 			conversionId: conversion.public_id,
 			orderId: conversion.order_id,
 		});
 	},
 });
 
-type MomentName = "recordedFrom" | "recordedBefore" | "occurredFrom" | "occurredBefore";
+/** Returns the order of a list with these filters, or undefined for the order of recording. */
+function sortOf(query: Readonly<Record<string, string>>): ConversionSort | undefined {
+	if ("changedFrom" in query) return { by: "change", direction: "asc" };
+	return "occurredFrom" in query || "occurredBefore" in query ? { by: "sale", direction: "desc" } : undefined;
+}
+
+type MomentName = "recordedFrom" | "recordedBefore" | "occurredFrom" | "occurredBefore" | "changedFrom";
 
 function parseRequest(
 	query: Record<string, string>,
@@ -112,7 +129,14 @@ function parseRequest(
 ): Result<ConversionListRequest> {
 	const fields = checkFields(CONVERSIONS_QUERY, query);
 	if (!fields.ok) return fields;
-	const { status, orderId, limit, cursor } = fields.value;
+	const { status, orderId, limit, cursor, occurredFrom, occurredBefore, changedFrom } = fields.value;
+	if (changedFrom !== undefined && (occurredFrom !== undefined || occurredBefore !== undefined)) {
+		return refuse(
+			"invalid_field",
+			"changedFrom cannot be combined with occurredFrom or occurredBefore, because a list has one order. Leave one of them out.",
+			"changedFrom",
+		);
+	}
 	const moment = (name: MomentName) => given(fields.value[name], (text) => parseMoment(name, text));
 	return checkAll<ConversionListRequest>({
 		status: given(status, parseStatus),
@@ -121,6 +145,7 @@ function parseRequest(
 		beforeMs: moment("recordedBefore"),
 		soldFromMs: moment("occurredFrom"),
 		soldBeforeMs: moment("occurredBefore"),
+		changedFromMs: moment("changedFrom"),
 		limit: parseLimit(limit ?? String(DEFAULT_PAGE_ROWS)),
 		after: given(cursor, (text) => {
 			const found = findCursor(text);

@@ -1,8 +1,8 @@
 // The POST endpoints for a shop's server. /v1/conversions reports a sale, or confirms a pixel's report.
-// /v1/approvals, /v1/rejections and /v1/reversals decide about an order by the shop's own order id. The batch
-// endpoints take up to 500 sales or decisions in one signed call and answer with an outcome or a problem for
-// each item, in the same order. They are an addition to the contract, for shops that have a lot to report at
-// once.
+// /v1/approvals, /v1/rejections and /v1/reversals decide about an order by the shop's own order id, and
+// /v1/refunds reports that a part of an order's value was refunded. The batch endpoints take up to 500 sales or
+// decisions in one signed call and answer with an outcome or a problem for each item, in the same order. They
+// are an addition to the contract, for shops that have a lot to report at once, and so are refunds.
 
 import * as z from "zod";
 import { DECISION_MOVES, type DecisionMove, decisionRequest, judgeDecision } from "../conversions/decide.ts";
@@ -10,8 +10,11 @@ import { BATCH_ROWS, type Decided, type InTransaction } from "../conversions/dep
 import { type OrderRequest, refuseBusy } from "../conversions/judge-and-move.ts";
 import { type Report, reportRequest } from "../conversions/record.ts";
 import { type ClickSealer, createClickSealer } from "../domain/click-token.ts";
+import { parseReason } from "../domain/conversion.ts";
 import { readClickIds } from "../domain/credit.ts";
-import { problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { checkAll, problemBody, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
+import { parseRefundId } from "../domain/order-id.ts";
+import { parseRefundValue } from "../domain/refund.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { type Answer, type BatchItem, decidedAnswer, type Outcome, outcomeBody } from "./answers.ts";
 import type { RequestResult, SharedPlan } from "./call-plan.ts";
@@ -28,6 +31,8 @@ import {
 	parseOrderName,
 	parseSale,
 	REASON,
+	REFUND_ID,
+	REFUND_VALUE,
 	SALE,
 	signalText,
 	TEST,
@@ -58,11 +63,15 @@ export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
  * fault code of its own.
  */
 export const REASONED_BODY = APPROVAL_BODY.extend({ reason: REASON.optional() });
+export const REFUND_BODY = REASONED_BODY.extend({ refundId: REFUND_ID, ...REFUND_VALUE });
+const ITEM_DECISIONS = [...DECISION_MOVES, "refund"] as const;
 /** Item of a batch of decisions. Each item names its decision. */
-export const DECISION_ITEM = REASONED_BODY.extend({
+export const DECISION_ITEM = REFUND_BODY.extend({
+	refundId: REFUND_ID.optional(),
 	decision: z.string().meta({
-		enum: DECISION_MOVES,
-		description: "The decision. `reject` and `reverse` need a `reason`, and `approve` has none.",
+		enum: ITEM_DECISIONS,
+		description:
+			"The decision. All but `approve` need a `reason`. `refund` has the fields of `POST /v1/refunds`, and no other decision has a `refundId` or an amount.",
 		examples: ["approve"],
 	}),
 });
@@ -101,6 +110,7 @@ export function createPosts(deps: InTransaction & Pick<AppDeps, "publicUrl" | "s
 		approvals: single(decision("approve")),
 		rejections: single(decision("reject")),
 		reversals: single(decision("reverse")),
+		refunds: single(parseRefund),
 		conversionsBatch: batch(deps, sale),
 		decisionsBatch: batch(deps, parseDecisionItem),
 	};
@@ -144,6 +154,22 @@ function parseDecision(
 	return succeed(mayDecide || move === "reverse" ? request : forTestsOnly(request));
 }
 
+/** Parses a refund. Like a reversal, it may be reported with every key. */
+function parseRefund(json: unknown, { programme }: SignedCall): Result<OrderRequest<Decided<Outcome>>> {
+	const fields = checkFields(REFUND_BODY, json);
+	if (!fields.ok) return fields;
+	const parsed = checkAll({
+		order: parseOrderName(fields.value),
+		refundId: parseRefundId(fields.value.refundId),
+		value: parseRefundValue(fields.value, programme.currency),
+		reason: parseReason(fields.value.reason),
+	});
+	if (!parsed.ok) return parsed;
+	const { order, ...refund } = parsed.value;
+	const decision = { move: "refund", decidedBy: "shop", programId: programme.public_id, ...refund } as const;
+	return succeed(decisionRequest(programme, order, decision));
+}
+
 /**
  * Restricts a request to test conversions. A key that may only report may also decide about test conversions.
  */
@@ -161,9 +187,10 @@ function parseDecisionItem(json: unknown, call: SignedCall): Result<OrderRequest
 	const fields = checkFields(DECISION_ITEM, json);
 	if (!fields.ok) return fields;
 	const { decision, ...body } = fields.value;
-	const move = DECISION_MOVES.find((one) => one === decision);
+	const move = ITEM_DECISIONS.find((one) => one === decision);
+	if (move === "refund") return parseRefund(body, call);
 	if (move !== undefined) return parseDecision(body, call, move);
-	return refuse("invalid_field", `decision must be one of ${DECISION_MOVES.join(", ")}.`, "decision");
+	return refuse("invalid_field", `decision must be one of ${ITEM_DECISIONS.join(", ")}.`, "decision");
 }
 
 /** Creates an endpoint for a single request, which is answered with its conversion. */

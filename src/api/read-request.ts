@@ -17,7 +17,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  * Fields in which a JSON number is refused with a fault code of its own, because parsing the number may
  * already have lost its cents.
  */
-const AMOUNT_FIELDS: readonly string[] = ["basketValue"];
+const AMOUNT_FIELDS: readonly string[] = ["basketValue", "amount"];
 
 const MAX_SHOWN_NAME_LENGTH = 40;
 

@@ -5,6 +5,7 @@ import { expectValue } from "../../test/support/shop-account.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { expireParked } from "../conversions/end-windows.ts";
 import type { Status } from "../domain/conversion.ts";
+import { MAX_REFUNDS } from "../domain/refund.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { issueKey } from "../programmes/keys.ts";
@@ -101,7 +102,29 @@ const DECISIONS: readonly (readonly [target: string, body: object])[] = [
 	["/v1/approvals", {}],
 	["/v1/rejections", { reason: "FRAUD" }],
 	["/v1/reversals", { reason: "RETURN" }],
+	["/v1/refunds", { reason: "RETURN", refundId: "R-1", amount: "30.00" }],
 ];
+
+const REFUND = { orderId: "A-1", refundId: "R-1", amount: "30.00", reason: "RETURN" };
+/** Returns the scenario of a refund of the order A-1, which has a value of 100.00. */
+const wrongRefund = (
+	what: string,
+	change: object,
+	field: string | undefined,
+	prepare: NonNullable<Scenario["prepare"]> = record,
+): Scenario => ({
+	what: `a refund: ${what}`,
+	...(field === undefined ? {} : { field }),
+	orderId: "A-1",
+	prepare,
+	call: post("/v1/refunds", { ...REFUND, ...change }),
+});
+const refundThen = recordThen("/v1/refunds", REFUND);
+/** Stores a pixel's report as RECORDED, which the shop's server has not confirmed. */
+const recordByPixel = async (shop: TestShop) => {
+	await park(shop);
+	await shop.store.db.updateTable("conversions").set({ status: "RECORDED" }).execute();
+};
 
 export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]>> = {
 	body_too_large: [
@@ -182,6 +205,15 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrongQuery("status=recorded", "status"),
 		wrongQuery("orderId=%00", "orderId"),
 		wrongQuery("limit=1&limit=2", "limit"),
+		wrongQuery("changedFrom=yesterday", "changedFrom"),
+		wrongQuery("changedFrom=2026-03-01&occurredFrom=2026-03-01", "changedFrom"),
+		wrongQuery("changedFrom=2026-03-01&occurredBefore=2026-03-01", "changedFrom"),
+		wrongRefund("neither amount nor value", { amount: undefined }, "amount"),
+		wrongRefund("amount and value", { basketValue: "70.00" }, "amount"),
+		wrongRefund("no refundId", { refundId: undefined }, "refundId"),
+		wrongRefund("an empty refundId", { refundId: "" }, "refundId"),
+		wrongRefund("a refundId with a zero-width space", { refundId: "R\u{200b}" }, "refundId"),
+		wrongRefund("a refundId that is a number", { refundId: 1 }, "refundId"),
 	],
 	unknown_field: [
 		wrong("a field nobody knows", { amount: "1" }, "amount"),
@@ -190,23 +222,38 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrongReason("a reason for an approval", "/v1/approvals", "OTHER"),
 		wrongQuery("page=2", "page"),
 	],
-	amount_not_a_string: [wrong("a JSON number", { basketValue: 100.1 }, "basketValue")],
+	amount_not_a_string: [
+		wrong("a JSON number", { basketValue: 100.1 }, "basketValue"),
+		wrongRefund("a JSON number", { amount: 30 }, "amount"),
+	],
 	malformed_amount: [
 		...["", "1,50", "1e3", "1.", ".5", "01", "+1", "1 000", "NaN"].map((basketValue) =>
 			wrong(`amount "${basketValue}"`, { basketValue }, "basketValue"),
 		),
 	],
-	negative_amount: [wrong("below zero", { basketValue: "-0.01" }, "basketValue")],
-	amount_too_precise: [wrong("a tenth of a cent", { basketValue: "1.001" }, "basketValue")],
+	negative_amount: [
+		wrong("below zero", { basketValue: "-0.01" }, "basketValue"),
+		wrongRefund("below zero", { amount: "-30.00" }, "amount"),
+	],
+	amount_too_precise: [
+		wrong("a tenth of a cent", { basketValue: "1.001" }, "basketValue"),
+		wrongRefund("a tenth of a cent", { amount: "1.001" }, "amount"),
+	],
 	amount_too_large: [wrong("13 digits", { basketValue: "1000000000000" }, "basketValue")],
 	unknown_currency: [
 		wrong("no such currency", { currency: "XXX" }, "currency"),
 		wrong("lower case", { currency: "eur" }, "currency"),
 	],
-	wrong_currency: [wrong("not the programme's", { currency: "USD" }, "currency")],
+	wrong_currency: [
+		wrong("not the programme's", { currency: "USD" }, "currency"),
+		wrongRefund("not the programme's currency", { currency: "USD" }, "currency"),
+	],
 	unknown_event_type: [wrong("lower case", { eventType: "sale" }, "eventType")],
 	unknown_reason: [wrongReason("a reason of one's own", "/v1/reversals", "BORED")],
-	missing_reason: ["/v1/rejections", "/v1/reversals"].map((target) => wrongReason(target, target, undefined)),
+	missing_reason: [
+		...["/v1/rejections", "/v1/reversals"].map((target) => wrongReason(target, target, undefined)),
+		wrongRefund("no reason", { reason: undefined }, "reason"),
+	],
 	malformed_cursor: [
 		{
 			what: "a made-up cursor",
@@ -232,6 +279,13 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			prepare: record,
 			call: post("/v1/reversals", { orderId: "A-1", eventType: "LEAD", reason: "RETURN" }),
 		},
+		{
+			what: "a refund of an order nobody reported",
+			field: "orderId",
+			orderId: "A-2",
+			prepare: record,
+			call: post("/v1/refunds", { ...REFUND, orderId: "A-2" }),
+		},
 	],
 	unknown_conversion: [
 		{ what: "an id nobody has", call: get("/v1/conversions/cnv_00000000000000000000000000") },
@@ -252,6 +306,9 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			"REJECTED",
 			recordThen("/v1/rejections", { reason: "FRAUD" }),
 		),
+		wrongMove("/v1/refunds", REFUND, "REJECTED", recordThen("/v1/rejections", { reason: "FRAUD" })),
+		wrongMove("/v1/refunds", REFUND, "REVERSED", recordThen("/v1/reversals", { reason: "RETURN" })),
+		wrongMove("/v1/refunds", REFUND, "PARKED", park),
 		wrongMove("/v1/approvals", {}, "PARKED", park),
 		wrongMove("/v1/approvals", {}, "EXPIRED", async (shop) => {
 			await park(shop);
@@ -260,6 +317,39 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 			shop.moveClock(-31 * DAY_MS);
 		}),
 	],
+	zero_refund: [wrongRefund("nothing", { amount: "0.00" }, "amount")],
+	refund_above_value: [
+		wrongRefund("more than the value", { amount: "100.01" }, "amount"),
+		{
+			...wrongRefund("more than is left", { refundId: "R-2", amount: "70.01" }, "amount", refundThen),
+			detail: /Only 70\.00 EUR is left/,
+		},
+	],
+	value_not_lower: [
+		wrongRefund("a value above the present one", { amount: undefined, basketValue: "100.01" }, "basketValue"),
+		wrongRefund("the present value", { amount: undefined, basketValue: "100.00" }, "basketValue"),
+	],
+	refund_id_used: [
+		wrongRefund("another amount", { amount: "30.01" }, "refundId", refundThen),
+		wrongRefund("another value", { amount: undefined, basketValue: "60.00" }, "refundId", refundThen),
+	],
+	too_many_refunds: [
+		wrongRefund("one more than a conversion may have", { refundId: "new" }, undefined, async (shop) => {
+			await record(shop);
+			for (let n = 0; n < MAX_REFUNDS; n++) {
+				await post("/v1/refunds", { ...REFUND, refundId: `R-${n}`, amount: "0.01" })(shop);
+			}
+		}),
+	],
+	nothing_to_refund: [
+		wrongRefund(
+			"an order without a value",
+			{},
+			undefined,
+			post("/v1/conversions", { ...SALE, basketValue: "0" }),
+		),
+	],
+	not_confirmed: [wrongRefund("only a pixel has reported it", {}, undefined, recordByPixel)],
 	key_may_not_decide: [
 		reportingKey("/v1/approvals", {}),
 		reportingKey("/v1/rejections", { reason: "FRAUD" }),

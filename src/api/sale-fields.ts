@@ -66,6 +66,38 @@ const CURRENCY = z.string().meta({
 	examples: ["EUR"],
 });
 
+export const REFUND_ID = z.string().meta({
+	minLength: 1,
+	maxLength: MAX_ORDER_ID_CHARACTERS,
+	pattern: `^${NO_SPACE_EITHER}(${NO_CONTROL_CHARACTER}*${NO_SPACE_EITHER})?$`,
+	description:
+		"The shop's own name for the refund. It follows the rules of `orderId` and is unique within the conversion: the same `refundId` again is the same refund.",
+	examples: ["R-1"],
+});
+
+/** The fields that say how much is refunded. Exactly one of the two amounts must be sent. */
+export const REFUND_VALUE = {
+	amount: z
+		.string()
+		.meta({
+			pattern: AMOUNT_PATTERN,
+			description:
+				"The amount that was refunded, as a decimal string. Send either `amount` or `basketValue`.",
+			examples: ["30.00"],
+		})
+		.optional(),
+	basketValue: z
+		.string()
+		.meta({
+			pattern: AMOUNT_PATTERN,
+			description:
+				"The value of the order that is left after the refund, as a decimal string. It must be below the present value.",
+			examples: ["99.90"],
+		})
+		.optional(),
+	currency: CURRENCY.optional(),
+};
+
 export const OCCURRED_AT = z.string().meta({
 	format: "date-time",
 	pattern: TIME_PATTERN,

@@ -15,7 +15,7 @@ import type { Log } from "../ports.ts";
 import type { NewInboundCall } from "../store/hot-writes.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Store } from "../store/store.ts";
-import type { ConversionPage, OutcomeBody } from "./answers.ts";
+import type { ConversionPage, OutcomeBody, RefundBody } from "./answers.ts";
 import type { AppDeps } from "./deps.ts";
 
 export const START_MS = Date.UTC(2026, 2, 1, 12);
@@ -46,7 +46,9 @@ export interface Answered {
 
 /** Fields of answers and problem answers that tests read. */
 export type AnswerJson = Partial<
-	OutcomeBody & ConversionPage & ReturnType<typeof problemBody> & { kept: number }
+	OutcomeBody &
+		ConversionPage &
+		ReturnType<typeof problemBody> & { kept: number; refunds: readonly RefundBody[] }
 >;
 
 export async function openTestShop(
@@ -121,5 +123,7 @@ async function readStored({ db }: Store): Promise<object> {
 		events: await db.selectFrom("events").selectAll().orderBy("id").execute(),
 		deliveries: await db.selectFrom("deliveries").selectAll().orderBy("id").execute(),
 		queue: await db.selectFrom("queue").selectAll().orderBy("id").execute(),
+		refunds: await db.selectFrom("refunds").selectAll().orderBy("id").execute(),
+		entries: await db.selectFrom("entries").selectAll().orderBy("id").execute(),
 	};
 }

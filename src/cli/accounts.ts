@@ -149,7 +149,7 @@ export const keyIssueCommand = workplaceCommand({
 		right: {
 			type: "string",
 			value: "decide|report",
-			help: "`report` takes sales and reversals only; `decide`, if not given, approvals and rejections too",
+			help: "`report` takes sales, refunds and reversals only; `decide`, if not given, approvals and rejections too",
 		},
 	},
 	async work(workplace, options) {

@@ -1,6 +1,6 @@
-// Approves, rejects or reverses one conversion or many in one transaction. A conversion is identified by its id. A shop
-// may also use its own order id together with the event type. Repeating a decision gives the same answer, changes
-// nothing and sends nothing. The shop may approve, reject and reverse. The review team may only reject (contract
+// Approves, rejects, reverses or refunds one conversion or many in one transaction. A conversion is identified by its id.
+// A shop may also use its own order id together with the event type. Repeating a decision gives the same answer, changes
+// nothing and sends nothing. The shop may approve, reject, reverse and refund. The review team may only reject (contract
 // section 3).
 
 import { type DecidedBy, type EventType, judgeMove, parseReason, type Reason } from "../domain/conversion.ts";
@@ -9,14 +9,16 @@ import type { PersonKind } from "../domain/roles.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-import type { Decided, InTransaction, Owing } from "./deps.ts";
+import type { Decided, InTransaction, Owing, StoredRefund } from "./deps.ts";
 import {
+	type About,
 	type Judged,
 	type Judgement,
 	judgeAndMove,
 	type OrderRequest,
 	refuseBusy,
 } from "./judge-and-move.ts";
+import { judgeRefundOn, type RefundDecision, refundOutcome } from "./refund.ts";
 
 export type Decision =
 	| { move: "approve"; decidedBy: "shop" }
@@ -37,9 +39,12 @@ export type DecisionMove = Decision["move"];
 /** The party for which a person decides. */
 export type Side = Exclude<DecidedBy, "window">;
 
+/** A decision of any kind, or a refund. */
+type AnyDecision = Decision | TestDecision | RefundDecision;
+
 export interface DecisionRequest {
 	conversion: Conversion;
-	decision: Decision | TestDecision;
+	decision: AnyDecision;
 }
 
 export interface DecidedRequest {
@@ -47,9 +52,11 @@ export interface DecidedRequest {
 	conversion: Conversion;
 	/** "already" if the same decision was made before. In that case nothing has changed and nothing is sent. */
 	outcome: "changed" | "already";
+	/** The refund, if the decision is one. */
+	refund?: StoredRefund;
 }
 
-export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
+export type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED" | "REFUNDED";
 
 const OUTCOMES = { approve: "APPROVED", reject: "REJECTED", reverse: "REVERSED" } as const;
 
@@ -68,11 +75,12 @@ export function decideMany(
 			orderId: conversion.order_id,
 			eventType: conversion.event_type,
 			present: conversion,
-			judge: (present) =>
+			needsRefunds: needsRefunds(decision),
+			judge: (present, about) =>
 				// Another public id means that the conversion was removed meanwhile. If its order was reported again, that is a
 				// different sale.
 				present?.public_id === conversion.public_id
-					? judgeOn(present, decision, personId, (decided) => decided)
+					? judgeOn(present, about, decision, personId, (decided) => decided)
 					: { kind: "answer", result: refuseBusy() },
 		})),
 	);
@@ -82,7 +90,7 @@ export async function decideConversion(
 	trx: Db,
 	deps: InTransaction,
 	conversion: Conversion,
-	decision: Decision | TestDecision,
+	decision: AnyDecision,
 	personId: number | null = null,
 ): Promise<Result<Decided<DecisionOutcome> & Owing>> {
 	const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], personId);
@@ -99,25 +107,32 @@ export interface OrderName {
 export function decisionRequest(
 	programme: Programme,
 	order: OrderName,
-	decision: Decision,
+	decision: Decision | RefundDecision,
 ): OrderRequest<Decided<DecisionOutcome>> {
 	return {
 		programmeId: programme.id,
 		...order,
 		present: undefined,
-		judge: (present, { namesakes }) =>
+		needsRefunds: needsRefunds(decision),
+		judge: (present, about) =>
 			present === null
-				? { kind: "answer", result: refuseUnknownOrder(order, namesakes) }
-				: judgeOn(present, decision, null, (decided) => decidedAs(decision, decided)),
+				? { kind: "answer", result: refuseUnknownOrder(order, about.namesakes) }
+				: judgeOn(present, about, decision, null, (decided) => decidedAs(decision, decided)),
 	};
+}
+
+function needsRefunds({ move }: AnyDecision): true | undefined {
+	return move === "refund" ? true : undefined;
 }
 
 function judgeOn<Done>(
 	present: Conversion,
-	decision: Decision | TestDecision,
+	{ refunds }: Pick<About, "refunds">,
+	decision: AnyDecision,
 	personId: number | null,
 	done: (decided: DecidedRequest) => Done,
 ): Judgement<Done> {
+	if (decision.move === "refund") return judgeRefundOn(present, refunds, decision, personId, done);
 	const { move, decidedBy } = decision;
 	const verdict = judgeMove(present.status, move);
 	switch (verdict.kind) {
@@ -140,11 +155,11 @@ function judgeOn<Done>(
 }
 
 /** Returns the outcome of a decision. It is the same whether the decision is made now or was made before. */
-function decidedAs(
-	{ move }: Decision | TestDecision,
-	{ conversion }: DecidedRequest,
-): Decided<DecisionOutcome> {
-	return { outcome: OUTCOMES[move], conversion, showsPixelWorks: false };
+function decidedAs({ move }: AnyDecision, { conversion, refund }: DecidedRequest): Decided<DecisionOutcome> {
+	const decided = { conversion, showsPixelWorks: false };
+	if (move !== "refund") return { ...decided, outcome: OUTCOMES[move] };
+	if (refund === undefined) throw new Error("a refund came back without its row");
+	return { ...decided, outcome: refundOutcome(refund), refund };
 }
 
 /**
@@ -181,18 +196,23 @@ export function parseMove(text: string): Result<DecisionMove> {
 }
 
 export function judgeDecision(side: Side, move: DecisionMove, reason: string | undefined): Result<Decision> {
-	if (move !== "reject" && side === "review") {
-		return refuse(
-			"not_allowed",
-			`Only the shop's owners can ${move} a conversion. The review team can reject it.`,
-			"decision",
-		);
-	}
+	const right = judgeRight(side, move);
+	if (!right.ok) return right;
 	if (move === "approve") return succeed({ move, decidedBy: "shop" });
 	const parsed = parseReason(reason);
 	if (!parsed.ok) return parsed;
 	if (move === "reject") return succeed({ move, decidedBy: side, reason: parsed.value });
 	return succeed({ move, decidedBy: "shop", reason: parsed.value });
+}
+
+/** Checks whether a side may make a decision or a refund. */
+export function judgeRight(side: Side, move: DecisionMove | "refund"): Result<null> {
+	if (move === "reject" || side === "shop") return succeed(null);
+	return refuse(
+		"not_allowed",
+		`Only the shop's owners can ${move} a conversion. The review team can reject it.`,
+		"decision",
+	);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { CreditWord, NOT_CREDITING } from "../domain/credit.ts";
 import type { Clock, Random } from "../ports.ts";
+import type { NewRefund } from "../store/hot-writes.ts";
 import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
 import type { Owed } from "../store/queries/queue.ts";
 import type { Store } from "../store/store.ts";
@@ -39,7 +40,11 @@ export interface Decided<Outcome extends string, Row extends NewConversion = Con
 	credit?: CreditWord | typeof NOT_CREDITING;
 	/** Fields in which a repeated report differs from the conversion on record. */
 	differs?: readonly DifferingField[];
+	/** The refund, if the request was one. */
+	refund?: StoredRefund;
 }
+
+export type StoredRefund = Pick<NewRefund, "refund_id" | "amount" | "basket_value" | "reason" | "at_ms">;
 
 /**
  * Field names as in the API. The event type is not among them, because a report with another event type is

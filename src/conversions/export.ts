@@ -16,6 +16,7 @@ const COLUMNS: CsvColumns<Conversion> = [
 	["eventType", (row) => row.event_type],
 	["status", (row) => row.status],
 	["basketValue", (row) => row.basket_value, "amount"],
+	["refundedValue", (row) => row.refunded_value ?? "", "amount"],
 	["commission", (row) => row.commission, "amount"],
 	["networkFee", (row) => row.network_fee, "amount"],
 	["currency", (row) => row.currency],

@@ -9,7 +9,8 @@
 import type { EventType } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import type { HotWrites } from "../store/hot-writes.ts";
+import { includesRefunds, type KnownRefund } from "../domain/refund.ts";
+import type { HotWrites, NewRefund } from "../store/hot-writes.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import {
 	creditOf,
@@ -21,7 +22,7 @@ import {
 import { NOTHING_OWED, type Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
-import { makeMoves, type Step } from "./make-moves.ts";
+import { makeMoves, type RefundStep, type Step } from "./make-moves.ts";
 import { addOwed } from "./owe.ts";
 
 export interface OrderRequest<Done> {
@@ -38,6 +39,8 @@ export interface OrderRequest<Done> {
 	 * that cannot credit anybody.
 	 */
 	findSignals?(): Signals | undefined;
+	/** True for a refund, which depends on the earlier refunds of the conversion. */
+	needsRefunds?: true | undefined;
 	judge(present: Conversion | null, about: About): Judgement<Done>;
 }
 
@@ -49,6 +52,8 @@ export interface About {
 	clicks: OpenedClicks;
 	/** The stored credit of the conversion, or undefined if it has none or the request has no signals. */
 	credit: Credit | undefined;
+	/** Earlier refunds of the conversion. Empty if the request does not need them. */
+	refunds: readonly NewRefund[];
 }
 
 export type Judgement<Done> =
@@ -88,17 +93,25 @@ export async function judgeAndMove<Done>(
 				trx,
 				open.filter((request) => time > 0 || orders.presentOf(request) === undefined),
 			);
-			// If any request of the batch may credit a partner, all conversions of the batch are locked, in the same order in
-			// which they are written.
-			const credits = await writes.lockCredits(
-				trx,
-				open.some((request) => signals.get(request) !== undefined)
-					? open.flatMap((request) => orders.presentOf(request)?.id ?? [])
-					: [],
+			// If any request of the batch is a refund or may credit a partner, all conversions of the batch are locked, in the
+			// same order in which they are written.
+			const idsOf = (some: readonly OrderRequest<Done>[]) =>
+				some.flatMap((request) => orders.presentOf(request)?.id ?? []);
+			const refunding = open.filter(({ needsRefunds }) => needsRefunds === true);
+			const isLocking = refunding.length > 0 || open.some((request) => signals.get(request) !== undefined);
+			const credits = await writes.lockCredits(trx, isLocking ? idsOf(open) : []);
+			// This must be a later statement than the one that waits for the locks. Only then does PostgreSQL see the refunds
+			// that others stored while it waited.
+			const refundsById = Map.groupBy(
+				await writes.findRefunds(trx, idsOf(refunding)),
+				({ conversion_id }) => conversion_id,
 			);
 			const moves = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
 			for (const request of open) {
 				const present = orders.presentOf(request) ?? null;
+				const refunds = refundsById.get(present?.id ?? 0) ?? [];
+				// The conversion was read before the lock, so another process may have refunded a part of it. It is read again.
+				if (present !== null && request.needsRefunds === true && !hasRefunds(present, refunds)) continue;
 				const ofRequest = signals.get(request);
 				const stored = ofRequest && credits.get(present?.id ?? 0);
 				const judged = request.judge(present, {
@@ -106,6 +119,7 @@ export async function judgeAndMove<Done>(
 					partnerships,
 					clicks: partnerships.clicksOf(ofRequest),
 					credit: stored && creditOf(stored),
+					refunds,
 				});
 				if (judged.kind === "answer") results.set(request, judged.result);
 				else moves.set(request, judged);
@@ -126,6 +140,15 @@ export async function judgeAndMove<Done>(
 		}
 	}
 	return { results: requests.map((request) => results.get(request) ?? refuseBusy()), owed };
+}
+
+/** Returns whether the conversion was read after all these refunds were stored. */
+function hasRefunds({ status, refunded_value }: Conversion, refunds: readonly NewRefund[]): boolean {
+	return includesRefunds({ status, refundedValue: refunded_value }, refunds.map(knownRefundOf));
+}
+
+export function knownRefundOf({ refund_id, amount, basket_value }: RefundStep): KnownRefund {
+	return { refundId: refund_id, amount, basketValue: basket_value };
 }
 
 export function refuseBusy(): ReturnType<typeof refuse> {

@@ -164,7 +164,7 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 					],
 		),
 	);
-	await writes.insertRefunds(trx, refundsOf(moves, nowMs));
+	await writes.insertRefunds(trx, refundsOf(moves));
 	await writes.insertEntries(trx, entries);
 	const announcements = moves.flatMap(({ step, conversion }) => {
 		const event = announcedBy(step.move);
@@ -252,7 +252,7 @@ function owingOf({ status, commission, test }: Conversion, partnerId: number | n
 	return { status, commission, isTest: test === 1, partnerId };
 }
 
-function refundsOf(moves: readonly Made[], nowMs: number): NewRefund[] {
+function refundsOf(moves: readonly Made[]): NewRefund[] {
 	return moves.flatMap(({ step: { refund, personId = null }, conversion }) =>
 		refund === undefined
 			? []
@@ -262,7 +262,7 @@ function refundsOf(moves: readonly Made[], nowMs: number): NewRefund[] {
 						programme_id: conversion.programme_id,
 						conversion_id: conversion.id,
 						person_id: personId,
-						at_ms: nowMs,
+						at_ms: conversion.updated_at_ms,
 					},
 				],
 	);

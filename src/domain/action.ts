@@ -156,6 +156,7 @@ const ACTIONS = {
 	"account.adjusted": "Partner's account adjusted",
 	"payment_details.changed": "Payment details changed",
 	"conversion.decided": "Conversion decided",
+	"conversion.refunded": "Part of a conversion refunded",
 	"decisions.prepared": "Decisions prepared",
 	"decisions.started": "Decisions started",
 	"decisions.stopped": "Decisions stopped",

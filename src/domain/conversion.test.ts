@@ -24,24 +24,25 @@ import {
 import { EVENT_NAMES, type EventName } from "./event-name.ts";
 import { plainWords } from "./fault.ts";
 
-type Expected = "already" | "refuse" | readonly [to: Status, announces: EventName | null];
+type Expected = "already" | "refuse" | readonly [to: Status | null, announces: EventName | null];
 
 const approves = ["APPROVED", "conversion.approved"] as const;
 const rejects = ["REJECTED", "conversion.rejected"] as const;
 const reverses = ["REVERSED", "conversion.reversed"] as const;
 const expires = ["EXPIRED", null] as const;
+const stays = [null, null] as const;
 const no = "refuse";
 
 type Move = Parameters<typeof judgeMove>[1];
-const MOVES: readonly Move[] = ["expire", "approve", "reject", "reverse"];
+const MOVES: readonly Move[] = ["expire", "approve", "reject", "reverse", "refund"];
 
 const MATRIX: Readonly<Record<Status, readonly Expected[]>> = {
-	PARKED: [expires, no, no, no],
-	EXPIRED: ["already", no, no, no],
-	RECORDED: [no, approves, rejects, reverses],
-	APPROVED: [no, "already", no, reverses],
-	REJECTED: [no, no, "already", no],
-	REVERSED: [no, no, no, "already"],
+	PARKED: [expires, no, no, no, no],
+	EXPIRED: ["already", no, no, no, no],
+	RECORDED: [no, approves, rejects, reverses, stays],
+	APPROVED: [no, "already", no, reverses, stays],
+	REJECTED: [no, no, "already", no, no],
+	REVERSED: [no, no, no, "already", no],
 };
 
 for (const present of STATUSES) {
@@ -204,7 +205,8 @@ test("contract 3 rules 1 and 2: no sequence of reports and moves announces an ev
 				else go(next, announces);
 			}
 		}
-		for (const move of order === null ? [] : MOVES) {
+		// A refund leaves the status as it is and announces nothing, so the walk would never end.
+		for (const move of order === null ? [] : MOVES.filter((one) => one !== "refund")) {
 			const verdict = order === null ? null : judgeMove(order.status, move);
 			const { announces } = moveRule(move);
 			if (order !== null && verdict?.kind === "apply")
@@ -260,7 +262,7 @@ test("a reason is mandatory and accepted only as one of its words, in capitals",
 
 function describe(expected: Expected | undefined): string {
 	return typeof expected === "object"
-		? `${expected[0]} and announces ${expected[1] ?? "nothing"}`
+		? `${expected[0] ?? "the same status"} and announces ${expected[1] ?? "nothing"}`
 		: `"${expected}"`;
 }
 

@@ -125,8 +125,11 @@ const MOVES: Readonly<Record<LivedMove, MoveRule>> = {
 	},
 };
 
-/** Moves that depend on the present status alone. judgeReport judges all other moves. */
-type DecisionOrExpiry = Exclude<LivedMove, ReportMove | "credit" | "refund">;
+/**
+ * Moves that judgeMove judges by the present status. A refund also depends on the amounts (see domain/refund.ts), and
+ * judgeReport judges reports.
+ */
+type JudgedMove = Exclude<LivedMove, ReportMove | "credit">;
 
 export function moveRule(move: LivedMove): MoveRule {
 	return MOVES[move];
@@ -191,7 +194,7 @@ export function reportedOrderId({ orderId, publicId }: NamedConversion): string 
 
 export type MoveVerdict = { kind: "apply" } | { kind: "already" } | { kind: "refuse"; fault: Fault };
 
-export function judgeMove(present: Status, move: DecisionOrExpiry): MoveVerdict {
+export function judgeMove(present: Status, move: JudgedMove): MoveVerdict {
 	const rule = MOVES[move];
 	if (rule.from.includes(present)) return { kind: "apply" };
 	if (present === rule.to) return { kind: "already" };
@@ -258,7 +261,7 @@ export function parseEventType(text: string): Result<EventType> {
 }
 
 /**
- * Parses the reason of a rejection or reversal. It is mandatory, because the shop must be able to read why.
+ * Parses the reason of a rejection, reversal or refund. It is mandatory, because the shop must be able to read why.
  */
 export function parseReason(text: string | undefined): Result<Reason> {
 	const known = REASONS.join(", ");

@@ -164,11 +164,11 @@ export const FAULTS_BY_KIND = {
 			field: "eventType",
 		},
 	},
-	/** Faults of rejections and reversals. */
+	/** Faults of rejections, reversals and refunds. */
 	reason: {
 		missing_reason: {
 			status: 422,
-			meaning: "A rejection or reversal needs a reason.",
+			meaning: "A rejection, reversal or refund needs a reason.",
 			detail:
 				"A reason is needed here: one of {known:RETURN, CANCELLED, PAYMENT_FAILED, CHARGEBACK, OUT_OF_STOCK, DUPLICATE, FRAUD, TERMS_VIOLATION, SELF_REFERRAL, OTHER_CHANNEL, INVALID_LEAD, TEST_ORDER, TRACKING_ERROR, OTHER}.",
 			field: "reason",
@@ -194,9 +194,9 @@ export const FAULTS_BY_KIND = {
 	"key's right": {
 		key_may_not_decide: {
 			status: 403,
-			meaning: "This API key reports sales and reversals. It does not approve or reject.",
+			meaning: "This API key reports sales, refunds and reversals. It does not approve or reject.",
 			detail:
-				"This API key may report sales and reversals, and decide about test conversions alone. To approve and reject over the API, ask an owner of the programme to issue a key that decides (Integration, Keys and snippets).",
+				"This API key may report sales, refunds and reversals, and decide about test conversions alone. To approve and reject over the API, ask an owner of the programme to issue a key that decides (Integration, Keys and snippets).",
 		},
 	},
 	decision: {
@@ -212,6 +212,54 @@ export const FAULTS_BY_KIND = {
 			meaning: "The conversion's present status does not allow it.",
 			detail:
 				"This conversion is {status:REVERSED} and cannot be {done:approved}. {advice:Only a conversion that is RECORDED can be approved.}",
+		},
+	},
+	/** Faults of refunds. */
+	refund: {
+		zero_refund: {
+			status: 422,
+			meaning: "The amount of the refund is zero.",
+			detail: "amount must be more than zero. Send what was refunded, or no refund at all.",
+			field: "amount",
+		},
+		refund_above_value: {
+			status: 409,
+			meaning: "The refund is larger than the value that is left.",
+			detail:
+				"Only {left:70.00} {currency:EUR} is left of this conversion, so {amount:70.01} cannot be refunded. Refund at most what is left.",
+			field: "amount",
+		},
+		value_not_lower: {
+			status: 409,
+			meaning: "The new value of the conversion is not below its present one.",
+			detail:
+				"basketValue must be below {left:100.00} {currency:EUR}, which is the present value of this conversion. Send the value that is left after the refund.",
+			field: "basketValue",
+		},
+		refund_id_used: {
+			status: 409,
+			meaning: "The conversion has a refund with this ID and another amount.",
+			detail:
+				"The refund {refundId:R-1} of this conversion was stored before, with {amount:30.00} {currency:EUR}. Nothing was changed. Send another refundId for another refund.",
+			field: "refundId",
+		},
+		too_many_refunds: {
+			status: 409,
+			meaning: "The conversion has the maximum number of refunds.",
+			detail:
+				"This conversion has {count:200} refunds, which is the maximum. If nothing of the order is left, report a reversal with POST /v1/reversals. Otherwise ask the network's staff.",
+		},
+		nothing_to_refund: {
+			status: 409,
+			meaning: "The conversion has no value that could be refunded.",
+			detail:
+				"This conversion has a value of {value:0.00} {currency:EUR}, so nothing of it can be refunded. If it does not count any more, report a reversal with POST /v1/reversals.",
+		},
+		not_confirmed: {
+			status: 409,
+			meaning: "Only a pixel has reported the order.",
+			detail:
+				"Only a pixel has reported this order, so its value is not certain yet. Report the sale with POST /v1/conversions first, and then the refund.",
 		},
 	},
 	"one conversion": {

@@ -19,7 +19,8 @@ export type IdPrefix =
 	| "ptn"
 	| "pts"
 	| "apl"
-	| "stm";
+	| "stm"
+	| "ref";
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
 	return `${prefix}_${encodeTime(nowMs)}${encodeBytes(random)}`;

@@ -39,42 +39,55 @@ const REPLACED = / \(cnv_[0-9A-Z]{26}\)$/i;
 /** Checks the order id of a new sale report. */
 export function parseOrderId(text: string): Result<string> {
 	if (!REPLACED.test(text)) return parseKnownOrderId(text);
-	return refuseOrder("must not end with the ID of a conversion in brackets. Leave that part out.");
+	return refuseNamed("order", "must not end with the ID of a conversion in brackets. Leave that part out.");
 }
 
 /**
  * Checks an order id that is searched for. It may also be the id of a replaced conversion, with its ending.
  */
 export function parseKnownOrderId(text: string): Result<string> {
+	return parseShopId(text, "order");
+}
+
+/** Checks the id that a shop gives to a refund. It follows the same rules as an order id. */
+export function parseRefundId(text: string): Result<string> {
+	return parseShopId(text, "refund");
+}
+
+/** The thing that a shop's id names. */
+type Named = "order" | "refund";
+
+function parseShopId(text: string, named: Named): Result<string> {
+	const refuseId = (sentence: string) => refuseNamed(named, sentence);
 	if (text === "" || [...text].length > MAX_ORDER_ID_CHARACTERS) {
-		return refuseOrder(`must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters.`);
+		return refuseId(`must have 1 to ${MAX_ORDER_ID_CHARACTERS} characters.`);
 	}
 	if (UNREADABLE.test(text) || !text.isWellFormed()) {
-		return refuseOrder("must not hold control characters, line breaks or broken Unicode. Write it in UTF-8.");
+		return refuseId("must not hold control characters, line breaks or broken Unicode. Write it in UTF-8.");
 	}
 	const invisible = INVISIBLE.exec(text)?.[0];
 	if (invisible !== undefined) {
-		return refuseOrder(
-			`holds a character that cannot be seen (${codePointOf(invisible)}), so it could pass for another order. Remove the character.`,
+		return refuseId(
+			`holds a character that cannot be seen (${codePointOf(invisible)}), so it could pass for another ${named}. Remove the character.`,
 		);
 	}
 	const space = OUTER_SPACE.exec(text)?.[0];
 	if (space !== undefined) {
-		return refuseOrder(
-			`starts or ends with white space (${codePointOf(space)}). Remove it: order IDs are compared as they are, and nothing is trimmed.`,
+		return refuseId(
+			`starts or ends with white space (${codePointOf(space)}). Remove it: ${named} IDs are compared as they are, and nothing is trimmed.`,
 		);
 	}
 	const otherSpace = OTHER_SPACE.exec(text)?.[0];
 	if (otherSpace !== undefined) {
-		return refuseOrder(
-			`holds other white space than plain spaces (${codePointOf(otherSpace)}), so it could pass for another order. Write a plain space.`,
+		return refuseId(
+			`holds other white space than plain spaces (${codePointOf(otherSpace)}), so it could pass for another ${named}. Write a plain space.`,
 		);
 	}
 	return succeed(text);
 }
 
-function refuseOrder(sentence: string): ReturnType<typeof refuse> {
-	return refuse("invalid_field", `orderId ${sentence}`, "orderId", `The order ID ${sentence}`);
+function refuseNamed(named: Named, sentence: string): ReturnType<typeof refuse> {
+	return refuse("invalid_field", `${named}Id ${sentence}`, `${named}Id`, `The ${named} ID ${sentence}`);
 }
 
 // A search term is the id of a conversion, or any part of an order id in upper or lower case.

@@ -46,13 +46,13 @@ export function grants(standing: Standing, right: Right): boolean {
 }
 
 /**
- * The right of an API key. "report" allows sale reports and reversals. "decide" also allows approvals and
+ * The right of an API key. "report" allows sale reports, refunds and reversals. "decide" also allows approvals and
  * rejections.
  */
 export type KeyRight = "report" | "decide";
 
 export const KEY_RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
-	report: "reports sales and reversals",
+	report: "reports sales, refunds and reversals",
 	decide: "reports, approves and rejects",
 };
 

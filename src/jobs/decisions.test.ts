@@ -81,6 +81,99 @@ eachDatabase("many decisions", (database) => {
 		return { deps, programme, owner, staff, conversions, statuses, preview, apply, countEvents };
 	}
 
+	test("a file refunds parts of conversions, each refund once, and the rest of a conversion as a reversal", async () => {
+		const { deps, owner, conversions, preview, apply, statuses, countEvents } = await open([
+			"a",
+			"b",
+			"c",
+			"d",
+		]);
+		const lines = [
+			"orderId;decision;reason;amount;refundId",
+			"a;refund;Return;30,00;R-1",
+			"a;refunded;RETURN;20.00;R-2",
+			"a;refund;RETURN;30.00;R-1",
+			"b;refund;RETURN;100.00;R-1",
+			"c;refund;RETURN;100.01;R-1",
+			"c;refund;;1.00;R-1",
+			"c;refund;RETURN;;R-3",
+			"c;refund;RETURN;1.00;",
+			"c;approve;;1.00;",
+			"d;approve;;;",
+			"d;refund;RETURN;10.00;R-1",
+		];
+		const { job, rows, words } = await preview(lines);
+		const expected = [
+			...["change", "change", "already", "change", "refused"],
+			...["refused", "refused", "refused", "refused", "change", "change"],
+		];
+		deepEqual(
+			rows.map(({ verdict }) => verdict.kind),
+			expected,
+			JSON.stringify(words),
+		);
+		const details = rows.map(({ verdict }) => verdict.detail ?? "");
+		match(details[2] ?? "", /Line 2 says the same/);
+		match(details[4] ?? "", /Line 7 says something else/);
+		match(details[6] ?? "", /A refund needs an amount/);
+		match(details[7] ?? "", /refundId must have 1 to 128 characters/);
+		match(details[8] ?? "", /Only a refund has an amount/);
+		const { money } = await summaryOf(deps, job);
+		deepEqual(
+			money.map(({ status, rows: count, basket, commission, fee }) => [
+				status,
+				count,
+				basket,
+				commission,
+				fee,
+			]),
+			[
+				["APPROVED", 1, "100.00", "7.50", "2.00"],
+				["REVERSED", 1, "100.00", "7.50", "2.00"],
+				["REFUNDED", 3, "60.00", "4.50", "1.20"],
+			],
+		);
+		await apply(job);
+		deepEqual(await statuses(), ["RECORDED", "REVERSED", "RECORDED", "APPROVED"]);
+		equal(await countEvents(), 2, "only the approval and the reversal are announced");
+		const stored = await deps.store.db
+			.selectFrom("conversions")
+			.select(["order_id", "basket_value", "commission", "refunded_value"])
+			.where("id", "in", [conversions[0]?.id ?? 0, conversions[3]?.id ?? 0])
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			stored.map((row) => Object.values(row)),
+			[
+				["a", "50.00", "3.75", "50.00"],
+				["d", "90.00", "6.75", "10.00"],
+			],
+		);
+		const refunds = await deps.store.db
+			.selectFrom("refunds")
+			.select(["refund_id", "amount", "person_id"])
+			.where("conversion_id", "=", conversions[0]?.id ?? 0)
+			.orderBy("id")
+			.execute();
+		deepEqual(
+			refunds.map((row) => Object.values(row)),
+			[
+				["R-1", "30.00", owner.id],
+				["R-2", "20.00", owner.id],
+			],
+		);
+		const again = await preview(["orderId,decision,reason,amount,refundId", "a,refund,RETURN,30.00,R-1"]);
+		deepEqual(
+			again.rows.map(({ verdict }) => verdict.kind),
+			["already"],
+		);
+		const byStaff = await preview(
+			["orderId,decision,reason,amount,refundId", "a,refund,RETURN,5.00,R-9"],
+			"review",
+		);
+		match(byStaff.rows[0]?.verdict.detail ?? "", /Only the shop's owners can refund/);
+	});
+
 	test("applying changes exactly the lines that the preview announced, and applying twice changes nothing more", async () => {
 		const { deps, programme, owner, preview, apply, countEvents } = await open();
 		for (const [order_id, status, test] of [
@@ -155,8 +248,11 @@ eachDatabase("many decisions", (database) => {
 		await workOffJobs(deps, never);
 		equal(await countEvents(), 3, "applied twice, sent once");
 		const result = await resultOf(deps, job);
-		match(result, /^\u{FEFF}line,result,detail,conversionId,orderId,eventType,decision,reason\r\n/u);
-		match(result, /\r\n2,changed,,cnv_\w+,recorded,,approve,\r\n3,already,/);
+		match(
+			result,
+			/^\u{FEFF}line,result,detail,conversionId,orderId,eventType,decision,reason,amount,refundId\r\n/u,
+		);
+		match(result, /\r\n2,changed,,cnv_\w+,recorded,,approve,,,\r\n3,already,/);
 		match(result, /\r\n5,unknown_order,"?This programme has no SALE with order ID unknown/);
 		match(result, /\r\n6,unknown_order,.*It is known as SALE/);
 		match(result, /\r\n8,malformed,"?reason must be one of/);

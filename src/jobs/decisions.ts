@@ -1,21 +1,29 @@
-// Decides about many conversions of one programme, from a file or for all conversions that match the filters
-// of a list.
+// Decides about many conversions of one programme, or refunds parts of them, from a file or for all conversions
+// that match the filters of a list.
 
-import type { Decision, DecisionRequest } from "../conversions/decide.ts";
+import type { DecidedRequest, Decision, DecisionRequest } from "../conversions/decide.ts";
 import {
+	DECISION_MOVES,
 	type DecisionMove,
 	decideMany,
 	judgeDecision,
+	judgeRight,
 	parseMove,
 	refuseUnknownOrder,
 	type Side,
 } from "../conversions/decide.ts";
 import { BATCH_ROWS } from "../conversions/deps.ts";
-import { type DecidedStatus, judgeMove, parseEventType } from "../domain/conversion.ts";
-import { plainWords, type Result, refuse } from "../domain/fault.ts";
-import { parseOrderId } from "../domain/order-id.ts";
+import { knownRefundOf } from "../conversions/judge-and-move.ts";
+import { type RefundDecision, refundableOf, refundOutcome } from "../conversions/refund.ts";
+import { type DecidedStatus, judgeMove, parseEventType, parseReason } from "../domain/conversion.ts";
+import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
+import { addAmounts } from "../domain/money.ts";
+import { parseOrderId, parseRefundId } from "../domain/order-id.ts";
+import { judgeRefund, type KnownRefund, parseRefundValue } from "../domain/refund.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
+import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
+import { findRefunds } from "../store/queries/refunds.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
@@ -29,6 +37,7 @@ import {
 	needsFixing,
 	type RowVerdict,
 	reasonWord,
+	withDecimalPoint,
 } from "./kind.ts";
 
 export const DECISIONS: JobKind = {
@@ -56,38 +65,53 @@ export const DECISIONS: JobKind = {
 		{ name: "eventType", means: "The event type of the order. By default it is SALE.", isOptional: true },
 		{
 			name: "decision",
-			means: "approve, reject or reverse. Lines without one are skipped.",
+			means: "approve, reject, reverse or refund. Lines without one are skipped.",
 			aliases: "Entscheidung, décision, decisión, decisione, beslissing, besluit",
 		},
 		{
 			name: "reason",
-			means: "Needed to reject or reverse, such as OUT_OF_STOCK or Out of stock.",
+			means: "Needed to reject, reverse or refund, such as OUT_OF_STOCK or Out of stock.",
 			aliases: "Grund, Begründung, raison, motif, motivo, razón, reden",
+			isOptional: true,
+		},
+		{
+			name: "amount",
+			means:
+				"Needed to refund: what was refunded, such as 30.00 or 30,00. If it is everything that is left, the conversion is reversed.",
+			aliases: "Betrag, montant, importe, importo, bedrag",
+			isOptional: true,
+		},
+		{
+			name: "refundId",
+			means:
+				"Needed to refund: your own number of the refund, such as that of the credit note. The same number is refunded once.",
+			aliases: "refund, refund number, credit note, Gutschrift, avoir, abono, nota di credito, creditnota",
 			isOptional: true,
 		},
 	],
 	// These are the other columns of an export, so an exported file can be uploaded after a column with
 	// decisions was added.
-	ignored: `status, basketValue, commission, networkFee, currency, decidedBy, source, test, occurredAt, recordedAt,
-		approvesAt, decidedAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
+	ignored: `status, basketValue, refundedValue, commission, networkFee, currency, decidedBy, source, test, occurredAt,
+		recordedAt, approvesAt, decidedAt, pixelBasketValue, partner, partnerId, credit, s1, s2, s3`,
 	checkHeader: (has) =>
 		has("conversionId") || has("orderId")
 			? []
 			: ["there is neither a column conversionId nor a column orderId"],
-	example: `orderId,eventType,decision,reason
-A-1001,SALE,approve,
-A-1002,,reject,FRAUD
-A-1003,LEAD,reverse,RETURN`,
+	example: `orderId,eventType,decision,reason,amount,refundId
+A-1001,SALE,approve,,,
+A-1002,,reject,FRAUD,,
+A-1003,LEAD,reverse,RETURN,,
+A-1004,,refund,RETURN,30.00,R-1`,
 	advice:
-		"Rejections and reversals cannot be undone. An approved conversion can still be reversed. The shop gets a callback for each change.",
+		"Rejections, reversals and refunds cannot be undone. An approved conversion can still be reversed. The shop gets a callback for each change of a status.",
 	resultWords: { change: ["will_be_changed", "changed"], already: "already", refused: "refused" },
 	// The largest networks decide about this many conversions in one file.
 	maxRows: 40_000,
 	batchRows: BATCH_ROWS,
 	makesPeople: false,
 	prepare: prepareDecisions,
-	keyOf: (cells) => cellOf(cells, "conversionId") || null,
-	saysOf: (cells) => `${cellOf(cells, "decision")} ${cellOf(cells, "reason")}`,
+	keyOf,
+	saysOf: (cells) => ["decision", "reason", "amount"].map((name) => cellOf(cells, name)).join(" "),
 	judge: judgeDecisions,
 	apply: applyDecisions,
 };
@@ -95,14 +119,25 @@ A-1003,LEAD,reverse,RETURN`,
 /** Form of the conversion ids that domain/id.ts creates. */
 const CONVERSION_ID = /^cnv_[0-9A-Z]{26}$/;
 
+/** The decision of a line that refunds a part. */
+const REFUND = "refund";
+
 /**
  * Statuses that people write in place of the decision that leads to them, such as "approved" for "approve".
  */
-const DECISION_WORDS: ReadonlyMap<string, DecisionMove> = new Map([
+const DECISION_WORDS: ReadonlyMap<string, string> = new Map([
 	["approved", "approve"],
 	["rejected", "reject"],
 	["reversed", "reverse"],
+	["refunded", REFUND],
 ]);
+
+/** Returns a key for the thing that a line is about. A conversion may have several refunds, each with its own id. */
+function keyOf(cells: Cells): string | null {
+	const conversionId = cellOf(cells, "conversionId");
+	if (conversionId === "") return null;
+	return cellOf(cells, "decision") === REFUND ? `${conversionId} ${cellOf(cells, "refundId")}` : conversionId;
+}
 
 const BECOMES: Readonly<Record<DecisionMove, DecidedStatus>> = {
 	approve: "APPROVED",
@@ -128,6 +163,7 @@ async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]
 			eventType: cellOf(cells, "eventType").toUpperCase(),
 			decision: DECISION_WORDS.get(decision) ?? decision,
 			reason: reasonWord(cellOf(cells, "reason")),
+			amount: withDecimalPoint(cellOf(cells, "amount")),
 		};
 		return [{ line, cells: spelt }];
 	});
@@ -166,20 +202,29 @@ function decidingOf({ deciding }: JobScope): NonNullable<JobScope["deciding"]> {
 async function judgeDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const byId = await findOwn(db, scope, rows);
 	const byOrder = await findOrders(db, scope, rows);
+	const programme = await readProgramme(db, scope);
+	const refunded = rows.filter(({ cells }) => cellOf(cells, "decision") === REFUND);
+	const refunds = await findRefunds(
+		db,
+		refunded.flatMap(({ cells }) => byId.get(cellOf(cells, "conversionId"))?.id ?? []),
+	);
 	return rows.map((row): RowVerdict => {
 		const { cells } = row;
 		const target = checkTarget(cells);
 		if (!target.ok) return needsFixing(plainWords(target.fault), MALFORMED);
 		// Each line is first judged as if the shop decided, which may make every decision. This distinguishes
 		// impossible decisions from decisions that this person may not make.
-		const spelt = parseDecision(cells, "shop");
+		const spelt = parseDecision(cells, "shop", programme);
 		if (!spelt.ok) return needsFixing(spelt.fault.detail, MALFORMED);
-		const decision = parseDecision(cells, decidingOf(scope).side);
+		const decision = parseDecision(cells, decidingOf(scope).side, programme);
 		if (!decision.ok) return needsFixing(plainWords(decision.fault));
 		const conversion = byId.get(cellOf(cells, "conversionId"));
 		if (conversion === undefined) return needsFixing(whyUnknown(cells, byOrder), UNKNOWN);
 		const disagreement = findDisagreement(row, conversion);
-		return disagreement === null ? foresee(conversion, decision.value) : needsFixing(disagreement);
+		if (disagreement !== null) return needsFixing(disagreement);
+		return decision.value.move === REFUND
+			? foreseeRefund(conversion, (refunds.get(conversion.id) ?? []).map(knownRefundOf), decision.value)
+			: foresee(conversion, decision.value);
 	});
 }
 
@@ -187,7 +232,7 @@ function foresee(conversion: Conversion, decision: Decision): RowVerdict {
 	const verdict = judgeMove(conversion.status, decision.move);
 	switch (verdict.kind) {
 		case "apply":
-			return changeOf({ conversion, decision });
+			return changeTo(BECOMES[decision.move], conversion);
 		case "already":
 			return findTheSame();
 		case "refuse":
@@ -197,16 +242,65 @@ function foresee(conversion: Conversion, decision: Decision): RowVerdict {
 	}
 }
 
-function changeOf({ conversion, decision: { move } }: DecisionRequest): RowVerdict {
+function foreseeRefund(
+	conversion: Conversion,
+	refunds: readonly KnownRefund[],
+	decision: RefundDecision,
+): RowVerdict {
+	const verdict = judgeRefund(refundableOf(conversion), refunds, decision);
+	switch (verdict.kind) {
+		case "refund": {
+			const { commission, networkFee: network_fee } = verdict.left;
+			return refundTo(conversion, { commission, network_fee }, verdict.amount);
+		}
+		case "reverse":
+			return changeTo("REVERSED", conversion);
+		case "already":
+			return findTheSame();
+		case "refuse":
+			return needsFixing(plainWords(verdict.fault));
+		default:
+			return verdict satisfies never;
+	}
+}
+
+/** Returns the verdict on a line that gives the conversion this status. */
+function changeTo(status: DecidedStatus, conversion: Conversion): RowVerdict {
 	const { currency, basket_value: basket, commission, network_fee: fee, test } = conversion;
-	return bring({ status: BECOMES[move], currency, basket, commission, fee, isTest: test === 1 });
+	return bring({ status, currency, basket, commission, fee, isTest: test === 1 });
+}
+
+/** Returns the verdict on a line that refunds a part. */
+function refundTo(
+	before: Conversion,
+	after: Pick<Conversion, "commission" | "network_fee">,
+	amount: string,
+): RowVerdict {
+	return bring({
+		status: "REFUNDED",
+		currency: before.currency,
+		basket: amount,
+		commission: addAmounts(before.commission, `-${after.commission}`),
+		fee: addAmounts(before.network_fee, `-${after.network_fee}`),
+		isTest: before.test === 1,
+	});
+}
+
+function changeOf({ decision, conversion: before }: DecisionRequest, decided: DecidedRequest): RowVerdict {
+	if (decision.move !== REFUND) return changeTo(BECOMES[decision.move], before);
+	const { conversion, refund } = decided;
+	if (refund === undefined) throw new Error("a refund came back without its row");
+	return refundOutcome(refund) === "REVERSED"
+		? changeTo("REVERSED", conversion)
+		: refundTo(before, conversion, refund.amount);
 }
 
 /** Decides the conversions that were found when the lines were stored. */
 async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]> {
 	const byId = await findOwn(trx, deps, rows);
+	const programme = await readProgramme(trx, deps);
 	const meant = rows.map(({ cells }): RowVerdict | DecisionRequest => {
-		const decision = parseDecision(cells, decidingOf(deps).side);
+		const decision = parseDecision(cells, decidingOf(deps).side, programme);
 		if (!decision.ok) return needsFixing(plainWords(decision.fault));
 		const conversion = byId.get(cellOf(cells, "conversionId"));
 		if (conversion !== undefined) return { conversion, decision: decision.value };
@@ -224,8 +318,15 @@ async function applyDecisions(trx: Db, deps: ApplyDeps, rows: readonly JobRow[])
 		const result = decided.next().value;
 		if (result === undefined) throw new Error("a decision came back without its result");
 		if (!result.ok) return needsFixing(plainWords(result.fault));
-		return result.value.outcome === "changed" ? changeOf(one) : findTheSame();
+		return result.value.outcome === "changed" ? changeOf(one, result.value) : findTheSame();
 	});
+}
+
+async function readProgramme(db: Db, scope: JobScope): Promise<Programme> {
+	const { programmeId } = decidingOf(scope);
+	const programme = (await findProgrammesById(db, [programmeId])).get(programmeId);
+	if (programme === undefined) throw new Error("decisions about a programme that does not exist");
+	return programme;
 }
 
 /** Finds the programme's conversions by id. Conversions of other programmes count as unknown. */
@@ -256,14 +357,38 @@ function checkTarget(cells: Cells): Result<unknown> {
 			);
 }
 
-function parseDecision(cells: Cells, side: Side): Result<Decision> {
-	const move = parseMove(cellOf(cells, "decision"));
-	if (!move.ok) return move;
+function parseDecision(cells: Cells, side: Side, programme: Programme): Result<Decision | RefundDecision> {
+	const decision = cellOf(cells, "decision");
+	if (decision === REFUND) return parseRefund(cells, side, programme);
+	const move = parseMove(decision);
+	if (!move.ok) {
+		const known = [...DECISION_MOVES, REFUND].join(", ");
+		return refuse("invalid_field", `decision must be one of ${known}.`, "decision");
+	}
+	if (cellOf(cells, "amount") !== "" || cellOf(cells, "refundId") !== "") {
+		return refuse("unknown_field", "Only a refund has an amount and a refundId. Leave both empty.", "amount");
+	}
 	const reason = cellOf(cells, "reason");
 	if (move.value === "approve" && reason !== "") {
 		return refuse("unknown_field", "An approval has no reason. Leave the reason empty.", "reason");
 	}
 	return judgeDecision(side, move.value, reason);
+}
+
+function parseRefund(cells: Cells, side: Side, programme: Programme): Result<RefundDecision> {
+	const right = judgeRight(side, REFUND);
+	if (!right.ok) return right;
+	const amount = cellOf(cells, "amount");
+	const parsed = checkAll({
+		value:
+			amount === ""
+				? refuse("invalid_field", "A refund needs an amount. Write what was refunded.", "amount")
+				: parseRefundValue({ amount }, programme.currency),
+		refundId: parseRefundId(cellOf(cells, "refundId")),
+		reason: parseReason(cellOf(cells, "reason")),
+	});
+	if (!parsed.ok) return parsed;
+	return succeed({ move: REFUND, decidedBy: "shop", programId: programme.public_id, ...parsed.value });
 }
 
 function whyUnknown(cells: Cells, byOrder: ByOrder): string {

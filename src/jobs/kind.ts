@@ -6,7 +6,7 @@
 
 import type { Side } from "../conversions/decide.ts";
 import type { InTransaction } from "../conversions/deps.ts";
-import type { ImportedStatus } from "../domain/conversion.ts";
+import { IMPORTED_STATUSES } from "../domain/conversion.ts";
 import { parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
@@ -46,9 +46,12 @@ export interface RowVerdict {
 	word?: string | undefined;
 }
 
+/** Groups of amounts in a summary. "REFUNDED" has what was refunded, and the commission and fee that it took away. */
+export const MONEY_STATUSES = [...IMPORTED_STATUSES, "REFUNDED"] as const;
+
 export interface RowMoney {
-	/** Status of the conversion after the line is applied. */
-	status: ImportedStatus;
+	/** Status of the conversion after the line is applied, or "REFUNDED" for a refund of a part. */
+	status: (typeof MONEY_STATUSES)[number];
 	currency: string;
 	basket: string;
 	commission: string;

@@ -2,9 +2,8 @@
 // currency, totals of statements, and the first lines that must be fixed. Its size is limited, whatever the size of the file.
 
 import * as z from "zod";
-import { IMPORTED_STATUSES } from "../domain/conversion.ts";
 import { addAmounts, currencyDigits, formatMinor, minorUnits } from "../domain/money.ts";
-import { type RowMoney, type StatementTotal, TOTAL_OUTCOMES } from "./kind.ts";
+import { MONEY_STATUSES, type RowMoney, type StatementTotal, TOTAL_OUTCOMES } from "./kind.ts";
 import type { JudgedRow } from "./lines.ts";
 
 /** Maximum number of refused lines in the summary. The result file has all of them. */
@@ -16,7 +15,7 @@ const COUNT = z.number();
  * which no sum includes.
  */
 const MONEY_TOTAL = z.object({
-	status: z.enum(IMPORTED_STATUSES),
+	status: z.enum(MONEY_STATUSES),
 	currency: z.string(),
 	tests: COUNT,
 	rows: COUNT,
@@ -100,5 +99,5 @@ function addTotal(summary: JobSummary, { outcome, currency, amount }: StatementT
 
 function byCurrencyAndStatus(one: MoneyTotal, other: MoneyTotal): number {
 	if (one.currency !== other.currency) return one.currency < other.currency ? -1 : 1;
-	return IMPORTED_STATUSES.indexOf(one.status) - IMPORTED_STATUSES.indexOf(other.status);
+	return MONEY_STATUSES.indexOf(one.status) - MONEY_STATUSES.indexOf(other.status);
 }

@@ -1,10 +1,11 @@
-// Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED. After that, the
-// money has been decided. The amounts change with the partner. The shop has received the old amounts, and
-// gets the new ones with the next status change.
+// Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED or APPROVED. The
+// amounts change with the partner. The shop has received the old amounts, and gets the new ones with the next
+// status change. If the conversion is approved, the account of the old partner gets a minus and that of the
+// new one a plus, in the same transaction (make-moves.ts).
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
-import { isByPixelAlone } from "../domain/conversion.ts";
+import { isByPixelAlone, moveRule } from "../domain/conversion.ts";
 import { NOBODY } from "../domain/credit.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { zeroIn } from "../domain/money.ts";
@@ -13,7 +14,7 @@ import { type SignedInPerson, transactAs } from "../people/actor.ts";
 import { type Conversion, findManyByPublicId, knownOrderOf } from "../store/queries/conversions.ts";
 import { commissionsOf } from "../store/queries/credits.ts";
 import { findPartnerships, type NamedPartnership } from "../store/queries/partners.ts";
-import { findProgrammesById, ratesOf } from "../store/queries/programmes.ts";
+import { findProgrammesById, type Programme, ratesOf } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { note } from "./partners.ts";
 import { MATCHES_NAMED, pickNamed } from "./pick-named.ts";
@@ -33,28 +34,17 @@ export async function assignPartner(
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
 	}
 	return transactAs(store, actor, async (trx) => {
-		const [conversion] = await findManyByPublicId(trx, [conversionId]);
+		const conversion = await lockConversion(trx, deps, conversionId);
 		const programmeId = conversion?.programme_id ?? 0;
 		const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
 		if (conversion === undefined || programme === undefined) {
 			return refuse("unknown_conversion", `There is no conversion ${conversionId}.`);
 		}
-		if (programme.credits_partners === 0) {
-			return refuse(
-				"not_allowed",
-				"This programme does not credit partners. Turn that on under its Partners first.",
-			);
-		}
-		if (isByPixelAlone(knownOrderOf(conversion))) {
-			return refuse(
-				"wrong_status",
-				"Only a pixel has reported this order. Assign it once the shop's server has confirmed it.",
-			);
-		}
+		const fixed = whyPartnerIsFixed(conversion, programme);
+		if (fixed !== null) return refuse(fixed.code, fixed.sentence);
 		const picked = await pickPartner(trx, programmeId, input.partner.trim());
 		if (!picked.ok) return picked;
 		const chosen = picked.value;
-		await store.writes.lockCredits(trx, [conversion.id]);
 		const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
 		const rates =
 			chosen === null
@@ -62,20 +52,56 @@ export async function assignPartner(
 				: ratesFor(ratesOf(programme), commissionsOf(chosen, programme.currency), conversion.event_type);
 		const step = creditStep(programme, conversion, credit, rates);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
-		const isOpen = conversion.status === "RECORDED";
-		// `makeMoves` changes the conversion only if it still has the status that was read here.
-		const { conversions } = await makeMoves(trx, deps, isOpen ? [{ ...step, ...decider }] : []);
+		// `makeMoves` changes the conversion only if it is still as it was read here.
+		const { conversions } = await makeMoves(trx, deps, [{ ...step, ...decider }]);
 		const [changed] = conversions;
 		if (changed === undefined) {
-			return refuse(
-				"wrong_status",
-				"A partner can be changed while a conversion is RECORDED. This one has been decided, or is being changed right now: open it again.",
-			);
+			return refuse("changed_meanwhile", "This conversion is being changed right now. Open it again.");
 		}
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
 		await note(trx, deps, actor, "credit.assigned", conversion.public_id, detail, programmeId);
 		return succeed(changed);
 	});
+}
+
+/** Locks the conversion with its credit, and reads it after that. */
+async function lockConversion(
+	trx: Db,
+	{ store }: ConversionsDeps,
+	publicId: string,
+): Promise<Conversion | undefined> {
+	const [found] = await findManyByPublicId(trx, [publicId]);
+	if (found === undefined) return undefined;
+	await store.writes.lockCredits(trx, [found.id]);
+	const [conversion] = await findManyByPublicId(trx, [publicId]);
+	return conversion;
+}
+
+/** Returns why the partner of the conversion cannot be changed, or null if it can. */
+export function whyPartnerIsFixed(
+	conversion: Conversion,
+	{ credits_partners }: Pick<Programme, "credits_partners">,
+): { code: "not_allowed" | "wrong_status"; sentence: string } | null {
+	const { status } = conversion;
+	if (credits_partners === 0) {
+		return {
+			code: "not_allowed",
+			sentence:
+				"The partner cannot be changed, because the programme does not credit partners. Turn that on under its Partners first.",
+		};
+	}
+	if (isByPixelAlone(knownOrderOf(conversion))) {
+		return {
+			code: "wrong_status",
+			sentence:
+				"Only a pixel has reported this order. The partner can be changed once the shop's server has confirmed it.",
+		};
+	}
+	if (moveRule("credit").from.includes(status)) return null;
+	return {
+		code: "wrong_status",
+		sentence: `This conversion is ${status.toLowerCase()}, so no partner earns anything with it. The partner can be changed while a conversion is recorded or approved.`,
+	};
 }
 
 async function pickPartner(

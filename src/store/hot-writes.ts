@@ -14,6 +14,7 @@ import type { NoncesTable } from "./tables/programmes.ts";
 
 export type NewMove = Insertable<MovesTable>;
 export type NewInboundCall = Insertable<InboundCallsTable>;
+/** A refund without its row number. */
 export type NewRefund = Omit<Refund, "id">;
 /** An entry that a move causes. */
 export type NewEntry = Omit<Entry, "id" | "statement_id">;
@@ -77,8 +78,8 @@ export interface HotWrites {
 	insertConversions(trx: Db, conversions: readonly NewConversion[]): Promise<Conversion[]>;
 	/**
 	 * Updates each conversion that nobody else has changed since it was read, and returns the ids of the updated ones. A
-	 * different status, confirmation or amount shows that another process was faster, because every move changes one of
-	 * them. The only exception is a move that changes the credit but not the conversion's row.
+	 * different status, confirmation, amount or rate shows that another process was faster, because every move changes one
+	 * of them. The only exception is a move that changes the credit but not the conversion's row.
 	 */
 	updateUnlessChanged(trx: Db, changes: readonly Change[]): Promise<Set<number>>;
 	/**
@@ -105,6 +106,8 @@ export interface HotWrites {
 	/** Inserts entries into the accounts of partners. No statement contains them yet. */
 	insertEntries(trx: Db, entries: readonly NewEntry[]): Promise<void>;
 	insertRefunds(trx: Db, refunds: readonly NewRefund[]): Promise<void>;
+	/** Returns the refunds of these conversions, the oldest first. */
+	findRefunds(db: Db, conversionIds: readonly number[]): Promise<NewRefund[]>;
 	/** Locks the conversions and their credits until the transaction ends. Returns the credits by conversion id. */
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**

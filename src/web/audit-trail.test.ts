@@ -273,6 +273,9 @@ async function walkConversions(
 	await add("A-4");
 	const decide = { decision: "approve", reason: "", conversion: one.public_id };
 	await send(`${CONVERSIONS}/decide`, browser, `${base}/decide`, decide);
+	const refund = { amount: "1.00", reason: "RETURN", refundId: "R-1" };
+	const path = `${base}/${one.public_id}/refund`;
+	await send(`${CONVERSIONS}/:conversionId/refund`, browser, path, refund);
 	for (const actions of [["discard"], ["apply", "stop"]]) {
 		const form = new FormData();
 		form.set("file", new File(["orderId,decision\nA-4,approve\n"], "decisions.csv", { type: "text/csv" }));

@@ -22,6 +22,7 @@ const RIGHTS_BY_ROUTE: Readonly<Record<string, Right>> = {
 	"GET /conversions/export.csv": "look",
 	"GET /conversions/:conversionId": "look",
 	"POST /conversions/decide": "decide",
+	"POST /conversions/:conversionId/refund": "decide",
 	"GET /conversions/bulk": "decide",
 	"POST /conversions/bulk": "decide",
 	"GET /conversions/bulk/:jobId": "decide",

@@ -8,7 +8,7 @@ import { admitPages, createGuards, securePages } from "./access.ts";
 import * as account from "./account/account-page.ts";
 import * as authenticator from "./account/authenticator-page.ts";
 import { mountAssets } from "./assets.ts";
-import { assign, showConversion } from "./conversions/conversion-page.ts";
+import { assign, refundConversion, showConversion } from "./conversions/conversion-page.ts";
 import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
 import { showDocument } from "./docs/docs-pages.ts";
@@ -191,6 +191,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${CONVERSIONS}/decide`, "programme-decide", decide),
 	page(`${CONVERSIONS}/export.csv`, "programme", conversions.showExport),
 	page(paths.conversionPath(":programmeId", ":conversionId"), "programme", showConversion),
+	form(`${CONVERSIONS}/:conversionId/refund`, "programme-decide", refundConversion),
 	// The list of conversions of all programmes, for staff.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),

@@ -28,8 +28,8 @@ const EVENT = {
 const { event: _, conversionId: id, sentAt: createdAt, ...SALE } = EVENT;
 const CONVERSION = {
 	...SALE,
-	...{ id, orderId: "1001", source: "test", createdAt },
-	...{ pixelBasketValue: null, decidedBy: null, approvesAt: null, expiresAt: null },
+	...{ id, orderId: "1001", source: "test", createdAt, updatedAt: createdAt },
+	...{ pixelBasketValue: null, refundedValue: "0.00", decidedBy: null, approvesAt: null, expiresAt: null },
 };
 const LISTENING = 'event: listening\nid: a\ndata: {"programId":"prg_1"}\n\n';
 

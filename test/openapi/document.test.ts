@@ -174,7 +174,7 @@ describe("the examples in the document", () => {
 				count++;
 			}
 		}
-		equal(count, 10);
+		equal(count, 11);
 	});
 });
 

@@ -43,7 +43,7 @@ test("a sale is recorded, and reporting it again returns a duplicate with the fi
 	const first = await client.record({ ...reported, occurredAt, test: true });
 	ok(first.ok);
 	deepEqual([first.outcome, first.attempts], ["RECORDED", 1]);
-	const { id, createdAt, approvesAt, ...rest } = first.conversion;
+	const { id, createdAt, updatedAt, approvesAt, ...rest } = first.conversion;
 	deepEqual(rest, {
 		orderId: "A-1",
 		programId: live.account.programmeId,
@@ -57,10 +57,12 @@ test("a sale is recorded, and reporting it again returns a duplicate with the fi
 		test: true,
 		source: "postback",
 		pixelBasketValue: null,
+		refundedValue: "0.00",
 		decidedBy: null,
 		occurredAt: "2026-01-02T03:04:05.678Z",
 		expiresAt: null,
 	});
+	equal(updatedAt, createdAt);
 	ok(Date.parse(approvesAt ?? "") > Date.parse(createdAt));
 	const again = await client.record({ ...reported, basketValue: "1" });
 	ok(again.ok);
@@ -99,6 +101,25 @@ test("each decision is made, and repeating it returns the same answer", async ()
 	equal((await live.countRows("A-4")).moves, 2);
 });
 
+test("a refund returns the amounts that are left, once however often it is sent, and the list of changes has it", async () => {
+	ok((await client.record(sale("F-1", "100.00"))).ok);
+	const refund = { orderId: "F-1", refundId: "CN-1", amount: "30.00", reason: "RETURN" } as const;
+	const [first, again] = [await client.refund(refund), await client.refund(refund)];
+	ok(first.ok);
+	const { basketValue, refundedValue, status, updatedAt } = first.conversion;
+	deepEqual([first.outcome, basketValue, refundedValue, status], ["REFUNDED", "70.00", "30.00", "RECORDED"]);
+	deepEqual(again, first);
+	const listed = await client.conversions({ changedFrom: updatedAt, orderId: "F-1" });
+	deepEqual(listed.ok && listed.conversions, [first.conversion]);
+	const number = await client.refund(Object.assign({ ...refund }, { amount: 30 }));
+	deepEqual(
+		[!number.ok && number.kind === "refused" && number.code, number.attempts],
+		["amount_not_a_string", 0],
+	);
+	const rest = await client.refund({ ...refund, refundId: "CN-2", amount: "70.00" });
+	deepEqual([rest.ok && rest.outcome, rest.ok && rest.conversion.status], ["REVERSED", "REVERSED"]);
+});
+
 test("in a batch each item has its outcome or its refusal, and a bad one spoils no other", async () => {
 	const recorded = await client.recordMany([
 		sale("B-1"),
@@ -118,13 +139,14 @@ test("in a batch each item has its outcome or its refusal, and a bad one spoils 
 	ok((await client.record(sale("B-6"))).ok);
 	const decided = await client.decideMany([
 		{ decision: "approve", orderId: "B-1" },
+		{ decision: "refund", orderId: "B-1", refundId: "1", basketValue: "1.00", reason: "RETURN" },
 		{ decision: "reverse", orderId: "B-1", reason: "RETURN" },
 		{ decision: "reject", orderId: "B-6", reason: "FRAUD", eventType: "SALE" },
 		{ decision: "approve", orderId: "B-6" },
 		{ decision: "approve", orderId: "nobody's" },
 	]);
 	ok(decided.ok, JSON.stringify(decided));
-	const decisions = ["APPROVED", "REVERSED", "REJECTED", "move_not_allowed", "unknown_order"];
+	const decisions = ["APPROVED", "REFUNDED", "REVERSED", "REJECTED", "move_not_allowed", "unknown_order"];
 	deepEqual(decided.results.map(wordOf), decisions);
 });
 

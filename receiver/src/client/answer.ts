@@ -18,7 +18,7 @@ export type Decided<Outcome extends string> = {
 };
 
 export type Page = {
-	/** Conversions of this page, newest first. */
+	/** Conversions of this page, in the order of the list. */
 	readonly conversions: readonly Conversion[];
 	/** Cursor of the next page, or null on the last one. */
 	readonly nextCursor: string | null;

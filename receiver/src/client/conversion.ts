@@ -10,7 +10,9 @@ export type Conversion = {
 	readonly programId: string;
 	readonly status: ConversionStatus;
 	readonly eventType: EventType;
-	/** Amount as a decimal string, because converting it to a number may round it. */
+	/**
+	 * Value without refunds. Every amount is a decimal string, because converting it to a number may round it.
+	 */
 	readonly basketValue: string;
 	readonly commission: string;
 	readonly networkFee: string;
@@ -20,10 +22,14 @@ export type Conversion = {
 	readonly source: ConversionSource;
 	/** Amount that a pixel reported before the shop's server reported the sale. */
 	readonly pixelBasketValue: string | null;
+	/** Sum of all partial refunds. */
+	readonly refundedValue: string;
 	readonly decidedBy: Decider | null;
 	/** Time of the sale. All times are ISO 8601 in UTC. */
 	readonly occurredAt: string;
 	readonly createdAt: string;
+	/** Time of the last change. */
+	readonly updatedAt: string;
 	/** Time at which the conversion is approved automatically, if it is `RECORDED`. */
 	readonly approvesAt: string | null;
 	/** Time at which the conversion expires without a confirmation, if it is `PARKED`. */
@@ -52,9 +58,11 @@ export function parseConversion(json: unknown): Parsed<Conversion> {
 		test: flag("test"),
 		source: text("source"),
 		pixelBasketValue: textOrNull("pixelBasketValue"),
+		refundedValue: text("refundedValue"),
 		decidedBy: textOrNull("decidedBy"),
 		occurredAt: text("occurredAt"),
 		createdAt: text("createdAt"),
+		updatedAt: text("updatedAt"),
 		approvesAt: textOrNull("approvesAt"),
 		expiresAt: textOrNull("expiresAt"),
 	};

@@ -32,6 +32,7 @@ test("each method makes its call and returns outcome, conversion and number of t
 		decided("APPROVED"),
 		decided("REJECTED"),
 		decided("REVERSED"),
+		decided("REFUNDED"),
 		{
 			status: 200,
 			body: {
@@ -54,6 +55,8 @@ test("each method makes its call and returns outcome, conversion and number of t
 	assert.deepEqual(await client.reject({ orderId: "A-1001", reason }), { ...done, outcome: "REJECTED" });
 	const reversal = { orderId: "A-1001", eventType: "LEAD", reason: "A_LATER_WORD" };
 	assert.deepEqual(await client.reverse(reversal), { ...done, outcome: "REVERSED" });
+	const refund = { orderId: "A-1001", refundId: "R-1", amount: "30.00", reason: "RETURN" };
+	assert.deepEqual(await client.refund(refund), { ...done, outcome: "REFUNDED" });
 	assert.deepEqual(await client.record({ ...sale, clickId: "AQ" }), repeated);
 	assert.deepEqual(await client.conversion("cnv_01HX3Y7R2K"), done);
 	const query = { orderId: "Bücher 1/2&x=y", limit: 7, status: undefined, cursor: "cnv_9" };
@@ -70,6 +73,7 @@ test("each method makes its call and returns outcome, conversion and number of t
 			["POST", "/v1/approvals", '{"orderId":"A-1001"}'],
 			["POST", "/v1/rejections", '{"orderId":"A-1001","reason":"FRAUD"}'],
 			["POST", "/v1/reversals", '{"orderId":"A-1001","eventType":"LEAD","reason":"A_LATER_WORD"}'],
+			["POST", "/v1/refunds", '{"orderId":"A-1001","refundId":"R-1","amount":"30.00","reason":"RETURN"}'],
 			["POST", "/v1/conversions", '{"orderId":"A-1001","basketValue":"129.90","clickId":"AQ"}'],
 			["GET", "/v1/conversions/cnv_01HX3Y7R2K", ""],
 			["GET", "/v1/conversions?orderId=B%C3%BCcher+1%2F2%26x%3Dy&limit=7&cursor=cnv_9", ""],

@@ -20,6 +20,7 @@ import {
 	type ConversionQuery,
 	type Decision,
 	type ReasonedDecision,
+	type Refund,
 	type Sale,
 	writeQuery,
 	writeReport,
@@ -28,7 +29,7 @@ import {
 export type CallOptions = { readonly signal?: AbortSignal | undefined };
 
 type SaleOutcome = "RECORDED" | "CONFIRMED" | "DUPLICATE";
-type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED";
+type DecisionOutcome = "APPROVED" | "REJECTED" | "REVERSED" | "REFUNDED";
 
 /**
  * Result of a reported sale. If `attempts` is above one, `DUPLICATE` most likely refers to an earlier try
@@ -38,6 +39,8 @@ export type RecordResult = Success<Decided<SaleOutcome>> | CallFailure;
 export type ApproveResult = Success<Decided<"APPROVED">> | CallFailure;
 export type RejectResult = Success<Decided<"REJECTED">> | CallFailure;
 export type ReverseResult = Success<Decided<"REVERSED">> | CallFailure;
+/** Result of a refund. The outcome is `REVERSED` if nothing of the order was left. */
+export type RefundResult = Success<Decided<"REFUNDED" | "REVERSED">> | CallFailure;
 /**
  * Result of a batch. Success means that the service has processed every item. The result of each item says
  * what happened to it.
@@ -55,23 +58,26 @@ export type Client = {
 	approve(approval: Approval, options?: CallOptions): Promise<ApproveResult>;
 	reject(rejection: ReasonedDecision, options?: CallOptions): Promise<RejectResult>;
 	reverse(reversal: ReasonedDecision, options?: CallOptions): Promise<ReverseResult>;
+	/** Reports that a part of an order was paid back. */
+	refund(refund: Refund, options?: CallOptions): Promise<RefundResult>;
 	/** Reports up to 500 sales in one call. Each sale has its own result, in the same order. */
 	recordMany(sales: readonly Sale[], options?: CallOptions): Promise<RecordManyResult>;
 	/** Makes up to 500 decisions in one call. The service processes them in their order. */
 	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
-	/** Returns one page of conversions, newest first. */
+	/** Returns one page of conversions, newest first unless the query changes the order. */
 	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
 	/** Returns all conversions and requests page after page. Ends after a failure. */
 	allConversions(query?: ConversionQuery, options?: CallOptions): AsyncGenerator<ListedConversion, void>;
 };
 
 const saleOutcomes = ["RECORDED", "CONFIRMED", "DUPLICATE"] as const;
-const decisionOutcomes = ["APPROVED", "REJECTED", "REVERSED"] as const;
+const decisionOutcomes = ["APPROVED", "REJECTED", "REVERSED", "REFUNDED"] as const;
 const readRecorded = readDecided(saleOutcomes);
 const readApproved = readDecided(["APPROVED"]);
 const readRejected = readDecided(["REJECTED"]);
 const readReversed = readDecided(["REVERSED"]);
+const readRefunded = readDecided(["REFUNDED", "REVERSED"]);
 
 /** Form of the service's ids. Any other text in a path could change the address of the request. */
 const idForm = /^\w{1,64}$/;
@@ -86,6 +92,7 @@ export function createClient(options: ClientOptions): Client {
 		approve: (approval, call) => post(settings, "/v1/approvals", approval, readApproved, call),
 		reject: (rejection, call) => post(settings, "/v1/rejections", rejection, readRejected, call),
 		reverse: (reversal, call) => post(settings, "/v1/reversals", reversal, readReversed, call),
+		refund: (refund, call) => post(settings, "/v1/refunds", refund, readRefunded, call),
 		recordMany: (sales, call) => postMany(settings, "/v1/conversions/batch", sales, saleOutcomes, call),
 		decideMany: (decisions, call) =>
 			postMany(settings, "/v1/decisions/batch", decisions, decisionOutcomes, call),
@@ -109,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
 async function post<Value extends { readonly conversion: Conversion }>(
 	settings: ClientSettings,
 	path: string,
-	report: Sale | Approval | ReasonedDecision,
+	report: Sale | Approval | ReasonedDecision | Refund,
 	readAnswer: ReadAnswer<Value>,
 	options: CallOptions | undefined,
 ): Promise<Success<Value> | CallFailure> {

@@ -60,9 +60,11 @@ export const sampleConversion = {
 	test: false,
 	source: "postback",
 	pixelBasketValue: null,
+	refundedValue: "0.00",
 	decidedBy: null,
 	occurredAt: "2025-12-31T23:58:41.120Z",
 	createdAt: "2026-01-01T00:00:00.000Z",
+	updatedAt: "2026-01-01T00:00:00.000Z",
 	approvesAt: "2026-01-31T00:00:00.000Z",
 	expiresAt: null,
 };

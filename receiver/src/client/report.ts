@@ -39,10 +39,30 @@ export type Approval = {
 /** A rejection or a reversal. Both require a reason. */
 export type ReasonedDecision = Approval & { readonly reason: Reason };
 
+/** A refund of a part of an order. A refund of everything that is left is a reversal. */
+export type Refund = ReasonedDecision & {
+	/** The shop's own id of the refund. The same id is the same refund, however often it is reported. */
+	readonly refundId: string;
+	/** Currency of the amount. Default: the programme's currency. */
+	readonly currency?: string | undefined;
+} & (
+		| {
+				/** Amount that was paid back, as a decimal string. */
+				readonly amount: string;
+				readonly basketValue?: undefined;
+		  }
+		| {
+				/** Value of the order that is left after the refund, as a decimal string. */
+				readonly basketValue: string;
+				readonly amount?: undefined;
+		  }
+	);
+
 /** One item of a batch of decisions. */
 export type Decision =
 	| ({ readonly decision: "approve" } & Approval)
-	| ({ readonly decision: "reject" | "reverse" } & ReasonedDecision);
+	| ({ readonly decision: "reject" | "reverse" } & ReasonedDecision)
+	| ({ readonly decision: "refund" } & Refund);
 
 export type ConversionQuery = {
 	readonly status?: ConversionStatus | undefined;
@@ -59,6 +79,11 @@ export type ConversionQuery = {
 	 */
 	readonly occurredFrom?: string | undefined;
 	readonly occurredBefore?: string | undefined;
+	/**
+	 * Earliest time of the last change. The list then has conversions that changed after they were recorded,
+	 * and starts with the oldest change. It cannot be combined with a limit for the time of sale.
+	 */
+	readonly changedFrom?: string | undefined;
 	/** Page size from 1 to 200. Default: 50. */
 	readonly limit?: number | undefined;
 	/** Value of `nextCursor` from the previous page. */
@@ -71,20 +96,21 @@ export type Written = { readonly ok: true; readonly text: string } | Refused;
  * Writes a report as JSON. Unknown fields are sent unchanged, because the service then names a misspelt
  * field. Dropping it would hide the mistake.
  */
-export function writeReport(report: Sale | Approval | ReasonedDecision): Written {
+export function writeReport(report: Sale | Approval | ReasonedDecision | Refund): Written {
 	// Callers in plain JavaScript may pass anything that their database returned.
 	const fields: unknown = report;
 	if (!isObject(fields)) return refuseUnsent("invalid_field", "The argument", "must be an object.");
-	const { orderId, basketValue } = fields;
-	if (typeof orderId !== "string") {
+	if (typeof fields["orderId"] !== "string") {
 		return refuseUnsent("invalid_field", "orderId", 'must be a string such as "1001".');
 	}
-	if (basketValue !== undefined && typeof basketValue !== "string") {
-		return refuseUnsent(
-			"amount_not_a_string",
-			"basketValue",
-			'must be a string such as "129.90": a number can lose cents on its way.',
-		);
+	for (const name of ["basketValue", "amount"]) {
+		if (fields[name] !== undefined && typeof fields[name] !== "string") {
+			return refuseUnsent(
+				"amount_not_a_string",
+				name,
+				'must be a string such as "129.90": a number can lose cents on its way.',
+			);
+		}
 	}
 	return writeJson(fields);
 }

@@ -13,7 +13,7 @@ import {
 	TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../domain/signature.ts";
 import { DAY_MS, isoTime } from "../../domain/time.ts";
-import type { ConversionBody } from "../answers.ts";
+import type { ConversionBody, RefundBody } from "../answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import type { HttpMethod, Operation, SecurityScheme } from "./specification.ts";
 
@@ -142,7 +142,7 @@ const NAMES = { orderId: EXAMPLE_ORDER_ID, programId: EXAMPLE_PROGRAM_ID };
 
 /** Returns the conversion as the API shows it after the event. */
 export function exampleConversion(event: EventName): ConversionBody {
-	const { status, reason } = STATE_BY_EVENT[event];
+	const { status, reason, day } = STATE_BY_EVENT[event];
 	return {
 		id: EXAMPLE_CONVERSION_ID,
 		...NAMES,
@@ -153,11 +153,36 @@ export function exampleConversion(event: EventName): ConversionBody {
 		test: false,
 		source: "postback",
 		pixelBasketValue: null,
+		refundedValue: "0.00",
 		decidedBy: status === "RECORDED" ? null : "shop",
 		occurredAt: isoTime(SOLD_AT_MS),
 		createdAt: isoTime(EXAMPLE_NOW_MS),
+		updatedAt: isoTime(EXAMPLE_NOW_MS + day * DAY_MS),
 		approvesAt: status === "RECORDED" ? isoTime(EXAMPLE_NOW_MS + APPROVAL_DAYS * DAY_MS) : null,
 		expiresAt: null,
+	};
+}
+
+/** Time at which a part of the example order was refunded. */
+const REFUNDED_AT_MS = SOLD_AT_MS + 5 * DAY_MS;
+
+export const EXAMPLE_REFUND: RefundBody = {
+	refundId: "R-1",
+	amount: "30.00",
+	basketValue: "99.90",
+	reason: "RETURN",
+	refundedAt: isoTime(REFUNDED_AT_MS),
+};
+
+/** Returns the conversion as the API shows it after the refund. */
+export function exampleRefunded(): ConversionBody {
+	return {
+		...exampleConversion("conversion.recorded"),
+		basketValue: EXAMPLE_REFUND.basketValue,
+		commission: "7.99",
+		networkFee: "2.50",
+		refundedValue: EXAMPLE_REFUND.amount,
+		updatedAt: EXAMPLE_REFUND.refundedAt,
 	};
 }
 

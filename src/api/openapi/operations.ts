@@ -24,6 +24,7 @@ import {
 	ONE_CONVERSION,
 	outcomeAnswer,
 	READY,
+	REFUNDED,
 } from "../answers.ts";
 import { CONVERSIONS_QUERY } from "../get-conversions.ts";
 import { EVENTS_QUERY } from "../get-events.ts";
@@ -35,13 +36,16 @@ import {
 	MAX_BATCH_BYTES,
 	MAX_ITEMS,
 	REASONED_BODY,
+	REFUND_BODY,
 	SALE_BODY,
 } from "../post-conversions.ts";
 import { ANSWERS_BODY, MAX_ANSWERS } from "../post-event-answers.ts";
 import { EXAMPLE_CONVERSION_ID, EXAMPLE_ORDER_ID, EXAMPLE_PROGRAM_ID } from "../sale-fields.ts";
 import {
+	EXAMPLE_REFUND,
 	exampleCallback,
 	exampleConversion,
+	exampleRefunded,
 	type Instance,
 	SIGNED,
 	sampleRequest,
@@ -132,10 +136,11 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 		"get /v1/conversions/{id}": {
 			operationId: "showConversion",
 			summary: "Show one conversion",
-			description: "Finds the conversion by our ID. To find it by your order ID, list with `orderId`.",
+			description:
+				"Finds the conversion by our ID, with its refunds. To find it by your order ID, list with `orderId`.",
 			tag: "Conversions",
 			parameters: [pathParameter("id", "The conversion's ID.", EXAMPLE_CONVERSION_ID)],
-			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved }),
+			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved, refunds: [] }),
 			faults: ["one conversion"],
 			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
 		},
@@ -163,10 +168,30 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			event: "conversion.reversed",
 			outcome: "REVERSED",
 		}),
+		"post /v1/refunds": {
+			operationId: "refundConversion",
+			summary: "Report a refund of a part of an order",
+			description:
+				"Lowers the value of a `RECORDED` or `APPROVED` conversion. Partner and rates stay, and commission and fee are computed again from the value that is left. The answer has the new amounts. No event announces them, because the events of a conversion are `recorded`, `approved`, `rejected` and `reversed`. If the conversion is approved later, `conversion.approved` has the new amounts. A refund of everything that is left is a reversal, which `conversion.reversed` announces. The same `refundId` with the same value is the same refund: nothing changes and the answer has the present conversion, also if it was reversed since. Every key may report refunds.",
+			tag: "Decisions",
+			body: {
+				schema: REFUND_BODY.required({ reason: true }),
+				sample: { orderId: EXAMPLE_ORDER_ID, refundId: "R-1", amount: "30.00", reason: "RETURN" },
+			},
+			responses: ok(
+				"`REFUNDED`: a part was refunded, now or before. `REVERSED`: the refund left nothing, so the conversion is reversed.",
+				outcomeAnswer(
+					["REFUNDED", "REVERSED"],
+					"The refund was stored now, or had been stored before.",
+				).extend(REFUNDED),
+				{ outcome: "REFUNDED", conversion: exampleRefunded(), refund: EXAMPLE_REFUND },
+			),
+			faults: ["decision", "fields", "sale", "event type", "reason", "refund"],
+		},
 		"post /v1/decisions/batch": {
 			operationId: "decideConversions",
 			summary: "Decide about many conversions in one call",
-			description: `Each item has a decision, its order and, for a rejection or a reversal, the reason. ${ABOUT_ITEMS} If a repeated call has several decisions about one order, the earlier ones are refused with \`move_not_allowed\`. With a key that may only report, approvals and rejections of real conversions are refused with \`key_may_not_decide\`.`,
+			description: `Each item has a decision, its order and, except for an approval, the reason. A refund also has a \`refundId\` and its amount. ${ABOUT_ITEMS} If a repeated call has several decisions about one order, the earlier ones are refused with \`move_not_allowed\`. With a key that may only report, approvals and rejections of real conversions are refused with \`key_may_not_decide\`.`,
 			tag: "Decisions",
 			body: {
 				schema: batchBody(DECISION_ITEM),

@@ -16,6 +16,7 @@ import {
 	INBOUND_CALL,
 	MOVE,
 	type NewNonce,
+	type NewRefund,
 	NONCE,
 	REFUND,
 	REPLACING_CREDIT,
@@ -42,6 +43,7 @@ const CHANGE = {
 	was_commission: "text",
 	was_network_fee: "text",
 	was_basket_value: "text",
+	was_rates: "text",
 	...CHANGING,
 } as const;
 const RENAMED = { id: "bigint", status: "text", order_id: "text" } as const;
@@ -89,6 +91,7 @@ const UPDATE_CONVERSIONS = forSet(
 			and conversions.confirmed_at_ms is not distinct from next.was_confirmed_at_ms
 			and conversions.commission = next.was_commission and conversions.network_fee = next.was_network_fee
 			and conversions.basket_value = next.was_basket_value
+			and conversions.rates is not distinct from next.was_rates
 		returning conversions.id`),
 );
 const RENAME_CONVERSIONS = forSet(
@@ -137,6 +140,9 @@ const INSERT_ENTRIES = forSet(
 		insert into open_entries (entry_id, partner_id, currency, at_ms) select * from entry`),
 );
 const INSERT_REFUNDS = forSet(REFUND, hotStatement(insertText("refunds", REFUND)));
+const FIND_REFUNDS = hotStatement<NewRefund>(
+	`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = any($1::bigint[]) order by id`,
+);
 const KEEP_BODIES = forSet(
 	KEPT,
 	hotStatement(`update moves set announced_body = kept.body from ${listText("kept", KEPT)}
@@ -185,6 +191,7 @@ export const POSTGRES_WRITES: HotWrites = {
 			was_commission: before.commission,
 			was_network_fee: before.network_fee,
 			was_basket_value: before.basket_value,
+			was_rates: before.rates,
 		}));
 		return idsOf(await UPDATE_CONVERSIONS(trx, list));
 	},
@@ -201,6 +208,7 @@ export const POSTGRES_WRITES: HotWrites = {
 		ids.length === 0 ? [] : FIND_CREDITED_PARTNERS.run(trx, [arrayLiteral(ids)]),
 	insertEntries: async (trx, entries) => void (await INSERT_ENTRIES(trx, entries)),
 	insertRefunds: async (trx, refunds) => void (await INSERT_REFUNDS(trx, refunds)),
+	findRefunds: async (db, ids) => (ids.length === 0 ? [] : FIND_REFUNDS.run(db, [arrayLiteral(ids)])),
 	async lockCredits(trx, ids) {
 		const rows = ids.length === 0 ? [] : await LOCK_CREDITS.run(trx, [arrayLiteral(ids)]);
 		return new Map(rows.map((row) => [row.conversion_id, row]));

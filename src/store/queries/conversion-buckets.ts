@@ -25,11 +25,12 @@ export interface TimeFilter {
 }
 
 /**
- * Order of a list. Sorting by sale, decision or basket works only within one programme. A list that is sorted by decision
- * contains only decided conversions.
+ * Order of a list. Sorting by sale, decision, basket or change works only within one programme. A list that is sorted by
+ * decision contains only decided conversions, and one that is sorted by change only conversions that changed after they
+ * were recorded.
  */
 export interface ConversionSort {
-	by: "recorded" | "sale" | "decision" | "basket";
+	by: "recorded" | "sale" | "decision" | "basket" | "change";
 	direction: "asc" | "desc";
 }
 
@@ -81,12 +82,26 @@ export function kindsOf({ status, eventType, isTest }: Omit<BucketFilter, "progr
 }
 
 /** Expressions by which the lists of one programme are sorted, each with an index. */
-const SORTED_BY = { sale: "occurred_at_ms", decision: "decided_at_ms", basket: BASKET_MINOR } as const;
+const SORTED_BY = {
+	sale: "occurred_at_ms",
+	decision: "decided_at_ms",
+	basket: BASKET_MINOR,
+	change: "updated_at_ms",
+} as const;
 
-/** Returns the bucket of a programme's list that is sorted by the time of the sale or decision, or by the basket value. */
+/** Returns the bucket of a programme's list that is not sorted by the time of recording. */
 export function sortedBucket(programmeId: number, by: keyof typeof SORTED_BY): Buckets {
 	const at = SORTED_BY[by];
 	return { table: "conversions", column: "programme_id", values: [programmeId], at, id: "id" };
+}
+
+/** Returns the stretch of conversions that changed. The condition must be written exactly as in conversions_by_change. */
+export function changeStretch(fromMs: number): Stretch {
+	return {
+		low: { at: fromMs, id: 0 },
+		high: { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+		exactly: sql`and updated_at_ms > created_at_ms`,
+	};
 }
 
 /**
@@ -102,7 +117,7 @@ export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
-	/** Additional condition that checks the time of recording exactly. */
+	/** Additional condition on each entry. */
 	exactly?: RawBuilder<unknown>;
 }
 

@@ -15,6 +15,7 @@ import {
 	type Buckets,
 	bucketsOf,
 	type ConversionSort,
+	changeStretch,
 	comparePositions,
 	countPositions,
 	creditedBuckets,
@@ -46,6 +47,11 @@ export interface ConversionFilter extends BucketFilter, TimeFilter {
 	 */
 	decidedFromMs?: number | undefined;
 	decidedBeforeMs?: number | undefined;
+	/**
+	 * Earliest time of the last change of conversions that changed after they were recorded. This filter requires
+	 * `programmeId` and the sort by change.
+	 */
+	changedFromMs?: number | undefined;
 	/** Partnerships, one of which must be credited with the conversion. Such a list is sorted by the time of the sale. */
 	partnershipIds?: readonly number[] | undefined;
 }
@@ -221,6 +227,8 @@ function sortedStretch(
 				stretch: timeStretch(filter.decidedFromMs, filter.decidedBeforeMs),
 				satisfied: ["decidedFromMs", "decidedBeforeMs"],
 			};
+		case "change":
+			return { stretch: changeStretch(filter.changedFromMs ?? 0), satisfied: ["changedFromMs"] };
 		case "basket":
 			return { stretch: { low: { at: 0, id: 0 }, high: { at: MOST_MINOR, id: 0 } }, satisfied: [] };
 		default:
@@ -368,6 +376,8 @@ function positionIn(by: ConversionSort["by"], row: Conversion): Cursor {
 			return { at: row.decided_at_ms ?? 0, id };
 		case "basket":
 			return { at: Number(row.basket_value.replace(".", "")), id };
+		case "change":
+			return { at: row.updated_at_ms, id };
 		default:
 			return by satisfies never;
 	}
@@ -406,6 +416,8 @@ const CHECKS: Readonly<
 		row.decided_at_ms !== null && row.decided_at_ms >= decidedFromMs,
 	decidedBeforeMs: (row, { decidedBeforeMs = 0 }) =>
 		row.decided_at_ms !== null && row.decided_at_ms < decidedBeforeMs,
+	changedFromMs: (row, { changedFromMs = 0 }) =>
+		row.updated_at_ms >= changedFromMs && row.updated_at_ms > row.created_at_ms,
 	orderId: (row, { orderId }) => row.order_id === orderId,
 	search: (row, { search }) =>
 		search?.kind === "conversion"

@@ -16,6 +16,7 @@ import {
 	type HotWrites,
 	INBOUND_CALL,
 	MOVE,
+	type NewRefund,
 	NONCE,
 	type OrderKey,
 	type OwedEvent,
@@ -90,6 +91,12 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 			if (refunds.length > 0)
 				await write(trx, ({ insertRefund }) => void runForEach(insertRefund, REFUND, refunds));
 		},
+		findRefunds: async (db, ids) => {
+			if (ids.length === 0) return [];
+			return write(db, ({ findRefunds }) =>
+				ids.flatMap((id) => findRefunds.all(id) as unknown as NewRefund[]),
+			);
+		},
 		lockCredits: async (trx, ids) => {
 			if (ids.length === 0) return new Map();
 			// No row has to be locked, because no other transaction can write at the same time.
@@ -140,6 +147,9 @@ function prepareStatements(database: DatabaseSync) {
 			"insert into open_entries (entry_id, partner_id, currency, at_ms) values (?, ?, ?, ?)",
 		),
 		insertRefund: prepare(insertText("refunds", REFUND)),
+		findRefunds: prepare(
+			`select ${Object.keys(REFUND).join(", ")} from refunds where conversion_id = ? order by id`,
+		),
 		insertNonce: prepare(`${insertText("nonces", NONCE)} on conflict do nothing`),
 		insertCall: prepare(insertText("inbound_calls", INBOUND_CALL)),
 	};
@@ -189,7 +199,7 @@ async function findByOrders(db: Db, orders: readonly OrderKey[]): Promise<Conver
 function updateText(columns: object): string {
 	const set = Object.keys(columns).map((column) => `${column} = ?`);
 	return `update conversions set ${set.join(", ")} where id = ? and status = ? and confirmed_at_ms is ?
-		and commission = ? and network_fee = ? and basket_value = ?`;
+		and commission = ? and network_fee = ? and basket_value = ? and rates is ?`;
 }
 
 /**
@@ -211,6 +221,7 @@ function updateUnlessChanged(
 			before.commission,
 			before.network_fee,
 			before.basket_value,
+			before.rates,
 		];
 		const isSame =
 			before.basket_value === after.basket_value && before.occurred_at_ms === after.occurred_at_ms;

@@ -46,7 +46,7 @@ export interface ConversionsTable {
 	 * them. Null for a conversion that was decided in other software.
 	 */
 	rates: string | null;
-	/** Sum of all refunds, or null if there are none. `basket_value` is what is left. */
+	/** Sum of all partial refunds, or null if there are none. `basket_value` is what is left. */
 	refunded_value: string | null;
 	reason: Reason | null;
 	test: 0 | 1;

@@ -1,7 +1,9 @@
-// The page of a conversion. It shows the facts, the history and the callbacks, and has the buttons to
-// approve, reject or reverse it.
+// The page of a conversion. It shows the facts, the history, the refunds and the callbacks, and has the
+// buttons to approve, reject or reverse it.
 
+import { refundOutcome } from "../../conversions/refund.ts";
 import { announcedBy } from "../../domain/conversion.ts";
+import { addAmounts } from "../../domain/money.ts";
 import type { Standing } from "../../domain/roles.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { assignPartner } from "../../partners/assign.ts";
@@ -15,6 +17,7 @@ import {
 } from "../../store/queries/conversions.ts";
 import { type ListedDelivery, listDeliveriesOfConversion } from "../../store/queries/delivery-list.ts";
 import { findProgrammesById } from "../../store/queries/programmes.ts";
+import { type ListedRefund, listRefunds } from "../../store/queries/refunds.ts";
 import {
 	DECIDER_WORDS,
 	deliveryColumns,
@@ -38,6 +41,7 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { ASSIGN_FORM, creditSection } from "./credit-section.ts";
 import { decisionBar, movesFor } from "./decide-action.ts";
+import { refund, refundSection } from "./refund-section.ts";
 
 export async function showConversion(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
@@ -45,6 +49,8 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	const conversion = await findByPublicId(store.db, id, c.req.param("conversionId") ?? "");
 	if (conversion === undefined) return answerError(c, "not_found");
 	const moves = await listMoves(store.db, conversion.id);
+	const refunds = await listRefunds(store.db, conversion.id);
+	const refundOf = matchRefunds(moves, refunds);
 	const deliveries = await listDeliveriesOfConversion(store.db, receiverId, conversion.id);
 	// The address of the list from which the page was opened.
 	const back = ownPath(c.req.query("back")) ?? undefined;
@@ -69,9 +75,10 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 				id: "history",
 				title: "History",
 				body: ui.padded(
-					html`<ol class="timeline">${moves.map((move) => historyItem(move, conversion, standingOf(c)))}</ol>`,
+					html`<ol class="timeline">${moves.map((move) => historyItem(move, refundOf.get(move), conversion, standingOf(c)))}</ol>`,
 				),
 			})}</div>`,
+			refundSection(c, deps, conversion, refunds),
 			await creditSection(c, deps, conversion),
 			ui.section({
 				id: "callbacks",
@@ -87,6 +94,10 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 			}),
 		],
 	});
+}
+
+export function refundConversion(c: WebContext, deps: PageDeps): Promise<Response> {
+	return refund(c, deps, () => showConversion(c, deps));
 }
 
 /**
@@ -178,6 +189,14 @@ function factsOf(conversion: Conversion): readonly Fact[] {
 		["Reported by", SOURCE_WORDS[conversion.source]],
 		...confirmation(conversion),
 		["Basket", ui.amount(conversion.basket_value, currency)],
+		...(conversion.refunded_value === null
+			? []
+			: [
+					[
+						"Refunded",
+						html`${ui.amount(conversion.refunded_value, currency)} of ${ui.amount(addAmounts(conversion.basket_value, conversion.refunded_value), currency)}`,
+					] as const,
+				]),
 		["Commission", ui.amount(conversion.commission, currency)],
 		["Network fee", ui.amount(conversion.network_fee, currency)],
 		["Time of the sale", ui.timeTag(conversion.occurred_at_ms)],
@@ -215,15 +234,45 @@ function outlook(conversion: Conversion): readonly Fact[] {
 	return [["Decided", decider], ...(reason === null ? [] : [["Reason", titleCase(reason)] as const])];
 }
 
-/** Renders one change of status, with its time, its author and its reason. */
-function historyItem(move: HistoryMove, conversion: Conversion, reader: Standing): Html {
+/**
+ * Finds the refund of each move that has one. Every move "refund" has stored one refund, in the same order, and a
+ * refund that left nothing belongs to the reversal.
+ */
+function matchRefunds(
+	moves: readonly HistoryMove[],
+	refunds: readonly ListedRefund[],
+): ReadonlyMap<HistoryMove, ListedRefund> {
+	const isFull = ({ basket_value }: ListedRefund) => refundOutcome({ basket_value }) === "REVERSED";
+	const partial = refunds.filter((refund) => !isFull(refund)).values();
+	const full = refunds.find(isFull);
+	return new Map(
+		moves.flatMap((move) => {
+			const found =
+				move.move === "refund" ? partial.next().value : move.move === "reverse" ? full : undefined;
+			return found === undefined ? [] : [[move, found] as const];
+		}),
+	);
+}
+
+/** Renders one change of status, with its time, its author, its reason and the amounts of a refund. */
+function historyItem(
+	move: HistoryMove,
+	refund: ListedRefund | undefined,
+	conversion: Conversion,
+	reader: Standing,
+): Html {
 	const { decided_at_ms: decidedAtMs } = conversion;
 	// An imported conversion also shows the time of its decision, which differs from the time of the import.
 	const decided =
 		move.move === "import" && decidedAtMs !== null && decidedAtMs < move.at_ms
 			? html` · decided on ${ui.timeTag(decidedAtMs)}`
 			: null;
-	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${whoDecided(move, reader)}</p></li>`;
+	const { currency } = conversion;
+	const refunded =
+		refund === undefined
+			? null
+			: html` · ${ui.amount(refund.amount, currency)} refunded, ${ui.amount(refund.basket_value, currency)} left`;
+	return html`<li><div class="row">${statusBadge(move.to_status)}<span>${sentenceFor(move)}</span></div><p class="small soft">${ui.timeTag(move.at_ms)}${decided}${refunded}${whoDecided(move, reader)}</p></li>`;
 }
 
 function sentenceFor(move: HistoryMove): string {

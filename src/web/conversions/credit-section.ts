@@ -1,8 +1,9 @@
 // The section of a conversion's page that names the partner who is credited for the sale, and says why. Staff
-// may change the partner until the conversion is decided.
+// may change the partner while the conversion is recorded or approved.
 
 import { isByPixelAlone } from "../../domain/conversion.ts";
 import type { CreditWord, NOT_CREDITING } from "../../domain/credit.ts";
+import { whyPartnerIsFixed } from "../../partners/assign.ts";
 import { type Conversion, knownOrderOf } from "../../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../../store/queries/credits.ts";
 import { findPartnerLink, listPartnerships, type PartnerLink } from "../../store/queries/partners.ts";
@@ -49,16 +50,15 @@ export async function creditSection(
 			subId === "" ? [] : [[`Sub ID s${index + 1}`, html`<code class="break">${subId}</code>`] as const],
 		),
 	];
-	const isOpen = conversion.status === "RECORDED" && !isByPixelAlone(knownOrderOf(conversion));
-	const mayAssign = isStaff && isOpen && programme.credits_partners === 1;
+	const fixed = whyPartnerIsFixed(conversion, programme);
 	return ui.section({
 		id: "credit",
 		title: "Partner",
 		hint: "Who brought this sale.",
 		body: ui.padded(
 			ui.facts(facts),
-			mayAssign ? assignForm(c, conversion, credit) : null,
-			isStaff && !mayAssign ? html`<p class="small soft">${whyFixed(conversion, programme)}</p>` : null,
+			isStaff && fixed === null ? assignForm(c, conversion, credit) : null,
+			isStaff && fixed !== null ? html`<p class="small soft">${fixed.sentence}</p>` : null,
 		),
 	});
 }
@@ -81,16 +81,6 @@ async function findClickedLink(db: Db, id: number): Promise<ClickedLink | undefi
 	if (link === undefined) return undefined;
 	const [partnership] = await listPartnerships(db, "id", [link.partnership_id]);
 	return { ...link, partnerName: partnership?.partner_name ?? "" };
-}
-
-/** Tells staff why they cannot change the partner of this conversion. */
-function whyFixed(conversion: Conversion, { credits_partners }: Programme): string {
-	if (credits_partners === 0)
-		return "The partner cannot be changed, because the programme does not credit partners.";
-	if (isByPixelAlone(knownOrderOf(conversion))) {
-		return "The partner can be changed once the shop's server has confirmed the order.";
-	}
-	return `The partner can be changed while a conversion is RECORDED. This one is ${conversion.status}, so money has been decided about it.`;
 }
 
 function nameOf(credit: NamedCredit | undefined, isStaff: boolean): Content {
@@ -180,11 +170,19 @@ const WHY: Readonly<Record<CreditWord, Why>> = {
 	NO_SIGNAL: () => REASONS.NO_SIGNAL,
 };
 
-function assignForm(c: WebContext, { public_id: id }: Conversion, credit: NamedCredit | undefined): Html {
+function assignForm(
+	c: WebContext,
+	{ public_id: id, status }: Conversion,
+	credit: NamedCredit | undefined,
+): Html {
+	const effect =
+		status === "APPROVED"
+			? "The commission is taken from the account of the present partner, and the new partner's account gets the new one. No callback announces the change."
+			: "The shop gets the new amounts with the next callback.";
 	return ui.foldable(
 		"Change the partner",
-		c.req.method === "POST",
-		html`<p class="small soft">Commission and network fee follow the partner. The shop gets the new amounts with the next callback.</p>`,
+		c.req.method === "POST" && c.req.path.endsWith("/partner"),
+		html`<p class="small soft">Commission and network fee follow the partner. ${effect}</p>`,
 		ASSIGN_FORM.show(c, {
 			action: `${ALL_CONVERSIONS_PATH}/${id}/partner`,
 			send: "Change partner",

@@ -41,12 +41,12 @@ test("the export has every column, defuses formulas and marks its encoding", asy
 	const lines = file.text.split("\r\n");
 	equal(
 		lines[0]?.replace("\u{FEFF}", ""),
-		"orderId,eventType,status,basketValue,commission,networkFee,currency,reason,decidedBy,source,test,pixelBasketValue,occurredAt,recordedAt,approvesAt,decidedAt,conversionId",
+		"orderId,eventType,status,basketValue,refundedValue,commission,networkFee,currency,reason,decidedBy,source,test,pixelBasketValue,occurredAt,recordedAt,approvesAt,decidedAt,conversionId",
 	);
-	match(lines[1] ?? "", /^"two, three",SALE,REJECTED,100\.00,7\.50,2\.00,EUR,FRAUD,review,postback,true,,/);
+	match(lines[1] ?? "", /^"two, three",SALE,REJECTED,100\.00,,7\.50,2\.00,EUR,FRAUD,review,postback,true,,/);
 	match(
 		lines[2] ?? "",
-		/^"'=HYPERLINK\(""https:\/\/evil\.example""\)",SALE,RECORDED,10\.00,0\.80,0\.25,EUR,,,postback,false,,/,
+		/^"'=HYPERLINK\(""https:\/\/evil\.example""\)",SALE,RECORDED,10\.00,,0\.80,0\.25,EUR,,,postback,false,,/,
 	);
 	equal(lines.length, 4);
 });
@@ -64,14 +64,14 @@ test("with a European language the export has semicolons, decimal commas and rea
 	await site.setZone("Europe/Berlin");
 	const file = await owner.open(`${base}/export.csv`);
 	const [header = "", line = ""] = file.text.trimEnd().split("\r\n");
-	equal(header.replace("\u{FEFF}", "").split(";").length, 17);
+	equal(header.replace("\u{FEFF}", "").split(";").length, 18);
 	match(
 		header,
 		/;occurredAt \(Europe\/Berlin\);recordedAt \(Europe\/Berlin\);approvesAt \(Europe\/Berlin\);decidedAt \(Europe\/Berlin\);/,
 	);
 	match(
 		line,
-		/^"A;1";SALE;RECORDED;"1234,50";"0,80";"0,25";EUR;;;postback;false;;2026-01-15 13:00:00;2026-03-01 13:00:00;2026-03-31 14:00:00;;/,
+		/^"A;1";SALE;RECORDED;"1234,50";;"0,80";"0,25";EUR;;;postback;false;;2026-01-15 13:00:00;2026-03-01 13:00:00;2026-03-31 14:00:00;;/,
 	);
 	await owner.open(base);
 	const form = uploadForm(`${header};decision\r\n${line};approved\r\n`);

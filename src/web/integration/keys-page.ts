@@ -128,7 +128,7 @@ function keysSection(view: KeysView, message: Html | null): Html {
 						form,
 						rights.includes("decide")
 							? null
-							: html`<p class="small soft">A key that you issue reports sales and reversals. To approve and reject over the API, ask an owner of this programme to issue the key.</p>`,
+							: html`<p class="small soft">A key that you issue reports sales, refunds and reversals. To approve and reject over the API, ask an owner of this programme to issue the key.</p>`,
 					)
 				: null
 		}${keyTable(view)}`,
@@ -157,8 +157,8 @@ export function issuedOnce({ key, secret }: Issued): Html {
 }
 
 const RIGHT_OPTIONS: Readonly<Record<KeyRight, string>> = {
-	decide: "Report sales and reversals, approve and reject",
-	report: "Report sales and reversals only",
+	decide: "Report sales, refunds and reversals, approve and reject",
+	report: "Report sales, refunds and reversals only",
 };
 
 /** Returns the issuer of a key. Shops see only that it was the network, not which member of staff. */

@@ -376,7 +376,11 @@ function moneySection({ money }: JobSummary): Content {
 			empty: null,
 			stacks: true,
 			columns: [
-				{ title: "Status", namesRow: true, cell: ({ status }) => STATUS_WORDS[status] },
+				{
+					title: "Status",
+					namesRow: true,
+					cell: ({ status }) => (status === "REFUNDED" ? "Partly refunded" : STATUS_WORDS[status]),
+				},
 				{
 					title: "Conversions",
 					isNumber: true,

@@ -200,7 +200,7 @@ test("lists show and filter the partner of a sale, unless the programme does not
 	match((await owner.open(`${base}/export.csv`)).text, /,decidedAt,conversionId\r\n/);
 });
 
-test("a conversion's page explains its credit, and staff change it with a reason while it is recorded", async (t) => {
+test("a conversion's page explains its credit, and staff change it with a reason while it is recorded or approved", async (t) => {
 	const network = await openNetwork(t);
 	const { staff, owner, base, add, read, site } = network;
 	const { partnership, partner } = await addPartner(network, staff, "Blog", "10");
@@ -253,16 +253,40 @@ test("a conversion's page explains its credit, and staff change it with a reason
 		["nobody: own newsletter", "Blog: was wrong"],
 	);
 	const pixel = await add({ order_id: "P-1", source: "pixel", confirmed_at_ms: null });
-	doesNotMatch((await staff.open(`${base}/${pixel.public_id}`)).text, /Change the partner/);
+	const pixelPage = (await staff.open(`${base}/${pixel.public_id}`)).text;
+	doesNotMatch(pixelPage, /Change the partner/);
+	match(pixelPage, /The partner can be changed once the shop&#39;s server has confirmed it/);
 	const early = await staff.submit(`/conversions/${pixel.public_id}/partner`, {
 		partner: "Blog",
 		reason: "x",
 	});
 	equal(early.status, 409);
-	await site.store.db.updateTable("conversions").set({ status: "APPROVED" }).execute();
-	doesNotMatch((await staff.open(page)).text, /Change the partner/);
+	const setStatus = (status: "APPROVED" | "REVERSED") =>
+		site.store.db.updateTable("conversions").set({ status }).execute();
+	await setStatus("APPROVED");
+	const approvedPage = (await staff.open(page)).text;
+	match(approvedPage, /Change the partner/);
+	match(approvedPage, /taken from the account of the present partner/);
+	doesNotMatch((await owner.open(page)).text, /Change the partner/);
+	await staff.submit(form, { partner: "", reason: "late" });
+	equal((await read(conversion)).commission, "0.00");
+	await staff.submit(form, { partner: "Blog", reason: "no, it was Blog" });
+	const entries = await site.store.db.selectFrom("entries").selectAll().orderBy("id").execute();
+	deepEqual(
+		entries.map(({ kind, amount, person_id }) => [kind, amount, person_id === null]),
+		[
+			["CHANGED", "-10.00", false],
+			["CHANGED", "10.00", false],
+		],
+	);
+	await setStatus("REVERSED");
+	const reversedPage = (await staff.open(page)).text;
+	doesNotMatch(reversedPage, /Change the partner/);
+	match(reversedPage, /This conversion is reversed, so no partner earns anything with it/);
 	equal((await staff.submit(form, { partner: "", reason: "late" })).status, 409);
 	equal((await read(conversion)).commission, "10.00");
+	await setProgramme(site.store.db, conversion.programme_id, { credits_partners: 0 });
+	match((await staff.open(page)).text, /cannot be changed, because the programme does not credit partners/);
 });
 
 test("totals for payment are counted by the day of the sale, on the page and in the file", async (t) => {

@@ -1,0 +1,71 @@
+// A refund that a person enters on a conversion's page. The transaction that stores it also writes the audit entry.
+
+import { type DecidedRequest, decideMany, judgeRight } from "../conversions/decide.ts";
+import type { ConversionsDeps } from "../conversions/deps.ts";
+import { refuseBusy } from "../conversions/judge-and-move.ts";
+import { parseReason } from "../domain/conversion.ts";
+import { type Checked, checkAll, type Result, refuse } from "../domain/fault.ts";
+import { parseRefundId } from "../domain/order-id.ts";
+import { parseRefundValue, type RefundValue } from "../domain/refund.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { findByPublicId } from "../store/queries/conversions.ts";
+import type { Programme } from "../store/queries/programmes.ts";
+import { NOTHING_OWED } from "../store/queries/queue.ts";
+import type { Decider } from "./decide-from-page.ts";
+import { transactOnJob } from "./job.ts";
+import { withDecimalPoint } from "./kind.ts";
+
+export interface RefundInput {
+	amount: string;
+	refundId: string;
+	reason: string;
+}
+
+export async function refundFromPage(
+	deps: ConversionsDeps,
+	decider: Decider,
+	programme: Pick<Programme, "id" | "public_id" | "currency">,
+	conversionId: string,
+	input: RefundInput,
+): Promise<Checked<DecidedRequest> | Result<DecidedRequest>> {
+	const right = judgeRight(decider.side, "refund");
+	if (!right.ok) return right;
+	const asked = checkAll({
+		value: parseTypedAmount(input.amount.trim(), programme.currency),
+		refundId: parseRefundId(input.refundId.trim()),
+		reason: parseReason(input.reason),
+	});
+	if (!asked.ok) return asked;
+	const decision = {
+		move: "refund",
+		decidedBy: "shop",
+		programId: programme.public_id,
+		...asked.value,
+	} as const;
+	let due = NOTHING_OWED;
+	const refunded = await transactOnJob<DecidedRequest>(deps.store, decider, programme.id, async (trx) => {
+		const conversion = await findByPublicId(trx, programme.id, conversionId);
+		if (conversion === undefined) return refuse("unknown_conversion", "There is no such conversion.");
+		const { results, owed } = await decideMany(trx, deps, [{ conversion, decision }], decider.personId);
+		due = owed;
+		const result = results[0] ?? refuseBusy();
+		if (!result.ok || result.value.outcome === "already") return result;
+		const { refund } = result.value;
+		const note = {
+			personId: decider.personId,
+			programmeId: programme.id,
+			action: "conversion.refunded",
+			subject: conversionId,
+			detail: `${refund?.refund_id}: ${refund?.amount} ${conversion.currency} (${decision.reason})`,
+		} as const;
+		await noteAudit(trx, note, deps.clock.nowMs());
+		return result;
+	});
+	deps.store.announceDue(due);
+	return refunded;
+}
+
+function parseTypedAmount(text: string, currency: string): Result<RefundValue> {
+	if (text === "") return refuse("invalid_field", "Enter the amount that was refunded.", "amount");
+	return parseRefundValue({ amount: withDecimalPoint(text) }, currency);
+}
