@@ -15,6 +15,7 @@ import { type Case, NOBODYS, ownersPages, partnersPages, staffPages, viewersPage
 import { findExcess, findFlaws, findInline, type MeasuredLooks } from "./page-checks.ts";
 import { fillSampleNetwork, type SampleNetwork } from "./sample-network.ts";
 import { openSetup, type Setup } from "./setup.ts";
+import { openStatement, partnersStatements, staffStatements } from "./statement-cases.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
 export function testEveryPage(browser: () => Browser): void {
@@ -56,12 +57,31 @@ export function testEveryPage(browser: () => Browser): void {
 		await visitor.leave();
 	});
 
+	test("a statement prints on one page of A4 or Letter, in light colours and without navigation", async () => {
+		const dark = { storageState: site.partner, colorScheme: "dark" } as const;
+		const { page, leave } = await openVisitor(browser(), setup.service.url, dark);
+		await page.goto(`${site.partnerBase}/statements`);
+		await openStatement("To pay")(page);
+		await page.emulateMedia({ media: "print", colorScheme: "dark" });
+		deepEqual(await page.evaluate(PRINTED), {
+			unwanted: [],
+			scheme: "light",
+			isTitled: true,
+			hasTotal: true,
+		});
+		for (const format of ["A4", "Letter"] as const) {
+			const pdf = (await page.pdf({ format })).toString("latin1");
+			equal(pdf.match(/\/Type \/Page\b/g)?.length, 1, format);
+		}
+		await leave();
+	});
+
 	const readers = {
 		nobody: () => [...NOBODYS],
 		owner: () => ownersPages(site),
 		viewer: () => viewersPages(site),
-		partner: () => partnersPages(site),
-		staff: () => [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES],
+		partner: () => [...partnersPages(site), ...partnersStatements(site)],
+		staff: () => [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES, ...staffStatements(site)],
 	};
 	for (const reader of ["nobody", "owner", "viewer", "partner", "staff"] as const) {
 		test(`every page as ${reader === "nobody" ? "a stranger" : `the ${reader}`} sees it has no flaws`, async (t) => {
@@ -78,6 +98,15 @@ export function testEveryPage(browser: () => Browser): void {
 		});
 	}
 }
+
+/** Finds what must not be on paper, and what must be. */
+const PRINTED = `({
+	unwanted: [...document.querySelectorAll("nav, header, footer, button, form, .button")]
+		.filter((element) => element.checkVisibility()).map(({ outerHTML }) => outerHTML.slice(0, 80)),
+	scheme: getComputedStyle(document.documentElement).colorScheme,
+	isTitled: /^Statement /.test(document.querySelector("h1").textContent),
+	hasTotal: document.querySelector(".statement tbody > tr:last-child").checkVisibility(),
+})`;
 
 async function lookAt(
 	visitor: Visitor,

@@ -9,6 +9,7 @@ export const NETWORK_PAGES: readonly Case[] = [
 	look("network, refused", "/network", saveNetworkWrongly, 422),
 	look("network, a logo that is none", "/network", uploadWrongLogo, 422),
 	look("network, a new logo", "/network", uploadLogo),
+	look("network, a minimum payout that is refused", "/network", savePayoutsWrongly, 422),
 	look("system", "/system"),
 	look("the operations guide", "/docs/operations"),
 	look("the operations guide, a part with code and tables", "/docs/operations/watching"),
@@ -24,6 +25,12 @@ async function saveNetworkWrongly(page: Page): Promise<void> {
 	await page.getByLabel("Sender's name").fill("Acme <x>");
 	await press("Save")(page);
 	await page.locator(".field-error").first().waitFor();
+}
+
+async function savePayoutsWrongly(page: Page): Promise<void> {
+	await page.getByLabel("Minimum payout, EUR").fill("a lot");
+	await page.getByRole("button", { name: "Save payouts" }).click();
+	await page.locator("#minimumEUR-error").waitFor();
 }
 
 async function uploadWrongLogo(page: Page): Promise<void> {

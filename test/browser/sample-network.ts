@@ -24,6 +24,7 @@ import { failDeliveries } from "../support/undelivered.ts";
 import { becomeFirstStaff, createProgramme, joinAsOwner, nameNetwork, PASSWORD } from "./first-steps.ts";
 import { OUTAGE_DAYS_AGO, SAMPLE_PATH } from "./sample-answers.ts";
 import { writeHistory } from "./sample-history.ts";
+import { addStatements } from "./sample-statements.ts";
 import { openVisitor } from "./visitor.ts";
 
 /** The cookies of a person who is signed in. */
@@ -86,6 +87,11 @@ export async function fillSampleNetwork(
 		await findByPath(service, main),
 		options.mainName,
 	);
+	await addStatements(service, {
+		shown: partnerBase.split("/").at(-1) ?? "",
+		small: partnerPage.split("/").at(-2) ?? "",
+		open: await findPartnerNamed(service, "Bergblog"),
+	});
 	const site = {
 		staff: await staff.context.storageState(),
 		owner: await owner.context.storageState(),
@@ -102,6 +108,11 @@ export async function fillSampleNetwork(
 	await viewer.leave();
 	await partner.leave();
 	return site;
+}
+
+async function findPartnerNamed({ store }: Service, name: string): Promise<string> {
+	const partners = store.db.selectFrom("partners").select("public_id").where("name", "=", name);
+	return (await partners.executeTakeFirstOrThrow()).public_id;
 }
 
 async function findByPath({ store }: Service, path: string): Promise<Programme> {

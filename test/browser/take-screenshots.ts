@@ -12,6 +12,7 @@ import { NETWORK_PAGES } from "./network-cases.ts";
 import { type Case, look, NOBODYS, ownersPages, partnersPages, staffPages } from "./page-cases.ts";
 import { fillSampleNetwork } from "./sample-network.ts";
 import { openSetup } from "./setup.ts";
+import { partnersStatements, staffStatements } from "./statement-cases.ts";
 import { openVisitor } from "./visitor.ts";
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
@@ -52,8 +53,9 @@ try {
 		await takeAll(NOBODYS, folder, {});
 		await takeAll(ownersPages(site), folder, { storageState: site.owner });
 		mkdirSync(join(folder, "partner"), { recursive: true });
-		await takeAll(partnersPages(site), join(folder, "partner"), { storageState: site.partner });
-		const pages = [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES];
+		const ofPartner = [...partnersPages(site), ...partnersStatements(site)];
+		await takeAll(ofPartner, join(folder, "partner"), { storageState: site.partner });
+		const pages = [...staffPages(site), ...NETWORK_PAGES, ...IMPORT_PAGES, ...staffStatements(site)];
 		await takeAll(pages, folder, { storageState: site.staff });
 	}
 } finally {

@@ -234,7 +234,10 @@ function renderOutcome(view: JobView): Html {
 			label: job.state === "previewed" ? `Will be ${done}` : ui.capitalise(done),
 			value: count(counts.change),
 		},
-		{ label: "No change needed", value: count(counts.already) },
+		{
+			label: kind.name === "statements" ? "Issued already" : "No change needed",
+			value: count(counts.already),
+		},
 		{ label: kind.name === "statements" ? "Left out" : "Needs fixing", value: count(counts.refused) },
 		...(left > 0 ? [{ label: "Not processed yet", value: count(left) }] : []),
 	]);
@@ -411,7 +414,7 @@ function totalsSection({ summary: { totals = [] } }: JobView): Content {
 			empty: null,
 			stacks: true,
 			columns: [
-				{ title: "Then", namesRow: true, cell: ({ outcome }) => OUTCOME_WORDS[outcome] },
+				{ title: "Outcome", namesRow: true, cell: ({ outcome }) => OUTCOME_WORDS[outcome] },
 				{ title: "Statements", isNumber: true, cell: ({ statements }) => count(statements) },
 				{ title: "Total", isNumber: true, cell: ({ amount, currency }) => ui.amount(amount, currency) },
 			],

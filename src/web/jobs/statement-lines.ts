@@ -54,7 +54,7 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 					moneyColumn("Changed", "changed"),
 					moneyColumn("Adjusted", "adjusted"),
 					moneyColumn("Total", "total"),
-					{ title: "Then", cell: outcomeOf },
+					{ title: "Outcome", cell: outcomeOf },
 				],
 			}),
 			pages,

@@ -50,7 +50,7 @@ export async function payoutsSection(c: WebContext, db: Db): Promise<Html> {
 					? html`<p class="small soft">Minimum payouts can be entered when there is a programme.</p>`
 					: html`<div class="form-grid">${filled.fields(...fields)}</div><p class="small soft">A statement below the minimum is carried forward to the next one. Leave a field empty to pay every amount.</p>`
 			}`,
-		send: "Save",
+		send: "Save payouts",
 	});
 	return ui.section({
 		id: "payouts",

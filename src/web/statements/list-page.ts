@@ -70,9 +70,11 @@ async function readList(c: WebContext, { store }: PageDeps) {
 	const month = chosen === ALL_MONTHS ? undefined : chosen;
 	return {
 		isUnderstood: Object.keys(read.problems).length === 0,
+		// The form above the list has a field with the same name, so the ids of the filters have a prefix.
 		fields: filters.fields(
 			{ ...read, typed: { ...read.typed, ...(chosen === undefined ? {} : { month: chosen }) } },
 			["month", "state"],
+			"list-",
 		),
 		hasAny: months.length > 0,
 		filter: { month, state: read.query.state },
@@ -140,23 +142,27 @@ async function prepareSection(c: WebContext, { store, clock }: PageDeps): Promis
 				action: `${paths.STATEMENTS_PATH}/prepare`,
 				values: { month: months[1] },
 				looks: { month: { options } },
-				rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
-				send: "Prepare statements",
+				rows: ({ fields }) =>
+					html`<div class="row-end">${fields()}${ui.button({ label: "Prepare statements", tone: "primary" })}</div>`,
+				send: html``,
 			}),
 		),
 	});
 }
 
-/** Number of jobs on the page. Unfinished ones come first, and the others are on record with their statements. */
-const JOBS_SHOWN = 5;
+/** Maximum number of unfinished jobs on the page. */
+const JOBS_SHOWN = 10;
 
+/** Lists the previews that nobody has applied or discarded yet, and the jobs that are under way. */
 async function jobsSection(c: WebContext, { store }: PageDeps): Promise<Html | null> {
 	const jobs = await listJobs(store.db, null, ["statements", "payments"], JOBS_SHOWN);
-	if (jobs.length === 0) return null;
+	const unfinished = jobs.filter(({ state, lines }) => state !== "done" && lines === "kept");
+	if (unfinished.length === 0) return null;
 	return ui.section({
 		id: "jobs",
-		title: "Prepared months and uploaded payments",
-		body: jobTable(c, jobs, true, null),
+		title: "Not finished yet",
+		hint: "Months that were prepared, and files of payments that were uploaded. Open them to continue.",
+		body: jobTable(c, unfinished, true, null),
 	});
 }
 

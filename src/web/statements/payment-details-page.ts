@@ -88,7 +88,14 @@ function vatSection(c: WebContext, action: string): Html {
 		id: "vat",
 		title: "VAT on statements",
 		hint: "Statements show both as you enter them. Nothing is calculated from them.",
-		body: ui.padded(VAT_FORM.show(c, { action, values: { vatPercent, vatNote }, send: "Save VAT" })),
+		body: ui.padded(
+			VAT_FORM.show(c, {
+				action,
+				values: { vatPercent, vatNote },
+				rows: ({ fields }) => html`<div class="form-grid">${fields("vatPercent")}</div>${fields("vatNote")}`,
+				send: "Save VAT",
+			}),
+		),
 	});
 }
 

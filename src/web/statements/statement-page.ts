@@ -1,7 +1,7 @@
 // The page of a statement, for the partner's people and for staff. It prints as a document, without navigation and
 // buttons. Staff also mark the statement as paid here, and undo that.
 
-import { addAmounts } from "../../domain/money.ts";
+import { addAmounts, minorUnits } from "../../domain/money.ts";
 import { groupIban } from "../../domain/payment-details.ts";
 import { MAX_REFERENCE_LENGTH, type StatementState, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
@@ -157,12 +157,8 @@ async function linesPart({ store }: PageDeps, statement: ListedStatement): Promi
 const NO_SALES = { sales: null, earned: null, changed: null } as const;
 
 function openingLine({ opening }: ListedStatement): Line {
-	return {
-		...NO_SALES,
-		title: "Opening balance",
-		note: "Carried forward from the statement before",
-		amount: opening,
-	};
+	const note = minorUnits(opening) === 0n ? null : "Carried forward from the statement before";
+	return { ...NO_SALES, title: "Opening balance", note, amount: opening };
 }
 
 function programmeLine({ programme_name: name, sales, earned, changed }: StatementLine): Line {
