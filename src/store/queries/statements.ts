@@ -262,10 +262,19 @@ export async function sumStatements(db: Db, filter: Omit<StatementFilter, "state
 	}));
 }
 
-/** Returns the months that have statements, the newest first. */
+/**
+ * Returns the months that have statements, the newest first. Each step of the recursion is one look into the index
+ * statements_by_month, because a month can have ten thousand statements.
+ */
 export async function listStatementMonths(db: Db, limit: number): Promise<string[]> {
-	const months = db.selectFrom("statements").select("month").distinct();
-	return (await months.orderBy("month", "desc").limit(limit).execute()).map(({ month }) => month);
+	const { rows } = await sql<{ month: string }>`with recursive months (month) as (
+			select max(month) from statements
+			union all
+			select (select max(s.month) from statements s where s.month < months.month) from months
+			where months.month is not null
+		)
+		select month from months where month is not null limit ${limit}`.execute(db);
+	return rows.map(({ month }) => month);
 }
 
 /** Finds a statement. With `partnerId` it must belong to that partner. */
@@ -283,6 +292,22 @@ export function findStatement(
 export function listStatementLines(db: Db, statementId: number): Promise<StatementLine[]> {
 	const lines = db.selectFrom("statement_lines").selectAll().where("statement_id", "=", statementId);
 	return lines.orderBy("programme_name").orderBy("programme_id").execute();
+}
+
+/** Maximum number of adjustments that a statement's page lists. The file with its entries has all of them. */
+export const MAX_LISTED_ADJUSTMENTS = 200;
+
+/** Lists the bonuses and corrections of a statement in the order in which they were entered. */
+export function listAdjustments(db: Db, statementId: number): Promise<Entry[]> {
+	return db
+		.selectFrom("statement_entries")
+		.innerJoin("entries", "entries.id", "statement_entries.entry_id")
+		.selectAll("entries")
+		.where("statement_entries.statement_id", "=", statementId)
+		.where("entries.kind", "=", "ADJUSTED")
+		.orderBy("statement_entries.entry_id")
+		.limit(MAX_LISTED_ADJUSTMENTS)
+		.execute();
 }
 
 /** An entry of a statement, with its conversion as the partner may see it. */

@@ -1,19 +1,21 @@
 // The page of a statement, for the partner's people and for staff. It prints as a document, without navigation and
 // buttons. Staff also mark the statement as paid here, and undo that.
 
-import { addAmounts, minorUnits } from "../../domain/money.ts";
+import { addAmounts, decimalCount, formatMinor, minorUnits } from "../../domain/money.ts";
 import { groupIban } from "../../domain/payment-details.ts";
 import { MAX_REFERENCE_LENGTH, type StatementState, sayMonth } from "../../domain/statement.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { proofFile } from "../../statements/files.ts";
 import { openParties, type StatementParties } from "../../statements/parties.ts";
 import { payStatements, undoPayment } from "../../statements/payments.ts";
-import { listAdjustments } from "../../store/queries/adjustments.ts";
+import type { Entry } from "../../store/queries/entries.ts";
 import {
 	findStatement,
 	findStatementSettings,
 	type ListedStatement,
+	listAdjustments,
 	listStatementLines,
+	MAX_LISTED_ADJUSTMENTS,
 	type StatementLine,
 } from "../../store/queries/statements.ts";
 import { answerCsv, csvFormFor } from "../conversions/csv-answer.ts";
@@ -117,16 +119,10 @@ function sayCountry(code: string): string {
 async function linesPart({ store }: PageDeps, statement: ListedStatement): Promise<Html> {
 	const { currency } = statement;
 	const programmes = await listStatementLines(store.db, statement.id);
-	const adjustments = await listAdjustments(store.reader, statement.id);
 	const lines: Line[] = [
 		openingLine(statement),
 		...programmes.map(programmeLine),
-		...adjustments.map(({ amount, reason, at_ms }) => ({
-			...NO_SALES,
-			title: "Bonus or correction",
-			note: html`${ui.plainDay(dayIn(at_ms, statement.time_zone))}: ${reason}`,
-			amount,
-		})),
+		...adjustmentLines(statement, await listAdjustments(store.reader, statement.id)),
 		{ ...NO_SALES, title: html`<strong>Total</strong>`, note: null, amount: statement.total },
 	];
 	const money = (value: string | null) => (value === null ? null : ui.amount(value, currency));
@@ -159,6 +155,21 @@ const NO_SALES = { sales: null, earned: null, changed: null } as const;
 function openingLine({ opening }: ListedStatement): Line {
 	const note = minorUnits(opening) === 0n ? null : "Carried forward from the statement before";
 	return { ...NO_SALES, title: "Opening balance", note, amount: opening };
+}
+
+/** Returns a line for each bonus and correction. If there are too many, the last line is the sum of the others. */
+function adjustmentLines({ adjusted, time_zone: zone }: ListedStatement, listed: readonly Entry[]): Line[] {
+	const lines = listed.map(({ amount, reason, at_ms: atMs }) => ({
+		...NO_SALES,
+		title: "Bonus or correction",
+		note: html`${ui.plainDay(dayIn(atMs, zone))}: ${reason}`,
+		amount,
+	}));
+	if (listed.length < MAX_LISTED_ADJUSTMENTS) return lines;
+	const shown = listed.reduce((sum, { amount }) => sum + minorUnits(amount), 0n);
+	const rest = formatMinor(minorUnits(adjusted) - shown, decimalCount(adjusted));
+	const note = "The file with the sales lists them.";
+	return [...lines, { ...NO_SALES, title: "Further bonuses and corrections", note, amount: rest }];
 }
 
 function programmeLine({ programme_name: name, sales, earned, changed }: StatementLine): Line {
