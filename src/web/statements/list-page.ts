@@ -74,7 +74,7 @@ async function readList(c: WebContext, { store }: PageDeps) {
 		fields: filters.fields(
 			{ ...read, typed: { ...read.typed, ...(chosen === undefined ? {} : { month: chosen }) } },
 			["month", "state"],
-			"list-",
+			{ prefix: "list-" },
 		),
 		hasAny: months.length > 0,
 		filter: { month, state: read.query.state },
