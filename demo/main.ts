@@ -9,7 +9,6 @@ import { createClient } from "@ringback/receiver";
 import { readConfig } from "../src/config.ts";
 import { parseRange } from "../src/domain/address.ts";
 import { CLICK_PARAMETER } from "../src/domain/click.ts";
-import type { Result } from "../src/domain/fault.ts";
 import { addSamplePartner, SAMPLE_LINK } from "../src/partners/sample.ts";
 import { COMMAND_LINE } from "../src/people/actor.ts";
 import { invitePerson } from "../src/people/invitations.ts";
@@ -21,8 +20,10 @@ import { COPY_WINDOW_MS } from "../src/service/stop-signals.ts";
 import { type Service, startService } from "../src/service.ts";
 import type { Store } from "../src/store/store.ts";
 import { createDemoClock } from "./demo-clock.ts";
+import { must } from "./must.ts";
 import { describeCallback, describeCallbackAsJson } from "./print.ts";
 import { startSampleShop } from "./sample-shop.ts";
+import { issueSampleStatement } from "./sample-statement.ts";
 import { SHOP_NAME, startShopPage } from "./shop-page.ts";
 import { tellStory } from "./story.ts";
 
@@ -161,6 +162,7 @@ async function openSampleProgramme(
 	const partner = must(await addSamplePartner(service, COMMAND_LINE, programme.id));
 	const forPartner = { email: "mira@blog.example", membership: { partner }, invitedBy: COMMAND_LINE };
 	const { link: partnerLink } = must(await invitePerson(service, forPartner));
+	await issueSampleStatement(service, partner.id);
 	const links = { ownerLink: ownerLink ?? "", partnerLink: partnerLink ?? "" };
 	return { apiKey: issued.key, secret: issued.secret ?? "", ...links };
 }
@@ -193,13 +195,10 @@ function inviteToLook(
 	say("\nThe demo is complete, and its service runs until you press Ctrl-C. Open:");
 	say(`  ${clickUrl}   a partner's link: it leads to the shop's page; press Buy, and the sale is credited`);
 	say(`  ${ownerLink}   the shop owner's pages: approve the sale under Conversions`);
-	say(`  ${partnerLink}   in a private window, the partner's pages: earnings and links`);
-	say(`  ${welcomeLink ?? url}   in another one, the network's staff: "Sample shop" is under Programmes`);
+	say(`  ${partnerLink}   in a private window, the partner's pages: earnings, links and a statement`);
+	say(
+		`  ${welcomeLink ?? url}   in another one, the network's staff: "Sample shop" is under Programmes, the partner's statement under Statements`,
+	);
 	say(`  ${metricsUrl}/metrics   attempts by verdict, deliveries by state`);
 	say(`  ${path}   the database (SQLite), removed when you stop`);
-}
-
-function must<Value>(result: Result<Value>): Value {
-	if (result.ok) return result.value;
-	throw new Error(result.fault.detail);
 }

@@ -3,8 +3,7 @@
 import { addAmounts } from "../../domain/money.ts";
 import { monthIn, sayMonth } from "../../domain/statement.ts";
 import { findBalances } from "../../store/queries/entries.ts";
-import { findStatementSettings } from "../../store/queries/statements.ts";
-import type { PageDeps } from "../page.ts";
+import { type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { entriesPath, partnerStatementsPath } from "../paths.ts";
 import type { Html } from "../ui.ts";
 import * as ui from "../ui.ts";
@@ -18,14 +17,15 @@ export function statementTabs(partnerId: string, active: "statements" | "entries
 
 /** Shows what is still to be put into a statement, and what is still to be paid, in each currency. */
 export async function balanceStrip(
+	c: WebContext,
 	{ store, clock }: PageDeps,
 	partnerId: number,
-	isStaff: boolean,
 ): Promise<Html | null> {
 	const balances = await findBalances(store.reader, partnerId);
 	if (balances.length === 0) return null;
-	const { time_zone: zone } = await findStatementSettings(store.db);
-	const next = `Next statement: after the end of ${sayMonth(monthIn(clock.nowMs(), zone))}`;
+	const month = monthIn(clock.nowMs(), c.get("network").timeZone);
+	const next = `Next statement: after the end of ${sayMonth(month)}`;
+	const isStaff = viewerOf(c).kind === "staff";
 	return ui.statStrip(
 		balances.flatMap(({ currency, open, carried, due }) => [
 			{

@@ -70,7 +70,7 @@ export async function showEntries(c: WebContext, deps: PageDeps): Promise<Respon
 				hint: `Everything that changed what is owed to ${isStaff ? "the partner" : "you"}, the newest first.`,
 			}),
 			statementTabs(publicId, "entries"),
-			await balanceStrip(deps, partner.id, isStaff),
+			await balanceStrip(c, deps, partner.id),
 			html`<div class="card" id="entries"><h2 class="visually-hidden">The entries</h2>${filterBar({
 				action: path,
 				label: "Filter entries",

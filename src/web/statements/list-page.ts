@@ -16,7 +16,6 @@ import { payoutFile } from "../../statements/files.ts";
 import { payStatements } from "../../statements/payments.ts";
 import { listJobs } from "../../store/queries/jobs.ts";
 import {
-	findStatementSettings,
 	type ListedStatement,
 	listStatementMonths,
 	listStatements,
@@ -43,7 +42,7 @@ import * as paths from "../paths.ts";
 import { statementJobPath, statementPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
+import { issuedOn, STATE_WORDS, stateCell, stateOf } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
 /** Number of months for which statements can be prepared. Older entries are part of a later month's statements. */
@@ -109,7 +108,7 @@ export async function showStatements(c: WebContext, deps: PageDeps): Promise<Res
 						: null,
 				],
 			}),
-			await prepareSection(c, deps),
+			prepareSection(c, deps),
 			await jobsSection(c, deps),
 			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${
 				read.hasAny
@@ -117,15 +116,15 @@ export async function showStatements(c: WebContext, deps: PageDeps): Promise<Res
 					: null
 			}${
 				read.isUnderstood
-					? await renderList(deps, read)
+					? await renderList(c, deps, read)
 					: notUnderstood("Correct the field marked above. Nothing is listed until then.")
 			}</div>`,
 		],
 	});
 }
 
-async function prepareSection(c: WebContext, { store, clock }: PageDeps): Promise<Html> {
-	const { time_zone: zone } = await findStatementSettings(store.db);
+function prepareSection(c: WebContext, { clock }: PageDeps): Html {
+	const { timeZone: zone } = c.get("network");
 	const present = monthIn(clock.nowMs(), zone);
 	const months = [present];
 	while (months.length < MONTHS_OFFERED) months.push(monthBefore(months.at(-1) ?? present));
@@ -175,6 +174,7 @@ export async function prepare(c: WebContext, deps: PageDeps): Promise<Response> 
 }
 
 async function renderList(
+	c: WebContext,
 	deps: PageDeps,
 	{ list, filter }: Awaited<ReturnType<typeof readList>>,
 ): Promise<Content> {
@@ -195,14 +195,13 @@ async function renderList(
 	const shown = [sumsLine(sums.filter(({ state }) => filter.state === undefined || state === filter.state))];
 	const pages = pager(pagesOf(deps, list, page));
 	if (!page.rows.some(isToPay)) return [...shown, table, pages];
-	const { time_zone: zone } = await findStatementSettings(store.db);
 	return [
 		...shown,
 		ui.postForm({
 			action: `${paths.STATEMENTS_PATH}/pay`,
 			className: "list-form",
 			hidden: { back: withQuery(list.path, list.query) },
-			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), zone))}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
+			body: html`${table}${pages}<div class="selection-bar"><div class="selection"><p data-selection role="status">Select statements that were paid.</p></div><div class="payment-bar">${paymentFields(dayIn(clock.nowMs(), c.get("network").timeZone))}${ui.button({ label: "Mark as paid", tone: "primary" })}</div></div>`,
 		}),
 	];
 }
@@ -246,7 +245,7 @@ function columnsOf(hasBoxes: boolean): readonly ui.Column<ListedStatement>[] {
 		{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
 		{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
 		{ title: "State", cell: stateCell },
-		{ title: "Issued", cell: ({ issued_at_ms }) => ui.dayTag(issued_at_ms) },
+		{ title: "Issued", cell: issuedOn },
 	];
 }
 

@@ -8,7 +8,7 @@ import { partnerStatementsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { html } from "../ui.ts";
 import { balanceStrip, statementTabs } from "./balance.ts";
-import { stateCell } from "./statement-ui.ts";
+import { issuedOn, stateCell } from "./statement-ui.ts";
 
 const PAGE_ROWS = 50;
 
@@ -30,7 +30,7 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 				hint: `What ${isStaff ? "the partner" : "you"} earned up to the end of each month, and whether it was paid.`,
 			}),
 			statementTabs(publicId, "statements"),
-			await balanceStrip(deps, id, isStaff),
+			await balanceStrip(c, deps, id),
 			html`<div class="card" id="list"><h2 class="visually-hidden">The list</h2>${ui.dataTable<ListedStatement>(
 				{
 					caption: "Statements, the newest first",
@@ -52,7 +52,7 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 						{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
 						{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
 						{ title: "State", cell: stateCell },
-						{ title: "Issued", cell: ({ issued_at_ms }) => ui.dayTag(issued_at_ms) },
+						{ title: "Issued", cell: issuedOn },
 					],
 				},
 			)}${pager(pagesOf(deps, list, page))}</div>`,

@@ -11,7 +11,6 @@ import { payStatements, undoPayment } from "../../statements/payments.ts";
 import type { Entry } from "../../store/queries/entries.ts";
 import {
 	findStatement,
-	findStatementSettings,
 	type ListedStatement,
 	listAdjustments,
 	listStatementLines,
@@ -26,7 +25,7 @@ import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type W
 import { paymentDetailsPath, statementPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
-import { stateBadge, stateOf } from "./statement-ui.ts";
+import { issuedOn, stateBadge, stateOf } from "./statement-ui.ts";
 
 const PAY_FORM = declareForm({
 	date: { label: "Paid on", type: "date", isRequired: true },
@@ -78,7 +77,7 @@ export async function showStatement(c: WebContext, deps: PageDeps): Promise<Resp
 				],
 			}),
 			html`<article class="card statement">${partiesPart(c, statement, parties)}${await linesPart(deps, statement)}${closingPart(statement, parties, state)}</article>`,
-			isStaff ? await paymentSection(c, deps, statement, path) : null,
+			isStaff ? paymentSection(c, deps, statement, path) : null,
 		],
 	});
 }
@@ -86,9 +85,10 @@ export async function showStatement(c: WebContext, deps: PageDeps): Promise<Resp
 /** Shows both parties as they were on the day of the issue, and what the statement is about. */
 function partiesPart(
 	c: WebContext,
-	{ number, month, time_zone: zone, issued_at_ms: issuedAtMs, currency }: ListedStatement,
+	statement: ListedStatement,
 	{ network, partner }: StatementParties,
 ): Html {
+	const { number, month, time_zone: zone, currency } = statement;
 	const { details } = partner;
 	const from = [network.name ?? titleOf(c.get("network")), network.address];
 	const to = [
@@ -101,7 +101,7 @@ function partiesPart(
 	return html`<div class="statement-parties">${party("From", from)}${party("To", to)}${ui.facts([
 		["Statement", number],
 		["Period", `Everything up to the end of ${sayMonth(month)} (${zone}) that no earlier statement contains`],
-		["Issued", ui.plainDay(dayIn(issuedAtMs, zone))],
+		["Issued", issuedOn(statement)],
 		["Currency", currency],
 	])}</div>`;
 }
@@ -221,18 +221,17 @@ function sayOutcome(
 }
 
 /** Lets staff mark the statement as paid, or undo that. */
-async function paymentSection(
+function paymentSection(
 	c: WebContext,
-	{ store, clock }: PageDeps,
+	{ clock }: PageDeps,
 	statement: ListedStatement,
 	path: string,
-): Promise<Html | null> {
+): Html | null {
 	const state = stateOf(statement);
 	switch (state) {
 		case "carried":
 			return null;
-		case "to_pay": {
-			const { time_zone: zone } = await findStatementSettings(store.db);
+		case "to_pay":
 			return ui.section({
 				id: "payment",
 				title: "Mark as paid",
@@ -240,13 +239,12 @@ async function paymentSection(
 				body: ui.padded(
 					PAY_FORM.show(c, {
 						action: `${path}/pay`,
-						values: { date: dayIn(clock.nowMs(), zone) },
+						values: { date: dayIn(clock.nowMs(), c.get("network").timeZone) },
 						rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
 						send: "Mark as paid",
 					}),
 				),
 			});
-		}
 		case "paid":
 			return ui.section({
 				id: "payment",

@@ -1,6 +1,7 @@
 // Words and small components for statements, which several pages share.
 
 import { type StatementState, stateOfStatement } from "../../domain/statement.ts";
+import { dayIn } from "../../domain/zone-day.ts";
 import type { ListedStatement } from "../../store/queries/statements.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
@@ -33,4 +34,9 @@ export function stateCell(statement: ListedStatement): Html {
 			? null
 			: html`<span class="secondary">${ui.plainDay(paidOn)}</span><span class="secondary break">${reference}</span>`
 	}`;
+}
+
+/** Shows the day of the issue in the time zone of the statement, as the statement itself shows it. */
+export function issuedOn({ issued_at_ms: atMs, time_zone: zone }: ListedStatement): Html {
+	return ui.plainDay(dayIn(atMs, zone));
 }
