@@ -10,6 +10,9 @@ import { sql } from "kysely";
 import { readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import { realClock } from "../../src/outside/clock.ts";
+import { savePaymentDetails } from "../../src/statements/payment-details.ts";
+import { payStatements } from "../../src/statements/payments.ts";
+import { NOVEMBER_MS, openNetwork } from "../../src/statements/statements.test-support.ts";
 import { countCopied } from "../../src/store/move.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import { openSqlite } from "../../src/store/sqlite/store.ts";
@@ -55,6 +58,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		await old.running.ended();
 
 		const cursor = await cursorBefore(home.databasePath, "approve");
+		await addMoney(home.databasePath);
 		fillEmptyTables(home.databasePath);
 		// The test runs the guide's command with the address of its own database.
 		const guide = GUIDE_BLOCKS.filter(({ file }) => file === "docs/operations/postgresql.md");
@@ -62,7 +66,7 @@ describe("ringback move", { concurrency: 2 }, () => {
 		const words = typed.trim().split(" ").slice(1);
 		const moved = await home.runHere(words.map((word) => (word.startsWith("postgres:") ? url : word)));
 		equal(moved.code, 0, moved.stderr);
-		match(moved.stderr, /^conversions: 3 of 3 rows …$/m);
+		match(moved.stderr, /^conversions: 4 of 4 rows …$/m);
 		match(moved.stdout, /^Moved \d+ rows in \d+ tables\. .*\nThe ledger balances at both ends\./);
 		match(moved.stdout, /^ {2}DATABASE_URL=postgres/m);
 		match(
@@ -229,6 +233,28 @@ async function cursorBefore(path: string, move: "approve"): Promise<Cursor> {
 			.where("move", "=", move)
 			.executeTakeFirstOrThrow();
 		return { at: id - 1, id: id - 1 };
+	} finally {
+		await store.close();
+	}
+}
+
+/** Adds a statement that was paid, a refund, payment details and open entries, which must agree with each other. */
+async function addMoney(path: string): Promise<void> {
+	const store = openSqlite(path, realClock);
+	try {
+		const network = await openNetwork(store);
+		const { deps, staff } = network;
+		const partner = await network.addPartner("Blog");
+		const member = await network.join(await network.addProgramme(), partner);
+		const details = { payee: "Blog", address: "", country: "", vatId: "", iban: "", bic: "", account: "1" };
+		equal((await savePaymentDetails(deps, staff, partner.id, details)).ok, true);
+		const sold = await network.approve(await network.sell(member, "40.00"));
+		await network.clock.moveTo(NOVEMBER_MS);
+		await network.issue(await network.prepare("2026-10"));
+		const ids = (await network.statements()).map(({ public_id }) => public_id);
+		equal((await payStatements(deps, staff, ids, { date: "2026-11-02", reference: "" })).ok, true);
+		await network.refund(sold, "30.00");
+		deepEqual(await network.brokenRules(), []);
 	} finally {
 		await store.close();
 	}
