@@ -59,6 +59,7 @@ import {
 	listDeliveriesOfConversion,
 	newestProgress,
 } from "../../src/store/queries/delivery-list.ts";
+import { findBalances, listEntries, sumOpenEntries } from "../../src/store/queries/entries.ts";
 import { countUnmailedNotices } from "../../src/store/queries/figures.ts";
 import { readIntegrationChecks } from "../../src/store/queries/first-times.ts";
 import { type InboundFilter, listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
@@ -84,6 +85,16 @@ import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/pru
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
+import {
+	findNewestStatements,
+	findStatement,
+	findStatementsByNumber,
+	listStatementLines,
+	listStatementMonths,
+	listStatements,
+	readStatementEntries,
+	sumStatements,
+} from "../../src/store/queries/statements.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -561,6 +572,41 @@ const READS: readonly Read[] = [
 		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
 	],
 	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
+	["a partner's account", ["entries_by_partner"], (db) => listEntries(db, { partnerId: 7 }, { limit: 50 })],
+	[
+		"a later page of a partner's account",
+		["entries_by_partner"],
+		(db) => listEntries(db, { partnerId: 7, currency: "EUR" }, { limit: 50, after: MIDDLE }),
+	],
+	[
+		"the open balances of some partners",
+		["open_entries_by_partner"],
+		(db) => sumOpenEntries(db, [7, 8, 9], START_MS + ROWS),
+	],
+	["the balances of a partner", ["open_entries_by_partner"], (db) => findBalances(db, 7)],
+	["the newest statements of partners", [], (db) => findNewestStatements(db, [7, 8, 9])],
+	["the newest statements of the network", [], (db) => listStatements(db, {}, { limit: 50 })],
+	[
+		"statements of a month",
+		["statements_by_month"],
+		(db) => listStatements(db, { month: "m3" }, { limit: 50, after: MIDDLE }),
+	],
+	[
+		"statements of a month that are to be paid",
+		["statements_by_month"],
+		(db) => listStatements(db, { month: "m3", state: "to_pay" }, { limit: 50 }),
+	],
+	["statements of a partner", [], (db) => listStatements(db, { partnerId: 7 }, { limit: 50 })],
+	["the months that have statements", ["statements_by_month"], (db) => listStatementMonths(db, 24)],
+	["sums of the statements of a month", ["statements_by_month"], (db) => sumStatements(db, { month: "m3" })],
+	["one statement", [], (db) => findStatement(db, "stm77")],
+	["the lines of a statement", [], (db) => listStatementLines(db, 77)],
+	[
+		"the proof of a statement",
+		["statement_entries_by_statement"],
+		(db) => readStatementEntries(db, { id: 77, partner_id: 7 }, 1_000).next(),
+	],
+	["statements by their numbers", [], (db) => findStatementsByNumber(db, ["n1", "n2"])],
 	[
 		"expired conversions that retention removes",
 		["conversions_by_window", "moves_by_conversion"],

@@ -31,6 +31,9 @@ export const LARGE_RECEIVER: ReceiverId = receiverOf(LARGE);
 export const SMALL_RECEIVER: ReceiverId = receiverOf(SMALL);
 const RECEIVER = `${FIRST_RECEIVER} + ${PROGRAMME}`;
 const KEPT_DAYS = 180;
+const PARTNERS = 1_000;
+/** Expression for a partner. Half of all rows belong to the first. */
+const PARTNER = `case when i % 2 = 0 then 1 else 2 + i % ${PARTNERS - 1} end`;
 /** Expression for a time. The rows are spread over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
 /** Expression for a time around START_MS, in no particular order. */
@@ -153,14 +156,42 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		ROWS / 2,
 	],
 	["nonces", "programme_id, nonce, expires_at_ms", `${PROGRAMME}, 'nonce ' || i, ${START_MS} + i`],
+	["partners", "id, public_id, name, site, created_at_ms", "i, 'ptn_' || i, 'Partner', '', 0", PARTNERS],
+	[
+		"entries",
+		"id, partner_id, programme_id, conversion_id, kind, amount, currency, at_ms",
+		`i, ${PARTNER}, ${PROGRAMME}, i, 'EARNED', '7.50', 'EUR', ${START_MS} + i`,
+	],
+	[
+		"open_entries",
+		"entry_id, partner_id, currency, at_ms",
+		`i, ${PARTNER}, 'EUR', ${START_MS} + i`,
+		ROWS / 4,
+	],
+	["statement_entries", "entry_id, statement_id", `${ROWS / 4} + i, 1 + i / 3`, (ROWS * 3) / 4],
+	[
+		"statements",
+		`id, public_id, number, year, seq, partner_id, currency, month, time_zone, opening, earned, changed, adjusted, total,
+			is_carried, sealed_parties, issued_at_ms`,
+		`i, 'stm' || i, 'n' || i, 2026, i, 1 + i % ${PARTNERS}, 'EUR', 'm' || (i / ${PARTNERS}), 'UTC', '0.00', '7.50', '0.00',
+			'0.00', '7.50', case when i % 10 = 0 then 1 else 0 end, '${BODY}', 0`,
+		ROWS / 4,
+	],
+	[
+		"statement_lines",
+		"statement_id, programme_id, programme_name, sales, earned, changed",
+		"i, 1, '', 1, '7.50', '0.00'",
+		ROWS / 4,
+	],
+	["payments", "statement_id, entry_id, paid_on, reference, at_ms", "i, i, '2026-11-02', '', 0", ROWS / 5],
 ];
 
 /**
- * Tables that queries must not read in full. Programmes and their receivers are not among them, because they
- * are few.
+ * Tables that queries must not read in full. Programmes, their receivers and partners are not among them,
+ * because they are few.
  */
 export const LARGE_TABLES: readonly string[] = FILLINGS.map(([table]) => table).filter(
-	(table) => table !== "programmes" && table !== "receivers",
+	(table) => !["programmes", "receivers", "partners"].includes(table),
 );
 
 export function receiverOf(programmeId: number): ReceiverId {

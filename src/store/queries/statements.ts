@@ -1,9 +1,10 @@
 // Statements, their lines and entries, payments, and the payment details of partners.
 
-import { type Insertable, type Selectable, sql } from "kysely";
+import { type Insertable, type JoinBuilder, type Selectable, sql } from "kysely";
 import { decimalCount, formatMinor } from "../../domain/money.ts";
 import type { StatementState } from "../../domain/statement.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
+import type { Schema } from "../schema/tables.ts";
 import type { Db } from "../store.ts";
 import type {
 	Entry,
@@ -171,11 +172,11 @@ export interface StatementFilter {
 	partnerId?: number | undefined;
 }
 
-function selectListed(db: Db) {
+function selectListed(db: Db, range: IdRange | null = null) {
 	return db
 		.selectFrom("statements")
 		.innerJoin("partners", "partners.id", "statements.partner_id")
-		.leftJoin("payments", "payments.statement_id", "statements.id")
+		.leftJoin("payments", (join) => joinPayments(join, range))
 		.selectAll("statements")
 		.select([
 			"partners.name as partner_name",
@@ -185,9 +186,14 @@ function selectListed(db: Db) {
 		]);
 }
 
-function selectMatching(db: Db, { month, state, partnerId }: StatementFilter) {
-	let statements = selectListed(db);
+function selectMatching(db: Db, { month, state, partnerId }: StatementFilter, range: IdRange | null) {
+	let statements = selectListed(db, range);
 	if (month !== undefined) statements = statements.where("statements.month", "=", month);
+	if (range !== null) {
+		statements = statements
+			.where("statements.id", ">=", range.first)
+			.where("statements.id", "<=", range.last);
+	}
 	if (partnerId !== undefined) statements = statements.where("statements.partner_id", "=", partnerId);
 	if (state === "carried") return statements.where("statements.is_carried", "=", 1);
 	if (state === undefined) return statements;
@@ -196,14 +202,43 @@ function selectMatching(db: Db, { month, state, partnerId }: StatementFilter) {
 		.where("payments.statement_id", state === "paid" ? "is not" : "is", null);
 }
 
+/** Ids between which all statements of a month are. */
+interface IdRange {
+	first: number;
+	last: number;
+}
+
+/**
+ * Finds the ids between which all statements of the month are. A month's statements are issued one after the other.
+ * Without these limits, PostgreSQL would walk from the newest statement down to an old month. The comparisons are not
+ * written as an equation, so that PostgreSQL uses the index and not the primary key.
+ */
+async function findIdRange(db: Db, month: string | undefined): Promise<IdRange | null> {
+	if (month === undefined) return null;
+	const { rows } = await sql<{ first: number | null; last: number | null }>`select
+		(select id from statements where month >= ${month} and month <= ${month} order by month, id limit 1) as first,
+		(select id from statements where month >= ${month} and month <= ${month} order by month desc, id desc limit 1)
+			as last`.execute(db);
+	const [{ first = null, last = null } = {}] = rows;
+	return { first: first ?? NO_ID, last: last ?? NO_ID };
+}
+
+/** Joins the payments of statements. The range repeats what is known of the statements, for PostgreSQL's plan. */
+function joinPayments(join: JoinBuilder<Schema, "statements" | "payments">, range: IdRange | null) {
+	const joined = join.onRef("payments.statement_id", "=", "statements.id");
+	if (range === null) return joined;
+	return joined.on("payments.statement_id", ">=", range.first).on("payments.statement_id", "<=", range.last);
+}
+
 /** Lists statements, the newest first. */
-export function listStatements(
+export async function listStatements(
 	db: Db,
 	filter: StatementFilter,
 	request: PageRequest,
 ): Promise<ListPage<ListedStatement>> {
+	const range = await findIdRange(db, filter.month);
 	return readNewestFirst(request, (beforeId, limit) =>
-		selectMatching(db, filter)
+		selectMatching(db, filter, range)
 			.where("statements.id", "<", beforeId)
 			.orderBy("statements.id", "desc")
 			.limit(limit)
@@ -217,9 +252,10 @@ export async function* readStatements(
 	filter: StatementFilter,
 	batchRows: number,
 ): AsyncGenerator<readonly ListedStatement[]> {
+	const range = await findIdRange(db, filter.month);
 	let lastId = 0;
 	for (;;) {
-		const rows: ListedStatement[] = await selectMatching(db, filter)
+		const rows: ListedStatement[] = await selectMatching(db, filter, range)
 			.where("statements.id", ">", lastId)
 			.orderBy("statements.id")
 			.limit(batchRows)
@@ -241,9 +277,11 @@ export interface StatementSum {
 
 /** Adds up the statements by state and currency, of one month, one partner, or all. */
 export async function sumStatements(db: Db, filter: Omit<StatementFilter, "state">): Promise<StatementSum[]> {
+	const { month, partnerId } = filter;
+	const range = await findIdRange(db, month);
 	let statements = db
 		.selectFrom("statements")
-		.leftJoin("payments", "payments.statement_id", "statements.id")
+		.leftJoin("payments", (join) => joinPayments(join, range))
 		.select(({ fn }) => [
 			sql<StatementState>`case when is_carried = 1 then 'carried' when payments.statement_id is null then 'to_pay'
 				else 'paid' end`.as("state"),
@@ -253,7 +291,6 @@ export async function sumStatements(db: Db, filter: Omit<StatementFilter, "state
 		.select(sumOf("total"))
 		.groupBy(["state", "currency"])
 		.orderBy("currency");
-	const { month, partnerId } = filter;
 	if (month !== undefined) statements = statements.where("month", "=", month);
 	if (partnerId !== undefined) statements = statements.where("partner_id", "=", partnerId);
 	return (await statements.execute()).map(({ total_high, total_low, ...sum }) => ({
