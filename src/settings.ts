@@ -181,7 +181,7 @@ export const SETTINGS = {
 		"RINGBACK_ALLOWED_PRIVATE_RANGES",
 		listOf("addresses or CIDR ranges such as `127.0.0.0/8`", parseRange),
 		NO_RANGES,
-		"**Development only, refused in production:** private addresses that callbacks may reach. Every page and the log show that it is on.",
+		"**Development only, refused in production:** private addresses that callbacks may reach. `127.0.0.0/8,::1` allows shops on this machine, also as `localhost`. Every page and the log show that it is on.",
 	),
 	trustedCa: row(
 		"RINGBACK_TRUSTED_CA",

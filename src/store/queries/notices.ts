@@ -197,7 +197,10 @@ function selectNotices(db: Db) {
 		]);
 }
 
-/** Lists visible notices, the newest first. */
+/**
+ * Lists visible notices of failing callbacks, the newest first. The end of a trouble is shown with it, so notices of a
+ * recovery, which exist for the mail, are left out.
+ */
 export async function listNotices(
 	db: Db,
 	receiverId: ReceiverId,
@@ -206,6 +209,7 @@ export async function listNotices(
 	return readNewestFirst(page, (beforeId, limit) =>
 		selectNotices(db)
 			.where("notices.receiver_id", "=", receiverId)
+			.where("notices.kind", "=", "callbacks_failing")
 			.where("notices.told_at_ms", "is not", null)
 			.where("notices.id", "<", beforeId)
 			.orderBy("notices.id", "desc")

@@ -294,6 +294,7 @@ export async function trySample(c: WebContext, deps: WebDeps): Promise<Response>
 	}
 	// The cached network is dropped, because it does not know of the sample programme yet.
 	deps.network.forget();
+	c.set("network", await deps.network.read());
 	const { programme, issued } = opened.value;
 	await addSamplePartner(deps, actor, programme.id);
 	c.set("programme", programme);

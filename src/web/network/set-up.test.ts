@@ -104,6 +104,7 @@ test("a sample programme with a key is made in one step after naming the network
 	assert.equal(sample?.name, "Sample shop");
 	const path = `/programmes/${sample?.public_id}/integration`;
 	assert.match(tried.text, /rbk_[0-9a-f]{64}[\s\S]*rbs_[0-9a-f]{64}/);
+	assert.match(tried.text, /<title>[^<]*Acme Partners<[\s\S]*class="brand-name">Acme Partners</);
 	const parts = ['id="keys"', 'id="test"', 'id="checks-live"', 'id="callback"'].map((part) =>
 		tried.text.indexOf(part),
 	);

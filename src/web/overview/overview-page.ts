@@ -233,31 +233,25 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 			columns: [
 				{ title: "Notice", namesRow: true, cell: noticeCell },
 				{ title: "Failed", cell: failedCell },
-				{
-					title: "Cause",
-					cell: (notice) =>
-						notice.kind === "callbacks_failing" ? lastFailure(notice, programme.public_id) : null,
-				},
+				{ title: "Cause", cell: (notice) => lastFailure(notice, programme.public_id) },
 				...(mails.isOn ? [{ title: "Mail", cell: mailCell }] : []),
 			],
 		})}${pager(pagesOf(deps, list, page))}`,
 	});
 }
 
-function noticeCell({ kind, opened_at_ms, ended_at_ms, ended_by }: ShownNotice): Html {
+function noticeCell({ opened_at_ms, ended_at_ms, ended_by }: ShownNotice): Html {
 	const since = ui.timeTag(opened_at_ms);
-	if (kind === "callbacks_working_again") {
-		return html`${ui.badge("good", "Callbacks recovered")}<span class="secondary">${since}</span>`;
-	}
 	if (ended_at_ms === null) {
 		return html`${ui.badge("bad", "Callbacks are failing")}<span class="secondary">since ${since}</span>`;
 	}
-	const removed = ended_by === "removal" ? ", when the Postback URL was removed" : null;
-	return html`${ui.badge("plain", "Callbacks failed")}<span class="secondary">from ${since} to ${ui.timeTag(ended_at_ms)}${removed}</span>`;
+	const until = ui.timeTag(ended_at_ms);
+	return ended_by === "removal"
+		? html`${ui.badge("plain", "Callbacks failed")}<span class="secondary">from ${since} to ${until}, when the Postback URL was removed</span>`
+		: html`${ui.badge("good", "Callbacks recovered")}<span class="secondary">failing from ${since} to ${until}</span>`;
 }
 
-function failedCell({ kind, failed_attempts: attempts, failures }: ShownNotice): Content {
-	if (kind === "callbacks_working_again") return null;
+function failedCell({ failed_attempts: attempts, failures }: ShownNotice): Content {
 	const inARow = attempts === 1 ? "1 attempt" : `${ui.count(attempts)} attempts in a row`;
 	if (failures === 0) return inARow;
 	return html`${inARow}<span class="secondary">${ui.countOf(failures, "callback")} permanently; no more retries</span>`;
@@ -270,12 +264,15 @@ function mailCell({
 	mail_due_at_ms: dueAtMs,
 }: ShownNotice): Content {
 	const addresses = (emails: string) => html`<span class="break">${emails}</span>`;
+	if (atMs === null && dueAtMs === null) return "none";
 	if (atMs !== null && !mailed_to) return "not sent: all owners and developers have switched these mails off";
 	return [
-		atMs === null ? "none so far" : html`${ui.timeTag(atMs)} to ${addresses(mailed_to ?? "")}`,
+		atMs === null ? null : html`sent ${ui.timeTag(atMs)} to ${addresses(mailed_to ?? "")}`,
 		mail_refused_to
 			? html`; refused by the mail server for ${addresses(mail_refused_to)}: check the address on the People page`
 			: null,
-		dueAtMs === null ? null : html`; the next at ${ui.timeTag(dueAtMs)} or soon after`,
+		dueAtMs === null
+			? null
+			: html`${atMs === null ? "" : "; the next one "}will be sent after ${ui.timeTag(dueAtMs)}`,
 	];
 }
