@@ -20,6 +20,8 @@ import { type EndedAccess, endAccess } from "../people/end-access.ts";
 import {
 	findOrCreateInvitee,
 	type InvitationsDeps,
+	inviteByMember,
+	invitePerson,
 	renewLink,
 	type SentLink,
 	sendAs,
@@ -33,6 +35,7 @@ import type { Partner } from "../store/queries/partners.ts";
 import * as rows from "../store/queries/partners.ts";
 import { findPersonByPublicId, type Person } from "../store/queries/people.ts";
 import { type Programme, ratesOf } from "../store/queries/programmes.ts";
+import { findPartnerInvitation, removePartnerInvitation } from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 
 type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
@@ -191,18 +194,35 @@ export async function makePartner(
 }
 
 /**
- * Makes a new sign-in link for one of the partner's people, with which they join or choose a new password.
+ * Invites a person to sign in for a partner. Staff add the partner to an existing account at once. An invitation
+ * by the partner's own people takes effect when it is accepted.
+ */
+export async function inviteToPartner(
+	deps: InvitationsDeps,
+	actor: SignedInPerson,
+	partner: Partner,
+	email: string,
+): Promise<Result<SentLink>> {
+	const membership = await membershipOf(deps.store.db, partner);
+	if (actor.kind === "shop") return inviteByMember(deps, actor, membership, email);
+	return invitePerson(deps, { email, membership, invitedBy: actor });
+}
+
+/**
+ * Makes a new sign-in link for one of the partner's people, with which they join or choose a new password, or
+ * sends an open invitation again. `publicId` is that of the person or of the invitation.
  */
 export async function renewPartnerLink(
 	deps: InvitationsDeps,
 	actor: SignedInPerson,
-	partnerId: number,
-	personPublicId: string,
+	partner: Partner,
+	publicId: string,
 ): Promise<Result<SentLink>> {
-	const found = await findPartnerPerson(deps.store.db, partnerId, personPublicId);
-	if (!found.ok) return found;
-	const { person, partner } = found.value;
-	return renewLink(deps, actor, person.id, await membershipOf(deps.store.db, partner));
+	const membership = await membershipOf(deps.store.db, partner);
+	const invitation = await findPartnerInvitation(deps.store.db, partner.id, publicId);
+	if (invitation !== undefined) return inviteByMember(deps, actor, membership, invitation.email, true);
+	const person = await findPartnerPerson(deps.store.db, partner.id, publicId);
+	return person.ok ? renewLink(deps, actor, person.value.id, membership) : person;
 }
 
 /** Returns what an invitation to the partner says: its name, and the conditions of its programmes. */
@@ -230,35 +250,51 @@ export function offerOf(programme: Programme): Offer {
 	};
 }
 
+export interface PartnerPersonRemoved {
+	person: Pick<Person, "email" | "name">;
+	/** The person's sessions, links and jobs that ended, or null if only an invitation was withdrawn. */
+	ended: EndedAccess | null;
+}
+
 /**
- * Ends a person's access to the partner. The person is signed out, and their sign-in links become invalid.
+ * Ends a person's access to the partner, or withdraws an open invitation. A removed person is signed out, and
+ * their sign-in links become invalid. `publicId` is that of the person or of the invitation.
  */
 export function removePartnerPerson(
 	deps: Deps,
 	actor: SignedInPerson,
-	partnerId: number,
-	personPublicId: string,
-): Promise<Result<{ person: Person; ended: EndedAccess }>> {
-	return transactAs(deps.store, actor, async (trx) => {
-		const found = await findPartnerPerson(trx, partnerId, personPublicId);
+	partner: Partner,
+	publicId: string,
+): Promise<Result<PartnerPersonRemoved>> {
+	return transactAs<PartnerPersonRemoved>(deps.store, actor, async (trx) => {
+		if (actor.kind === "shop" && !(await rows.signsInFor(trx, partner.id, actor.personId))) {
+			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
+		}
+		const invitation = await findPartnerInvitation(trx, partner.id, publicId);
+		if (invitation !== undefined) {
+			const { email } = invitation;
+			await removePartnerInvitation(trx, partner.id, email);
+			await note(trx, deps, actor, "person.removed", email, `invitation to ${partner.name}`);
+			return succeed({ person: { email, name: "" }, ended: null });
+		}
+		const found = await findPartnerPerson(trx, partner.id, publicId);
 		if (!found.ok) return found;
-		const { person, partner } = found.value;
-		if (!(await rows.removePartnerPerson(trx, partnerId, person.id))) return notTheirs();
+		const person = found.value;
+		if (person.id === actor.personId) {
+			return refuse("not_allowed", "You cannot remove yourself. Ask a colleague or the network's staff.");
+		}
+		if (!(await rows.removePartnerPerson(trx, partner.id, person.id))) return notTheirs();
 		const ended = await endAccess(trx, person.id, { endedBy: actor.personId, nowMs: deps.clock.nowMs() });
 		await note(trx, deps, actor, "person.removed", person.email, partner.name);
-		return succeed({ person, ended });
+		// Colleagues must not learn what the person did in programmes and for other partners.
+		return succeed({ person, ended: actor.kind === "shop" ? { ...ended, links: 0, jobs: 0 } : ended });
 	});
 }
 
-async function findPartnerPerson(
-	db: Db,
-	partnerId: number,
-	personPublicId: string,
-): Promise<Result<{ person: Person; partner: Partner }>> {
-	const person = await findPersonByPublicId(db, personPublicId);
-	const partners = person === undefined ? [] : await rows.listPartnersOf(db, person.id);
-	const partner = partners.find(({ id }) => id === partnerId);
-	return person === undefined || partner === undefined ? notTheirs() : succeed({ person, partner });
+async function findPartnerPerson(db: Db, partnerId: number, publicId: string): Promise<Result<Person>> {
+	const person = await findPersonByPublicId(db, publicId);
+	if (person === undefined || !(await rows.signsInFor(db, partnerId, person.id))) return notTheirs();
+	return succeed(person);
 }
 
 function notTheirs(): ReturnType<typeof refuse> {

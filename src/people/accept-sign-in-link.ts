@@ -7,6 +7,7 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { addPartnerPerson, hasRoleInProgrammeOf, type Partner } from "../store/queries/partners.ts";
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
@@ -30,6 +31,7 @@ import {
 	linkNotValid,
 	type Membership,
 	type OpenedSignInLink,
+	type PartnerMembership,
 	readSignInLink,
 } from "./sign-in-links.ts";
 
@@ -56,6 +58,8 @@ export interface AcceptedSignInLink {
 	/** The programme to which an owner invited the person, or null for other links. */
 	programme: Programme | null;
 	role: ProgrammeRole | null;
+	/** The partner to which its people invited the person, or null for other links. */
+	partner: Partner | null;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
 	/**
@@ -94,8 +98,11 @@ export async function acceptSignInLink(
 		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
 			return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 		}
+		if (opened.kind === "partner" && (await decidesAboutPartner(trx, opened))) {
+			return refuse("not_allowed", ONLY_STAFF_ADD);
+		}
 		if (!(await spendSignInLink(trx, link.id))) return linkNotValid();
-		const nothingElse = { programme: null, role: null, ended: null };
+		const nothingElse = { programme: null, role: null, partner: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		const hasNewPassword = needsPassword(opened);
 		return succeed({ ...nothingElse, ...used, hasNewPassword, purpose: link.purpose });
@@ -124,7 +131,8 @@ async function validateAcceptance(
 }
 
 function needsPassword(opened: OpenedSignInLink): boolean {
-	return opened.kind !== "address" && (opened.kind !== "programme" || !opened.hasAccount);
+	if (opened.kind === "programme" || opened.kind === "partner") return !opened.hasAccount;
+	return opened.kind !== "address";
 }
 
 async function useLink(
@@ -152,6 +160,14 @@ async function useLink(
 			// If the person chose a password with another link a moment ago, that password stays.
 			await noteJoined(trx, person, opened, nowMs);
 			return { person, programme, role };
+		}
+		case "partner": {
+			const { partner, email } = opened;
+			const person = await findOrCreatePerson(trx, deps, email, "shop");
+			await addPartnerPerson(trx, partner.id, person.id);
+			if (!opened.hasAccount) return { person: await join(trx, person, entry, opened, nowMs), partner };
+			await noteJoined(trx, person, opened, nowMs);
+			return { person, partner };
 		}
 		case "address": {
 			const person = await lockOpened(trx, opened);
@@ -187,7 +203,7 @@ async function join(
 	trx: Db,
 	person: Locked<Person>,
 	{ name, passwordHash, address }: Entry,
-	membership: Membership | null,
+	membership: Membership | PartnerMembership | null,
 	nowMs: number,
 ): Promise<Person> {
 	await removeSignInLinksOf(trx, person.id);
@@ -201,13 +217,32 @@ async function join(
 async function noteJoined(
 	trx: Db,
 	person: Person,
-	membership: Membership | null,
+	membership: Membership | PartnerMembership | null,
 	nowMs: number,
 ): Promise<void> {
 	const { id: personId, email: subject } = person;
-	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
-	const detail = membership?.role ?? (person.kind === "staff" ? "staff" : null);
+	const programmeId = membership !== null && "role" in membership ? membership.programme.id : null;
+	const note = { personId, programmeId, action: "person.joined" } as const;
+	const detail =
+		membership === null
+			? person.kind === "staff"
+				? "staff"
+				: null
+			: "role" in membership
+				? membership.role
+				: membership.partner.name;
 	await noteAudit(trx, { ...note, subject, detail }, nowMs);
+}
+
+const ONLY_STAFF_ADD =
+	"You belong to a programme that this partner brings sales to. Only the network's staff can add you to the partner, because nobody may decide about a commission of their own.";
+
+/** Returns whether the invited person has a role in a programme of the partner, where they could decide about its sales. */
+async function decidesAboutPartner(
+	trx: Db,
+	{ partner, person }: { partner: Partner; person: Person | null },
+): Promise<boolean> {
+	return person !== null && hasRoleInProgrammeOf(trx, partner.id, person.id);
 }
 
 /**

@@ -1,6 +1,7 @@
 // Invitations, and password links that staff make for people. Staff may know who has an account, so their
-// invitation creates the account, or adds the programme to it, at once. An owner's invitation must not reveal
-// who has an account. It has no effect until somebody who reads the mailbox accepts it.
+// invitation creates the account, or adds the programme to it, at once. An invitation by an owner or by a
+// partner's people must not reveal who has an account. It has no effect until somebody who reads the mailbox
+// accepts it.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { PersonKind } from "../domain/roles.ts";
@@ -8,7 +9,7 @@ import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { composeAcceptedMail, composeAccessMail, composeInvitationMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { addPartnerPerson } from "../store/queries/partners.ts";
+import { addPartnerPerson, signsInFor } from "../store/queries/partners.ts";
 import { hasPassword } from "../store/queries/passwords.ts";
 import {
 	findPersonByEmail,
@@ -18,7 +19,11 @@ import {
 	updatePerson,
 } from "../store/queries/people.ts";
 import { addToProgramme, findRole } from "../store/queries/programme-people.ts";
-import { hasOpenInvitation, removeProgrammeInvitation } from "../store/queries/sign-in-links.ts";
+import {
+	hasOpenInvitation,
+	removePartnerInvitation,
+	removeProgrammeInvitation,
+} from "../store/queries/sign-in-links.ts";
 import type { Db } from "../store/store.ts";
 import {
 	type Actor,
@@ -139,7 +144,10 @@ async function addMembership(
 	membership: Membership | PartnerMembership,
 	{ id, email }: Person,
 ): Promise<void> {
-	if (!("role" in membership)) return addPartnerPerson(trx, membership.partner.id, id);
+	if (!("role" in membership)) {
+		await addPartnerPerson(trx, membership.partner.id, id);
+		return removePartnerInvitation(trx, membership.partner.id, email);
+	}
 	await addToProgramme(trx, membership.programme.id, id, membership.role);
 	await removeProgrammeInvitation(trx, membership.programme.id, email);
 }
@@ -174,36 +182,54 @@ function alreadyThere(email: string): ReturnType<typeof refuse> {
 	return refuse("email_taken", text, "email");
 }
 
-/** Invites a person to a programme, in the name of its owner. */
-export async function inviteByOwner(
+/** Invites a person to a programme in the name of its owner, or to a partner in the name of one of its people. */
+export async function inviteByMember(
 	deps: InvitationsDeps,
-	owner: SignedInPerson,
-	{ programme, role }: Membership,
+	member: SignedInPerson,
+	membership: Membership | PartnerMembership,
 	emailText: string,
 	isRenewed = false,
 ): Promise<Result<SentLink>> {
 	const parsed = parseEmail(emailText);
 	if (!parsed.ok) return parsed;
 	const email = parsed.value;
-	return sendAs(deps, owner, email, programme.id, async (trx) => {
-		const invitee = await findPersonByEmail(trx, email);
-		// This refusal reveals nothing new, because the page already shows the list of the programme's people.
-		if (invitee !== undefined && (await findRole(trx, programme.id, invitee.id)) !== undefined) {
-			return alreadyThere(email);
+	const programmeId = programmeIdOf(membership);
+	const target =
+		"role" in membership ? { programmeId, role: membership.role } : { partnerId: membership.partner.id };
+	return sendAs(deps, member, email, programmeId, async (trx) => {
+		const { personId } = member;
+		if (member.kind === "shop" && "partner" in membership && !(await isMember(trx, membership, personId))) {
+			return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
 		}
-		const { personId } = owner;
-		const programmeId = programme.id;
-		const order = { purpose: "programme_invitation", email, programmeId, role, madeBy: personId } as const;
+		const invitee = await findPersonByEmail(trx, email);
+		// This refusal reveals nothing new, because the page already shows the list of people.
+		if (invitee !== undefined && (await isMember(trx, membership, invitee.id))) {
+			return "role" in membership ? alreadyThere(email) : signsInAlready(email);
+		}
+		const order = { purpose: "programme_invitation", email, ...target, madeBy: personId } as const;
 		const link = `${deps.publicUrl}${await issueSignInLink(trx, deps, order)}`;
 		const note = { personId, programmeId, action: "person.invited", subject: email } as const;
-		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : role }, deps.clock.nowMs());
-		const membership = { programme, role };
+		const detail = "role" in membership ? membership.role : membership.partner.name;
+		await noteAudit(trx, { ...note, detail: isRenewed ? "new link" : detail }, deps.clock.nowMs());
 		const mail = composeInvitationMail(email, link, { kind: "shop", membership, isByOwner: true });
-		// Staff already see every programme. They get no mail, and the owner does not learn that the address
-		// belongs to staff.
+		// Staff already see every programme and partner. They get no mail, and the sender does not learn that the
+		// address belongs to staff.
 		await deps.mails.enqueue(trx, { ...mail, isWithheld: invitee?.kind === "staff" });
-		return succeed(describeSent(deps, owner, { email, link }));
+		return succeed(describeSent(deps, member, { email, link }));
 	});
+}
+
+async function isMember(
+	trx: Db,
+	membership: Membership | PartnerMembership,
+	personId: number,
+): Promise<boolean> {
+	if ("partner" in membership) return signsInFor(trx, membership.partner.id, personId);
+	return (await findRole(trx, membership.programme.id, personId)) !== undefined;
+}
+
+function signsInAlready(email: string): ReturnType<typeof refuse> {
+	return refuse("email_taken", `${email} signs in for this partner already.`, "email");
 }
 
 /**

@@ -23,7 +23,7 @@ import type { AccountsDeps } from "./deps.ts";
 import { type EndedAccess, endAccess, endRightsIn, previewEnding } from "./end-access.ts";
 import {
 	type InvitationsDeps,
-	inviteByOwner,
+	inviteByMember,
 	invitePerson,
 	renewLink,
 	type SentLink,
@@ -45,7 +45,7 @@ export async function inviteToProgramme(
 	const role = parseRole(input.role);
 	if (!role.ok) return role;
 	const membership = { programme, role: role.value };
-	if (actor.kind === "shop") return inviteByOwner(deps, actor, membership, input.email);
+	if (actor.kind === "shop") return inviteByMember(deps, actor, membership, input.email);
 	return invitePerson(deps, { email: input.email, membership, invitedBy: actor });
 }
 
@@ -58,7 +58,7 @@ export async function renewProgrammeLink(
 	const invitation = await findProgrammeInvitation(deps.store.db, programme.id, publicId);
 	if (invitation !== undefined) {
 		const { role, email } = invitation;
-		return inviteByOwner(deps, actor, { programme, role }, email, true);
+		return inviteByMember(deps, actor, { programme, role }, email, true);
 	}
 	const found = await findMember(deps.store.db, programme, publicId);
 	if (!found.ok) return found;

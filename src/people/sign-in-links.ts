@@ -6,7 +6,7 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import { sha256Hex } from "../domain/signature.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import { INVITATION_DAYS, type Offer } from "../mail/letters.ts";
-import { listPartnersOf, type Partner } from "../store/queries/partners.ts";
+import { findPartnerById, listPartnersOf, type Partner } from "../store/queries/partners.ts";
 import { hasPassword, hasStaffWithPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, findPersonById, type Person } from "../store/queries/people.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -64,6 +64,7 @@ export interface SignInLinkOrder {
 	personId?: number;
 	email?: string;
 	programmeId?: number | null;
+	partnerId?: number | null;
 	/**
 	 * The role that the invited email address is offered. It is not given for a person, who already has their
 	 * role.
@@ -83,7 +84,7 @@ export interface SignInLinkOrder {
 export async function issueSignInLink(
 	trx: Db,
 	{ clock, random }: Pick<AccountsDeps, "clock" | "random">,
-	{ purpose, personId, email, programmeId, role, madeBy }: SignInLinkOrder,
+	{ purpose, personId, email, programmeId, partnerId, role, madeBy }: SignInLinkOrder,
 ): Promise<string> {
 	const token = random.hex(TOKEN_BYTES);
 	const nowMs = clock.nowMs();
@@ -94,6 +95,7 @@ export async function issueSignInLink(
 		person_id: personId ?? null,
 		email: email ?? null,
 		programme_id: programmeId ?? null,
+		partner_id: partnerId ?? null,
 		role: role ?? null,
 		made_by: madeBy,
 		created_at_ms: nowMs,
@@ -135,6 +137,8 @@ export type OpenedSignInLink =
 			role: ProgrammeRole;
 			hasAccount: boolean;
 	  }
+	/** An invitation by a partner's people. `person` is null if the address has no account yet. */
+	| { kind: "partner"; email: string; person: Person | null; partner: Partner; hasAccount: boolean }
 	/** A new email address for an account. No other account had this address when the link was read. */
 	| { kind: "address"; person: Person; email: string }
 	/** A new password that replaces the present one. */
@@ -166,9 +170,13 @@ export async function readSignInLink(
 async function openSignInLink(db: Db, link: SignInLink): Promise<OpenedSignInLink | undefined> {
 	const { purpose, email, person_id: personId } = link;
 	if (purpose === "first_staff") return (await hasStaffWithPassword(db)) ? undefined : { kind: "first" };
-	// An owner's invitation is for an email address. An invitation by staff is for a person, who already has
-	// their role.
-	if (purpose === "programme_invitation" && email !== null) return openOwnersInvitation(db, link, email);
+	// An invitation by an owner or by a partner's people is for an email address. An invitation by staff is for a
+	// person, who already has their role.
+	if (purpose === "programme_invitation" && email !== null) {
+		return link.partner_id === null
+			? openOwnersInvitation(db, link, email)
+			: openPartnersInvitation(db, link.partner_id, email);
+	}
 	const person = personId === null ? undefined : await findPersonById(db, personId);
 	if (person === undefined || person.deactivated_at_ms !== null) return undefined;
 	if (purpose === "address_mail") {
@@ -194,6 +202,19 @@ async function openOwnersInvitation(
 	if (programme === undefined || person?.kind === "staff") return undefined;
 	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
 	return { kind: "programme", email, person: person ?? null, programme, role, hasAccount };
+}
+
+async function openPartnersInvitation(
+	db: Db,
+	partnerId: number,
+	email: string,
+): Promise<OpenedSignInLink | undefined> {
+	const partner = await findPartnerById(db, partnerId);
+	const person = await findPersonByEmail(db, email);
+	// Staff see every partner without signing in for it, so they have nothing to accept.
+	if (partner === undefined || person?.kind === "staff") return undefined;
+	const hasAccount = person !== undefined && (await hasPassword(db, person.id));
+	return { kind: "partner", email, person: person ?? null, partner, hasAccount };
 }
 
 export function linkNotValid(): ReturnType<typeof refuse> {

@@ -130,12 +130,8 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "partner-conversions", path: paths.partnerConversionsPath, label: "Conversions" },
 	{ area: "partner-statements", path: paths.partnerStatementsPath, label: "Statements" },
 	{ area: "payment-details", path: paths.paymentDetailsPath, label: "Payment details" },
+	{ area: "people", path: paths.partnerPeoplePath, label: "People" },
 ];
-const PARTNER_PEOPLE: SidebarPages = [{ area: "people", path: paths.partnerPeoplePath, label: "People" }];
-
-function partnerPages(viewer: Viewer | null): SidebarPages {
-	return viewer?.kind === "staff" ? [...PARTNER_PAGES, ...PARTNER_PEOPLE] : PARTNER_PAGES;
-}
 
 export function renderDocument(view: DocumentView): Html {
 	const { programme, partner, network, viewer, active, flash } = view;
@@ -153,7 +149,7 @@ export function renderDocument(view: DocumentView): Html {
 	</header>
 	<div${attrs({ class: ["frame", whose === undefined && "frame-plain"] })}>
 		${programme === undefined ? null : sidebar("Programme", PROGRAMME_PAGES, programme.publicId, view)}
-		${partner === undefined ? null : sidebar("Partner", partnerPages(viewer), partner.public_id, view)}
+		${partner === undefined ? null : sidebar("Partner", PARTNER_PAGES, partner.public_id, view)}
 		<main id="main" tabindex="-1">
 			${view.allowsPrivateRanges ? PRIVATE_RANGES_WARNING : null}
 			${view.isSetUpOffered ? SET_UP_OFFER : null}

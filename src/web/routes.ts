@@ -23,7 +23,7 @@ export type Access =
 	| "programme-integrate"
 	| "programme-decide"
 	| "programme-manage"
-	/** The people of the partner in the address, and staff. `partner-manage` is only for staff. */
+	/** The people of the partner in the address, who all have the same rights, and staff. `partner-manage` is only for staff. */
 	| "partner"
 	| "partner-manage"
 	| "staff"

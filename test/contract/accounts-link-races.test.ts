@@ -10,7 +10,7 @@ import { acceptSignInLink } from "../../src/people/accept-sign-in-link.ts";
 import type { SignedInPerson } from "../../src/people/actor.ts";
 import { changeWithSession, revokeSessions } from "../../src/people/auth.ts";
 import { findDevice } from "../../src/people/device-cookie.ts";
-import { inviteByOwner, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
+import { inviteByMember, invitePerson, makePasswordLink } from "../../src/people/invitations.ts";
 import { changePassword } from "../../src/people/passwords.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { changeRole, deactivateStaff, removePerson } from "../../src/people/programme-people.ts";
@@ -67,7 +67,7 @@ eachDatabase("links while access ends", (database) => {
 			for (const { person } of [owner, leaver])
 				await addToProgramme(database.store.db, programme.id, person.id, "owner");
 			const [, removed] = await Promise.all([
-				inviteByOwner(depsOf(database.store), leaver.actor, { programme, role: "owner" }, newEmail("shop")),
+				inviteByMember(depsOf(database.store), leaver.actor, { programme, role: "owner" }, newEmail("shop")),
 				removePerson(depsOf(database.rival), owner.actor, programme, leaver.person.public_id),
 			]);
 			expectValue(removed);
@@ -84,12 +84,12 @@ eachDatabase("links while access ends", (database) => {
 			}
 			const membership = { programme, role: "owner" } as const;
 			const [, changed] = await Promise.all([
-				inviteByOwner(depsOf(database.store), lowered.actor, membership, newEmail("shop")),
+				inviteByMember(depsOf(database.store), lowered.actor, membership, newEmail("shop")),
 				changeRole(depsOf(database.rival), owner.actor, programme, lowered.person.public_id, "developer"),
 			]);
 			expectValue(changed);
 			deepEqual(await openLinksOf(lowered.person), []);
-			const late = await inviteByOwner(depsOf(database.store), lowered.actor, membership, newEmail("shop"));
+			const late = await inviteByMember(depsOf(database.store), lowered.actor, membership, newEmail("shop"));
 			equal(
 				late.ok ? "invited" : late.fault.code,
 				"not_allowed",

@@ -125,6 +125,24 @@ export async function removePartnerPerson(db: Db, partnerId: number, personId: n
 	return numDeletedRows > 0n;
 }
 
+export async function signsInFor(db: Db, partnerId: number, personId: number): Promise<boolean> {
+	const people = db.selectFrom("partner_people").select("person_id").where("partner_id", "=", partnerId);
+	return (await people.where("person_id", "=", personId).executeTakeFirst()) !== undefined;
+}
+
+/** Returns whether the person has a role in a programme that the partner brings sales to, or brought sales to. */
+export async function hasRoleInProgrammeOf(db: Db, partnerId: number, personId: number): Promise<boolean> {
+	const found = await db
+		.selectFrom("partnerships")
+		.innerJoin("programme_people", "programme_people.programme_id", "partnerships.programme_id")
+		.select("partnerships.id")
+		.where("partnerships.partner_id", "=", partnerId)
+		.where("programme_people.person_id", "=", personId)
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
+}
+
 /** Returns the partners that this person signs in for, including those whose partnerships have all ended. */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 	return db

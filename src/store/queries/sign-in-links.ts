@@ -10,6 +10,8 @@ export type SignInLink = Selectable<SignInLinksTable>;
  * An invitation that an owner sent. It names a role, and is for an e-mail address that may or may not have an account.
  */
 export type ProgrammeInvitation = SignInLink & { email: string; role: ProgrammeRole };
+/** An invitation that a partner's people sent to an e-mail address, which may or may not have an account. */
+export type PartnerInvitation = SignInLink & { email: string };
 
 /** Maximum number of invitations on a page, so that one page lists all of them. */
 const MAX_INVITATIONS_LISTED = 500;
@@ -33,7 +35,8 @@ export async function replaceSignInLink(trx: Db, link: Insertable<SignInLinksTab
 	else if (link.email != null) {
 		await same
 			.where("email", "=", link.email)
-			.where("programme_id", "=", link.programme_id ?? null)
+			.where("programme_id", "is not distinct from", link.programme_id ?? null)
+			.where("partner_id", "is not distinct from", link.partner_id ?? null)
 			.execute();
 	} else await same.execute();
 	await trx.insertInto("sign_in_links").values(link).execute();
@@ -121,6 +124,33 @@ export async function removeProgrammeInvitation(
 		.where("email", "=", email)
 		.executeTakeFirst();
 	return numDeletedRows > 0n;
+}
+
+/** Lists the invitations to a partner, the oldest first. Expired and withdrawn ones are included. */
+export async function listPartnerInvitations(db: Db, partnerId: number): Promise<PartnerInvitation[]> {
+	return partnerInvitations(db, partnerId).orderBy("id").limit(MAX_INVITATIONS_LISTED).execute();
+}
+
+export async function findPartnerInvitation(
+	db: Db,
+	partnerId: number,
+	publicId: string,
+): Promise<PartnerInvitation | undefined> {
+	return partnerInvitations(db, partnerId).where("public_id", "=", publicId).executeTakeFirst();
+}
+
+function partnerInvitations(db: Db, partnerId: number) {
+	return db
+		.selectFrom("sign_in_links")
+		.selectAll()
+		.where("partner_id", "=", partnerId)
+		.where("email", "is not", null)
+		.$narrowType<{ email: NotNull }>();
+}
+
+export async function removePartnerInvitation(trx: Db, partnerId: number, email: string): Promise<void> {
+	const invitations = trx.deleteFrom("sign_in_links").where("partner_id", "=", partnerId);
+	await invitations.where("email", "=", email).execute();
 }
 
 export interface WithdrawnSignInLink {

@@ -107,17 +107,19 @@ export interface SignInLinksTable {
 	/** SHA-256 of the token. The token itself is only in the link. */
 	token_hash: string;
 	/**
-	 * The person who gets the link. Null for the link of the first start. Also null for an owner's invitation,
-	 * which is sent to an email address.
+	 * The person who gets the link. Null for the link of the first start. Also null for an invitation by an owner or
+	 * by a partner's people, which is sent to an email address.
 	 */
 	person_id: number | null;
 	/**
-	 * Email address to which an owner sent an invitation, or the new email address that a person wants for
-	 * their account. An owner's invitation names no person, because the owner must not learn whether the
-	 * address has an account.
+	 * Email address to which an owner or a partner's people sent an invitation, or the new email address that a
+	 * person wants for their account. Such an invitation names no person, because its sender must not learn whether
+	 * the address has an account.
 	 */
 	email: string | null;
 	programme_id: number | null;
+	/** The partner to which its people invite the address. Null for every other link. */
+	partner_id: number | null;
 	/** The role that an owner's invitation gives. Null for every other link. */
 	role: ProgrammeRole | null;
 	/**

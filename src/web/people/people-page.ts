@@ -1,10 +1,10 @@
 // The people of a programme (/programmes/:id/people), of a partner (/partner/:id/people), or the staff
 // (/people). The page lists who has joined and who has an open invitation, and has a form to invite others.
 // Owners and staff invite people, change roles and remove people. Everybody else in a programme only sees the
-// list.
+// list. All people of a partner have the same rights.
 
 import { PROGRAMME_ROLES, type ProgrammeRole, ROLE_SUMMARIES } from "../../domain/roles.ts";
-import { membershipOf, removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
+import { inviteToPartner, removePartnerPerson, renewPartnerLink } from "../../partners/partners.ts";
 import { type EndedAccess, sayWhatEnded } from "../../people/end-access.ts";
 import { invitePerson, type SentLink, sayOpensOnlyHere } from "../../people/invitations.ts";
 import {
@@ -24,7 +24,11 @@ import {
 	listStaff,
 } from "../../store/queries/people.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { listProgrammeInvitations, type ProgrammeInvitation } from "../../store/queries/sign-in-links.ts";
+import {
+	listPartnerInvitations,
+	listProgrammeInvitations,
+	type PartnerInvitation,
+} from "../../store/queries/sign-in-links.ts";
 import { declareForm, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
 import * as page from "../page.ts";
@@ -68,11 +72,11 @@ export async function invite(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await INVITE_FORM.read(c);
 	const { programme, partner } = groupHere(c);
 	const [actor, email] = [page.actorOf(c), typed.email.trim()];
-	const membership = partner === undefined ? null : await membershipOf(deps.store.db, partner);
-	const invited =
-		programme === undefined
-			? await invitePerson(deps, { email, membership, invitedBy: actor })
-			: await inviteToProgramme(deps, actor, programme, { email, role: typed.role });
+	const invited = await (partner !== undefined
+		? inviteToPartner(deps, actor, partner, email)
+		: programme === undefined
+			? invitePerson(deps, { email, membership: null, invitedBy: actor })
+			: inviteToProgramme(deps, actor, programme, { email, role: typed.role }));
 	if (!invited.ok) return INVITE_FORM.refuse(c, invited, () => showPeople(c, deps));
 	return showPeople(c, deps, invited.value);
 }
@@ -81,7 +85,7 @@ export async function renewLink(c: WebContext, deps: WebDeps): Promise<Response>
 	const { programme, partner } = groupHere(c);
 	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
 	const renewed = await (partner !== undefined
-		? renewPartnerLink(deps, actor, partner.id, personId)
+		? renewPartnerLink(deps, actor, partner, personId)
 		: programme === undefined
 			? renewStaffLink(deps, actor, personId)
 			: renewProgrammeLink(deps, actor, programme, personId));
@@ -106,9 +110,7 @@ export async function removeFromProgramme(c: WebContext, deps: WebDeps): Promise
 	const keptKeys = await readKeptKeys(c);
 	const removed = await removePerson(deps, page.actorOf(c), programme, personIdOf(c), keptKeys);
 	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
-	const { email, ended } = removed.value;
-	const text = ended === null ? `The invitation to ${email} was withdrawn.` : sayEnded(removed.value, ended);
-	return page.leadTo(c, pathHere(c), text);
+	return page.leadTo(c, pathHere(c), sayRemoved(removed.value, removed.value.ended));
 }
 
 /**
@@ -125,11 +127,16 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 export async function deactivatePerson(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { partner } = groupHere(c);
 	const [actor, personId] = [page.actorOf(c), personIdOf(c)];
-	const ended = await (partner === undefined
+	const removed = await (partner === undefined
 		? deactivateStaff(deps, actor, personId, await readKeptKeys(c))
-		: removePartnerPerson(deps, actor, partner.id, personId));
-	if (!ended.ok) return page.tellRefusal(c, ended, () => showPeople(c, deps));
-	return page.leadTo(c, pathHere(c), sayEnded(ended.value.person, ended.value.ended));
+		: removePartnerPerson(deps, actor, partner, personId));
+	if (!removed.ok) return page.tellRefusal(c, removed, () => showPeople(c, deps));
+	return page.leadTo(c, pathHere(c), sayRemoved(removed.value.person, removed.value.ended));
+}
+
+/** Returns the message after a removal. `ended` is null if only an invitation was withdrawn. */
+function sayRemoved(person: { email: string; name: string }, ended: EndedAccess | null): string {
+	return ended === null ? `The invitation to ${person.email} was withdrawn.` : sayEnded(person, ended);
 }
 
 /**
@@ -173,10 +180,10 @@ export function sayInvitation(isStaff: boolean, canMail: boolean): string {
 /**
  * Returns the row of an open invitation. Until the invitation is accepted, its row looks the same whether or
  * not the address has an account. An invitation ends early if its recipient chooses a new password or loses
- * access elsewhere. Owners still see it as open until it expires, because its early end would reveal that the
- * account exists.
+ * access elsewhere. Those who invite still see it as open until it expires, because its early end would reveal
+ * that the account exists.
  */
-function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: boolean): ListedPerson {
+function waitingPerson(invitation: PartnerInvitation, nowMs: number, isStaff: boolean): ListedPerson {
 	const { withdrawn, role, public_id: publicId, email, expires_at_ms: endsAtMs } = invitation;
 	const isLinkWithdrawn = withdrawn === "with_maker" || (withdrawn !== null && isStaff);
 	return {
@@ -193,6 +200,9 @@ function waitingPerson(invitation: ProgrammeInvitation, nowMs: number, isStaff: 
 	};
 }
 
+const WHO_SIGNS_IN =
+	"Who signs in for you. Everybody here can create links, see sales and earnings, enter payment details, and invite and remove others.";
+
 const LESSER_ROLE =
 	" A lower role also limits the API keys that the person issued. The keys of a developer can only report sales, and the keys of a viewer are revoked.";
 
@@ -207,7 +217,10 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 	const canMail = deps.mails.isOn;
 	const people = await peopleHere(c, deps, isStaff);
 	const [title, hint] = partner
-		? ["People", "Who signs in for this partner. They see what it earns, and make links."]
+		? [
+				"People",
+				isStaff ? "Who signs in for this partner. They see what it earns, and make links." : WHO_SIGNS_IN,
+			]
 		: programme === undefined
 			? [
 					"Staff",
@@ -241,7 +254,8 @@ export async function showPeople(c: WebContext, deps: WebDeps, invited?: SentLin
 }
 
 /**
- * Reads the people to list. The list of a programme includes people who were invited and have not joined yet.
+ * Reads the people to list. The list of a programme or partner includes people who were invited and have not
+ * joined yet.
  */
 async function peopleHere(
 	c: WebContext,
@@ -250,7 +264,13 @@ async function peopleHere(
 ): Promise<ListedPerson[]> {
 	const { programme, partner } = groupHere(c);
 	const nowMs = clock.nowMs();
-	if (partner !== undefined) return listPartnerPeople(store.db, partner.id, nowMs);
+	if (partner !== undefined) {
+		const invitations = await listPartnerInvitations(store.db, partner.id);
+		return [
+			...(await listPartnerPeople(store.db, partner.id, nowMs)),
+			...invitations.map((invitation) => waitingPerson(invitation, nowMs, isStaff)),
+		];
+	}
 	if (programme === undefined) return listStaff(store.db, nowMs);
 	const invitations = await listProgrammeInvitations(store.db, programme.id);
 	return [
@@ -269,6 +289,7 @@ function peopleTable(c: WebContext, people: readonly ListedPerson[], mayManage: 
 	const mustStay = (person: ListedPerson) =>
 		isOfStaff ? person.publicId === selfId : owners.length === 1 && owners.includes(person);
 	const actionsOf = (person: ListedPerson): PersonAction[] => {
+		if (person.publicId === selfId && partner !== undefined) return [];
 		if (person.publicId === selfId && kind !== "staff" && !mustStay(person)) return [LEAVE];
 		if (!mayManage) return [];
 		// Staff create password links for others, but nobody can create one for themselves.

@@ -64,7 +64,7 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 async function redirectAfterLink(
 	c: WebContext,
 	deps: WebDeps,
-	{ purpose, person, programme, role, hasNewPassword, ended }: AcceptedSignInLink,
+	{ purpose, person, programme, role, partner, hasNewPassword, ended }: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
 	// A link that sets no password signs nobody in. If the person is not signed in yet, they are sent to the
@@ -78,14 +78,18 @@ async function redirectAfterLink(
 	// integration page.
 	const pathOf = role === "owner" ? paths.overviewPath : paths.integrationPath;
 	const start = purpose === "first_staff" ? paths.NETWORK_PATH : paths.PROGRAMMES_PATH;
-	const path = programme === null ? start : pathOf(programme.public_id);
+	const joined = programme === null ? start : pathOf(programme.public_id);
+	const path = partner === null ? joined : paths.earningsPath(partner.public_id);
 	if (hasNewPassword) {
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", text);
 		return signInWithNewPassword(c, deps, { email: person.email, password }, text, path);
 	}
-	const text = `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`;
+	const text =
+		partner === null
+			? `You now have access to ${programme?.name ?? "this programme"}. Your role: ${role}.`
+			: `You now sign in for ${partner.name}.`;
 	return leadTo(c, isTheirs ? path : paths.withNext(paths.SIGN_IN_PATH, path), text);
 }
 
@@ -151,6 +155,19 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 			return {
 				title: opened.role === "owner" ? "Manage a programme" : "Join a programme",
 				lead: html`You are invited to <strong class="break">${opened.programme.name}</strong> as <strong>${opened.role}</strong>. This role ${ROLE_SUMMARIES[opened.role]}.${
+					opened.hasAccount
+						? " It is added to your account when you accept."
+						: " Choose a password to sign in."
+				}`,
+				asks: opened.hasAccount ? [] : ["name", "password"],
+				email: opened.email,
+				name: opened.person?.name ?? "",
+				button: "Accept",
+			};
+		case "partner":
+			return {
+				title: "Join a partner",
+				lead: html`You are invited to sign in for the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose a password to sign in."

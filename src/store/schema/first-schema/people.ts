@@ -30,6 +30,7 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			person_id bigint,
 			email text,
 			programme_id bigint,
+			partner_id bigint,
 			role text,
 			made_by bigint,
 			created_at_ms bigint not null,
@@ -40,6 +41,8 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 		"create unique index sign_in_links_by_person on sign_in_links (person_id, purpose) where person_id is not null",
 		// This unique index allows only one invitation per email address and programme. It serves listProgrammeInvitations.
 		"create unique index sign_in_links_by_programme on sign_in_links (programme_id, email) where email is not null",
+		// This unique index allows only one invitation per email address and partner. It serves listPartnerInvitations.
+		"create unique index sign_in_links_by_partner on sign_in_links (partner_id, email) where partner_id is not null",
 		// This index serves findSignInLinksOf by the address of a person whose access ends.
 		"create index sign_in_links_by_email on sign_in_links (email) where email is not null",
 		// This index serves findSignInLinksOf by the person who made the links, when their access ends.
