@@ -9,7 +9,9 @@ import { findBalances, listEntries } from "../store/queries/entries.ts";
 import {
 	findStatement,
 	type ListedStatement,
+	listAdjustments,
 	listStatementLines,
+	listStatementMonths,
 	sumStatements,
 } from "../store/queries/statements.ts";
 import { adjustAccount } from "./adjust.ts";
@@ -112,6 +114,13 @@ eachDatabase("two months of statements", (database) => {
 		deepEqual(
 			sums.map(({ state, currency, count, minor }) => `${state} ${currency} ${count} ${minor}`).sort(),
 			["carried EUR 1 999", "carried KWD 1 999", "paid EUR 1 7015", "to_pay JPY 1 1500"],
+		);
+		deepEqual(await listStatementMonths(store.db, 5), ["2026-11", "2026-10"]);
+		deepEqual(await listStatementMonths(store.db, 1), ["2026-11"]);
+		const adjustments = await Promise.all(all.map(({ id }) => listAdjustments(store.db, id)));
+		deepEqual(
+			adjustments.map((listed) => listed.map(({ amount }) => amount)),
+			[[], [], [], [], ["-0.45"], [], ["5.00"]],
 		);
 		deepEqual(await network.brokenRules(), []);
 		const account = await listEntries(store.db, { partnerId: blog.id, currency: "JPY" }, { limit: 10 });

@@ -1,8 +1,10 @@
 // The tabs and the balances above a partner's statements and above the entries of its account.
 
-import { addAmounts } from "../../domain/money.ts";
-import { monthIn, sayMonth } from "../../domain/statement.ts";
+import { type MinimumPayouts, readMinimums } from "../../domain/minimum-payout.ts";
+import { addAmounts, minorUnits } from "../../domain/money.ts";
+import { isCarriedForward, monthIn, sayMonth } from "../../domain/statement.ts";
 import { findBalances } from "../../store/queries/entries.ts";
+import { findStatementSettings } from "../../store/queries/statements.ts";
 import { type PageDeps, viewerOf, type WebContext } from "../page.ts";
 import { entriesPath, partnerStatementsPath } from "../paths.ts";
 import type { Html } from "../ui.ts";
@@ -23,21 +25,33 @@ export async function balanceStrip(
 ): Promise<Html | null> {
 	const balances = await findBalances(store.reader, partnerId);
 	if (balances.length === 0) return null;
-	const month = monthIn(clock.nowMs(), c.get("network").timeZone);
-	const next = `Next statement: after the end of ${sayMonth(month)}`;
+	const settings = await findStatementSettings(store.db);
+	const minimums = readMinimums(settings.minimum_payouts);
+	const month = sayMonth(monthIn(clock.nowMs(), settings.time_zone));
 	const isStaff = viewerOf(c).kind === "staff";
 	return ui.statStrip(
-		balances.flatMap(({ currency, open, carried, due }) => [
-			{
-				label: "Open balance",
-				value: ui.amount(addAmounts(open, carried), currency),
-				hint: next,
-			},
-			{
-				label: isStaff ? "To pay" : "To be paid to you",
-				value: ui.amount(due, currency),
-				hint: "From statements that were issued",
-			},
-		]),
+		balances.flatMap(({ currency, open, carried, due }) => {
+			const balance = addAmounts(open, carried);
+			return [
+				{
+					label: "Open balance",
+					value: ui.amount(balance, currency),
+					hint: `Next statement: after the end of ${month}.${sayWhyUnpaid(balance, currency, minimums)}`,
+				},
+				{
+					label: isStaff ? "To pay" : "To be paid to you",
+					value: ui.amount(due, currency),
+					hint: "From statements that were issued.",
+				},
+			];
+		}),
 	);
+}
+
+/** Returns the sentence that explains why the balance would be carried forward, or nothing if it would be paid. */
+function sayWhyUnpaid(balance: string, currency: string, minimums: MinimumPayouts): string {
+	const minimum = minimums.get(currency);
+	if (minorUnits(balance) < 0n) return " It is settled with later earnings.";
+	if (minimum === undefined || !isCarriedForward(balance, minimum)) return "";
+	return ` Paid out from ${ui.decimal(minimum)} ${currency}.`;
 }

@@ -190,9 +190,15 @@ test("a partner sees the open balance in each currency with the next statement, 
 	} as const;
 	await addEntry(site, partnership, { ...change, atMs: site.deps.clock.nowMs() });
 	const statements = plain((await browser.open(`${base}/statements`)).text);
-	match(statements, /Open balance -0\.05 EUR Next statement: after the end of March 2026/);
+	match(
+		statements,
+		/Open balance -0\.05 EUR Next statement: after the end of March 2026\. It is settled with later earnings/,
+	);
 	match(statements, /To be paid to you 12\.00 EUR/);
-	match(statements, /Open balance 400 JPY/);
+	match(statements, /Open balance 400 JPY Next statement: after the end of March 2026\. To be paid/);
+	const minimums = new Map([["JPY", "3000"]]);
+	ok((await savePayoutSettings(site.deps, COMMAND_LINE, { postalAddress: "", minimums })).ok);
+	match(plain((await browser.open(`${base}/statements`)).text), /2026\. Paid out from 3,000 JPY\./);
 	match(statements, /2026-0001 February 2026 12\.00 EUR To pay/);
 	const entries = plain((await browser.open(`${base}/entries`)).text);
 	match(entries, new RegExp(`Changed Nordlicht ${sold.public_id} .*-0\\.05 EUR Return The next one`));
