@@ -23,12 +23,16 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 	if (job.lines !== "kept") return null;
 	const rows = await readPage(db, job, page);
 	const first = (page - 1) * PAGE_ROWS;
+	const last = first + rows.length;
 	const pages = pager(
 		{
 			newestHref: page === 1 ? null : `${href}#lines`,
 			olderHref:
-				first + rows.length < job.row_count ? `${withQuery(href, { page: String(page + 1) })}#lines` : null,
-			shown: `${ui.count(first + 1)} to ${ui.count(first + rows.length)} of ${ui.count(job.row_count)}`,
+				last < job.row_count && rows.length > 0
+					? `${withQuery(href, { page: String(page + 1) })}#lines`
+					: null,
+			shown:
+				rows.length === 0 ? "" : `${ui.count(first + 1)} to ${ui.count(last)} of ${ui.count(job.row_count)}`,
 		},
 		["First", "Next"],
 	);

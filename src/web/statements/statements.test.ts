@@ -2,9 +2,11 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { DAY_MS } from "../../domain/time.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { savePayoutSettings } from "../../programmes/payout-settings.ts";
 import { adjustAccount } from "../../statements/adjust.ts";
+import { insertPartner } from "../../store/queries/partners.ts";
 import {
 	addCreditingProgramme,
 	addPartner,
@@ -133,10 +135,10 @@ test("a statement shows both parties, a line per programme, adjustments with the
 	equal((await staff.submit(`${base}/payment-details/vat`, vat)).location, `${base}/payment-details`);
 	await earn(site, partnership, "10.00");
 	await earn(site, second, "0.05");
-	site.moveClock(-5 * 86_400_000);
+	site.moveClock(-5 * DAY_MS);
 	const bonus = { amount: "-2,50", currency: "EUR", reason: "Paid twice <in January>" };
 	ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, bonus)).ok);
-	site.moveClock(5 * 86_400_000);
+	site.moveClock(5 * DAY_MS);
 	const [statement] = await issueMonth(site);
 	const path = `${base}/statements/${statement?.public_id}`;
 	for (const reader of [browser, staff]) {
@@ -299,7 +301,7 @@ test("the payout file has what is to be paid, and an uploaded list of payments m
 	doesNotMatch((await staff.open("/import/programmes")).text, /bank\.csv/, "payments are no import");
 });
 
-test("statements and entries are listed in pages", async (t) => {
+test("entries, the lines of a preview and statements are listed in pages", async (t) => {
 	const { site, staff, browser, base, partnership } = await openMoneyShop(t);
 	const sold = await earn(site, partnership, "1.00");
 	for (let n = 0; n < 60; n++) {
@@ -307,10 +309,32 @@ test("statements and entries are listed in pages", async (t) => {
 			...{ kind: "CHANGED", amount: "0.01", currency: "EUR", atMs: FEBRUARY_MS, conversion: sold },
 		});
 	}
+	const next = ({ text }: { text: string }) =>
+		(/href="([^"]+)" rel="next"/.exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
 	const first = await browser.open(`${base}/entries`);
 	match(first.text, /50 shown/);
-	const older = /href="([^"]+)" rel="next"/.exec(first.text)?.[1] ?? "";
-	match((await browser.open(older.replaceAll("&amp;", "&"))).text, /11 shown/);
-	await issueMonth(site);
-	match(plain((await staff.open("/statements?month=all")).text), /2026-0001 Blog February 2026 1\.60 EUR/);
+	match((await browser.open(next(first))).text, /11 shown/);
+	site.moveClock(-5 * DAY_MS);
+	for (let n = 0; n < 55; n++) {
+		const row = { public_id: `ptn_${n}`, name: `Partner ${n}`, site: "", created_at_ms: FEBRUARY_MS };
+		const { id } = await insertPartner(site.store.db, row);
+		const bonus = { amount: "5", currency: "EUR", reason: "Bonus" };
+		ok((await adjustAccount(site.deps, COMMAND_LINE, id, bonus)).ok);
+	}
+	site.moveClock(5 * DAY_MS);
+	const { location } = await staff.submit("/statements/prepare", { month: "2026-02" });
+	const job = location ?? "";
+	await workOff(site);
+	const preview = await staff.open(job);
+	match(preview.text, />1 to 50 of 56</);
+	doesNotMatch(preview.text, /Partner 54</);
+	match((await staff.open(next(preview))).text, /Partner 54<[\s\S]+51 to 56 of 56/);
+	match((await staff.open(`${job}?page=99`)).text, /No lines here/);
+	await staff.submit(`${job}/apply`, {});
+	await workOff(site);
+	const listed = await staff.open("/statements");
+	doesNotMatch(listed.text, />2026-0001</);
+	match(plain((await staff.open(next(listed))).text), /2026-0001 Blog February 2026 1\.60 EUR/);
+	const paged = new URLSearchParams(next(listed).split("?")[1]);
+	match((await staff.open(`/statements?month=all&cursor=${paged.get("cursor")}`)).text, />2026-0001</);
 });
