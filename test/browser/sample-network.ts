@@ -243,6 +243,7 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 	await setProgramme(db, programme.id, {
 		credits_partners: 1,
 		takes_applications: 1,
+		event_rates: "LEAD=0+4.00 0+1.00;RENEWAL=4+0.25 1",
 		partner_terms: "Say who you are. Bid on no brand names.\n\nWe pay what is approved, once a month.",
 	});
 	await setLandingHosts(db, programme.id, [{ host: "shop.nordlicht.example", withSubdomains: false }]);
@@ -259,7 +260,7 @@ async function addPartners(service: Service, programme: Programme): Promise<void
 		const input = { name, site: "https://blog.example/", email: `${code.toLowerCase()}@blog.example` };
 		const { partner } = expectValue(await invitePartner(deps, COMMAND_LINE, input));
 		const own = expectValue(await addPartnership(deps, COMMAND_LINE, programme.id, partner));
-		await setPartnership(db, own.id, { commission_rate: "12.5000" });
+		await setPartnership(db, own.id, { commission_rate: "12.5000+0.50", event_rates: "LEAD=0+5.00" });
 		const row = { partnership_id: own.id, created_at_ms: nowMs };
 		const folded = foldCode(code);
 		await insertCode(db, { ...row, programme_id: programme.id, folded, code });

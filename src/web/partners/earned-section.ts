@@ -152,7 +152,7 @@ function sumOf(totals: readonly PartnershipTotal[], status: Status): Content {
 }
 
 /**
- * Lists the partnerships of one partner or of one programme. Each row has the rate and codes, and the clicks
+ * Lists the partnerships of one partner or of one programme. Each row has the commission and codes, and the clicks
  * and sales of the period.
  */
 export async function partnershipTable(
@@ -188,9 +188,8 @@ export async function partnershipTable(
 					title,
 					namesRow: true,
 					cell: (partnership) =>
-						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}`,
+						html`<a class="break" href="${hrefOf(partnership)}">${partnership[name]}</a> ${stateOf(partnership)}<div class="secondary">${rateOf(partnership)}</div>`,
 				},
-				{ title: "Commission", cell: rateOf },
 				{ title: "Clicks", isNumber: true, cell: ({ id }) => ui.count(clicks.get(id) ?? 0) },
 				...moneyColumns<NamedPartnership>(({ id }) => totals.filter((total) => total.partnershipId === id)),
 				{
