@@ -11,6 +11,7 @@ import { testFlaws } from "./flaws.ts";
 import { testKeyboard } from "./keyboard.ts";
 import { testLandingUrls } from "./landing-urls.ts";
 import { testLive } from "./live.ts";
+import { testMoneyPath } from "./money-path.ts";
 import { testPartnerPath } from "./partner-path.ts";
 import { testScriptsOff } from "./scripts-off.ts";
 import { testTwoMinutePath } from "./two-minute-path.ts";
@@ -27,6 +28,7 @@ describe("tests in a real browser", { skip: found.isThere ? false : reportNotRun
 	describe("the checks that every page must pass", () => testFlaws(browser));
 	describe("the path from the first start to the first callback", () => testTwoMinutePath(browser));
 	describe("a partner's first sale", () => testPartnerPath(browser));
+	describe("the money of two months", () => testMoneyPath(browser));
 	describe("the site by keyboard alone", () => testKeyboard(browser));
 	describe("the site with scripts off", () => testScriptsOff(browser));
 	describe("deciding on conversions", () => testDeciding(browser));
