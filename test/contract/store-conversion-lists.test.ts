@@ -36,6 +36,15 @@ const SET_BACK_AT = 120;
 const SET_BACK_MS = 50 * MINUTE_MS;
 const SOLD_RANGE = { soldFromMs: START_MS - 3 * DAY_MS, soldBeforeMs: START_MS - DAY_MS };
 
+function recordedAt(n: number): number {
+	return START_MS + n * MINUTE_MS - (n < SET_BACK_AT ? 0 : SET_BACK_MS);
+}
+
+/** Returns the time at which a row changed after it was recorded, or null. Several rows changed at the same time. */
+function changedAt(n: number): number | null {
+	return n % 5 < 2 ? START_MS + DAY_MS + ((n * 31) % 6) * DAY_MS : null;
+}
+
 const SORTS: readonly ConversionSort[] = (["recorded", "sale", "basket"] as const).flatMap((by) =>
 	(["asc", "desc"] as const).map((direction) => ({ by, direction })),
 );
@@ -58,11 +67,12 @@ eachDatabase("lists of conversions", (database) => {
 				status,
 				event_type: USED_TYPES[Math.floor(n / 5) % USED_TYPES.length] ?? "SALE",
 				test: n % 11 === 0 ? 1 : 0,
-				created_at_ms: START_MS + n * MINUTE_MS - (n < SET_BACK_AT ? 0 : SET_BACK_MS),
+				created_at_ms: recordedAt(n),
 				decided_at_ms: n % 4 < 2 ? START_MS + ((n * 29) % 8) * (DAY_MS / 2) : null,
 				// Several sales have the same time and the same basket value.
 				occurred_at_ms: START_MS - ((n * 37) % 10) * (DAY_MS / 2),
 				basket_value: `${(n * 53) % 12}.50`,
+				updated_at_ms: changedAt(n) ?? recordedAt(n),
 			});
 		}
 		rows = await store.db.selectFrom("conversions").selectAll().execute();
@@ -179,6 +189,17 @@ eachDatabase("lists of conversions", (database) => {
 			await checkAll({ programmeId: emptyProgrammeId, ...DECIDED_RANGE }, sort);
 		});
 
+		test(`a programme's list by change, ${direction}, has the rows that changed after they were recorded`, async () => {
+			const sort = { by: "change", direction } as const;
+			for (const changedFromMs of [0, START_MS + 3 * DAY_MS, START_MS + 30 * DAY_MS]) {
+				for (const range of [{}, RANGE]) {
+					for (const status of EVERY_STATUS)
+						await checkPages({ programmeId, status, changedFromMs, ...range }, sort);
+				}
+			}
+			await checkPages({ programmeId: emptyProgrammeId, changedFromMs: 0 }, sort);
+		});
+
 		test(`the list of all programmes, ${direction}, has the same rows as a filter in memory, for every status, event type and test flag`, async () => {
 			const sort = { by: "recorded", direction } as const;
 			for (const status of EVERY_STATUS) {
@@ -214,13 +235,16 @@ function matches(row: Conversion, filter: ConversionFilter): boolean {
 		isIn(row.created_at_ms, filter.fromMs, filter.beforeMs) &&
 		isIn(row.occurred_at_ms, filter.soldFromMs, filter.soldBeforeMs) &&
 		((filter.decidedFromMs ?? filter.decidedBeforeMs) === undefined ||
-			isIn(row.decided_at_ms ?? Number.NaN, filter.decidedFromMs, filter.decidedBeforeMs))
+			isIn(row.decided_at_ms ?? Number.NaN, filter.decidedFromMs, filter.decidedBeforeMs)) &&
+		(filter.changedFromMs === undefined ||
+			(row.updated_at_ms > row.created_at_ms && isIn(row.updated_at_ms, filter.changedFromMs)))
 	);
 }
 
 function compareRows(one: Conversion, other: Conversion, { by, direction }: ConversionSort): number {
 	const keyOf = (row: Conversion) => {
 		if (by === "recorded") return row.id;
+		if (by === "change") return row.updated_at_ms;
 		if (by === "decision") return row.decided_at_ms ?? Number.NaN;
 		return by === "sale" ? row.occurred_at_ms : Number(row.basket_value);
 	};

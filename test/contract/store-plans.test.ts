@@ -83,6 +83,7 @@ import { hasConversions, listProgrammes } from "../../src/store/queries/programm
 import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/programme-people.ts";
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
+import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import {
@@ -208,6 +209,16 @@ const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter:
 		"decided in a range, as recorded",
 		"conversions_by_decision",
 		{ decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
+	],
+	[
+		"changed since a time",
+		"conversions_by_change",
+		{ sort: sortBy("change", "asc"), changedFromMs: START_MS },
+	],
+	[
+		"changed since a time, a later page",
+		"conversions_by_change",
+		{ sort: sortBy("change", "asc"), changedFromMs: 0, after: LATER },
 	],
 	["by amount", "conversions_by_basket", { sort: sortBy("basket", "desc") }],
 	[
@@ -457,6 +468,8 @@ const READS: readonly Read[] = [
 	["where the feed of events begins", [], (db, store) => startOfFeed({ ...store, db })],
 	["whether a position of the feed was reached", [], (db, store) => hasReached({ ...store, db }, MIDDLE)],
 	["a conversion's history", ["moves_by_conversion"], (db) => listMoves(db, 77)],
+	["a conversion's refunds", ["refunds_by_conversion"], (db) => listRefunds(db, 77)],
+	["the refunds of a file's lines", ["refunds_by_conversion"], (db) => findRefunds(db, [77, 78])],
 	[
 		"conversions of many orders, for calls and jobs",
 		["conversions_by_order"],
@@ -692,10 +705,9 @@ eachDatabase("query plans", (database) => {
 					equal(known.length, count);
 					const deps = { store, clock: createClock(), random: createRandom() };
 					const plans = await plansOf(kind, trx, async (db) => {
-						await store.writes.lockCredits(
-							db,
-							known.map(({ id }) => id),
-						);
+						const ids = known.map(({ id }) => id);
+						await store.writes.lockCredits(db, ids);
+						await store.writes.findRefunds(db, ids);
 						await makeMoves(db, deps, known.map(stepOf));
 					});
 					checkPlans(plans, indexes);
@@ -859,6 +871,7 @@ function listFilters(): Filter[] {
 		...sorts.map((sort) => ({ programmeId, sort })),
 		{ programmeId, sort: sortBy("sale", "desc"), soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
 		{ programmeId, sort: sortBy("decision", "desc"), decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
+		{ programmeId, sort: sortBy("change", "asc"), changedFromMs: START_MS },
 		{ programmeId, beforeMs: MIDDLE_MS, after: MIDDLE },
 		{ programmeId, fromMs: START_MS, beforeMs: START_MS + ROWS },
 	]);
@@ -976,6 +989,7 @@ async function checkSqliteWrites({ location, store }: SuiteDatabase): Promise<vo
 		await store.transact(async (trx) => {
 			await writes.insertMoves(trx, []);
 			await writes.lockCredits(trx, [1]);
+			await writes.findRefunds(trx, [1]);
 		});
 		const plans = database.plans();
 		ok(plans.length >= 8);

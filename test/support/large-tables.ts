@@ -64,8 +64,14 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 				when i % 100 = 5 then 'EXPIRED' when i % 10000 = 4 then 'REVERSED' else 'APPROVED' end,
 			'100.00', '7.50', '2.00', 'EUR', case when i % 1000 = 0 then 1 else 0 end,
 			case when i % 5000 = 0 then 'test' else 'postback' end,
-			0, ${START_MS} + i, case when i % 100 in (1, 2, 5) then ${SCATTERED} end, 0,
+			0, ${START_MS} + i, case when i % 100 in (1, 2, 5) then ${SCATTERED} end,
+			${START_MS} + i + case when i % 100 in (1, 2, 5) then 0 else 1 end,
 			case when i % 100 in (1, 2, 5) then null else ${START_MS} + i end`,
+	],
+	[
+		"refunds",
+		"programme_id, conversion_id, refund_id, amount, basket_value, reason, at_ms",
+		`${PROGRAMME}, i, 'R-1', '1.00', '99.00', 'RETURN', 0`,
 	],
 	[
 		"moves",

@@ -15,9 +15,11 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			basket_value text not null,
 			reason text not null,
 			person_id bigint,
-			at_ms bigint not null,
-			unique (conversion_id, refund_id)
+			at_ms bigint not null
 		)`,
+		// This unique index allows each refund of a conversion once. It serves the refunds of a conversion, which every
+		// further one needs.
+		"create unique index refunds_by_conversion on refunds (conversion_id, refund_id)",
 
 		// One row is an entry in the account of a partner. Rows are never changed.
 		`create table entries (
