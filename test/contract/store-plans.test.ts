@@ -890,8 +890,10 @@ async function checkPagesRead(trx: Db, query: CompiledQuery, what: string): Prom
 	);
 	const lines = rows.map((row) => row["QUERY PLAN"]);
 	const plan = `${what}\n${lines.join("\n")}`;
+	// A list by change ends where the programme changes, so the programme may be the first of three columns.
+	const most = what.includes('"by":"change"') ? 3 : 2;
 	for (const [, columns = ""] of plan.matchAll(/ROW\(([^)]*)\) [<>]/g))
-		equal(columns.split(", ").length, 2, plan);
+		ok(columns.split(", ").length <= most, plan);
 	// The table of breaks has a row for each time that the clock was set back, so it is read completely.
 	doesNotMatch(plan, /Seq Scan on (?!recording_breaks)/, plan);
 	const [, hit = "0"] = /shared hit=(\d+)/.exec(plan) ?? [];

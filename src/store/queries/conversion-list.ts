@@ -224,7 +224,7 @@ function sortedStretch(
 			return { stretch: saleStretch(filter), satisfied: ["soldFromMs", "soldBeforeMs"] };
 		case "decision":
 			return {
-				stretch: timeStretch(filter.decidedFromMs, filter.decidedBeforeMs),
+				stretch: decisionStretch(filter),
 				satisfied: ["decidedFromMs", "decidedBeforeMs"],
 			};
 		case "change":
@@ -249,6 +249,11 @@ function saleStretch({ soldFromMs, soldBeforeMs }: ConversionFilter): Stretch {
  */
 function timeStretch(fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER): Stretch {
 	return { low: { at: fromMs, id: 0 }, high: { at: beforeMs, id: 0 } };
+}
+
+/** Returns the stretch of decided conversions. The condition must be written exactly as in conversions_by_decision. */
+function decisionStretch({ decidedFromMs, decidedBeforeMs }: ConversionFilter): Stretch {
+	return { ...timeStretch(decidedFromMs, decidedBeforeMs), exactly: sql`and decided_at_ms is not null` };
 }
 
 const EVERYWHERE: Stretch = {
