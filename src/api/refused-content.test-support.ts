@@ -8,6 +8,7 @@ import type { Status } from "../domain/conversion.ts";
 import { MAX_REFUNDS } from "../domain/refund.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
+import { archiveProgramme } from "../programmes/archive.ts";
 import { issueKey } from "../programmes/keys.ts";
 import { MAX_STREAMS_A_PROGRAMME } from "./event-streams.ts";
 import { MAX_BODY_BYTES } from "./read-request.ts";
@@ -247,6 +248,17 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 	wrong_currency: [
 		wrong("not the programme's", { currency: "USD" }, "currency"),
 		wrongRefund("not the programme's currency", { currency: "USD" }, "currency"),
+	],
+	programme_archived: [
+		{
+			what: "a sale of an archived programme",
+			orderId: "A-1",
+			prepare: async (shop) => {
+				expectValue(await archiveProgramme(shop.deps, COMMAND_LINE, shop.programme.public_id));
+				shop.announced.length = 0;
+			},
+			call: post("/v1/conversions", { orderId: "A-1", basketValue: "1.00" }),
+		},
 	],
 	unknown_event_type: [wrong("lower case", { eventType: "sale" }, "eventType")],
 	unknown_reason: [wrongReason("a reason of one's own", "/v1/reversals", "BORED")],

@@ -178,9 +178,12 @@ export function parseOrderName(fields: {
 }
 
 export function parseSale(
-	programme: Pick<Programme, "currency">,
+	programme: Pick<Programme, "currency" | "archived_at_ms">,
 	fields: z.output<z.ZodObject<typeof SALE>>,
 ): Result<Pick<Report, "orderId" | "eventType" | "basketValue">> {
+	// A sale that arrives in the same second may still be recorded, because processes cache programmes. It is decided
+	// like any other.
+	if (programme.archived_at_ms !== null) return refusalOf("programme_archived", {});
 	return checkAll({
 		orderId: parseOrderId(fields.orderId),
 		eventType: parseEventType(fields.eventType),

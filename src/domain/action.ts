@@ -78,6 +78,16 @@ const ACTIONS = {
 	"network.changed": "Network changed",
 	"programme.created": "Programme created",
 	"programme.changed": "Programme changed",
+	"programme.archived": [
+		"Programme archived",
+		"owners",
+		"The network archived the programme: it takes no new sales",
+	],
+	"programme.resumed": [
+		"Programme resumed",
+		"owners",
+		"The network resumed the programme: it takes sales again",
+	],
 	"person.invited": ["Person invited", "owners", "{who} was invited to the programme{as role}"],
 	"person.imported": ["Person imported", "owners", "{who} was added to the programme{as role}"],
 	"person.joined": ["Person joined", "owners", "{who} joined the programme{as role}"],
@@ -108,6 +118,8 @@ const ACTIONS = {
 	"partner.invited": "Partner invited",
 	"partner.imported": "Partner imported",
 	"partner.changed": "Partner changed",
+	"partner.archived": "Partner archived",
+	"partner.resumed": "Partner resumed",
 	"partnership.started": [
 		"Partnership started",
 		"owners",

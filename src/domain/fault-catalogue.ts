@@ -156,6 +156,15 @@ export const FAULTS_BY_KIND = {
 			field: "currency",
 		},
 	},
+	/** Fault of sale reports to a programme that has ended. */
+	archived: {
+		programme_archived: {
+			status: 403,
+			meaning: "The network has archived the programme. It takes no new sales.",
+			detail:
+				"This programme is archived and takes no new sales. Ask the network's staff to resume it, or stop reporting.",
+		},
+	},
 	"event type": {
 		unknown_event_type: {
 			status: 422,

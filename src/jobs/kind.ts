@@ -257,6 +257,9 @@ export async function findNamedProgrammes(db: Db, named: readonly string[]): Pro
 	const byName = Map.groupBy(await findProgrammesByName(db, names), ({ name }) => name);
 	return (text) => {
 		const known = byId.get(text);
+		if (known !== undefined && known.archived_at_ms !== null) {
+			return refuseProgramme(`“${known.name}” is archived. Resume it on its Settings page first.`);
+		}
 		if (known !== undefined) return succeed(known);
 		const [programme, another] = byName.get(parseName(text) ?? "") ?? [];
 		if (another !== undefined) {

@@ -117,10 +117,10 @@ function usesFrom(address: string): readonly Use[] {
 }
 
 function judgeProgramme(
-	{ takes_applications, partner_terms }: Programme,
+	{ takes_applications, archived_at_ms, partner_terms }: Programme,
 	{ seenTerms }: ApplicationInput,
 ): Result<true> {
-	if (takes_applications === 0) return closed();
+	if (takes_applications === 0 || archived_at_ms !== null) return closed();
 	if (readProse(seenTerms) === partner_terms) return succeed(true);
 	const text = "The terms were changed while you read them. Read them again, and accept them.";
 	return refuse("changed_meanwhile", text, "acceptsTerms");

@@ -364,11 +364,22 @@ export function endPartner(
 ): Promise<Result<true>> {
 	return transactAs<true>(deps.store, actor, async (trx) => {
 		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff can end a partner.");
-		for (const partnership of await rows.lockPartnershipsOf(trx, partnerId)) {
-			await setState(trx, deps, actor, partnership, "ended", endsClicks);
-		}
+		await endPartnerships(trx, deps, actor, partnerId, endsClicks);
 		return succeed(true);
 	});
+}
+
+/** Ends all partnerships of a partner in the caller's transaction. */
+export async function endPartnerships(
+	trx: Db,
+	deps: Pick<Deps, "clock">,
+	actor: SignedInPerson,
+	partnerId: number,
+	endsClicks = false,
+): Promise<void> {
+	for (const partnership of await rows.lockPartnershipsOf(trx, partnerId)) {
+		await setState(trx, deps, actor, partnership, "ended", endsClicks);
+	}
 }
 
 async function setState(

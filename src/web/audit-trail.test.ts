@@ -329,6 +329,13 @@ async function walkPartner(site: TestSite, send: Send): Promise<void> {
 	const link = { partnership: partnership.public_id, target: "https://shop.example/", name: "", code: "" };
 	const path = `/partner/${partner.public_id}/links`;
 	await send("/partner/:partnerId/links", await site.signIn({ email }), path, link);
+	const staff = await site.signIn(await site.addStaff());
+	const archive = `/partner/${partner.public_id}/archive`;
+	await send("/partner/:partnerId/archive", staff, archive);
+	await send("/partner/:partnerId/archive/resume", staff, `${archive}/resume`);
+	const programme = `/archive/${(await site.addProgramme("Ends")).public_id}`;
+	await send("/archive/:programmeId", staff, programme);
+	await send("/archive/:programmeId/resume", staff, `${programme}/resume`);
 }
 
 async function walkStatements(site: TestSite, send: Send): Promise<void> {

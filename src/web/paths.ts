@@ -108,6 +108,10 @@ export const signaturePath = (programmeId: string) => `${integrationPath(program
 export const deliveryPath = (programmeId: string, deliveryId: string) =>
 	`/programmes/${programmeId}/deliveries/${deliveryId}`;
 
+/** Page that asks whether a programme is to be archived, for staff. */
+export const archiveProgrammePath = (programmeId: string) => `/archive/${programmeId}`;
+export const archivePartnerPath = (partnerId: string) => `/partner/${partnerId}/archive`;
+
 export const importKindPath = (kind: string) => `${IMPORT_PATH}/${kind}`;
 export const importJobPath = (jobId: string) => `${IMPORT_PATH}/jobs/${jobId}`;
 

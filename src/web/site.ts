@@ -27,6 +27,7 @@ import * as network from "./network/network-page.ts";
 import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
+import * as archivePartner from "./partners/archive-page.ts";
 import * as credited from "./partners/credited-page.ts";
 import * as earnings from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
@@ -39,6 +40,7 @@ import { WAITING_ADDRESSES_PATH } from "./partners/waiting-addresses.ts";
 import * as paths from "./paths.ts";
 import { askToEnd } from "./people/end-access-page.ts";
 import * as people from "./people/people-page.ts";
+import * as archiveProgramme from "./programmes/archive-page.ts";
 import { issueKeys, showManyKeys } from "./programmes/many-keys-page.ts";
 import * as programmes from "./programmes/programme-list-page.ts";
 import * as terms from "./programmes/terms-pages.ts";
@@ -66,6 +68,8 @@ const SIGNATURE = paths.signaturePath(":programmeId");
 const DELIVERY = paths.deliveryPath(":programmeId", ":deliveryId");
 const PARTNERS = paths.programmePartnersPath(":programmeId");
 const PROGRAMME_PARTNER = paths.programmePartnerPath(":programmeId", ":partnershipId");
+const ARCHIVE_PROGRAMME = paths.archiveProgrammePath(":programmeId");
+const ARCHIVE_PARTNER = paths.archivePartnerPath(":partnerId");
 const PARTNER_SETTINGS = paths.partnerSettingsPath(":programmeId");
 const JOIN = paths.joinPath(":programmeId");
 const PEOPLE = paths.peoplePath(":programmeId");
@@ -123,6 +127,9 @@ export const ROUTES: readonly Route[] = [
 	form(paths.MANY_KEYS_PATH, "staff", issueKeys),
 	page(SETTINGS, "programme", terms.showSettings),
 	form(SETTINGS, "programme-manage", terms.saveSettings),
+	page(ARCHIVE_PROGRAMME, "staff", archiveProgramme.askToArchive),
+	form(ARCHIVE_PROGRAMME, "staff", archiveProgramme.archive),
+	form(`${ARCHIVE_PROGRAMME}/resume`, "staff", archiveProgramme.resume),
 	// The list of all partners, for staff.
 	page(paths.PARTNERS_PATH, "staff", partners.showPartners),
 	form(`${paths.PARTNERS_PATH}/invite`, "staff", partners.invite),
@@ -202,6 +209,9 @@ export const ROUTES: readonly Route[] = [
 	form(`${PARTNER_EARNINGS}/add`, "partner-manage", earnings.addProgramme),
 	form(`${PARTNER_EARNINGS}/name`, "partner-manage", earnings.rename),
 	form(`${PARTNER_EARNINGS}/end`, "partner-manage", earnings.endAllPartnerships),
+	page(ARCHIVE_PARTNER, "partner-manage", archivePartner.askToArchive),
+	form(ARCHIVE_PARTNER, "partner-manage", archivePartner.archive),
+	form(`${ARCHIVE_PARTNER}/resume`, "partner-manage", archivePartner.resume),
 	page(PARTNER_LINKS, "partner", links.showLinks),
 	form(PARTNER_LINKS, "partner", links.makeOwnLink),
 	page(PARTNER_CONVERSIONS, "partner", credited.showCredited),

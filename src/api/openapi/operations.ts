@@ -109,7 +109,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 					{ outcome: "DUPLICATE", conversion: recorded },
 				),
 			},
-			faults: ["fields", "sale", "event type"],
+			faults: ["fields", "sale", "archived", "event type"],
 		},
 		"get /v1/conversions": {
 			operationId: "listConversions",

@@ -23,7 +23,7 @@ export interface KnownLink {
 	programmeId: number;
 	/** Page to which the link leads, or null if the programme has no landing host any more. */
 	landing: Landing | null;
-	/** Whether the partnership is active, which means that it has not ended. */
+	/** Whether clicks count, which means that neither the partnership has ended nor the programme is archived. */
 	isActive: boolean;
 	parameter: string;
 	hosts: readonly LandingHost[];
@@ -36,7 +36,7 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 		.innerJoin("partnerships as partnership", "partnership.id", "link.partnership_id")
 		.innerJoin("programmes", "programmes.id", "partnership.programme_id")
 		.select(["link.code", "link.id", "link.target", "link.partnership_id", "partnership.programme_id"])
-		.select(["partnership.ended_at_ms", "programmes.click_parameter"])
+		.select(["partnership.ended_at_ms", "programmes.click_parameter", "programmes.archived_at_ms"])
 		.where("link.code", "in", codes)
 		.execute();
 	const hosts = await findLandingHosts(db, [...new Set(rows.map((row) => row.programme_id))]);
@@ -49,7 +49,7 @@ export async function findLinks(db: Db, codes: readonly string[]): Promise<Known
 			partnershipId: row.partnership_id,
 			programmeId: row.programme_id,
 			landing: target === null ? null : landingAt(target, row.click_parameter),
-			isActive: row.ended_at_ms === null,
+			isActive: row.ended_at_ms === null && row.archived_at_ms === null,
 			parameter: row.click_parameter,
 			hosts: allowed,
 		};

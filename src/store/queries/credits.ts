@@ -131,6 +131,21 @@ export async function findCredits(
 	return new Map(rows.map((row) => [row.conversion_id, row]));
 }
 
+/** Returns whether a sale of the partner, other than tests, waits for a decision. */
+export async function hasOpenCredit(db: Db, partnerId: number): Promise<boolean> {
+	const open = await db
+		.selectFrom("partnerships")
+		.innerJoin("credits", "credits.partnership_id", "partnerships.id")
+		.innerJoin("conversions", "conversions.id", "credits.conversion_id")
+		.select("conversions.id")
+		.where("partnerships.partner_id", "=", partnerId)
+		.where("conversions.status", "=", "RECORDED")
+		.where("conversions.test", "=", 0)
+		.limit(1)
+		.executeTakeFirst();
+	return open !== undefined;
+}
+
 export interface ClickOrders {
 	link_id: number;
 	clicked_at_ms: number;

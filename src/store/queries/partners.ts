@@ -39,10 +39,11 @@ export async function findPartnersByPublicId(db: Db, publicIds: readonly string[
 	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();
 }
 
-/** Finds partners by their whole name. Names are not unique, so one name can find several partners. */
+/** Finds partners by their whole name, without archived ones. Names are not unique, so one can find several partners. */
 export async function findPartnersByName(db: Db, names: readonly string[]): Promise<Partner[]> {
 	if (names.length === 0) return [];
-	return db.selectFrom("partners").selectAll().where("name", "in", names).orderBy("id").execute();
+	const partners = db.selectFrom("partners").selectAll().where("name", "in", names);
+	return partners.where("archived_at_ms", "is", null).orderBy("id").execute();
 }
 
 export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | undefined> {
@@ -52,27 +53,39 @@ export function lockPartner(trx: Db, id: number): Promise<Locked<Partner> | unde
 export async function updatePartner(
 	trx: Db,
 	{ id }: Locked<Partner>,
-	change: Partial<Pick<Partner, "name" | "site" | "vat_percent" | "vat_note">>,
+	change: Partial<Pick<Partner, "name" | "site" | "vat_percent" | "vat_note" | "archived_at_ms">>,
 ): Promise<void> {
 	await trx.updateTable("partners").set(change).where("id", "=", id).execute();
+}
+
+export interface PartnerFilter {
+	search?: string | undefined;
+	/** Whether archived partners are listed. By default they are not. */
+	archived?: "no" | "only" | "too" | undefined;
 }
 
 const PARTNER_PREFIX = "ptn_";
 /** An id that no row has. It fills lists that may be empty, because `in ()` is not valid SQL. */
 export const NO_ID = 0;
 
-/** Lists partners, the newest first. `search` is a part of the name, or a whole public id. */
+/**
+ * Lists partners, the newest first. `search` is a part of the name, or a whole public id, which also finds a partner
+ * that is archived.
+ */
 export function listPartners(
 	db: Db,
-	{ search = "", ...request }: PageRequest & { search?: string | undefined },
+	{ search = "", archived = "no", ...request }: PageRequest & PartnerFilter,
 ): Promise<ListPage<Partner>> {
+	const state = archived === "only" ? "is not" : "is";
+	const only = archived === "too" ? null : sql<boolean>`p.archived_at_ms ${sql.raw(state)} null`;
 	return readNewestFirst(request, async (beforeId, limit) => {
 		const all = db.selectFrom("partners").selectAll().where("id", "<", beforeId);
 		const isById = search.startsWith(PARTNER_PREFIX);
 		const named =
-			search === "" || isById ? null : await findByName(db, "partners", null, search, beforeId, limit);
+			search === "" || isById ? null : await findByName(db, "partners", only, search, beforeId, limit);
 		if (named?.length === 0) return [];
-		const found = isById ? all.where("public_id", "=", search) : all;
+		const listed = archived === "too" ? all : all.where("archived_at_ms", state, null);
+		const found = isById ? all.where("public_id", "=", search) : listed;
 		return (named === null ? found : found.where("id", "in", named))
 			.orderBy("id", "desc")
 			.limit(limit)

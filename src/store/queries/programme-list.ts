@@ -16,6 +16,7 @@ export interface ListedProgramme {
 	failingSinceMs: number | null;
 	/** Number of conversions that wait for a decision, counted up to WAITING_COUNTED. */
 	waiting: number;
+	archivedAtMs: number | null;
 }
 
 /**
@@ -36,6 +37,8 @@ const ID_PREFIX = "prg_";
 export interface ProgrammeFilter extends PageRequest {
 	/** Person whose programmes are listed. By default all programmes are listed. */
 	personId?: number | undefined;
+	/** True for archived programmes of the network. By default its list has the others. */
+	isArchived?: boolean | undefined;
 	/** Text to search for, which is a part of the name (compared by foldText) or a whole public id. */
 	search?: string | undefined;
 }
@@ -47,25 +50,29 @@ export async function listProgrammes(db: Db, filter: ProgrammeFilter): Promise<L
 
 async function readProgrammes(
 	db: Db,
-	{ personId, search }: ProgrammeFilter,
+	{ personId, isArchived = false, search }: ProgrammeFilter,
 	beforeId: number,
 	limit: number,
 ): Promise<ListedProgramme[]> {
 	const isById = search?.startsWith(ID_PREFIX) === true;
-	const theirs = personId === undefined ? null : isOf(personId);
+	// People of a shop keep their archived programmes in their list, because they may still need what is in them.
+	const state = isArchived
+		? sql<boolean>`p.archived_at_ms is not null`
+		: sql<boolean>`p.archived_at_ms is null`;
+	const theirs = personId === undefined ? state : isOf(personId);
 	const named =
 		search === undefined || isById
 			? undefined
 			: await findByName(db, "programmes", theirs, search, beforeId, limit);
 	if (named?.length === 0) return [];
 	const only = [
-		theirs ?? [],
+		isById && personId === undefined ? [] : theirs,
 		isById ? sql`p.public_id = ${search}` : [],
 		named === undefined ? [] : sql`p.id in (${sql.join(named)})`,
 	].flat();
 	const conditions = sql.join([sql`p.id < ${beforeId}`, ...only], sql` and `);
 	const { rows } = await sql<ListedProgramme>`
-		select p.id, p.public_id as "publicId", p.name, p.currency, r.endpoint_id is not null as "hasUrl",
+		select p.id, p.public_id as "publicId", p.name, p.currency, p.archived_at_ms as "archivedAtMs", r.endpoint_id is not null as "hasUrl",
 			(select n.opened_at_ms from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 				and n.ended_at_ms is null and n.told_at_ms is not null) as "failingSinceMs",
 			(select count(*) from (select 1 from conversions c where c.list_key in (${sql.join(WAITING_KEYS)})
@@ -121,4 +128,13 @@ export async function hasConversions(db: Db, programmeId: number): Promise<boole
 		.limit(1)
 		.executeTakeFirst();
 	return row !== undefined;
+}
+
+/** Returns whether the programme has a conversion, other than tests, that is recorded or parked. */
+export async function hasOpenConversion(db: Db, programmeId: number): Promise<boolean> {
+	const kinds = (["RECORDED", "PARKED"] as const).flatMap((status) => kindsOf({ status, isTest: false }));
+	const { rows } = await sql`select 1 from conversions
+		where list_key in (${sql.join(kinds.map((kind) => programmeId * KINDS_PER_PROGRAMME + kind))})
+		limit 1`.execute(db);
+	return rows.length > 0;
 }

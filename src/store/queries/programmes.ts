@@ -48,10 +48,14 @@ export async function findProgrammesByPublicId(db: Db, publicIds: readonly strin
 	return selectProgrammes(db).where("programmes.public_id", "in", publicIds).execute();
 }
 
-/** Finds programmes by name. Names are not unique, so one name can find several programmes. */
+/** Finds programmes by name, without archived ones. Names are not unique, so one name can find several programmes. */
 export async function findProgrammesByName(db: Db, names: readonly string[]): Promise<Programme[]> {
 	if (names.length === 0) return [];
-	return selectProgrammes(db).where("programmes.name", "in", names).orderBy("programmes.id").execute();
+	return selectProgrammes(db)
+		.where("programmes.name", "in", names)
+		.where("archived_at_ms", "is", null)
+		.orderBy("programmes.id")
+		.execute();
 }
 
 export async function findProgrammesById(db: Db, ids: readonly number[]): Promise<Map<number, Programme>> {
@@ -60,11 +64,12 @@ export async function findProgrammesById(db: Db, ids: readonly number[]): Promis
 	return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Returns the ids of programmes that have no usable API key, the oldest first. */
+/** Returns the ids of programmes that have no usable API key, the oldest first. Archived programmes are left out. */
 export async function listKeylessProgrammes(db: Db, limit: number): Promise<number[]> {
 	const rows = await db
 		.selectFrom("programmes")
 		.select("id")
+		.where("archived_at_ms", "is", null)
 		.where(({ not, exists, selectFrom }) =>
 			not(
 				exists(

@@ -15,6 +15,8 @@ export interface PartnersTable {
 	vat_percent: Generated<string | null>;
 	vat_note: Generated<string>;
 	created_at_ms: number;
+	/** Time at which staff archived the partner, or null. An archived partner is in no list. */
+	archived_at_ms: number | null;
 }
 
 /** One row is a person who signs in for a partner. */

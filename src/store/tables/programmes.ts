@@ -37,6 +37,8 @@ export interface ProgrammesTable {
 	 */
 	first_signed_at_ms: number | null;
 	first_pixel_at_ms: number | null;
+	/** Time at which staff archived the programme, or null. An archived programme takes no sales and is in no list. */
+	archived_at_ms: number | null;
 }
 
 /** One row is a person of a shop in a programme, with their role. Staff have no rows here. */

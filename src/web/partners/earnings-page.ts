@@ -28,6 +28,7 @@ import {
 import { invitationCard } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
+import { archiveSection } from "./archive-page.ts";
 import { earnedSection, partnershipPath, partnershipTable } from "./earned-section.ts";
 import { endSection } from "./end-section.ts";
 
@@ -99,6 +100,7 @@ export async function showEarnings(c: WebContext, deps: PageDeps, invited?: Sent
 					})
 				: null,
 			isStaff && isActive ? endSection(`${path}/end`, { label: "End partner", confirm: sayEnd(name) }) : null,
+			isStaff ? archiveSection(partner) : null,
 		],
 	});
 }

@@ -29,7 +29,7 @@ const JOIN_FORM = declareForm({
 
 async function openProgramme(c: WebContext, { store }: WebDeps): Promise<Programme | null> {
 	const programme = await findProgramme(store.db, c.req.param("programmeId") ?? "");
-	return programme?.takes_applications === 1 ? programme : null;
+	return programme?.takes_applications === 1 && programme.archived_at_ms === null ? programme : null;
 }
 
 export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> {

@@ -35,6 +35,8 @@ import { waitingAddressesSection } from "./waiting-addresses.ts";
 /** Number of partners on a page. Adding up a busy month takes a few milliseconds for each partner. */
 const PAGE_ROWS = 50;
 
+const ARCHIVED_PARTNERS_PATH = withQuery(PARTNERS_PATH, { archived: "yes" });
+
 const INVITE_FORM = declareForm({
 	name: { label: "Name", isRequired: true, hint: "Of the company or person, as programmes see it." },
 	site: { label: "Site (optional)", inputMode: "url", placeholder: "https://" },
@@ -67,6 +69,7 @@ async function inviteTyped(
 }
 
 export async function showPartners(c: WebContext, deps: PageDeps): Promise<Response> {
+	if (c.req.query("archived") === "yes") return showArchived(c, deps);
 	const { query } = readDays(c, deps);
 	const list = { name: "partners", path: PARTNERS_PATH, query, cursorName: "before" };
 	const exported = withQuery(PARTNER_TOTALS_PATH, { ...query, before: undefined });
@@ -82,7 +85,10 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				path: PARTNERS_PATH,
 				owedTo: "the partner",
 				hasSearch: true,
-				actions: ui.linkButton({ label: "Export", href: exported }),
+				actions: [
+					ui.linkButton({ label: "Export", href: exported }),
+					ui.linkButton({ label: "Archived", href: ARCHIVED_PARTNERS_PATH }),
+				],
 				show: async (asked) => {
 					const request = { search: query.search, after: cursorOf(deps, list), limit: PAGE_ROWS };
 					const page = await readPage(deps, request);
@@ -100,6 +106,46 @@ export async function showPartners(c: WebContext, deps: PageDeps): Promise<Respo
 				body: ui.padded(INVITE_FORM.show(c, { action: `${PARTNERS_PATH}/invite`, send: "Invite" })),
 			}),
 		],
+	});
+}
+
+/** Shows the archived partners, without their earnings, which are on their own pages. */
+async function showArchived(c: WebContext, deps: PageDeps): Promise<Response> {
+	const query = { archived: "yes", before: c.req.query("before") };
+	const list = { name: "archived partners", path: PARTNERS_PATH, query, cursorName: "before" };
+	const request = { archived: "only", after: cursorOf(deps, list), limit: PAGE_ROWS } as const;
+	const page = await listPartners(deps.store.reader, request);
+	const title = "Archived partners";
+	const table = ui.dataTable<Partner>({
+		caption: title,
+		rows: page.rows,
+		stacks: true,
+		empty: ui.emptyState({
+			isAlone: true,
+			title: "No archived partner",
+			text: "A partner that has left can be archived on its page.",
+		}),
+		columns: [
+			{
+				title: "Partner",
+				namesRow: true,
+				cell: ({ public_id: id, name }) => html`<a class="break" href="${earningsPath(id)}">${name}</a>`,
+			},
+			{ title: "Site", cell: ({ site }) => html`<span class="break">${site || "–"}</span>` },
+			{
+				title: "Archived",
+				cell: ({ archived_at_ms: atMs }) => (atMs === null ? "–" : ui.timeTag(atMs)),
+			},
+		],
+	});
+	return answerPage(c, {
+		title,
+		active: "partners",
+		body: html`${ui.pageHeader({
+			title,
+			hint: "Their partnerships have ended. Resume one on its page.",
+			actions: ui.linkButton({ label: "Back to Partners", href: PARTNERS_PATH }),
+		})}<div class="card">${table}${pager(pagesOf(deps, list, page))}</div>`,
 	});
 }
 
@@ -199,7 +245,13 @@ async function* readLines(deps: PageDeps, { query: { search }, span }: ReturnTyp
 	const { store, clock } = deps;
 	let after: Cursor | undefined;
 	do {
-		const { partnershipIds, next, linesOf } = await readPage(deps, { search, after, limit: PAGE_ROWS });
+		const { partnershipIds, next, linesOf } = await readPage(deps, {
+			search,
+			// The file is a record of what was earned, so archived partners are in it.
+			archived: "too",
+			after,
+			limit: PAGE_ROWS,
+		});
 		yield linesOf(await sumByPartnership(store.reader, clock.nowMs(), { ...span, partnershipIds }));
 		after = next ?? undefined;
 	} while (after !== undefined);

@@ -20,41 +20,60 @@ const MOST_FAILING = 10;
 
 const CREATE = html`${ui.linkButton({ label: "Import", href: paths.IMPORT_PATH })}${ui.linkButton({ label: "API keys", href: paths.MANY_KEYS_PATH })}${ui.linkButton({ label: "Create programme", href: paths.CREATE_PROGRAMME_PATH, tone: "primary" })}`;
 
+const ARCHIVED_LINK = html`<p class="small"><a href="${paths.withQuery(PROGRAMMES_PATH, { archived: "yes" })}">Archived programmes</a></p>`;
+
 export async function showProgrammes(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { db } = deps.store;
 	const viewer = viewerOf(c);
 	const search = (c.req.query("search") ?? "").trim().slice(0, MAX_SEARCH_LENGTH);
 	const isStaff = viewer.kind === "staff";
-	const query = { search: search || undefined, before: c.req.query("before") };
+	const isArchived = isStaff && c.req.query("archived") === "yes";
+	const query = {
+		search: search || undefined,
+		archived: isArchived ? "yes" : undefined,
+		before: c.req.query("before"),
+	};
 	const list = { name: "programmes", path: PROGRAMMES_PATH, query, cursorName: "before" };
 	const after = cursorOf(deps, list);
 	const page = await listProgrammes(db, {
 		personId: isStaff ? undefined : viewer.personId,
 		search: query.search,
+		isArchived,
 		after,
 		limit: PAGE_ROWS,
 	});
 	const { rows } = page;
-	const isWhole = search === "" && after === undefined;
+	const isWhole = search === "" && after === undefined && !isArchived;
 	const [only] = rows;
 	if (!isStaff && isWhole && only !== undefined && rows.length === 1)
 		return c.redirect(paths.overviewPath(only.publicId), 303);
 	const [partner] = viewer.partners;
 	if (isWhole && only === undefined && partner !== undefined)
 		return c.redirect(paths.earningsPath(partner.public_id), 303);
-	const header = isStaff
-		? { hint: "Every shop on this service, the newest first.", actions: CREATE }
-		: { hint: "The programmes you manage." };
+	const title = isArchived ? "Archived programmes" : "Programmes";
+	const emptyState = (): Html => {
+		if (isArchived) return NONE_ARCHIVED;
+		return isWhole ? noProgrammes(isStaff ? sampleForm(c) : undefined) : NOT_FOUND;
+	};
 	return answerPage(c, {
-		title: "Programmes",
+		title,
 		active: "programmes",
-		body: html`${ui.pageHeader({ title: "Programmes", ...header })}${
+		body: html`${ui.pageHeader({ title, ...headerFor(isStaff, isArchived) })}${
 			isStaff && isWhole ? await failingSection(deps) : null
-		}<div class="card">${isStaff && !(isWhole && rows.length === 0) ? searchBar({ action: PROGRAMMES_PATH, label: "Find a programme", name: "search", value: search }) : null}${programmeTable(
+		}<div class="card">${isStaff && !isArchived && !(isWhole && rows.length === 0) ? searchBar({ action: PROGRAMMES_PATH, label: "Find a programme", name: "search", value: search }) : null}${programmeTable(
 			rows,
-			isWhole ? noProgrammes(isStaff ? sampleForm(c) : undefined) : NOT_FOUND,
-		)}${pager(pagesOf(deps, list, page))}</div>`,
+			emptyState(),
+		)}${pager(pagesOf(deps, list, page))}</div>${isStaff && !isArchived ? ARCHIVED_LINK : null}`,
 	});
+}
+
+function headerFor(isStaff: boolean, isArchived: boolean): { hint: string; actions?: Html } {
+	if (!isStaff) return { hint: "The programmes you manage." };
+	if (!isArchived) return { hint: "Every shop on this service, the newest first.", actions: CREATE };
+	return {
+		hint: "They take no new sales. Resume one on its Settings page.",
+		actions: ui.linkButton({ label: "Back to Programmes", href: PROGRAMMES_PATH }),
+	};
 }
 
 async function failingSection({ store, clock }: WebDeps): Promise<Html | null> {
@@ -104,6 +123,12 @@ function numberLink(number: number, words: string, href: string): Html {
 	return number === 0 ? html`<span class="faint">0</span>` : html`<a href="${href}">${words}</a>`;
 }
 
+const NONE_ARCHIVED = ui.emptyState({
+	isAlone: true,
+	title: "No archived programme",
+	text: "A programme that has ended can be archived on its Settings page.",
+});
+
 const NOT_FOUND = ui.emptyState({
 	isAlone: true,
 	title: "No programme found",
@@ -138,7 +163,12 @@ function programmeTable(rows: readonly ListedProgramme[], empty: Content): Html 
 		stacks: true,
 		empty,
 		columns: [
-			{ title: "Programme", namesRow: true, cell: programmeLink },
+			{
+				title: "Programme",
+				namesRow: true,
+				cell: (row) =>
+					html`${programmeLink(row)}${row.archivedAtMs === null ? null : html` ${ui.badge("plain", "Archived")}`}`,
+			},
 			{ title: "Currency", cell: ({ currency }) => currency },
 			{ title: "Callbacks", cell: callbackState },
 			{

@@ -43,6 +43,7 @@ import {
 import { showPeople } from "../people/people-page.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { archivedMessage, archiveSection } from "./archive-page.ts";
 
 /** Terms as they were typed. The use case validates them. */
 type TypedTerms = Readonly<Partial<Record<keyof terms.Terms, string>>>;
@@ -261,6 +262,7 @@ export function showSettings(c: WebContext): Promise<Response> {
 				hint: "These terms apply to new conversions of this programme.",
 				actions: isStaff ? ui.linkButton({ label: "Who did what", href: audit }) : null,
 			}),
+			isStaff ? null : archivedMessage(programme),
 			may(c, "manage")
 				? ui.section({
 						id: "terms",
@@ -274,6 +276,7 @@ export function showSettings(c: WebContext): Promise<Response> {
 				title: "About this programme",
 				body: ui.padded(fixedFacts(programme, standingOf(c))),
 			}),
+			isStaff ? archiveSection(programme) : null,
 		],
 	});
 }

@@ -19,7 +19,8 @@ export function partnerTables({
 			site text not null,
 			vat_percent text,
 			vat_note text not null default '',
-			created_at_ms bigint not null
+			created_at_ms bigint not null,
+			archived_at_ms bigint
 		)`,
 
 		// This index serves findPartnersByName, by which imports find the partners that their files name.

@@ -26,7 +26,8 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			partner_terms text not null default '',
 			created_at_ms bigint not null,
 			first_signed_at_ms bigint,
-			first_pixel_at_ms bigint
+			first_pixel_at_ms bigint,
+			archived_at_ms bigint
 		)`,
 
 		// One row is a person of a shop in a programme, with their role.

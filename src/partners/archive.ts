@@ -1,0 +1,70 @@
+// Archives a partner that has left, or that was only a sample. Its partnerships end, and it disappears from the
+// network's list. What it earned and its statements stay, and its people can still read them. Staff can resume it. A
+// partner is never deleted, because its account must stay provable.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { minorUnits } from "../domain/money.ts";
+import { type SignedInPerson, transactAs } from "../people/actor.ts";
+import type { InvitationsDeps } from "../people/invitations.ts";
+import { hasOpenCredit } from "../store/queries/credits.ts";
+import { type Balance, findBalances } from "../store/queries/entries.ts";
+import { lockPartner, type Partner, updatePartner } from "../store/queries/partners.ts";
+import type { Db } from "../store/store.ts";
+import { note } from "./partners.ts";
+import { endPartnerships } from "./partnerships.ts";
+
+type Deps = Pick<InvitationsDeps, "store" | "clock" | "random">;
+
+/** Archives a partner. Resolves to false if it is archived already. */
+export function archivePartner(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+): Promise<Result<boolean>> {
+	return changeArchived(deps, actor, partnerId, true);
+}
+
+/** Resumes an archived partner, whose partnerships stay ended. Resolves to false if it is not archived. */
+export function resumePartner(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+): Promise<Result<boolean>> {
+	return changeArchived(deps, actor, partnerId, false);
+}
+
+function changeArchived(
+	deps: Deps,
+	actor: SignedInPerson,
+	partnerId: number,
+	isArchived: boolean,
+): Promise<Result<boolean>> {
+	return transactAs<boolean>(deps.store, actor, async (trx) => {
+		if (actor.kind !== "staff") return refuse("not_allowed", "Only the network's staff archive a partner.");
+		const partner = await lockPartner(trx, partnerId);
+		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
+		if ((partner.archived_at_ms !== null) === isArchived) return succeed(false);
+		const whyNot = isArchived ? await whyNotArchived(trx, partner) : null;
+		if (whyNot !== null) return refuse("wrong_status", whyNot);
+		if (isArchived) await endPartnerships(trx, deps, actor, partnerId);
+		await updatePartner(trx, partner, { archived_at_ms: isArchived ? deps.clock.nowMs() : null });
+		const action = isArchived ? "partner.archived" : "partner.resumed";
+		await note(trx, deps, actor, action, partner.public_id, partner.name);
+		return succeed(true);
+	});
+}
+
+/** Returns why a partner cannot be archived yet, or null if it can. */
+export async function whyNotArchived(db: Db, { id, name }: Partner): Promise<string | null> {
+	if (await hasOpenCredit(db, id)) {
+		return `Some sales of ${name} wait for a decision. Archive the partner when they are approved or rejected.`;
+	}
+	const owed = (await findBalances(db, id)).filter(hasMoney);
+	if (owed.length === 0) return null;
+	const currencies = owed.map(({ currency }) => currency).join(" and ");
+	return `The account of ${name} is not settled (${currencies}). Pay its statements, or clear the rest with an adjustment, before you archive the partner.`;
+}
+
+function hasMoney({ open, due, carried }: Balance): boolean {
+	return [open, due, carried].some((amount) => minorUnits(amount) !== 0n);
+}

@@ -1,0 +1,64 @@
+// Archives a programme that has ended, or that was only a trial. It disappears from the network's lists and takes no
+// new sales. Everything in it stays, and decisions about earlier sales still work. Staff can resume it. A programme is
+// never deleted, because the audit log and the accounts of partners refer to it.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import { noteAudit } from "../store/queries/audit.ts";
+import { hasOpenConversion } from "../store/queries/programme-list.ts";
+import {
+	findProgramme,
+	lockProgramme,
+	type Programme,
+	updateProgramme,
+} from "../store/queries/programmes.ts";
+import { unknownProgramme } from "./programmes.ts";
+
+type Deps = Pick<AccountsDeps, "store" | "clock">;
+
+/** Archives a programme. Resolves to false if it is archived already. */
+export function archiveProgramme(deps: Deps, actor: Actor, publicId: string): Promise<Result<boolean>> {
+	return changeArchived(deps, actor, publicId, true);
+}
+
+/** Resumes an archived programme. Resolves to false if it is not archived. */
+export function resumeProgramme(deps: Deps, actor: Actor, publicId: string): Promise<Result<boolean>> {
+	return changeArchived(deps, actor, publicId, false);
+}
+
+async function changeArchived(
+	{ store, clock }: Deps,
+	actor: Actor,
+	publicId: string,
+	isArchived: boolean,
+): Promise<Result<boolean>> {
+	const found = await findProgramme(store.db, publicId);
+	if (found === undefined) return unknownProgramme(publicId);
+	const changed = await transactAs<boolean>(store, actor, async (trx) => {
+		if (actor.kind === "shop") return refuse("not_allowed", "Only the network's staff archive a programme.");
+		const programme = await lockProgramme(trx, found.id);
+		if (programme === undefined) return unknownProgramme(publicId);
+		if ((programme.archived_at_ms !== null) === isArchived) return succeed(false);
+		if (isArchived && (await hasOpenConversion(trx, programme.id)))
+			return refuse("wrong_status", sayOpen(programme));
+		const nowMs = clock.nowMs();
+		await updateProgramme(trx, programme, { archived_at_ms: isArchived ? nowMs : null });
+		const action = isArchived ? "programme.archived" : "programme.resumed";
+		const note = {
+			personId: personIdOf(actor),
+			programmeId: programme.id,
+			action,
+			subject: publicId,
+		} as const;
+		await noteAudit(trx, { ...note, detail: programme.name }, nowMs);
+		return succeed(true);
+	});
+	if (changed.ok) store.announceChange(found.id);
+	return changed;
+}
+
+/** Says why a programme cannot be archived yet. */
+export function sayOpen({ name }: Pick<Programme, "name">): string {
+	return `${name} has conversions that wait for a decision or for the shop's confirmation. Decide them first, or wait for the end of their approval window.`;
+}
