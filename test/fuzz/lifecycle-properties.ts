@@ -272,6 +272,7 @@ async function readConversions(
 				events: events.map((event) => [event.name, readOwed(event.name, event.body)]),
 				windowEndsAtMs: row.window_ends_at_ms,
 				brought: null,
+				refunds: [],
 				replaced,
 			});
 		}

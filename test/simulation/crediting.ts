@@ -1,9 +1,10 @@
 // Partners of the simulated shops, and the click IDs and coupon codes in sale reports. These are valid,
 // invalid, old, of another programme, two at once, or missing. Every programme has partners, and about half
-// of the programmes credit them.
+// of the programmes credit them. A partner takes part in all of them, so that its account has entries
+// of several programmes and currencies.
 
 import { createClickSealer } from "../../src/domain/click-token.ts";
-import { compareCredits, judgeCredit, readClickIds } from "../../src/domain/credit.ts";
+import { type Credit, compareCredits, judgeCredit, NOBODY, readClickIds } from "../../src/domain/credit.ts";
 import { SEALING_IV_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
@@ -26,7 +27,7 @@ const PARTNERS = [
 	{ code: "NEWS", rate: null, isEnded: false },
 	{ code: "PAST", rate: "50.0000", isEnded: true },
 ] as const;
-type Partnership = (typeof PARTNERS)[number] & { id: number };
+type Partnership = (typeof PARTNERS)[number] & { id: number; partnerId: number };
 
 export type Crediting = Awaited<ReturnType<typeof openCrediting>>;
 
@@ -45,13 +46,16 @@ export async function openCrediting(
 	programmes: readonly ProgrammeRecord[],
 	random: SeededRandom,
 	sealingKey: Uint8Array,
+	/** True if every programme credits its partners. */
+	isForAll: boolean,
 ) {
 	const sealer = createClickSealer(sealingKey);
 	const partnershipsOf = new Map<ProgrammeRecord, readonly Partnership[]>();
 	const saidOf = new WeakMap<Order, Signals>();
+	const partnerIds = await addPartners(db);
 	for (const programme of programmes) {
-		partnershipsOf.set(programme, await joinPartners(db, programme.id));
-		if (!random.chance(CREDITING_SHARE)) continue;
+		partnershipsOf.set(programme, await joinPartners(db, programme.id, partnerIds));
+		if (!random.chance(CREDITING_SHARE) && !isForAll) continue;
 		programme.terms.isBetter = (candidate, current) => compareCredits(candidate, current) < 0;
 		await setProgramme(db, programme.id, { credits_partners: 1, click_days: CLICK_DAYS });
 	}
@@ -89,13 +93,33 @@ export async function openCrediting(
 			windowDays: CLICK_DAYS,
 			clicksEndMs: () => null,
 		});
-		const { commissionRate, feeRate } = programme.terms;
-		if (credit.partnershipId === null) return { credit, commissionRate: "0", feeRate: "0" };
-		const ownRate = partnerships.find(({ id }) => id === credit.partnershipId)?.rate;
-		return { credit, commissionRate: ownRate ?? commissionRate, feeRate };
+		return bring(programme, credit);
+	}
+
+	/** Returns the rates that result from a credit. */
+	function bring({ terms }: ProgrammeRecord, credit: Credit): Brought {
+		const { commissionRate, feeRate } = terms;
+		const partnership = partnershipWith(credit.partnershipId);
+		if (partnership === undefined) return { credit, commissionRate: "0", feeRate: "0" };
+		return { credit, commissionRate: partnership.rate ?? commissionRate, feeRate };
+	}
+
+	function partnershipWith(id: number | null): Partnership | undefined {
+		return [...partnershipsOf.values()].flat().find((partnership) => partnership.id === id);
 	}
 
 	return {
+		/** Ids of the partners. */
+		partnerIds: [...partnerIds.values()],
+		/** Returns the partner to whom a credit gives the conversion, or undefined for nobody. */
+		partnerOf: ({ partnershipId }: Credit) => partnershipWith(partnershipId)?.partnerId,
+		/** Draws the name of a partner to whom staff assign a conversion, or nobody. */
+		drawAssignment(programme: ProgrammeRecord): { partner: string; brought: Brought } {
+			const present = (partnershipsOf.get(programme) ?? []).filter(({ isEnded }) => !isEnded);
+			const chosen = random.pick([...present, ...present, undefined]);
+			const credit = { ...NOBODY, partnershipId: chosen?.id ?? null, word: "ASSIGNED" } as const;
+			return { partner: chosen?.code ?? "", brought: bring(programme, credit) };
+		},
 		/** Adds click IDs and a coupon code to a report. */
 		complete(order: Order, act: Act, nowMs: number): Act {
 			if (act.kind !== "report") return act;
@@ -107,14 +131,28 @@ export async function openCrediting(
 	};
 }
 
-async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]> {
+/** Adds the partners. Returns their ids by their codes. */
+async function addPartners(db: Db): Promise<Map<string, number>> {
+	const ids = new Map<string, number>();
+	for (const { code } of PARTNERS) {
+		const columns = { public_id: code, created_at_ms: 0, name: code, site: "" };
+		ids.set(code, (await insertPartner(db, columns)).id);
+	}
+	return ids;
+}
+
+async function joinPartners(
+	db: Db,
+	programmeId: number,
+	partnerIds: ReadonlyMap<string, number>,
+): Promise<Partnership[]> {
 	const joined: Partnership[] = [];
 	for (const partner of PARTNERS) {
 		const { code, rate, isEnded } = partner;
-		const columns = { public_id: `${code} ${programmeId}`, created_at_ms: 0 };
-		const { id: partnerId } = await insertPartner(db, { ...columns, name: code, site: "" });
+		const partnerId = partnerIds.get(code) ?? 0;
 		const partnership = await insertPartnership(db, {
-			...columns,
+			public_id: `${code} ${programmeId}`,
+			created_at_ms: 0,
 			programme_id: programmeId,
 			partner_id: partnerId,
 			commission_rate: rate,
@@ -125,7 +163,7 @@ async function joinPartners(db: Db, programmeId: number): Promise<Partnership[]>
 		const { id } = partnership;
 		const named = { programme_id: programmeId, folded: code, code, partnership_id: id };
 		await insertCode(db, { ...named, created_at_ms: START_MS });
-		joined.push({ ...partner, id });
+		joined.push({ ...partner, id, partnerId });
 	}
 	return joined;
 }

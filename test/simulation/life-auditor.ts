@@ -7,7 +7,15 @@ import type { Credit } from "../../src/domain/credit.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import type { EventName } from "../../src/domain/event-name.ts";
 import { demand } from "../support/broken.ts";
-import { amountsOf, type LifeState, type OwedBody, type Terms, UNKNOWN } from "../support/lifecycle-model.ts";
+import {
+	amountsOf,
+	coinsOf,
+	type LifeState,
+	type ModelRefund,
+	type OwedBody,
+	type Terms,
+	UNKNOWN,
+} from "../support/lifecycle-model.ts";
 import type { Order, OrderLedger } from "./order-ledger.ts";
 
 interface ConversionRow {
@@ -28,6 +36,7 @@ interface ConversionRow {
 	pixel_basket_value: string | null;
 	commission: string;
 	network_fee: string;
+	refunded_value: string | null;
 	/** Status after the last move in the history. */
 	moved_to: string | null;
 }
@@ -49,14 +58,20 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const eventsOf = Map.groupBy(events, (row) => Number(row["conversion_id"]));
 	const credits = database.prepare("select * from credits").all();
 	const creditOf = new Map(credits.map((row) => [Number(row["conversion_id"]), { ...row }]));
-	const take = (name: string) => {
+	const refunds = database
+		.prepare("select conversion_id, refund_id as refundId, amount, basket_value as left from refunds order by id")
+		.all();
+	const refundsOf = Map.groupBy(refunds, (row) => Number(row["conversion_id"]));
+	const take = (name: string): Stored => {
 		const row = byOrder.get(name);
 		byOrder.delete(name);
 		const owed = row === undefined ? [] : (eventsOf.get(row.id) ?? []);
 		const credit = row === undefined ? undefined : creditOf.get(row.id);
 		if (row !== undefined) eventsOf.delete(row.id);
 		if (row !== undefined) creditOf.delete(row.id);
-		return { row, owed, credit };
+		const made = (refundsOf.get(row?.id ?? 0) ?? []).map(({ conversion_id: _, ...refund }) => refund);
+		refundsOf.delete(row?.id ?? 0);
+		return { row, owed, credit, refunds: made as unknown as ModelRefund[] };
 	};
 	const replacedNames = new Map(
 		[...byOrder].flatMap(([name, { public_id: id }]) =>
@@ -69,7 +84,7 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 		const name = `${order.programme.id} ${order.eventType} ${order.orderId}`;
 		auditOrder(order, ledger, [take(name), take(replacedNames.get(name) ?? "")]);
 	}
-	const strays = [...byOrder.keys(), ...eventsOf.keys(), ...creditOf.keys()];
+	const strays = [...byOrder.keys(), ...eventsOf.keys(), ...creditOf.keys(), ...refundsOf.keys()];
 	demand(strays.length === 0, "nothing unexpected happens", () => `nobody reported ${strays.join(", ")}`);
 }
 
@@ -77,13 +92,14 @@ interface Stored {
 	row: ConversionRow | undefined;
 	owed: readonly Record<string, unknown>[];
 	credit: Record<string, unknown> | undefined;
+	refunds: readonly ModelRefund[];
 }
 
 function auditOrder(order: Order, ledger: OrderLedger, [last, before]: readonly [Stored, Stored]): void {
 	const { row, owed: events } = last;
 	const possible = ledger.statesNow(order);
 	const stored = possible.filter(
-		(state) => isStoredAs(state, row) && isStoredAs(state.replaced ?? UNKNOWN, before.row),
+		(state) => isStoredAs(state, last) && isStoredAs(state.replaced ?? UNKNOWN, before),
 	);
 	demand(stored.length > 0, "1 an answered change is stored", () => {
 		const statuses = possible.map(({ status, basketValue }) => `${status} ${basketValue}`).join(" or ");
@@ -134,7 +150,7 @@ function storedCredit(
 	};
 }
 
-function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
+function isStoredAs(state: LifeState, { row, refunds }: Stored): boolean {
 	if (row === undefined) return state.status === "NONE";
 	const isUnsigned = row.source === "pixel" && row.confirmed_at_ms === null;
 	return (
@@ -146,8 +162,16 @@ function isStoredAs(state: LifeState, row: ConversionRow | undefined): boolean {
 		row.basket_value === state.basketValue &&
 		row.reason === state.reason &&
 		(row.test === 1) === state.test &&
-		row.occurred_at_ms === state.occurredAtMs
+		row.occurred_at_ms === state.occurredAtMs &&
+		isRefundedAs(state, row, refunds)
 	);
+}
+
+/** Returns whether the refunds are stored. A refund of everything that was left is a reversal, and is not in the sum. */
+function isRefundedAs(state: LifeState, row: ConversionRow, refunds: readonly ModelRefund[]): boolean {
+	const partial = refunds.filter(({ left }) => coinsOf(left) > 0n);
+	const sum = partial.reduce((total, { amount }) => total + coinsOf(amount), 0n);
+	return isDeepStrictEqual(refunds, state.refunds) && coinsOf(row.refunded_value ?? "0") === sum;
 }
 
 /**

@@ -31,6 +31,11 @@ const COUNTED = [
 	"unparkedConfirmations",
 	"replacedPixels",
 	"credited",
+	"refunds",
+	"assignments",
+	"adjustments",
+	"statements",
+	"payments",
 	"deliveries",
 	"requests",
 	"kills",
@@ -105,5 +110,7 @@ function add(totals: Totals, report: RunReport): void {
 function summarize(totals: Totals): string {
 	const { runs, virtualDays, orders, lateSales, unparkedConfirmations, replacedPixels, credited } = totals;
 	const { deliveries, requests, kills, lost, mails, hurried } = totals;
-	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise held`;
+	const { refunds, assignments, adjustments, statements, payments } = totals;
+	const money = `${refunds} refunds, ${assignments} changed partners, ${adjustments} adjustments, ${statements} statements, ${payments} payments`;
+	return `${runs} ${runs === 1 ? "run" : "runs"} over ${virtualDays} virtual days: ${orders} orders (${lateSales} reported late, ${unparkedConfirmations} confirmed without parking, ${replacedPixels} after a rejected pixel, ${credited} credited to a partner), ${money}, ${deliveries} deliveries, ${requests} requests audited, ${hurried} of them sent before their time by hand, ${kills} processes killed, ${lost} attempts lost with them and made again, ${mails} mails; every promise held`;
 }

@@ -7,10 +7,12 @@ import type { Caps } from "../../src/callbacks/send-buffer.ts";
 import { createMailDispatcher, type MailDispatcher } from "../../src/mail/dispatcher.ts";
 import type { Clock, Log, Mail, PostbackAnswer, PostbackRequest, Random } from "../../src/ports.ts";
 import { openSharedClock, type SharedClock } from "../../src/service/shared-clock.ts";
+import type { StatementsDeps } from "../../src/statements/deps.ts";
 import { givenWire } from "../../src/store/queries/known-network.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type Chores, startChores } from "../../src/watch/chores.ts";
+import { type Chores, startChores, startJobChore } from "../../src/watch/chores.ts";
+import type { Loop } from "../../src/watch/loop.ts";
 import { Broken } from "../support/broken.ts";
 import { createSeededRandom, randomPort } from "../support/seeded-random.ts";
 import { createMishaps, DatabaseFailed, Killed, type Mishaps } from "./mishaps.ts";
@@ -24,6 +26,8 @@ export interface Site {
 	sealingKey: Uint8Array;
 	brand: string;
 	caps: Caps;
+	/** True if there are jobs in this run, such as statements. */
+	hasJobs: boolean;
 	/** Returns the current probability that a step that uses the database fails. */
 	databaseFailureShare(): number;
 	announce(from: ServiceProcess, word: Word): void;
@@ -51,8 +55,12 @@ interface Running {
 	intake: Intake;
 	engine: Engine;
 	chores: Chores;
+	/** The chore that works on jobs, or null in runs without jobs. */
+	jobs: Loop | null;
 	mails: MailDispatcher;
 }
+
+const PUBLIC_URL = "https://ringback.example";
 
 export class ServiceProcess implements Owner {
 	readonly number: number;
@@ -115,6 +123,13 @@ export class ServiceProcess implements Owner {
 		return this.#parts.intake;
 	}
 
+	/** Dependencies of the use cases about statements and jobs. */
+	get statementsDeps(): StatementsDeps {
+		const { store, random } = this;
+		const { clock, mails } = this.#parts;
+		return { store, clock, random, mails, sealingKey: this.#site.sealingKey, publicUrl: PUBLIC_URL };
+	}
+
 	get #parts(): Running {
 		if (this.#running === null) throw new Killed();
 		return this.#running;
@@ -135,12 +150,14 @@ export class ServiceProcess implements Owner {
 			random,
 			log,
 			mails,
-			publicUrl: "https://ringback.example",
+			publicUrl: PUBLIC_URL,
 			retentionDays: RETENTION_DAYS,
 		});
+		const jobDeps = { store, clock, random, log, mails, sealingKey: site.sealingKey, publicUrl: PUBLIC_URL };
 		this.#running = {
 			clock,
 			chores,
+			jobs: site.hasJobs ? startJobChore(jobDeps) : null,
 			mails,
 			intake: createIntake({ store, clock: intakeClock, random, log }),
 			engine: new Engine({
@@ -183,8 +200,8 @@ export class ServiceProcess implements Owner {
 	/** Stops cleanly, as in a deployment. */
 	async stop(): Promise<void> {
 		this.isStopping = true;
-		const { engine, chores, clock, mails } = this.#parts;
-		await Promise.all([engine.stop(), chores.stop(), clock.stop()]);
+		const { engine, chores, jobs, clock, mails } = this.#parts;
+		await Promise.all([engine.stop(), chores.stop(), jobs?.stop(), clock.stop()]);
 		await mails.stop();
 		if (!this.isAlive) return;
 		this.#site.onCleanStop(this.store.engineIds);

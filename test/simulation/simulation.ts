@@ -11,8 +11,10 @@ import { realClock } from "../../src/outside/clock.ts";
 import { createSqliteStore } from "../../src/store/sqlite/store.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
+import { coinsOf } from "../support/lifecycle-model.ts";
 import { raiseReceiverIds } from "../support/receiver-ids.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
+import { createAccounting } from "./accounting.ts";
 import { createCluster } from "./cluster.ts";
 import { createConfiguration } from "./configuration.ts";
 import { openCrediting } from "./crediting.ts";
@@ -21,6 +23,8 @@ import { createHolding } from "./holding.ts";
 import { createImpatience, type WaitingDelivery } from "./impatience.ts";
 import { auditLives } from "./life-auditor.ts";
 import { createMailServer } from "./mail-server.ts";
+import { createMoneyAuditor } from "./money-auditor.ts";
+import { drawMoneyPlan, type MoneyPlan } from "./money-plan.ts";
 import { createNetwork } from "./network.ts";
 import { auditNotices, auditTroubles } from "./notice-auditor.ts";
 import { openProgrammes } from "./opening.ts";
@@ -58,6 +62,14 @@ export interface RunReport {
 	replacedPixels: number;
 	/** Number of conversions with a credited partner. */
 	credited: number;
+	/** Number of partial refunds. */
+	refunds: number;
+	/** Number of conversions that staff credited to another partner. */
+	assignments: number;
+	adjustments: number;
+	statements: number;
+	/** Number of answered requests to mark statements as paid. */
+	payments: number;
 }
 
 /**
@@ -70,6 +82,9 @@ const BRAND = "Service";
 const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
+const MONEY = 0xca54;
+/** Share of runs with refunds, adjustments and statements. */
+const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
 const CAP_OVERALL = 512;
 
@@ -80,14 +95,17 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const holdRandom = createSeededRandom(seed ^ HOLDING);
 	const holds = holdRandom.chance(0.4) ? holdRandom.between(1, 2) : 0;
 	const plan = { ...drawPlan(random), holds };
-	const timeline = new Timeline(START_MS);
+	const moneyRandom = createSeededRandom(seed ^ MONEY);
+	const money = moneyRandom.chance(MONEY_SHARE) ? drawMoneyPlan(moneyRandom, plan.days) : null;
+	const startMs = money?.startMs ?? START_MS;
+	const timeline = new Timeline(startMs);
 	const store = createSqliteStore(database, realClock);
-	await store.migrate(START_MS);
+	await store.migrate(startMs);
 	await raiseReceiverIds(store);
 	const sealingKey = random.bytes(SEALING_KEY_BYTES);
-	const programmes = await openProgrammes(store, plan, fork(), START_MS);
+	const programmes = await openProgrammes(store, plan, fork(), startMs);
 	const drawn = createSeededRandom(seed ^ CREDITING);
-	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey);
+	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey, money !== null);
 
 	const tracing = createHash("sha256");
 	const trace = (line: string): void => {
@@ -142,6 +160,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 			store,
 			sealingKey,
 			brand: BRAND,
+			hasJobs: money !== null,
 			caps: { perReceiver: plan.capPerProgramme, overall: CAP_OVERALL },
 			databaseFailureShare: () => (isCalm ? 0 : plan.faults.databaseFailure),
 			post: network.post,
@@ -220,7 +239,30 @@ export async function simulate(seed: number): Promise<RunReport> {
 		findBroken: () => broken,
 	});
 
-	for (const programme of programmes) readProgramme(programme, START_MS);
+	const moneyAuditor = createMoneyAuditor(database, minimumsOf(money));
+	const accounting =
+		money === null
+			? null
+			: createAccounting({
+					random: moneyRandom,
+					plan: money,
+					days: plan.days,
+					programmes,
+					ledger,
+					crediting,
+					database,
+					store,
+					auditor: moneyAuditor,
+					nowMs: () => timeline.nowMs,
+					at: (atMs, run) => timeline.setOccasion(atMs, run),
+					pickProcess: cluster.pick,
+					attempt,
+					trace,
+					supervise,
+				});
+
+	for (const programme of programmes) readProgramme(programme, startMs);
+	await accounting?.begin();
 	cluster.startAll();
 	scheduleLife({
 		timeline,
@@ -235,8 +277,9 @@ export async function simulate(seed: number): Promise<RunReport> {
 		holding,
 		supervise,
 	});
-	await timeline.liveUntil(START_MS + plan.days * DAY_MS, watch);
+	await timeline.liveUntil(startMs + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
+	await accounting?.auditBalances();
 	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, ended, hurried }, auditor.sent);
 	auditTroubles(database, Number.POSITIVE_INFINITY);
 
@@ -249,6 +292,8 @@ export async function simulate(seed: number): Promise<RunReport> {
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
+	await accounting?.auditBalances();
+	accounting?.demandIssued();
 	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, ended, hurried }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditTroubles(database, calmSinceMs);
@@ -274,7 +319,13 @@ export async function simulate(seed: number): Promise<RunReport> {
 		unparkedConfirmations: countAfter(database, "confirm", "record"),
 		replacedPixels: countReplaced(database, "<> 'EXPIRED'"),
 		credited: count(database, "credits where partnership_id is not null"),
+		statements: moneyAuditor.statements,
+		...(accounting?.counts ?? { refunds: 0, assignments: 0, adjustments: 0, payments: 0 }),
 	};
+}
+
+function minimumsOf(money: MoneyPlan | null): Map<string, bigint> {
+	return new Map([...(money?.minimums ?? [])].map(([currency, amount]) => [currency, coinsOf(amount)]));
 }
 
 function auditResends(

@@ -13,7 +13,7 @@ import { resendFailed, type SeenDelivery, sendSeen } from "../../src/programmes/
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { Broken, demand } from "../support/broken.ts";
 import { START_MS } from "../support/clock.ts";
-import type { Act, Answered } from "../support/lifecycle-model.ts";
+import type { Act, Answered, MoneyAct } from "../support/lifecycle-model.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Crediting } from "./crediting.ts";
 import { DatabaseFailed, Killed } from "./mishaps.ts";
@@ -42,6 +42,9 @@ export interface WorkloadSite {
 export interface FinishedDelivery extends SeenDelivery {
 	state: string;
 }
+
+/** Actions that a shop makes through the API. */
+type ShopAct = Act | Extract<MoneyAct, { kind: "refund" }>;
 
 export type Workload = ReturnType<typeof createWorkload>;
 
@@ -126,10 +129,10 @@ export function createWorkload(site: WorkloadSite) {
 
 	async function carryOut(
 		order: Order,
-		{ process, act, nowMs }: Omit<Answered, "answer"> & { process: ServiceProcess | undefined },
+		{ process, act, nowMs }: { process: ServiceProcess | undefined; act: Act; nowMs: number },
 	): Promise<Answered> {
 		if (process === undefined) return { act, nowMs, answer: null };
-		const answer = await answerOrNothing(() => call(process, order, act));
+		const answer = await answerOrNothing(() => callShop(process, order, act));
 		site.trace(`act ${process.number} ${order.orderId} ${JSON.stringify(act)} ${answer}`);
 		return { act, nowMs, answer };
 	}
@@ -191,7 +194,7 @@ export function createWorkload(site: WorkloadSite) {
 }
 
 /** Calls the intake as the API does, in one batch with the other calls of its process at that moment. */
-async function call(process: ServiceProcess, order: Order, act: Act): Promise<string> {
+export async function callShop(process: ServiceProcess, order: Order, act: ShopAct): Promise<string> {
 	const programme = await process.findProgramme(order.programme.publicId);
 	const result = await process.intake.accept({
 		inbound: { kind: "api", method: "POST", target: "/", requestId: null, findBlock: () => null },
@@ -207,13 +210,27 @@ async function call(process: ServiceProcess, order: Order, act: Act): Promise<st
 	return result.ok ? result.value.outcome : result.fault.code;
 }
 
-function requestFor(process: ServiceProcess, programme: Programme, { orderId, ...order }: Order, act: Act) {
+function requestFor(
+	process: ServiceProcess,
+	programme: Programme,
+	{ orderId, ...order }: Order,
+	act: ShopAct,
+) {
 	const eventType = EVENT_TYPES.find((known) => known === order.eventType) ?? "SALE";
 	if (act.kind === "report") {
 		const { kind: _, ...report } = act;
 		return reportRequest(process, programme, { ...report, orderId, eventType });
 	}
 	const reason = act.kind === "approve" ? undefined : REASONS.find((known) => known === act.reason);
+	if (act.kind === "refund") {
+		const { refundId, amount } = act;
+		const refund = { move: "refund", decidedBy: "shop", programId: programme.public_id, refundId } as const;
+		return decisionRequest(
+			programme,
+			{ orderId, eventType },
+			{ ...refund, value: { amount }, reason: reason ?? "OTHER" },
+		);
+	}
 	const decision: Decision =
 		act.kind === "approve"
 			? { move: act.kind, decidedBy: "shop" }

@@ -46,10 +46,19 @@ export interface LifeState {
 	windowEndsAtMs: number | null;
 	/** The credited partner. Null if nobody is credited, or the shop's server has not reported yet. */
 	brought: Brought | null;
+	/** Refunds in the order in which they were made. `basketValue` is what they left. */
+	refunds: readonly ModelRefund[];
 	/** Events created so far, by name. */
 	events: ReadonlyMap<string, OwedBody>;
 	/** The previous conversion of the order. Only a pixel had reported it, and it had ended. */
 	replaced: LifeState | null;
+}
+
+export interface ModelRefund {
+	refundId: string;
+	amount: string;
+	/** Value that was left after the refund. */
+	left: string;
 }
 
 /**
@@ -82,9 +91,15 @@ export type Act =
 	| { kind: "approve" }
 	| { kind: "reject" | "reverse"; reason: string };
 
+/** Actions that change the amounts of a conversion, and not its status (except for a refund of all that is left). */
+export type MoneyAct =
+	| { kind: "refund"; refundId: string; amount: string; reason: string }
+	/** Staff credit the conversion to another partner, or to nobody. */
+	| { kind: "assign"; partner: string; brought: Brought };
+
 /** An action and its answer, which is an outcome, a fault code, or null if no answer came. */
 export interface Answered {
-	act: Act;
+	act: Act | MoneyAct;
 	/** Time of the clock of the process that carried the action out. */
 	nowMs: number;
 	answer: string | null;
@@ -100,6 +115,7 @@ export const UNKNOWN: LifeState = {
 	occurredAtMs: 0,
 	windowEndsAtMs: null,
 	brought: null,
+	refunds: [],
 	events: new Map(),
 	replaced: null,
 };
@@ -168,7 +184,13 @@ export function endWindow(state: LifeState, nowMs: number, terms: Terms, owes: b
  * Carries out an action and returns the answer and the next state. `owes` says whether the programme has a
  * Postback URL and a secret at that moment. Without them no event is ever created.
  */
-export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms, owes: boolean): Step {
+export function carryOut(
+	state: LifeState,
+	act: Act | MoneyAct,
+	nowMs: number,
+	terms: Terms,
+	owes: boolean,
+): Step {
 	switch (act.kind) {
 		case "report":
 			return report(state, act, nowMs, terms, owes);
@@ -178,6 +200,10 @@ export function carryOut(state: LifeState, act: Act, nowMs: number, terms: Terms
 			return decide(state, ["RECORDED"], "REJECTED", act.reason, terms, owes);
 		case "reverse":
 			return decide(state, ["RECORDED", "APPROVED"], "REVERSED", act.reason, terms, owes);
+		case "refund":
+			return refund(state, act, terms, owes);
+		case "assign":
+			return assign(state, act.brought, terms);
 		default:
 			return act satisfies never;
 	}
@@ -252,6 +278,46 @@ function decide(
 	return { answer: to, next: move(state, to, reason, terms, owes) };
 }
 
+/**
+ * Refunds a part of the value. A repeated refund gets the same answer in every status. A refund of everything that is
+ * left is a reversal, and the amounts stay as they were before it.
+ */
+function refund(
+	state: LifeState,
+	{ refundId, amount, reason }: Extract<MoneyAct, { kind: "refund" }>,
+	terms: Terms,
+	owes: boolean,
+): Step {
+	const refused = (answer: string): Step => ({ answer, next: state });
+	if (state.status === "NONE") return refused("unknown_order");
+	const known = state.refunds.find((earlier) => earlier.refundId === refundId);
+	if (known !== undefined) {
+		if (known.amount !== amount) return refused("refund_id_used");
+		return refused(coinsOf(known.left) === 0n ? "REVERSED" : "REFUNDED");
+	}
+	if (state.status !== "RECORDED" && state.status !== "APPROVED") return refused("move_not_allowed");
+	if (state.isUnsigned) return refused("not_confirmed");
+	const present = coinsOf(state.basketValue);
+	if (present === 0n) return refused("nothing_to_refund");
+	const left = present - coinsOf(amount);
+	if (left < 0n) return refused("refund_above_value");
+	const made = { refundId, amount, left: writeCoins(left, terms.currencyDigits) };
+	const refunds = [...state.refunds, made];
+	if (left === 0n) {
+		return { answer: "REVERSED", next: move({ ...state, refunds }, "REVERSED", reason, terms, owes) };
+	}
+	return { answer: "REFUNDED", next: { ...state, basketValue: made.left, refunds } };
+}
+
+/** Credits the conversion to the partner that staff name. No event announces it. */
+function assign(state: LifeState, brought: Brought, terms: Terms): Step {
+	const refused = (answer: string): Step => ({ answer, next: state });
+	if (terms.isBetter === undefined) return refused("not_allowed");
+	const isOpen = state.status === "RECORDED" || state.status === "APPROVED";
+	if (state.isUnsigned || !isOpen) return refused("wrong_status");
+	return { answer: "ASSIGNED", next: { ...state, brought } };
+}
+
 function move(
 	state: LifeState,
 	to: "APPROVED" | "REJECTED" | "REVERSED",
@@ -299,8 +365,16 @@ export function amountsOf(
 function share(basketValue: string, ratePercent: string, digits: number): string {
 	const [whole = "0", decimals = ""] = ratePercent.split(".");
 	const tenThousandths = BigInt(whole + decimals.padEnd(4, "0"));
-	const product = BigInt(basketValue.replace(".", "")) * tenThousandths;
-	const coins = (product * 2n + 1_000_000n) / 2_000_000n;
+	const product = coinsOf(basketValue) * tenThousandths;
+	return writeCoins((product * 2n + 1_000_000n) / 2_000_000n, digits);
+}
+
+/** Returns an amount in the smallest coins of its currency. */
+export function coinsOf(amount: string): bigint {
+	return BigInt(amount.replace(".", ""));
+}
+
+export function writeCoins(coins: bigint, digits: number): string {
 	const text = coins.toString().padStart(digits + 1, "0");
 	return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
