@@ -13,6 +13,7 @@ import { adjustAccount } from "../../src/statements/adjust.ts";
 import { payStatements, undoPayment } from "../../src/statements/payments.ts";
 import { findBalances } from "../../src/store/queries/entries.ts";
 import { findJob } from "../../src/store/queries/jobs.ts";
+import { insertPartner } from "../../src/store/queries/partners.ts";
 import { insertPerson } from "../../src/store/queries/people.ts";
 import { insertSession } from "../../src/store/queries/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -42,6 +43,8 @@ export interface AccountingSite {
 	nowMs(): number;
 	at(atMs: number, run: () => void): void;
 	pickProcess(): ServiceProcess | undefined;
+	/** Kills a process after a few more steps, if the run has kills. */
+	maybeKill(): void;
 	/** Runs a check. If it throws, the run fails. */
 	attempt(check: () => void): void;
 	trace(line: string): void;
@@ -57,9 +60,15 @@ const TWICE_SHARE = 0.3;
 /** Number of actions at moments of their own, and around each issue of statements. */
 const ACTS_ALONE = 10;
 const ACTS_AROUND = 4;
+/** Number of payments, undone or not, after each issue of statements. */
+const PAYMENTS_AFTER = 3;
 const ROUNDS_WITH_FAULTS = 3;
 /** Share of changes of conversions that are about one that an account already contains. */
 const APPROVED_SHARE = 0.8;
+/** Share of payments that are about statements that were not carried forward. */
+const PAYABLE_SHARE = 0.8;
+/** Number of partners without sales. With them, the statements of the first month are more than one batch. */
+const QUIET_PARTNERS = 12;
 const MAX_ADJUSTED_COINS = 2_000_000;
 /** Answers of `prepareStatements` that change nothing. A month is not over for a process whose clock is behind. */
 const NOT_PREPARED = ["month_not_over", "statements_being_prepared", "nothing_to_issue"];
@@ -83,6 +92,7 @@ export function createAccounting(site: AccountingSite) {
 	const paidIds = database.prepare("select statement_id from payments order by statement_id");
 	const adjustments: Adjustment[] = [];
 	const counts = { refunds: 0, assignments: 0, adjustments: 0, payments: 0 };
+	const partnerIds = [...crediting.partnerIds];
 	let staffId = 0;
 	let nextName = 1;
 	/** Ids of the statements that are paid, according to the answers. */
@@ -94,7 +104,7 @@ export function createAccounting(site: AccountingSite) {
 			(process) => process !== undefined,
 		);
 
-	/** Makes one random change. Around an issue of statements it is often a payment. */
+	/** Makes one random change. */
 	function act(): void {
 		const change = random.pick([changeConversion, changeConversion, changeConversion, adjust, pay, pay]);
 		site.supervise(change());
@@ -184,7 +194,7 @@ export function createAccounting(site: AccountingSite) {
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const { currency, currencyDigits } = random.pick(site.programmes).terms;
-		const partnerId = random.pick(crediting.partnerIds);
+		const partnerId = random.pick(partnerIds);
 		const coins = BigInt(random.between(1, MAX_ADJUSTED_COINS));
 		const sign = random.chance(0.5) ? -1n : 1n;
 		const reason = name("adjustment");
@@ -209,7 +219,9 @@ export function createAccounting(site: AccountingSite) {
 			isCarried: row["is_carried"] === 1,
 		}));
 		if (statements.length === 0) return;
-		const chosen = new Set(Array.from({ length: random.between(1, 2) }, () => random.pick(statements)));
+		const payable = statements.filter(({ isCarried }) => !isCarried);
+		const candidates = payable.length > 0 && random.chance(PAYABLE_SHARE) ? payable : statements;
+		const chosen = new Set(Array.from({ length: random.between(1, 2) }, () => random.pick(candidates)));
 		const [first] = chosen;
 		const asked = drawProcesses().map((process) => {
 			const kind = random.chance(0.7) ? ("pay" as const) : ("undo" as const);
@@ -257,6 +269,7 @@ export function createAccounting(site: AccountingSite) {
 	/** Prepares the statements of a month, and starts the job once its preview is there. */
 	function issueAt(month: string, startsMs: number): void {
 		site.at(startsMs, () => {
+			site.maybeKill();
 			for (const process of drawProcesses()) site.supervise(prepare(process, month));
 		});
 		for (let look = 1; look <= LOOKS; look++) {
@@ -266,13 +279,13 @@ export function createAccounting(site: AccountingSite) {
 			});
 		}
 		for (let n = 0; n < ACTS_AROUND; n++) site.at(startsMs + random.between(0, LOOKS * LOOK_MS), act);
-		site.at(startsMs + LOOKS * LOOK_MS, act);
+		for (let n = 0; n < PAYMENTS_AFTER; n++) {
+			site.at(startsMs + LOOKS * LOOK_MS + random.between(0, MINUTE_MS), () => site.supervise(pay()));
+		}
 	}
 
 	async function prepare(process: ServiceProcess, month: string): Promise<void> {
-		const job = await answerOrNothing(() =>
-			prepareStatements(process.statementsDeps, COMMAND_LINE, month),
-		);
+		const job = await answerOrNothing(() => prepareStatements(process.statementsDeps, COMMAND_LINE, month));
 		const answer = job === null || job.ok ? (job?.value.public_id ?? null) : job.fault.code;
 		site.trace(`prepare ${month}: ${answer}`);
 		demand(
@@ -286,6 +299,7 @@ export function createAccounting(site: AccountingSite) {
 		const ids = previewed.all(queryOf(month)).map((row) => String(row["id"]));
 		if (ids.length === 0) return;
 		const id = random.pick(ids);
+		site.maybeKill();
 		await Promise.all(
 			drawProcesses().map(async (process) => {
 				const deps = process.statementsDeps;
@@ -319,6 +333,23 @@ export function createAccounting(site: AccountingSite) {
 		return balances;
 	}
 
+	/** Adds partners without sales, each with an entry from before the run. */
+	async function addQuietPartners(): Promise<void> {
+		const { db, writes } = site.store;
+		const { currency, currencyDigits } = random.pick(site.programmes).terms;
+		const about = { programme_id: null, conversion_id: null, kind: "ADJUSTED", person_id: null } as const;
+		for (let n = 0; n < QUIET_PARTNERS; n++) {
+			const columns = { public_id: `quiet ${n}`, name: `quiet ${n}`, site: "", created_at_ms: 0 };
+			const { id: partnerId } = await insertPartner(db, columns);
+			const coins = BigInt(random.between(1, MAX_ADJUSTED_COINS));
+			const amount = writeCoins(coins, currencyDigits);
+			const account = { partner_id: partnerId, currency, amount, reason: "before", at_ms: site.plan.startMs };
+			await writes.insertEntries(db, [{ ...about, ...account }]);
+			partnerIds.push(partnerId);
+			adjustments.push({ partnerId, currency, coins });
+		}
+	}
+
 	/** Schedules all actions of the run. */
 	async function begin(): Promise<void> {
 		const { plan, days } = site;
@@ -328,6 +359,7 @@ export function createAccounting(site: AccountingSite) {
 		const minimums = [...plan.minimums].map(([currency, amount]) => `${currency} ${amount}`).join(";");
 		const settings = { time_zone: plan.timeZone, minimum_payouts: minimums };
 		await site.store.db.updateTable("network").set(settings).execute();
+		await addQuietPartners();
 		const faultsEndMs = plan.startMs + days * DAY_MS;
 		const drawTime = (fromMs: number) => fromMs + random.between(0, Math.max(1, faultsEndMs - fromMs));
 		for (let n = 0; n < ACTS_ALONE; n++) site.at(drawTime(plan.startMs), act);
@@ -352,7 +384,7 @@ export function createAccounting(site: AccountingSite) {
 				stored.set(key, (stored.get(key) ?? 0n) + coinsOf(String(amount)));
 			}
 			const shown = new Map<string, bigint>();
-			for (const partnerId of crediting.partnerIds) {
+			for (const partnerId of partnerIds) {
 				for (const { currency, open, due, carried } of await findBalances(site.store.db, partnerId)) {
 					shown.set(`${partnerId} ${currency}`, coinsOf(open) + coinsOf(due) + coinsOf(carried));
 				}

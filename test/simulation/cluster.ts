@@ -176,6 +176,11 @@ export function createCluster(
 				});
 			}
 		},
+		/** Kills a process at one of its next steps, if the plan has kills. It is called before a long piece of work. */
+		maybeKill() {
+			const process = isCalm || !random.chance(faults.kill) ? undefined : pick();
+			process?.mishaps.dieAfter(random.between(1, MAX_STEPS_TO_LIVE));
+		},
 		/** Ends all faults. */
 		calm() {
 			isCalm = true;

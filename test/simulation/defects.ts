@@ -2,6 +2,7 @@
 // and prove that the auditors notice a broken promise. A defect replaces one export of a module with a
 // version of the same type, so the type check fails if that export is renamed or its signature changes.
 
+import { sql } from "kysely";
 import { MINUTE_MS, SECOND_MS } from "../../src/domain/time.ts";
 import type { Queue } from "../../src/store/queries/queue.ts";
 import type { PromiseName } from "../support/broken.ts";
@@ -178,6 +179,69 @@ export const DEFECTS: readonly Defect[] = [
 				),
 	}),
 	defect({
+		name: "an approval writes no entry",
+		promise: "9 entries add up to what a conversion owes",
+		seed: 1,
+		module: () => import("../../src/domain/ledger.ts"),
+		replaces: "entriesFor",
+		by: (genuine) => (before, after) => genuine(before, after).filter(({ kind }) => kind !== "EARNED"),
+	}),
+	defect({
+		name: "a reversal is counted twice",
+		promise: "9 entries add up to what a conversion owes",
+		seed: 1,
+		module: () => import("../../src/domain/ledger.ts"),
+		replaces: "entriesFor",
+		by: (genuine) => (before, after) => {
+			const entries = genuine(before, after);
+			return after.status === "REVERSED" ? [...entries, ...entries] : entries;
+		},
+	}),
+	defect({
+		name: "an entry stays open for the next statement",
+		promise: "10 an entry is open or in one statement",
+		seed: 1,
+		module: () => import("../../src/store/queries/statements.ts"),
+		replaces: "takeOpenEntries",
+		by: (genuine) => async (trx, statementIds, beforeMs) => {
+			const count = await genuine(trx, statementIds, beforeMs);
+			await trx
+				.insertInto("open_entries")
+				.columns(["entry_id", "partner_id", "currency", "at_ms"])
+				.expression((eb) =>
+					eb
+						.selectFrom("entries")
+						.innerJoin("statement_entries", "statement_entries.entry_id", "entries.id")
+						.select(["entries.id", "entries.partner_id", "entries.currency", "entries.at_ms"])
+						.where("statement_entries.statement_id", "in", [...statementIds]),
+				)
+				.execute();
+			return count;
+		},
+	}),
+	defect({
+		name: "a payment replaces the parties on the statement",
+		promise: "11 a statement adds up, has the next number and never changes",
+		seed: 5,
+		module: () => import("../../src/store/queries/statements.ts"),
+		replaces: "insertPayments",
+		by: (genuine) => async (trx, payments) => {
+			await genuine(trx, payments);
+			// The trigger would refuse the change.
+			await sql`drop trigger if exists statements_refuse_update`.execute(trx);
+			const ids = payments.map(({ statement_id }) => statement_id);
+			await trx.updateTable("statements").set({ sealed_parties: "" }).where("id", "in", ids).execute();
+		},
+	}),
+	defect({
+		name: "a number is left out after each batch of statements",
+		promise: "11 a statement adds up, has the next number and never changes",
+		seed: 1,
+		module: () => import("../../src/store/queries/statements.ts"),
+		replaces: "saveLastNumber",
+		by: (genuine) => (trx, numbers, last) => genuine(trx, numbers, last + 1),
+	}),
+	defect({
 		name: "a repeated decision is refused",
 		promise: "an answer follows from the state of the conversion",
 		seed: 12,
@@ -217,6 +281,24 @@ export const DEFECTS: readonly Defect[] = [
 						credits.filter(({ conversion_id }) => !repeated.has(conversion_id)),
 					);
 				},
+			};
+		},
+	}),
+	defect({
+		name: "an adjustment is entered twice",
+		promise: "a partner's balance follows from the answers",
+		seed: 1,
+		module: () => import("../../src/store/sqlite/writes.ts"),
+		replaces: "createSqliteWrites",
+		by: (genuine) => (database) => {
+			const writes = genuine(database);
+			return {
+				...writes,
+				insertEntries: (trx, entries) =>
+					writes.insertEntries(
+						trx,
+						entries.flatMap((entry) => (entry.kind === "ADJUSTED" ? [entry, entry] : [entry])),
+					),
 			};
 		},
 	}),

@@ -59,7 +59,9 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 	const credits = database.prepare("select * from credits").all();
 	const creditOf = new Map(credits.map((row) => [Number(row["conversion_id"]), { ...row }]));
 	const refunds = database
-		.prepare("select conversion_id, refund_id as refundId, amount, basket_value as left from refunds order by id")
+		.prepare(
+			"select conversion_id, refund_id as refundId, amount, basket_value as left from refunds order by id",
+		)
 		.all();
 	const refundsOf = Map.groupBy(refunds, (row) => Number(row["conversion_id"]));
 	const take = (name: string): Stored => {

@@ -1,260 +1,45 @@
-// Checks the accounts of partners, the statements and the payments in the database (invariants 9 to 11). It reads plain
-// rows and adds them up itself, so that it does not repeat a mistake of the service's queries. A statement is copied
-// when it is first seen, and must stay equal to its copy.
+// Reads all rows about money from the simulation's database, for the checks of test/support/money-auditor.ts.
 
 import type { DatabaseSync } from "node:sqlite";
-import { demand } from "../support/broken.ts";
-import { coinsOf } from "../support/lifecycle-model.ts";
-
-const ADDS_UP = "9 entries add up to what a conversion owes";
-const IN_ONE_PLACE = "10 an entry is open or in one statement";
-const STATEMENT = "11 a statement adds up, has the next number and never changes";
-
-interface EntryRow {
-	id: number;
-	partner_id: number;
-	programme_id: number | null;
-	conversion_id: number | null;
-	kind: string;
-	amount: string;
-	currency: string;
-	statement_id: number | null;
-	at_ms: number;
-}
-
-interface StatementRow {
-	id: number;
-	number: string;
-	year: number;
-	seq: number;
-	partner_id: number;
-	currency: string;
-	month: string;
-	time_zone: string;
-	opening: string;
-	earned: string;
-	changed: string;
-	adjusted: string;
-	total: string;
-	is_carried: number;
-}
-
-interface OwingRow {
-	id: number;
-	programme_id: number;
-	status: string;
-	test: number;
-	commission: string;
-	currency: string;
-	partner_id: number | null;
-}
+import { auditMoney, type Minimums, type MoneyRows, type StatementCopies } from "../support/money-auditor.ts";
 
 export type MoneyAuditor = ReturnType<typeof createMoneyAuditor>;
 
-export function createMoneyAuditor(
-	database: DatabaseSync,
-	/** Minimum payout of each currency in its smallest coins. */
-	minimums: ReadonlyMap<string, bigint>,
-) {
-	const read = <Row>(query: string): (() => Row[]) => {
+export function createMoneyAuditor(database: DatabaseSync, minimums: Minimums) {
+	const copies: StatementCopies = new Map();
+	const read = <Name extends keyof MoneyRows>(query: string): (() => MoneyRows[Name]) => {
 		const statement = database.prepare(query);
-		return () => statement.all() as unknown as Row[];
+		return () => statement.all() as unknown as MoneyRows[Name];
 	};
-	const readEntries = read<EntryRow>("select * from entries order by id");
-	const readOwing = read<OwingRow>(
+	const readConversions = read<"conversions">(
 		`select c.id, c.programme_id, c.status, c.test, c.commission, c.currency, p.partner_id from conversions c
 			left join credits d on d.conversion_id = c.id left join partnerships p on p.id = d.partnership_id`,
 	);
-	const readOpen = read<Omit<EntryRow, "id"> & { entry_id: number }>("select * from open_entries");
-	const readContained = read<{ entry_id: number; statement_id: number }>(
-		"select * from statement_entries order by entry_id",
-	);
-	const readStatements = read<StatementRow>("select * from statements order by id");
-	const readLines = read<{ statement_id: number; programme_id: number; earned: string; changed: string }>(
-		"select * from statement_lines order by statement_id, programme_id",
-	);
-	const readNumbers = read<{ year: number; last: number }>("select * from statement_numbers");
-	const readPayments = read<{ statement_id: number; entry_id: number }>("select * from payments");
-	const copies = new Map<number, string>();
-
-	function audit(): void {
-		const entries = readEntries();
-		const statements = readStatements();
-		const contained = readContained();
-		const lines = readLines();
-		auditOwing(readOwing(), entries);
-		auditPlaces(entries, readOpen(), contained);
-		const entryOf = new Map(entries.map((entry) => [entry.id, entry]));
-		const containedIn = Map.groupBy(contained, ({ statement_id }) => statement_id);
-		const linesOf = Map.groupBy(lines, ({ statement_id }) => statement_id);
-		for (const [index, statement] of statements.entries()) {
-			const own = (containedIn.get(statement.id) ?? []).flatMap(({ entry_id }) => entryOf.get(entry_id) ?? []);
-			auditAmounts(statement, own, linesOf.get(statement.id) ?? []);
-			auditOpening(statement, statements.slice(0, index));
-			const copy = JSON.stringify([statement, own, linesOf.get(statement.id)]);
-			const before = copies.get(statement.id) ?? copy;
-			demand(copy === before, STATEMENT, () => `${before} was issued and is now ${copy}`);
-			copies.set(statement.id, copy);
-		}
-		demand(copies.size === statements.length, STATEMENT, () => "a statement is gone");
-		auditNumbers(statements, readNumbers());
-		auditPayments(statements, entries, readPayments());
-	}
-
-	function auditAmounts(
-		statement: StatementRow,
-		own: readonly EntryRow[],
-		lines: ReturnType<typeof readLines>,
-	): void {
-		const { number, partner_id, currency, month, time_zone, opening, total } = statement;
-		const endMs = Temporal.PlainYearMonth.from(month)
-			.add({ months: 1 })
-			.toPlainDate({ day: 1 })
-			.toZonedDateTime(time_zone).epochMilliseconds;
-		const strangers = own.filter(
-			(entry) => entry.partner_id !== partner_id || entry.currency !== currency || entry.at_ms >= endMs,
-		);
-		demand(strangers.length === 0, STATEMENT, () => `${number} contains ${JSON.stringify(strangers)}`);
-		for (const part of ["earned", "changed", "adjusted"] as const) {
-			const ofKind = own.filter(({ kind }) => kind === part.toUpperCase());
-			const isSum = sumOf(ofKind) === coinsOf(statement[part]);
-			demand(isSum, STATEMENT, () => `${number} has ${part} ${statement[part]} for ${JSON.stringify(ofKind)}`);
-			if (part === "adjusted") continue;
-			for (const [programmeId, ofProgramme] of Map.groupBy(ofKind, ({ programme_id }) => programme_id)) {
-				const line = lines.find(({ programme_id }) => programme_id === programmeId);
-				const isListed = coinsOf(line?.[part] ?? "0") === sumOf(ofProgramme);
-				demand(isListed, STATEMENT, () => `${number} lists ${JSON.stringify(line)} for ${programmeId}`);
-			}
-		}
-		const isTotal = coinsOf(opening) + sumOf(own) === coinsOf(total);
-		demand(isTotal, STATEMENT, () => `${number} has the total ${total} for ${JSON.stringify(own)}`);
-		const isTooSmall = coinsOf(total) <= 0n || coinsOf(total) < (minimums.get(currency) ?? 0n);
-		demand(
-			(statement.is_carried === 1) === isTooSmall,
-			STATEMENT,
-			() => `${number} over ${total} ${currency} is ${isTooSmall ? "to be paid" : "carried forward"}`,
-		);
-	}
-
+	const readEntries = read<"entries">("select * from entries order by id");
+	const readOpen = read<"open">("select * from open_entries");
+	const readContained = read<"contained">("select * from statement_entries order by entry_id");
+	const readStatements = read<"statements">("select * from statements order by id");
+	const readLines = read<"lines">("select * from statement_lines order by statement_id, programme_id");
+	const readNumbers = read<"numbers">("select * from statement_numbers");
+	const readPayments = read<"payments">("select * from payments");
 	return {
-		audit,
+		/** Throws if the rows break a promise about money. */
+		audit(): void {
+			const rows: MoneyRows = {
+				conversions: readConversions(),
+				entries: readEntries(),
+				open: readOpen(),
+				contained: readContained(),
+				statements: readStatements(),
+				lines: readLines(),
+				numbers: readNumbers(),
+				payments: readPayments(),
+			};
+			auditMoney(rows, minimums, copies);
+		},
 		/** Number of statements that were seen. */
 		get statements() {
 			return copies.size;
 		},
 	};
-}
-
-/** Checks that the entries of every conversion add up, for each partner, to what is owed to that partner. */
-function auditOwing(conversions: readonly OwingRow[], entries: readonly EntryRow[]): void {
-	const entriesOf = Map.groupBy(entries, ({ conversion_id }) => conversion_id);
-	for (const conversion of conversions) {
-		const own = entriesOf.get(conversion.id) ?? [];
-		entriesOf.delete(conversion.id);
-		const isOwed = conversion.status === "APPROVED" && conversion.test === 0;
-		for (const partnerId of new Set([conversion.partner_id, ...own.map(({ partner_id }) => partner_id)])) {
-			if (partnerId === null) continue;
-			const owed = isOwed && partnerId === conversion.partner_id ? coinsOf(conversion.commission) : 0n;
-			const sum = sumOf(own.filter(({ partner_id }) => partner_id === partnerId));
-			demand(
-				sum === owed,
-				ADDS_UP,
-				() => `partner ${partnerId} has ${sum} for ${JSON.stringify(conversion)}, not ${owed}`,
-			);
-		}
-		const strangers = own.filter(
-			({ currency, programme_id }) =>
-				currency !== conversion.currency || programme_id !== conversion.programme_id,
-		);
-		demand(strangers.length === 0, ADDS_UP, () => `${JSON.stringify(strangers)} of ${conversion.id}`);
-	}
-	entriesOf.delete(null);
-	demand(entriesOf.size === 0, ADDS_UP, () => `there are no conversions ${[...entriesOf.keys()]}`);
-}
-
-/** Checks that every entry is open or in exactly one statement. Entries of payments are neither. */
-function auditPlaces(
-	entries: readonly EntryRow[],
-	open: readonly (Omit<EntryRow, "id"> & { entry_id: number })[],
-	contained: readonly { entry_id: number; statement_id: number }[],
-): void {
-	const openOf = Map.groupBy(open, ({ entry_id }) => entry_id);
-	const placesOf = Map.groupBy(contained, ({ entry_id }) => entry_id);
-	for (const entry of entries) {
-		const rows = openOf.get(entry.id) ?? [];
-		const places = placesOf.get(entry.id) ?? [];
-		const isRight = rows.length + places.length === (entry.kind === "PAID" ? 0 : 1);
-		demand(isRight, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows, statements: places })}`);
-		const isSame = rows.every(
-			({ partner_id, currency, at_ms }) =>
-				partner_id === entry.partner_id && currency === entry.currency && at_ms === entry.at_ms,
-		);
-		demand(isSame, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows })}`);
-		openOf.delete(entry.id);
-		placesOf.delete(entry.id);
-	}
-	const strays = [...openOf.keys(), ...placesOf.keys()];
-	demand(strays.length === 0, IN_ONE_PLACE, () => `there are no entries ${strays}`);
-}
-
-/** Checks that a statement starts with what the partner's last one carried forward, and is for a later month. */
-function auditOpening(statement: StatementRow, earlier: readonly StatementRow[]): void {
-	const last = earlier.findLast(
-		({ partner_id, currency }) => partner_id === statement.partner_id && currency === statement.currency,
-	);
-	const carried = last?.is_carried === 1 ? coinsOf(last.total) : 0n;
-	const isNext = coinsOf(statement.opening) === carried && (last?.month ?? "") < statement.month;
-	demand(isNext, STATEMENT, () => `${JSON.stringify(statement)} follows ${JSON.stringify(last)}`);
-}
-
-/** Checks that the numbers of each year are 1, 2, 3 and so on, in the order of the issue. */
-function auditNumbers(
-	statements: readonly StatementRow[],
-	numbers: readonly { year: number; last: number }[],
-): void {
-	for (const [year, issued] of Map.groupBy(statements, (statement) => statement.year)) {
-		const wrong = issued.find(
-			({ number, seq }, index) =>
-				seq !== index + 1 || number !== `${year}-${String(index + 1).padStart(4, "0")}`,
-		);
-		demand(wrong === undefined, STATEMENT, () => `${year} has a gap before ${wrong?.number}`);
-		const last = numbers.find((row) => row.year === year)?.last;
-		demand(last === issued.length, STATEMENT, () => `${year} has ${issued.length} statements, not ${last}`);
-	}
-}
-
-/** Checks that the payments of statements are those that their entries record. */
-function auditPayments(
-	statements: readonly StatementRow[],
-	entries: readonly EntryRow[],
-	payments: readonly { statement_id: number; entry_id: number }[],
-): void {
-	const paidBy = new Map(payments.map(({ statement_id, entry_id }) => [statement_id, entry_id]));
-	const entriesOf = Map.groupBy(
-		entries.filter(({ kind }) => kind === "PAID"),
-		({ statement_id }) => statement_id,
-	);
-	for (const { id, number, partner_id, currency, total, is_carried } of statements) {
-		const own = entriesOf.get(id) ?? [];
-		const entryId = paidBy.get(id);
-		entriesOf.delete(id);
-		paidBy.delete(id);
-		// The account alternates between minus and plus the total, and a payment is the last minus.
-		const isRight =
-			own.every(
-				(entry, index) =>
-					entry.partner_id === partner_id &&
-					entry.currency === currency &&
-					coinsOf(entry.amount) === (index % 2 === 0 ? -coinsOf(total) : coinsOf(total)),
-			) &&
-			(own.length % 2 === 1 ? entryId === own.at(-1)?.id : entryId === undefined) &&
-			(is_carried === 0 || own.length === 0);
-		demand(isRight, STATEMENT, () => `${number} over ${total}, paid by ${entryId}: ${JSON.stringify(own)}`);
-	}
-	const strays = [...paidBy.keys(), ...entriesOf.keys()];
-	demand(strays.length === 0, STATEMENT, () => `there are no statements ${strays}`);
-}
-
-function sumOf(entries: readonly Pick<EntryRow, "amount">[]): bigint {
-	return entries.reduce((sum, { amount }) => sum + coinsOf(amount), 0n);
 }

@@ -24,6 +24,10 @@ test(`${SEEDS} seeds with faults break no promise`, async (t) => {
 	ok(totals.lateSales > SEEDS / 5, "too few postbacks for expired orders to prove anything");
 	ok(totals.unparkedConfirmations > SEEDS / 3, "too few postbacks for recorded pixels to prove anything");
 	ok(totals.credited > SEEDS, "too few credited sales to prove anything");
+	ok(totals.refunds > SEEDS, "too few refunds to prove anything");
+	ok(totals.assignments > SEEDS, "too few changed partners to prove anything");
+	ok(totals.statements > 5 * SEEDS, "too few statements to prove anything");
+	ok(totals.payments > SEEDS, "too few payments to prove anything");
 	ok(totals.replacedPixels > SEEDS / 5, "too few postbacks for rejected pixels to prove anything");
 });
 

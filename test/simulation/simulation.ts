@@ -82,7 +82,7 @@ const BRAND = "Service";
 const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
-const MONEY = 0xca54;
+const MONEY = 0xca6c;
 /** Share of runs with refunds, adjustments and statements. */
 const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
@@ -256,6 +256,7 @@ export async function simulate(seed: number): Promise<RunReport> {
 					nowMs: () => timeline.nowMs,
 					at: (atMs, run) => timeline.setOccasion(atMs, run),
 					pickProcess: cluster.pick,
+					maybeKill: cluster.maybeKill,
 					attempt,
 					trace,
 					supervise,
