@@ -135,7 +135,7 @@ function sayReason(kind: EntryKind, reason: string | null): string {
 function statementOf(entry: ListedEntry, partnerId: string): Content {
 	const { statement_number: number, statement_public_id: publicId } = entry;
 	if (number === null || publicId === null) return html`<span class="faint">The next one</span>`;
-	return html`<a href="${statementPath(partnerId, publicId)}">${number}</a>`;
+	return html`<a class="nowrap" href="${statementPath(partnerId, publicId)}">${number}</a>`;
 }
 
 async function adjustmentSection(c: WebContext, deps: PageDeps): Promise<Html> {

@@ -235,7 +235,7 @@ function columnsOf(hasBoxes: boolean): readonly ui.Column<ListedStatement>[] {
 			title: "Number",
 			namesRow: true,
 			cell: ({ number, public_id: id, partner_public_id: partnerId }) =>
-				html`<a href="${statementPath(partnerId, id)}">${number}</a>`,
+				html`<a class="nowrap" href="${statementPath(partnerId, id)}">${number}</a>`,
 		},
 		{
 			title: "Partner",

@@ -47,7 +47,7 @@ export async function showPartnerStatements(c: WebContext, deps: PageDeps): Prom
 							title: "Number",
 							namesRow: true,
 							cell: (statement) =>
-								html`<a href="${statementPath(publicId, statement.public_id)}">${statement.number}</a>`,
+								html`<a class="nowrap" href="${statementPath(publicId, statement.public_id)}">${statement.number}</a>`,
 						},
 						{ title: "Period", cell: ({ month }) => html`<span class="nowrap">${sayMonth(month)}</span>` },
 						{ title: "Total", isNumber: true, cell: ({ total, currency }) => ui.amount(total, currency) },
