@@ -15,6 +15,7 @@ import {
 import { findByPublicId } from "../store/queries/conversions.ts";
 import { listRefunds } from "../store/queries/refunds.ts";
 import { conversionBody, refundBody } from "./answers.ts";
+import type { AppDeps } from "./deps.ts";
 import { checkFields, parseQuery } from "./read-request.ts";
 import { EXAMPLE_CURSOR, mentionedOrderId, momentField, ORDER_ID, parseMoment } from "./sale-fields.ts";
 import { type Endpoint, refusedPlan } from "./signed-call.ts";
@@ -67,7 +68,7 @@ export const CONVERSIONS_QUERY = z.strictObject({
 		.optional(),
 });
 
-export function createGetConversions(seal: CursorSeal): Endpoint {
+export function createGetConversions({ store, ...seal }: CursorSeal & Pick<AppDeps, "store">): Endpoint {
 	return ({ programme, query }) => {
 		const names = parseQuery(query);
 		if (!names.ok) return refusedPlan(names);
@@ -81,6 +82,8 @@ export function createGetConversions(seal: CursorSeal): Endpoint {
 			runsAlone: true,
 			requests: [],
 			async answer(trx) {
+				// Without statistics, PostgreSQL would read and sort all changes of the programme for each page.
+				if (sort?.by === "change") await store.keepToIndexes(trx);
 				const { rows, next } = await listConversions(trx, {
 					...asked.value,
 					programmeId: programme.id,

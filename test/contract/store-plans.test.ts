@@ -768,6 +768,14 @@ eachDatabase("query plans", (database) => {
 					await listConversions(db, { limit: 50, ...filter });
 					for (const query of queries) await checkPagesRead(trx, query, JSON.stringify(filter));
 				}
+				// The API reads this list with this setting, which ends with the transaction.
+				await store.keepToIndexes(trx);
+				for (const programmeId of [LARGE, SMALL, NO_CONVERSIONS]) {
+					const { db, queries } = recordQueries(trx);
+					const sort = sortBy("change", "asc");
+					await listConversions(db, { programmeId, sort, changedFromMs: START_MS, limit: 50 });
+					for (const query of queries) await checkPagesRead(trx, query, `changes of ${programmeId}`);
+				}
 			});
 		});
 
@@ -871,7 +879,6 @@ function listFilters(): Filter[] {
 		...sorts.map((sort) => ({ programmeId, sort })),
 		{ programmeId, sort: sortBy("sale", "desc"), soldFromMs: START_MS, soldBeforeMs: START_MS + 5 },
 		{ programmeId, sort: sortBy("decision", "desc"), decidedFromMs: START_MS, decidedBeforeMs: START_MS + 5 },
-		{ programmeId, sort: sortBy("change", "asc"), changedFromMs: START_MS },
 		{ programmeId, beforeMs: MIDDLE_MS, after: MIDDLE },
 		{ programmeId, fromMs: START_MS, beforeMs: START_MS + ROWS },
 	]);
@@ -890,10 +897,8 @@ async function checkPagesRead(trx: Db, query: CompiledQuery, what: string): Prom
 	);
 	const lines = rows.map((row) => row["QUERY PLAN"]);
 	const plan = `${what}\n${lines.join("\n")}`;
-	// A list by change ends where the programme changes, so the programme may be the first of three columns.
-	const most = what.includes('"by":"change"') ? 3 : 2;
 	for (const [, columns = ""] of plan.matchAll(/ROW\(([^)]*)\) [<>]/g))
-		ok(columns.split(", ").length <= most, plan);
+		equal(columns.split(", ").length, 2, plan);
 	// The table of breaks has a row for each time that the clock was set back, so it is read completely.
 	doesNotMatch(plan, /Seq Scan on (?!recording_breaks)/, plan);
 	const [, hit = "0"] = /shared hit=(\d+)/.exec(plan) ?? [];

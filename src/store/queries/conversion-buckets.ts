@@ -101,7 +101,6 @@ export function changeStretch(fromMs: number): Stretch {
 		low: { at: fromMs, id: 0 },
 		high: { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
 		exactly: sql`and updated_at_ms > created_at_ms`,
-		isOpen: true,
 	};
 }
 
@@ -118,11 +117,6 @@ export function creditedBuckets(partnershipIds: readonly number[]): Buckets {
 export interface Stretch {
 	low: Cursor;
 	high: Cursor;
-	/**
-	 * True if the list reads up to the end of the bucket. On PostgreSQL it then compares rows, for the reasons that
-	 * betweenIds gives. Before version 18 such a scan would not stop at an earlier end.
-	 */
-	isOpen?: true;
 	/** Additional condition on each entry. */
 	exactly?: RawBuilder<unknown>;
 }
@@ -210,12 +204,7 @@ function selectEntries(
 	const at = buckets.at === null ? null : sql.raw(buckets.at);
 	const { low, high, exactly = sql`` } = stretch;
 	const inStretch =
-		at === null
-			? betweenIds(db, column, low.id, high.id)
-			: stretch.isOpen === true && !isSqlite(db)
-				? sql`(${column}, ${at}, ${id}) > (wanted.column1, ${low.at}, ${low.id})
-					and (${column}, ${at}, ${id}) < (wanted.column1, ${high.at}, ${high.id})`
-				: betweenPositions(column, at, id, low, high);
+		at === null ? betweenIds(db, column, low.id, high.id) : betweenPositions(column, at, id, low, high);
 	const order = [column, ...(at === null ? [] : [at]), id].map((part) => sql`${part} ${way}`);
 	return sql`select ${id} as id, ${at ?? id} as at from ${sql.table(buckets.table)}
 		where ${inStretch} ${exactly} order by ${sql.join(order)} limit ${limit}`;
@@ -259,7 +248,7 @@ function betweenPositions(
  * Converts a time range into a range of ids, so that no index has to contain the time of recording. New rows get higher
  * ids, so a list that shows the newest rows first can reuse the range while rows are added.
  */
-export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Stretch> {
+export async function findStretch(db: Db, { fromMs, beforeMs }: TimeFilter): Promise<Required<Stretch>> {
 	const times = [
 		...(fromMs === undefined ? [] : [sql`created_at_ms >= ${fromMs}`]),
 		...(beforeMs === undefined ? [] : [sql`created_at_ms < ${beforeMs}`]),
