@@ -8,6 +8,7 @@ import {
 } from "../store/queries/conversion-list.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import { findNamedCredits, type NamedCredit } from "../store/queries/credits.ts";
+import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { CSV_BATCH_ROWS, type CsvColumns, type CsvForm, csvFile, PLAIN_FORM } from "./csv-file.ts";
 
@@ -54,6 +55,33 @@ export function exportConversions(
 	const batches = readAllConversions(db, filter, CSV_BATCH_ROWS, sort);
 	if (!namesPartners) return csvFile(COLUMNS, batches, form);
 	return csvFile([...COLUMNS, ...PARTNER_COLUMNS], addCredits(db, batches), form);
+}
+
+type OfProgramme = Credited & { programme: Programme | undefined };
+
+/** Additional columns of a file with the conversions of all programmes. */
+const PROGRAMME_COLUMNS: CsvColumns<OfProgramme> = [
+	["programme", ({ programme }) => programme?.name ?? ""],
+	["programId", ({ programme }) => programme?.public_id ?? ""],
+];
+
+/** Exports conversions of all programmes. The file begins with the programme of each. */
+export function exportAllConversions(
+	db: Db,
+	filter: ConversionFilter,
+	sort: ConversionSort,
+	form: CsvForm,
+): AsyncGenerator<string> {
+	const batches = addCredits(db, readAllConversions(db, filter, CSV_BATCH_ROWS, sort));
+	return csvFile([...PROGRAMME_COLUMNS, ...COLUMNS, ...PARTNER_COLUMNS], addProgrammes(db, batches), form);
+}
+
+async function* addProgrammes(db: Db, batches: AsyncIterable<readonly Credited[]>) {
+	for await (const rows of batches) {
+		const ids = new Set(rows.map(({ programme_id }) => programme_id));
+		const programmes = await findProgrammesById(db, [...ids]);
+		yield rows.map((row): OfProgramme => ({ ...row, programme: programmes.get(row.programme_id) }));
+	}
 }
 
 async function* addCredits(db: Db, batches: AsyncIterable<readonly Conversion[]>) {

@@ -201,6 +201,7 @@ export const ROUTES: readonly Route[] = [
 	form(`${CONVERSIONS}/:conversionId/refund`, "programme-decide", refundConversion),
 	// The list of conversions of all programmes, for staff.
 	page(paths.ALL_CONVERSIONS_PATH, "staff", conversions.showConversions),
+	page(`${paths.ALL_CONVERSIONS_PATH}/export.csv`, "staff", conversions.showExport),
 	form(`${paths.ALL_CONVERSIONS_PATH}/decide`, "staff", decide),
 	form(`${paths.ALL_CONVERSIONS_PATH}/:conversionId/partner`, "staff", assign),
 	// A partner's own pages with earnings, links and conversions. Staff also add a partner to programmes,

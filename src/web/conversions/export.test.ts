@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import type { KyselyPlugin } from "kysely";
 import { sql } from "kysely";
+import { addConversion } from "../../../test/support/rows.ts";
 import { until } from "../../../test/support/until.ts";
 import { createApp } from "../../app.ts";
 import { CLASSES } from "../../concurrency/admission.ts";
@@ -80,6 +81,36 @@ test("with a European language the export has semicolons, decimal commas and rea
 	await owner.submit(`${location}/apply`, {});
 	await workOff(site);
 	equal((await read(one)).status, "APPROVED");
+});
+
+test("staff export the conversions of all programmes, with the names of programme and partner", async (t) => {
+	const { site, programme, add } = await openShop(t);
+	await add({ order_id: "one" });
+	const other = await site.addProgramme("Other, with a comma");
+	await addConversion(site.store, other.id, { order_id: "two", status: "APPROVED" });
+	const staff = await site.signIn(await site.addStaff());
+	const { text } = await staff.open("/conversions");
+	match(text, /href="\/conversions\/export\.csv"[^>]*>Export</);
+	match(text, /Only the shop approves and reverses/);
+	const file = await staff.open("/conversions/export.csv");
+	match(
+		file.headers.get("content-disposition") ?? "",
+		/^attachment; filename="conversions-2026-03-01\.csv"$/,
+	);
+	const [header, ...lines] = file.text.trimEnd().split("\r\n");
+	match(
+		header ?? "",
+		/^\u{FEFF}?programme,programId,orderId,eventType,.*,partner,partnerId,credit,s1,s2,s3$/u,
+	);
+	equal(lines.length, 2);
+	match(file.text, new RegExp(`^"Other, with a comma",${other.public_id},two,SALE,APPROVED,`, "m"));
+	match(file.text, new RegExp(`^Shop,${programme.public_id},one,`, "m"));
+	match((await staff.open("/conversions?status=APPROVED")).text, /export\.csv\?status=APPROVED"/);
+	const filtered = await staff.open("/conversions/export.csv?status=APPROVED");
+	equal(filtered.text.trimEnd().split("\r\n").length, 2);
+	equal((await staff.open("/conversions/export.csv?status=BOGUS")).status, 422);
+	const owner = await site.signIn(await site.addOwner(programme));
+	equal((await owner.open("/conversions/export.csv")).status, 404);
 });
 
 test("the export starts with the byte order mark", async (t) => {

@@ -2,7 +2,7 @@
 // staff. Below /conversions it lists the sales of all programmes, for staff only. It has filters, totals,
 // rows with checkboxes, and a bar with the buttons to decide.
 
-import { exportConversions } from "../../conversions/export.ts";
+import { exportAllConversions, exportConversions } from "../../conversions/export.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import { dayIn } from "../../domain/zone-day.ts";
 import { type ConversionSort, listConversions } from "../../store/queries/conversion-list.ts";
@@ -12,7 +12,7 @@ import { findProgrammesById, type Programme } from "../../store/queries/programm
 import type { Db } from "../../store/store.ts";
 import { orderCell, STATUS_WORDS, selectAll, statusCell } from "../conversion-ui.ts";
 import { cursorOf, notUnderstood, pager, pagesOf } from "../filter-query.ts";
-import { answerPage, may, type PageDeps, programmeOf, standingOf, type WebContext } from "../page.ts";
+import { answerPage, may, type PageDeps, standingOf, type WebContext } from "../page.ts";
 import { bulkPath, conversionsPath, integrationPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -37,16 +37,20 @@ const PAGE_ROWS = 50;
 /** Sends the list as a CSV file. It has the filters and the order of the page, but contains every row. */
 export async function showExport(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { store, clock } = deps;
-	const programme = programmeOf(c);
+	const programme: Programme | null = c.get("programme") ?? null;
 	const zone = c.get("network").timeZone;
 	const filters = await readList(store.db, programme, new URL(c.req.url).search, zone);
 	// An unfiltered file could be mistaken for the filtered one. So the page is shown instead, and says which
 	// filter is invalid.
 	if (Object.keys(filters.problems).length > 0) return showConversions(c, deps);
 	const { query, filter } = filters;
+	const [sort, form, day] = [sortOf(query), csvFormFor(c), dayIn(clock.nowMs(), zone)];
+	if (programme === null) {
+		const all = exportAllConversions(store.reader, filter, sort, form);
+		return answerCsv(c, deps, `conversions-${day}.csv`, all);
+	}
 	const namesPartners = programme.credits_partners === 1;
-	const lines = exportConversions(store.reader, filter, sortOf(query), csvFormFor(c), namesPartners);
-	const day = dayIn(clock.nowMs(), zone);
+	const lines = exportConversions(store.reader, filter, sort, form, namesPartners);
 	return answerCsv(c, deps, `conversions-${programme.public_id}-${day}.csv`, lines);
 }
 
@@ -65,8 +69,8 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 	};
 	const isUnderstood = Object.keys(filters.problems).length === 0;
 	const listed = withQuery("", { ...list.query, cursor: undefined });
-	const actions = programme !== null && [
-		may(c, "decide")
+	const actions = [
+		programme !== null && may(c, "decide")
 			? ui.linkButton({
 					label: "Decide by CSV",
 					href: withQuery(bulkPath(programme.public_id), {
@@ -84,9 +88,9 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 			title: "Conversions",
 			hint:
 				programme === null
-					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. ${BY_DAY}`
+					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. Only the shop approves and reverses, because it knows what was paid and returned. ${BY_DAY}`
 					: `All reported sales and their status. ${BY_DAY}`,
-			actions: actions || null,
+			actions,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
 			isUnderstood
 				? await renderPage(c, deps, list)
