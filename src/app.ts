@@ -72,7 +72,7 @@ export function createApp(deps: AllDeps): Hono<AppEnv> & Pick<Clicks, "answerAtO
 	// finds a route faster among a few than among all.
 	const app = new Hono<AppEnv>();
 	answerFailures(app, deps);
-	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl));
+	if (deps.clickUrl !== deps.publicUrl) app.use(keepToClicks(deps.clickUrl, deps));
 	for (const [path, endpoints] of Object.entries(signedRoutes(deps))) {
 		// The endpoint is chosen by the request's own method, because Hono routes HEAD as GET and a signed HEAD has no meaning.
 		app.all(path, (c: AppContext) => {

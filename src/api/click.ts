@@ -3,14 +3,17 @@
 // a click usually needs no query.
 
 import type { MiddlewareHandler } from "hono";
+import { html, raw } from "hono/html";
 import { isbot } from "isbot";
 import { type PartnerLinkCache, PartnerLinksUnavailableError } from "../clicks/partner-link-cache.ts";
 import type { Admission } from "../concurrency/admission.ts";
 import { createRateLimiter, type RateRule, type RequestOrigin } from "../concurrency/rate-limit.ts";
 import { type ClickRequest, judgeClick, landingAt, landingUrl } from "../domain/click.ts";
 import { createClickSealer, keptSubIds, NO_SUB_IDS } from "../domain/click-token.ts";
+import { networkName } from "../domain/network.ts";
 import { SEALING_IV_BYTES } from "../domain/sealing.ts";
 import type { KnownLink } from "../store/queries/clicks.ts";
+import type { NetworkFace } from "../store/queries/known-network.ts";
 import type { AppContext, AppDeps, AppEnv } from "./deps.ts";
 import { blockOfIncoming, callerBlock, requestTarget, targetQuery } from "./inbound-log.ts";
 import { SAFE_HEADERS } from "./problem.ts";
@@ -22,7 +25,7 @@ export const CLICK_ROUTE = "/c/:code";
 const PATH = "/c/";
 
 export interface ClickDeps
-	extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts" | "trustedProxies"> {
+	extends Pick<AppDeps, "clock" | "random" | "sealingKey" | "clickCounts" | "trustedProxies" | "network"> {
 	partnerLinks: PartnerLinkCache;
 	admission: Pick<Admission, "delayRefusal">;
 }
@@ -47,11 +50,10 @@ export const NEW_AGENT_RATES = [
 	{ per: "privateAddresses", burst: 2_000, perSecond: 250 },
 ] as const satisfies readonly RateRule[];
 
-/** An answer to a click. It has no body unless `html` is set. */
+/** An answer to a click, which has no body. */
 interface ClickAnswer {
 	status: number;
 	headers: Readonly<Record<string, string>>;
-	html?: string;
 }
 
 type Incoming = NonNullable<AppEnv["Bindings"]["incoming"]> & { method?: string | undefined };
@@ -65,18 +67,19 @@ export function createClicks(deps: ClickDeps) {
 	const unknownCodes = createRateLimiter(UNKNOWN_CODE_RATES);
 	const newAgents = createRateLimiter(NEW_AGENT_RATES);
 
+	/** Answers a click. Returns null if the link leads nowhere, because its programme has no shop address. */
 	function answerClick(
 		link: KnownLink,
 		target: string,
 		method: string,
 		header: ClickRequest["header"],
-	): ClickAnswer {
+	): ClickAnswer | null {
 		const { httpStatus, counted } = judgeClick({ method, header, isCrawler: crawlers.has }, link.isActive);
 		const query = target.includes("?") ? targetQuery(target) : undefined;
 		const to = query?.get("to") ?? null;
 		const chosen = to === null ? null : landingUrl(to, link.hosts);
 		const landing = chosen === null ? link.landing : landingAt(chosen, link.parameter);
-		if (landing === null) return NOT_FOUND;
+		if (landing === null) return null;
 		clickCounts.add(link, counted);
 		if (to !== null && chosen === null) clickCounts.add(link, "target");
 		if (httpStatus !== 302) return { status: httpStatus, headers: httpStatus === 204 ? HEADERS : NO_BODY };
@@ -124,12 +127,11 @@ export function createClicks(deps: ClickDeps) {
 				// A click above the rate limit for new user agents is delayed but still counted, because many people
 				// may share an address block.
 				if (link !== null && !takeAgent(header, () => origin)) await admission.delayRefusal();
-				const { html = null, ...head } =
-					link === null ? NOT_FOUND : answerClick(link, target, c.req.method, header);
-				return new Response(html, head);
+				const answer = link === null ? null : answerClick(link, target, c.req.method, header);
+				return answer === null ? answerNotFound(deps) : new Response(null, answer);
 			} catch (error) {
 				if (!(error instanceof PartnerLinksUnavailableError)) throw error;
-				return new Response(UNAVAILABLE.html, UNAVAILABLE);
+				return answerPage(deps.network.face, UNAVAILABLE);
 			}
 		},
 
@@ -154,7 +156,7 @@ export function createClicks(deps: ClickDeps) {
 			const origin = () => ({ addressBlock: blockOfIncoming(incoming, deps), programme: null });
 			if (!takeAgent(header, origin)) return null;
 			const answer = answerClick(link, target, method, header);
-			if (answer.html !== undefined) return null;
+			if (answer === null) return null;
 			if (incoming.record !== undefined) incoming.record.route = CLICK_ROUTE;
 			return answer;
 		},
@@ -178,7 +180,7 @@ function codeIn(target: string): string | null {
 const LINKS_AND_HEALTH = /^(GET|HEAD) \/(c\/.+|healthz|readyz)$/;
 
 /** Answers nothing but links and health checks on the host of `clickUrl`, so that nobody finds a sign-in page there. */
-export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
+export function keepToClicks(clickUrl: string, deps: Pick<AppDeps, "network">): MiddlewareHandler<AppEnv> {
 	const { hostname } = new URL(clickUrl);
 	return async (c, next) => {
 		// Some proxies include the port in the Host header and some do not, so the port is removed.
@@ -187,7 +189,7 @@ export function keepToClicks(clickUrl: string): MiddlewareHandler<AppEnv> {
 			?.toLowerCase()
 			.replace(/\.*(:\d+)?$/, "");
 		if (host !== hostname || LINKS_AND_HEALTH.test(`${c.req.method} ${c.req.path}`)) return next();
-		return new Response(NOT_FOUND.html, NOT_FOUND);
+		return answerNotFound(deps);
 	};
 }
 
@@ -229,37 +231,55 @@ const HEADERS = {
 /** Headers of an answer without a body. Without a content length the answer would be sent in chunks. */
 const NO_BODY = { ...HEADERS, "content-length": "0" };
 
-const STYLE =
-	"body{max-width:32rem;margin:20vh auto;padding:0 1rem;font:1.1rem/1.5 system-ui;text-align:center}";
-/** An inline style is safe on this page, because the page is constant and contains no input. */
+const STYLE = `body{max-width:30rem;margin:0 auto;padding:12vh 1rem 2rem;font:1.05rem/1.5 system-ui;background:light-dark(#f6f7f9,#111318);color:light-dark(#15181e,#e8eaf0)}
+main{padding:1.5rem;background:light-dark(#fff,#1a1d24);border:1px solid light-dark(#d9dde4,#333843);border-radius:.5rem}
+header{margin:0 0 1rem;font-weight:600}h1{margin:0 0 .5rem;font-size:1.3rem;line-height:1.3}p{margin:0}`;
+/**
+ * An inline style is safe on this page, because the network's name is the only variable text, and it is escaped.
+ */
 const STYLED = {
 	"content-security-policy": `${SAFE_HEADERS["content-security-policy"]}; style-src 'unsafe-inline'`,
 };
 
-const NOT_FOUND = page(
-	404,
-	"This link does not exist",
-	"Check the address, or ask the site that you came from: the link may have been mistyped or removed.",
-);
-const UNAVAILABLE = page(
-	503,
-	"One moment, please",
-	"This link cannot be opened right now. Try again in a few seconds.",
-	{ "retry-after": "5" },
-);
+/** Texts of a page for people whose link cannot be opened. */
+interface ClickPage {
+	status: 404 | 503;
+	title: string;
+	text: string;
+	headers?: Readonly<Record<string, string>>;
+}
 
-function page(status: 404 | 503, title: string, text: string, more: Readonly<Record<string, string>> = {}) {
-	const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>${title}</title><style>${STYLE}</style>
-<h1>${title}</h1>
-<p>${text}</p></html>
+const NOT_FOUND: ClickPage = {
+	status: 404,
+	title: "This link does not exist",
+	text: "The link may have been mistyped or removed. Check the address, or ask the site that you came from.",
+};
+const UNAVAILABLE: ClickPage = {
+	status: 503,
+	title: "One moment, please",
+	text: "This link cannot be opened right now. Try again in a few seconds.",
+	headers: { "retry-after": "5" },
+};
+
+async function answerNotFound({ network }: Pick<AppDeps, "network">): Promise<Response> {
+	return answerPage(await network.read(), NOT_FOUND);
+}
+
+function answerPage(face: NetworkFace, { status, title, text, headers }: ClickPage): Response {
+	const name = networkName(face);
+	const body = html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>${title}${name === null ? "" : ` · ${name}`}</title><style>${raw(STYLE)}</style>
+<body>${name === null ? "" : html`<header>${name}</header>`}<main><h1>${title}</h1>
+<p>${text}</p></main></body></html>
 `;
-	const headers = {
-		...SAFE_HEADERS,
-		...HEADERS,
-		...more,
-		...STYLED,
-		"content-type": "text/html; charset=utf-8",
-	};
-	return { status, html, headers };
+	return new Response(String(body), {
+		status,
+		headers: {
+			...SAFE_HEADERS,
+			...HEADERS,
+			...headers,
+			...STYLED,
+			"content-type": "text/html; charset=utf-8",
+		},
+	});
 }

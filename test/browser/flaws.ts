@@ -70,6 +70,12 @@ const FLAWED: readonly { what: string; style: string; body: string; flaw: RegExp
 		flaw: /^1440 px, light: a box begins with an empty line: ringback listen/,
 	},
 	{
+		what: "a time in a table that takes two lines",
+		style: "td { width: 50px }",
+		body: "<table><tr><td><time>18 Nov, 11:21</time></td></tr></table>",
+		flaw: /^1440 px, light: a time takes two lines: 18 Nov, 11:21/,
+	},
+	{
 		what: "a field without a name",
 		style: "",
 		body: '<input id="late" type="text">',

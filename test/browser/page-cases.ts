@@ -35,6 +35,7 @@ export const NOBODYS: readonly Case[] = [
 	look("a forgotten password, asked for", "/forgot-password", askForLink),
 	look("a link that has ended", "/welcome/nothing", undefined, 410),
 	look("a page that is not there", "/nothing-here", undefined, 404),
+	look("a link code that is not there", "/c/nothing-here", undefined, 404),
 	look("the receiver guide", "/docs"),
 	look("the API reference", "/docs/api"),
 	look("the guide about partners", "/docs/partners"),
@@ -146,6 +147,8 @@ export function viewersPages({ main }: SampleNetwork): Case[] {
 export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 	const at = (path: string) => `${partnerBase}${path}`;
 	return [
+		look("people", at("/people")),
+		look("people, an invitation", at("/people"), inviteColleague),
 		look("earnings", at("/earnings")),
 		look("earnings, the open menu", at("/earnings"), async (page) =>
 			page.getByText("Account").first().click(),
@@ -333,6 +336,12 @@ async function checkDamaged(page: Page): Promise<void> {
 async function invite(page: Page): Promise<void> {
 	await page.getByLabel("Email").fill(`${"long".repeat(12)}@${"shop".repeat(12)}.example`);
 	await page.getByLabel("Role", { exact: true }).selectOption("developer");
+	await press("Invite")(page);
+	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
+}
+
+async function inviteColleague(page: Page): Promise<void> {
+	await page.getByLabel("Email").fill(`${"long".repeat(12)}@${"blog".repeat(12)}.example`);
 	await press("Invite")(page);
 	await page.getByRole("heading", { name: /Invitation for/ }).waitFor();
 }

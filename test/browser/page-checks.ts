@@ -249,6 +249,11 @@ const FIND_CUT_CODE = `[...document.querySelectorAll(".code:not([data-title])")]
 	];
 })`;
 
+/** Finds times in tables that take two lines on a desktop. */
+const FIND_BROKEN_TIMES = `(innerWidth < 1200 ? [] : [...document.querySelectorAll("td time")])
+	.filter((time) => time.checkVisibility() && time.getClientRects().length > 1)
+	.map((time) => "a time takes two lines: " + time.textContent)`;
+
 /**
  * Function that runs in the page. It applies all rules, or only the rules about looks, to looks that were not
  * measured before. A look that cannot be measured here, because another element covers it, is measured on
@@ -259,7 +264,7 @@ const MEASURE = `async (known, rules) => {
 	const seen = new Set(known);
 	const onlyHere = rules === "what is new" ? findOnlyHere().filter((kind) => !seen.has(kind)) : [];
 	const isLong = rules === "all" || onlyHere.length > 0;
-	const found = rules === "looks" ? [] : [...${FIND_OVERFLOW}, ...${FIND_CUT_CODE}];
+	const found = rules === "looks" ? [] : [...${FIND_OVERFLOW}, ...${FIND_CUT_CODE}, ...${FIND_BROKEN_TIMES}];
 	if (samples.length === 0 && !isLong) return { flaws: found, measured: [] };
 	const options = samples.length === 0 ? ${ALL_BUT_LOOKS} : isLong ? ${ALL} : ${ONLY_LOOKS};
 	const result = await axe.run(document, options);

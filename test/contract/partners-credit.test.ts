@@ -663,10 +663,17 @@ eachDatabase("credits", (database) => {
 		equal((await click(code, "", { ...BROWSER, "sec-purpose": "prefetch" })).status, 503);
 		equal((await click(code, "", { ...BROWSER, "sec-fetch-dest": "image" })).status, 204);
 		equal((await click(code.toUpperCase())).status, 302, "a code works in upper and lower case");
+		await database.store.db.updateTable("network").set({ name: "Acme <Partners>" }).execute();
+		site.deps.network.forget();
 		for (const unknown of ["nobody", "UPPER", "%00", "a/b"]) {
 			const answer = await click(unknown);
 			equal(answer.status, 404);
-			match(await answer.text(), unknown === "a/b" ? /./ : /color-scheme.*<h1>This link does not exist/s);
+			match(
+				await answer.text(),
+				unknown === "a/b"
+					? /./
+					: /color-scheme.*<header>Acme &lt;Partners&gt;<\/header><main><h1>This link does not exist/s,
+			);
 		}
 		await counts.flush();
 		const rows = await database.store.db

@@ -49,7 +49,8 @@ function testResult(view: CallbacksView): Html {
 	if (test === null) return ui.emptyState({ title: "No test conversion yet", text: advice(view) });
 	const { conversion, localAnswers, deliveries } = test;
 	return html`${ui.padded(
-		html`<div class="row-end"><p class="grow"><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${showOrderId(conversion.order_id)}</a> ${statusBadge(conversion.status)}</p>${walkForms(view, conversion)}</div>`,
+		html`<p><a class="mono" href="${conversionPath(programme.public_id, conversion.public_id)}">${showOrderId(conversion.order_id)}</a> ${statusBadge(conversion.status)}</p>`,
+		walkForms(view, conversion),
 	)}${localAnswers.length === 0 ? null : localAnswersTable(localAnswers)}${
 		deliveries.length === 0 && localAnswers.length > 0 ? null : deliveredTable(view, deliveries)
 	}`;

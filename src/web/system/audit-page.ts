@@ -150,7 +150,7 @@ function table(page: ListPage<ListedAuditEntry>, subjects: AuditSubjects, pages:
 	return html`${ui.dataTable<ListedAuditEntry>({
 		caption: "Audit entries, the newest first",
 		rows: page.rows,
-		stacks: true,
+		stacks: "tight",
 		empty: ui.emptyState({ title: "Nothing found", text: "No entries match." }),
 		columns: [
 			{ title: "When", cell: ({ at_ms }) => ui.timeTag(at_ms) },
