@@ -40,14 +40,12 @@ test("a person's click gets a click ID, other visits get none, and each kind is 
 	}
 });
 
-test("a link leads only to the programme's hosts, by HTTPS at the default port", () => {
+test("a link leads only to the programme's hosts, by HTTPS at the port that is listed", () => {
 	const hosts = [
 		{ host: "shop.example", withSubdomains: false },
 		{ host: "brand.example", withSubdomains: true },
-		// The settings cannot produce these rules. If a stored row has anything but a host name, it must match
-		// nothing.
-		{ host: "localhost", withSubdomains: true },
 		{ host: "localhost:8443", withSubdomains: false },
+		// The settings cannot produce this rule. A stored row that is no host must match nothing.
 		{ host: "http://shop.example", withSubdomains: false },
 	];
 	for (const [text, href] of [
@@ -57,6 +55,7 @@ test("a link leads only to the programme's hosts, by HTTPS at the default port",
 		["https://de.brand.example/", "https://de.brand.example/"],
 		["https://brand.example", "https://brand.example/"],
 		["https:\\\\shop.example\\x", "https://shop.example/x"],
+		["https://localhost:8443/cart", "https://localhost:8443/cart"],
 	] as const) {
 		assert.equal(landingUrl(text, hosts)?.href, href, text);
 	}
@@ -74,7 +73,9 @@ test("a link leads only to the programme's hosts, by HTTPS at the default port",
 		"https://shop.example:8443/",
 		"http://localhost/",
 		"http://localhost:3000/",
-		"https://localhost:8443/",
+		"https://localhost/",
+		"https://localhost:9443/",
+		"https://de.brand.example:8443/",
 		"https://evilbrand.example/",
 		"https://shop.example./",
 		"https://[::1]/",

@@ -46,7 +46,7 @@ export function judgeClick({ method, header, isCrawler }: ClickRequest, isActive
 }
 
 export interface LandingHost {
-	/** The host name in the form that the URL parser returns. */
+	/** The host name in the form that the URL parser returns. In development it may have a port. */
 	host: string;
 	withSubdomains: boolean;
 }
@@ -62,17 +62,17 @@ export const MAX_TARGET_LENGTH = 2_048;
 /** Parses the target address of a link. Returns null if a link of this programme may not lead there. */
 export function landingUrl(text: string, hosts: readonly LandingHost[]): URL | null {
 	const url = text.length > MAX_TARGET_LENGTH ? null : URL.parse(text);
-	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "" || url.port !== "")
-		return null;
+	if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
 	// The length is checked again, because the parser may have encoded one letter as six characters.
 	if (url.href.length > MAX_TARGET_LENGTH) return null;
-	return hosts.some((landing) => isAt(url.hostname, landing)) ? url : null;
+	return hosts.some((landing) => isAt(url.host, landing)) ? url : null;
 }
 
-function isAt(hostname: string, { host, withSubdomains }: LandingHost): boolean {
-	if (hostname === host) return true;
+/** Returns whether a host with its port, if it is not the default one, is at the landing host. */
+function isAt(urlHost: string, { host, withSubdomains }: LandingHost): boolean {
+	if (urlHost === host) return true;
 	// The parser accepts a host name that begins with a dot, but nobody can own one.
-	return withSubdomains && hostname.endsWith(`.${host}`) && !hostname.startsWith(".");
+	return withSubdomains && urlHost.endsWith(`.${host}`) && !urlHost.startsWith(".");
 }
 
 /**

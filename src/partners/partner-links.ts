@@ -87,7 +87,9 @@ function readTarget(
 		? `The addresses of ${programmeName} wait until the network's staff confirm them. Try again later.`
 		: `${programmeName} has not named its shop's addresses yet. Ask its owner.`;
 	const cure =
-		names === "" ? missing : `Enter an address that starts with https://, has no port, and is at ${names}.`;
+		names === ""
+			? missing
+			: `Enter an address that starts with https://, is at ${names}, and has no other port.`;
 	return refuse("foreign_target", cure, "target");
 }
 

@@ -68,15 +68,15 @@ const MAX_HOSTS = 50;
  * cannot change whether partners are credited.
  */
 export async function savePartnerTerms(
-	{ store, clock }: { store: Store; clock: Clock },
+	{ store, clock, allowsPrivateRanges }: { store: Store; clock: Clock; allowsPrivateRanges: boolean },
 	actor: SignedInPerson,
 	programmeId: number,
 	typed: PartnerTermsInput,
 	shown?: PartnerTermsInput,
 ): Promise<Checked<boolean>> {
-	const read = readTerms(typed);
+	const read = readTerms(typed, allowsPrivateRanges);
 	if (!read.ok) return read;
-	const seen = shown === undefined ? undefined : readTerms(shown);
+	const seen = shown === undefined ? undefined : readTerms(shown, allowsPrivateRanges);
 	const save = async (trx: Db): Promise<Checked<boolean>> => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) {
@@ -206,11 +206,12 @@ function changedMeanwhile(term: keyof PartnerTerms): Fault {
 
 function readTerms(
 	typed: PartnerTermsInput,
+	allowsLocalHosts: boolean,
 ): Checked<{ terms: PartnerTerms; hosts: readonly LandingHost[] }> {
 	const read = checkAll({
 		clickDays: readClickDays(typed.clickDays.trim()),
 		clickParameter: readParameter(typed.clickParameter.trim()),
-		hosts: readHosts(typed.hosts),
+		hosts: readHosts(typed.hosts, allowsLocalHosts),
 		terms: readProgrammeTerms(readProse(typed.terms)),
 	});
 	if (!read.ok) return read;
@@ -250,19 +251,31 @@ export function readProse(text: string): string {
 /** Form of a domain name that somebody can own. IP addresses and names without a dot do not match. */
 const HOST = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/;
 
-/** Parses host names, separated by commas or white space. "*." before a host includes its subdomains. */
-export function readHosts(text: string): Result<readonly LandingHost[]> {
+/** Form of a host on the developer's own machine or network, such as "localhost" or "192.168.1.7". */
+const LOCAL_HOST = /^(?:[a-z0-9-]+|[0-9.]+)$/;
+
+/**
+ * Parses host names, separated by commas or white space. "*." before a host includes its subdomains. With
+ * `allowsLocalHosts`, which is for development, a host may have a port and need not be a public name.
+ */
+export function readHosts(text: string, allowsLocalHosts = false): Result<readonly LandingHost[]> {
 	const lines = text.split(/[\s,]+/).filter((line) => line !== "");
 	const hosts = new Map<string, LandingHost>();
 	for (const line of lines) {
 		const withSubdomains = line.startsWith("*.");
 		const name = withSubdomains ? line.slice(2) : line;
 		const url = URL.parse(name.includes("//") ? name : `https://${name}`);
-		if (url === null || url.port !== "" || !HOST.test(url.hostname)) {
+		const isHost = HOST.test(url?.hostname ?? "");
+		const isLocal = allowsLocalHosts && LOCAL_HOST.test(url?.hostname ?? "");
+		if (url === null || !(isHost || isLocal)) {
 			const cure = `“${line}” is not a shop address. Enter names such as shop.example, one a line.`;
 			return refuse("invalid_field", cure, "hosts");
 		}
-		const { hostname: host } = url;
+		if (url.port !== "" && !allowsLocalHosts) {
+			const cure = `“${line}” has a port. Enter the name without it, such as ${url.hostname}.`;
+			return refuse("invalid_field", cure, "hosts");
+		}
+		const { host } = url;
 		// If a host is entered twice, with and without its subdomains, the wider entry wins.
 		hosts.set(host, { host, withSubdomains: withSubdomains || hosts.get(host)?.withSubdomains === true });
 	}

@@ -112,7 +112,8 @@ function nextStep(conversion: Conversion): Html | null {
 		decided_at_ms: decidedAtMs,
 	} = conversion;
 	if (endsAtMs !== null && status === "RECORDED") return html`approves on ${ui.dayTag(endsAtMs)}`;
-	if (endsAtMs !== null && status === "PARKED") return html`waits until ${ui.dayTag(endsAtMs)}`;
+	if (endsAtMs !== null && status === "PARKED")
+		return html`waits for the shop's server until ${ui.dayTag(endsAtMs)}`;
 	if (decidedAtMs === null) return decidedBy === null ? null : html`${DECIDER_WORDS[decidedBy]}`;
 	return html`${ui.dayTag(decidedAtMs)}${decidedBy === null ? null : ` ${DECIDER_WORDS[decidedBy]}`}`;
 }

@@ -78,6 +78,13 @@ test("for an unknown address people get a page, and programs get the API's answe
 	assert.match(page.text, /Page not found/);
 	const problem = await site.browser().open("/nowhere", { accept: "*/*" });
 	assert.equal(problem.headers.get("content-type"), "application/problem+json");
+	for (const path of ["/docs/nothing-here", "/docs/nothing.md", "/docs/api/x"]) {
+		const documentation = await site.browser().open(path);
+		assert.equal(documentation.status, 404, `${path} is not behind the sign-in page`);
+		assert.match(documentation.text, /Page not found/);
+		assert.equal((await site.browser().open(path, { accept: "*/*" })).status, 404);
+	}
+	assert.equal((await site.browser().open("/docs/operations/install")).status, 303, "for staff only");
 	const below = await (await site.signIn(await site.addStaff())).open("/account/nowhere");
 	assert.equal(below.status, 404);
 	assert.match(below.text, /Sign out/, "in the look of somebody who is signed in");

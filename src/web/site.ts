@@ -314,7 +314,8 @@ function fillIn(c: WebContext, path: string): string {
 /**
  * Returns the access that unknown addresses require, by the first word of the path. If all routes that begin
  * with this word have the same access, it applies to unknown addresses as well. Otherwise they require a
- * sign-in.
+ * sign-in, so that nobody learns which addresses exist. The documentation is public, so anybody is told that a page of it
+ * does not exist.
  */
 function unlistedPaths(): ReadonlyMap<string, Access> {
 	const found = new Map<string, Access>();
@@ -323,5 +324,6 @@ function unlistedPaths(): ReadonlyMap<string, Access> {
 		const previous = found.get(pattern) ?? access;
 		found.set(pattern, previous === access ? access : "signed-in");
 	}
+	found.set(`${paths.DOCS_PATH}/*`, "anyone");
 	return found;
 }

@@ -100,7 +100,7 @@ export function createDocumentAnswer(apiDocument: () => OpenApiDocument): () => 
 	const bodies = new WeakMap<OpenApiDocument, Uint8Array<ArrayBuffer>>();
 	return () => {
 		const document = apiDocument();
-		const body = bodies.get(document) ?? UTF8.encode(JSON.stringify(document, openAnswers, "\t"));
+		const body = bodies.get(document) ?? UTF8.encode(JSON.stringify(document, openAnswers, 2));
 		bodies.set(document, body);
 		return new Response(body, { headers: DOCUMENT_HEADERS });
 	};

@@ -189,7 +189,7 @@ test("rows show status and amounts, and the totals above them leave out tests", 
 	);
 	match(words, /approves on 2026-03-31.*234\.50 EUR 98\.76 EUR 30\.86 EUR/);
 	match(words, /by the review team ?Payment failed/);
-	match(words, /Lead · pixel.*waits until/);
+	match(words, /Lead · pixel.*waits for the shop(&#39;|')s server until/);
 	await add({
 		basket_value: "300",
 		commission: "30",

@@ -34,10 +34,7 @@ test("a partner invites a colleague, who joins by mail and has the same pages", 
 	match(mail?.text ?? "", /nothing changes unless you accept/);
 	const link = lastLink(site);
 	const theirs = site.browser();
-	match(
-		(await theirs.open(link)).text,
-		/You are invited to sign in for the partner <strong class="break">Blog</,
-	);
+	match((await theirs.open(link)).text, /You are invited to join the partner <strong class="break">Blog</);
 	equal(
 		(await site.store.db.selectFrom("partner_people").selectAll().execute()).length,
 		1,

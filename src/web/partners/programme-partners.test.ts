@@ -337,6 +337,28 @@ test("shop addresses are merged regardless of case, and an entry with subdomains
 	);
 });
 
+test("a shop address has a port only in development, where a link can lead to a local shop", async (t) => {
+	for (const allowsPrivateRanges of [false, true]) {
+		const { site, programme } = await openAsOwner(t, { change: { allowsPrivateRanges } });
+		const staff = await site.signIn(await site.addStaff());
+		const path = `/programmes/${programme.public_id}/partners/settings`;
+		const saved = await staff.submit(path, { ...SETTINGS, hosts: "localhost:3443\r\nshop.example:8443" });
+		if (!allowsPrivateRanges) {
+			assert.equal(saved.status, 422);
+			const ported = await staff.submit(path, { ...SETTINGS, hosts: "shop.example:8443" });
+			assert.match(
+				ported.text,
+				/“shop\.example:8443” has a port\. Enter the name without it, such as shop\.example/,
+			);
+			continue;
+		}
+		assert.equal(saved.status, 303, saved.text);
+		const hosts = await listLandingHosts(site.store.db, programme.id);
+		assert.equal(landingUrl("https://localhost:3443/cart", hosts)?.href, "https://localhost:3443/cart");
+		assert.equal(landingUrl("https://localhost/cart", hosts), null);
+	}
+});
+
 test("turning crediting on without a shop address warns that partners cannot make links", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t);
 	const staff = await site.signIn(await site.addStaff());
@@ -366,7 +388,7 @@ test("a shop address that an owner enters leads nowhere until staff confirm it",
 	const blog = await site.signIn({ email: "annasblog@blog.example" });
 	const link = { partnership: partnership.public_id, name: "", code: "anna" };
 	const refused = await blog.submit(links, { ...link, target: "https://evil.example/" });
-	assert.match(refused.text, /has no port, and is at shop\.example\./);
+	assert.match(refused.text, /is at shop\.example, and has no other port\./);
 	assert.doesNotMatch((await blog.open(links)).text, /evil/);
 	await blog.submit(links, { ...link, target: "https://shop.example/" });
 	const click = async () => {

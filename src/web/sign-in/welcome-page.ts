@@ -167,7 +167,7 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 		case "partner":
 			return {
 				title: "Join a partner",
-				lead: html`You are invited to sign in for the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${
+				lead: html`You are invited to join the partner <strong class="break">${opened.partner.name}</strong>. Here you create links, and see its sales and earnings.${
 					opened.hasAccount
 						? " It is added to your account when you accept."
 						: " Choose a password to sign in."
