@@ -21,6 +21,7 @@ import { openDatabase, withStore } from "./database.ts";
 import { median } from "./figures.ts";
 import { PARTNERS, seedCredits } from "./seed-credits.ts";
 import { seedHistory } from "./seed-history.ts";
+import { timePage } from "./time-page.ts";
 import { defineWorkload, type Figure } from "./workload.ts";
 
 const SMALL_PROGRAMMES = 99;
@@ -232,16 +233,4 @@ function kindsOf(list: string): string[] {
 function spans(path: string): string[] {
 	const days = [0, 29, 364, 600].map((back) => utcDay(Date.now() - back * DAY_MS));
 	return days.map((from) => `${path}?from=${from}&to=${utcDay(Date.now())}`);
-}
-
-async function timePage(browser: Browser, path: string, looks: number): Promise<number[]> {
-	const rounds: number[] = [];
-	for (let look = 0; look <= looks; look++) {
-		const startedAt = performance.now();
-		const { status } = await browser.open(path);
-		const tookMs = performance.now() - startedAt;
-		if (status !== 200) throw new Error(`${path} answered ${status}`);
-		if (look > 0) rounds.push(tookMs);
-	}
-	return rounds;
 }

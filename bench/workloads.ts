@@ -2,6 +2,7 @@
 
 import { c1Clicks } from "./c1-clicks.ts";
 import { l1Lists } from "./l1-lists.ts";
+import { m1Money } from "./m1-money.ts";
 import { w1Drain } from "./w1-drain.ts";
 import { w2MonthsEnd } from "./w2-months-end.ts";
 import { w3FirstWord } from "./w3-first-word.ts";
@@ -35,4 +36,5 @@ export const WORKLOADS: readonly Workload[] = [
 	w14Readers,
 	l1Lists,
 	c1Clicks,
+	m1Money,
 ];

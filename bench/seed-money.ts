@@ -1,0 +1,44 @@
+// Writes partners with open entries of last month, as approvals leave them. The rows are written by SQL statements.
+
+import { sql } from "kysely";
+import type { Db } from "../src/store/store.ts";
+import { countTo, ROWS_PER_STATEMENT } from "./seed-history.ts";
+import type { SeededShop } from "./seed-shops.ts";
+
+export interface SeededMoney {
+	partners: number;
+	entries: number;
+	/** Time of the entries. */
+	atMs: number;
+}
+
+/** Distributes the entries evenly over the partners and over shops with consecutive numbers. */
+export async function seedMoney(db: Db, shops: readonly SeededShop[], money: SeededMoney): Promise<void> {
+	const firstShop = sql.lit(Math.min(...shops.map(({ id }) => id)));
+	const programme = sql`${firstShop} + i % ${sql.lit(shops.length)}`;
+	const partner = sql`1 + i % ${sql.lit(money.partners)}`;
+	const atMs = sql`cast(${sql.lit(money.atMs)} as bigint)`;
+	await sql`insert into partners (id, public_id, name, site, created_at_ms) ${countTo(1, money.partners)}
+		select i, 'ptn_' || i, 'Partner ' || i, '', 0 from n`.execute(db);
+	for (let first = 1; first <= money.entries; first += ROWS_PER_STATEMENT) {
+		const numbers = countTo(first, Math.min(first + ROWS_PER_STATEMENT - 1, money.entries));
+		await sql`insert into entries (id, partner_id, programme_id, conversion_id, kind, amount, currency, at_ms) ${numbers}
+			select i, ${partner}, ${programme}, i, case when i % 20 = 0 then 'CHANGED' else 'EARNED' end,
+				case when i % 20 = 0 then '-1.25' else '10.39' end, 'EUR', ${atMs} from n`.execute(db);
+		await sql`insert into open_entries (entry_id, partner_id, currency, at_ms) ${numbers}
+			select i, ${partner}, 'EUR', ${atMs} from n`.execute(db);
+	}
+}
+
+/** Credits every conversion to the only partner of its programme. */
+export async function creditAll(db: Db, shops: readonly SeededShop[]): Promise<void> {
+	await sql`insert into partners (id, public_id, name, site, created_at_ms) values (1, 'ptn_1', 'Partner', '', 0)`.execute(
+		db,
+	);
+	for (const { id } of shops) {
+		await sql`insert into partnerships (id, public_id, programme_id, partner_id, terms, created_at_ms)
+			values (${id}, ${`pts_${id}`}, ${id}, 1, '', 0)`.execute(db);
+	}
+	await sql`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
+		select id, programme_id, programme_id, 'CLICK', occurred_at_ms, '', '', '' from conversions`.execute(db);
+}
