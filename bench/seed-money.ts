@@ -22,11 +22,12 @@ export async function seedMoney(db: Db, shops: readonly SeededShop[], money: See
 		select i, 'ptn_' || i, 'Partner ' || i, '', 0 from n`.execute(db);
 	for (let first = 1; first <= money.entries; first += ROWS_PER_STATEMENT) {
 		const numbers = countTo(first, Math.min(first + ROWS_PER_STATEMENT - 1, money.entries));
-		await sql`insert into entries (id, partner_id, programme_id, conversion_id, kind, amount, currency, at_ms) ${numbers}
-			select i, ${partner}, ${programme}, i, case when i % 20 = 0 then 'CHANGED' else 'EARNED' end,
-				case when i % 20 = 0 then '-1.25' else '10.39' end, 'EUR', ${atMs} from n`.execute(db);
-		await sql`insert into open_entries (entry_id, partner_id, currency, at_ms) ${numbers}
-			select i, ${partner}, 'EUR', ${atMs} from n`.execute(db);
+		const rest = sql`${partner}, ${programme}, case when i % 20 = 0 then 'CHANGED' else 'EARNED' end,
+			case when i % 20 = 0 then '-1.25' else '10.39' end, 'EUR', ${atMs} from n`;
+		await sql`insert into entries (id, conversion_id, partner_id, programme_id, kind, amount, currency, at_ms) ${numbers}
+			select i, i, ${rest}`.execute(db);
+		await sql`insert into open_entries (entry_id, partner_id, programme_id, kind, amount, currency, at_ms) ${numbers}
+			select i, ${rest}`.execute(db);
 	}
 }
 

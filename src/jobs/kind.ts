@@ -17,7 +17,7 @@ import {
 	type Programme,
 } from "../store/queries/programmes.ts";
 import type { Owed } from "../store/queries/queue.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Db } from "../store/store.ts";
 import type { JobKindName } from "../store/tables/jobs.ts";
 
 /** The cells of a line by column name. A column that the file does not have is empty. */
@@ -80,9 +80,8 @@ export interface JobScope {
 
 export interface ApplyDeps
 	extends JobScope,
-		Omit<InTransaction, "store">,
+		InTransaction,
 		Pick<StatementsDeps, "sealingKey" | "mails" | "publicUrl"> {
-	store: InTransaction["store"] & Pick<Store, "keepToIndexes">;
 	jobId: number;
 	/** The person who applies the job, or null if it is applied on the command line. */
 	personId: number | null;

@@ -4,7 +4,7 @@ import { type Result, refuse } from "../domain/fault.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import { type Actor, transactAs } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
-import type { Db, Store } from "../store/store.ts";
+import type { Db } from "../store/store.ts";
 
 export interface StatementsDeps extends AccountsDeps {
 	mails: MailDispatcher;
@@ -12,7 +12,7 @@ export interface StatementsDeps extends AccountsDeps {
 }
 
 /** Dependencies of use cases that run inside the caller's transaction. The caller calls `mails.wake` after it. */
-export type InTransaction = Omit<StatementsDeps, "store"> & { store: Pick<Store, "keepToIndexes"> };
+export type InTransaction = Omit<StatementsDeps, "store">;
 
 /** Runs a transaction that only the network's staff, the command line and the service may run. */
 export function transactAsStaff<Value>(

@@ -47,6 +47,8 @@ export interface PartnerDue {
 	partner: Partner;
 	currency: string;
 	due: DueStatement | null;
+	/** The sums of the entries that the statement would contain. */
+	sums: readonly OpenSum[];
 	/** The newest statement, if it is for this month or a later one. Then none can be issued for the month. */
 	issued: Statement | null;
 }
@@ -66,9 +68,9 @@ export async function checkMonth(db: Db, text: string, nowMs: number): Promise<R
 }
 
 /**
- * Number of partners whose entries one statement adds up. With a hundred entries each this takes some ten milliseconds.
+ * Number of partners whose entries one statement adds up. PostgreSQL would read the whole table for many more of them.
  */
-const PARTNERS_AT_ONCE = 100;
+const PARTNERS_AT_ONCE = 50;
 
 /** Yields all statements that are due, in the order of the partners. */
 export async function* readDue(
@@ -98,10 +100,12 @@ export async function findDue(
 		const currencies = new Set([...sums, ...statements].map(({ currency }) => currency));
 		return [...currencies].sort().map((currency): PartnerDue => {
 			const last = statements.find((statement) => statement.currency === currency);
-			if (last !== undefined && last.month >= month) return { partner, currency, due: null, issued: last };
+			if (last !== undefined && last.month >= month) {
+				return { partner, currency, due: null, sums: [], issued: last };
+			}
 			const inCurrency = sums.filter((sum) => sum.currency === currency);
 			const due = dueOf(currency, inCurrency, last, minimums.get(currency));
-			return { partner, currency, due, issued: null };
+			return { partner, currency, due, sums: inCurrency, issued: null };
 		});
 	});
 }
@@ -112,16 +116,11 @@ function dueOf(
 	last: Statement | undefined,
 	minimum: string | undefined,
 ): DueStatement | null {
-	const nothing = zeroIn(currency);
-	const sumOf = (kind: EntryKind) => {
-		const minor = sums.find((sum) => sum.kind === kind)?.minor ?? 0n;
-		return formatMinor(minor, decimalCount(nothing));
-	};
 	const amounts = {
-		opening: last?.is_carried === 1 ? last.total : nothing,
-		earned: sumOf("EARNED"),
-		changed: sumOf("CHANGED"),
-		adjusted: sumOf("ADJUSTED"),
+		opening: last?.is_carried === 1 ? last.total : zeroIn(currency),
+		earned: sumKind(sums, currency, "EARNED"),
+		changed: sumKind(sums, currency, "CHANGED"),
+		adjusted: sumKind(sums, currency, "ADJUSTED"),
 	};
 	const total = totalOf(amounts);
 	const isCarried = isCarriedForward(total, minimum);
@@ -129,4 +128,10 @@ function dueOf(
 	if (sums.length === 0 && isCarried) return null;
 	const entries = sums.reduce((count, sum) => count + sum.count, 0);
 	return { ...amounts, currency, total, isCarried, entries };
+}
+
+/** Returns the sum of the entries of one kind as an amount. */
+export function sumKind(sums: readonly OpenSum[], currency: string, kind: EntryKind): string {
+	const minor = sums.filter((sum) => sum.kind === kind).reduce((total, sum) => total + sum.minor, 0n);
+	return formatMinor(minor, decimalCount(zeroIn(currency)));
 }

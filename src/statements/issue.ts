@@ -6,20 +6,21 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { monthIn, writeNumber } from "../domain/statement.ts";
 import { composeIssuedMail } from "../mail/statement-mail.ts";
 import { noteAudits } from "../store/queries/audit.ts";
+import { findProgrammesById } from "../store/queries/programmes.ts";
 import {
 	findPartnersByPublicId,
+	insertStatementLines,
 	insertStatements,
+	keepToKeys,
 	listPartnerAddressees,
 	lockNumbers,
 	type Statement,
 	saveLastNumber,
 	takeOpenEntries,
-	writeStatementLines,
 } from "../store/queries/statements.ts";
 import type { Db } from "../store/store.ts";
-import type { Partner } from "../store/tables/partners.ts";
 import type { InTransaction } from "./deps.ts";
-import { type DueMonth, type DueStatement, findDue } from "./due.ts";
+import { type DueMonth, type DueStatement, findDue, type PartnerDue, sumKind } from "./due.ts";
 import { partiesOf, sealParties } from "./parties.ts";
 import { openDetails } from "./payment-details.ts";
 
@@ -44,8 +45,7 @@ export interface Issuer {
 	jobId: number | null;
 }
 
-interface Accepted {
-	partner: Partner;
+interface Accepted extends Pick<PartnerDue, "partner" | "sums"> {
 	due: DueStatement;
 }
 
@@ -60,7 +60,7 @@ export async function issueStatements(
 	expected: readonly ExpectedStatement[],
 	issuer: Issuer,
 ): Promise<IssueOutcome[]> {
-	await deps.store.keepToIndexes(trx);
+	await keepToKeys(trx);
 	const nowMs = deps.clock.nowMs();
 	const year = Number(monthIn(nowMs, month.settings.time_zone).slice(0, "2026".length));
 	const numbers = await lockNumbers(trx, year);
@@ -74,7 +74,7 @@ export async function issueStatements(
 		if (found?.issued?.month === month.month) return { kind: "already", number: found.issued.number };
 		if (found?.issued) return { kind: "later", number: found.issued.number, month: found.issued.month };
 		if (!found?.due || !isSame(found.due, due)) return { kind: "changed" };
-		return { partner: found.partner, due };
+		return { partner: found.partner, sums: found.sums, due };
 	});
 	const accepted = judged.filter((one) => "due" in one);
 	const issued = await writeAll(trx, deps, { month, accepted, issuer, year, last: numbers.last, nowMs });
@@ -139,9 +139,36 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 	// A transaction that began before the end of the month may have committed an entry just now. This batch is then
 	// rolled back and tried again, and the preview no longer agrees with that partner's account.
 	if (taken !== entries) throw new Error("an entry was written while its statement was issued");
-	await writeStatementLines(trx, statements);
+	await writeLines(trx, accepted, statements);
 	await tellIssued(trx, deps, writing, statements);
 	return statements;
+}
+
+/** Writes a line for each programme of each statement. `statements` are in the order of `accepted`. */
+async function writeLines(
+	trx: Db,
+	accepted: readonly Accepted[],
+	statements: readonly Statement[],
+): Promise<void> {
+	const ids = accepted.flatMap(({ sums }) => sums.flatMap(({ programmeId }) => programmeId ?? []));
+	const programmes = await findProgrammesById(trx, [...new Set(ids)]);
+	const lines = statements.flatMap(({ id, currency }, index) => {
+		const byProgramme = Map.groupBy(accepted[index]?.sums ?? [], ({ programmeId }) => programmeId);
+		return [...byProgramme].flatMap(([programmeId, sums]) => {
+			const earned = sums.filter(({ kind }) => kind === "EARNED");
+			return programmeId === null
+				? []
+				: {
+						statement_id: id,
+						programme_id: programmeId,
+						programme_name: programmes.get(programmeId)?.name ?? "",
+						sales: earned.reduce((count, sum) => count + sum.count, 0),
+						earned: sumKind(sums, currency, "EARNED"),
+						changed: sumKind(sums, currency, "CHANGED"),
+					};
+		});
+	});
+	await insertStatementLines(trx, lines);
 }
 
 async function tellIssued(

@@ -124,7 +124,7 @@ export interface NewPayment extends Payment {
 /** Writes payments that were judged in the same transaction. */
 export async function writePayments(
 	trx: Db,
-	deps: Omit<InTransaction, "store">,
+	deps: InTransaction,
 	payments: readonly NewPayment[],
 	personId: number | null,
 ): Promise<void> {
@@ -166,7 +166,7 @@ function paidEntry({ id, partner_id, total, currency }: Statement, sign: bigint)
 
 async function tellPaid(
 	trx: Db,
-	{ mails, publicUrl }: Omit<InTransaction, "store">,
+	{ mails, publicUrl }: InTransaction,
 	{ statement, paidOn, reference }: NewPayment,
 ): Promise<void> {
 	const partner = await findPartnerById(trx, statement.partner_id);

@@ -221,6 +221,16 @@ export const ENTRY = {
 	at_ms: "bigint",
 } as const satisfies ColumnsOf<NewEntry>;
 
+/** Columns of an entry that its row in `open_entries` repeats. */
+export const OPEN_ENTRY = [
+	"partner_id",
+	"programme_id",
+	"kind",
+	"amount",
+	"currency",
+	"at_ms",
+] as const satisfies readonly (keyof typeof ENTRY)[];
+
 export const REFUND = {
 	programme_id: "bigint",
 	conversion_id: "bigint",

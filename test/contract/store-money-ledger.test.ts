@@ -18,8 +18,9 @@ const PAID = "(select id from statements where number = '2026-0001')";
 const CARRIED = "(select id from statements where number = '2026-0002')";
 const INSERT_ENTRY =
 	"insert into entries (partner_id, programme_id, conversion_id, kind, amount, currency, at_ms)";
-const OPEN_LAST = `insert into open_entries (entry_id, partner_id, currency, at_ms)
-	select id, partner_id, currency, at_ms from entries where id = (select max(id) from entries)`;
+const OPEN_COLUMNS = "partner_id, programme_id, kind, amount, currency, at_ms";
+const OPEN_AGAIN = `insert into open_entries (entry_id, ${OPEN_COLUMNS}) select id, ${OPEN_COLUMNS} from entries`;
+const OPEN_LAST = `${OPEN_AGAIN} where id = (select max(id) from entries)`;
 
 /** Statements that break each rule, with the expected problem. */
 const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]][] = [
@@ -61,8 +62,7 @@ const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]]
 	[
 		/^entries are open and in a statement/,
 		"an entry of a statement is still open",
-		`insert into open_entries (entry_id, partner_id, currency, at_ms) select e.id, e.partner_id, e.currency, e.at_ms
-			from entries e join statement_entries s on s.entry_id = e.id where s.statement_id = ${PAID}`,
+		`${OPEN_AGAIN} where id in (select entry_id from statement_entries where statement_id = ${PAID})`,
 	],
 	[
 		/^open entries differ from their entry/,
@@ -71,10 +71,10 @@ const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]]
 	],
 	[
 		/^open entries differ from their entry/,
-		"a payment is open",
-		`insert into open_entries (entry_id, partner_id, currency, at_ms)
-			select id, partner_id, currency, at_ms from entries where kind = 'PAID'`,
+		"an open entry has another amount",
+		`update open_entries set amount = '3.01' where entry_id = ${OPEN}`,
 	],
+	[/^open entries differ from their entry/, "a payment is open", `${OPEN_AGAIN} where kind = 'PAID'`],
 	[
 		/^entries of statements belong to another partner/,
 		"an entry is in another partner's statement",

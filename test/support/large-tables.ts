@@ -170,8 +170,8 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	],
 	[
 		"open_entries",
-		"entry_id, partner_id, currency, at_ms",
-		`i, ${PARTNER}, 'EUR', ${START_MS} + i`,
+		"entry_id, partner_id, programme_id, kind, amount, currency, at_ms",
+		`i, ${PARTNER}, ${PROGRAMME}, 'EARNED', '7.50', 'EUR', ${START_MS} + i`,
 		ROWS / 4,
 	],
 	["statement_entries", "entry_id, statement_id", `${ROWS / 4} + i, 1 + i / 3`, (ROWS * 3) / 4],

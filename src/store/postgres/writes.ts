@@ -18,6 +18,7 @@ import {
 	type NewNonce,
 	type NewRefund,
 	NONCE,
+	OPEN_ENTRY,
 	REFUND,
 	REPLACING_CREDIT,
 } from "../hot-writes.ts";
@@ -135,9 +136,9 @@ const FIND_CREDITED_PARTNERS = hotStatement<CreditedPartner>(
 const INSERT_ENTRIES = forSet(
 	ENTRY,
 	hotStatement(`with entry as (
-			${insertText("entries", ENTRY)} returning id, partner_id, currency, at_ms
+			${insertText("entries", ENTRY)} returning id, ${OPEN_ENTRY.join(", ")}
 		)
-		insert into open_entries (entry_id, partner_id, currency, at_ms) select * from entry`),
+		insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")}) select * from entry`),
 );
 const INSERT_REFUNDS = forSet(REFUND, hotStatement(insertText("refunds", REFUND)));
 const FIND_REFUNDS = hotStatement<NewRefund>(

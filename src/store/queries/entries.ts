@@ -11,9 +11,11 @@ import { NO_ID } from "./partners.ts";
 
 export type { Entry } from "../tables/money.ts";
 
-/** Sum of a partner's open entries of one kind and currency. */
+/** Sum of a partner's open entries of one programme, kind and currency. */
 export interface OpenSum {
 	partnerId: number;
+	/** The programme of the sales, or null for adjustments. */
+	programmeId: number | null;
 	currency: string;
 	kind: EntryKind;
 	count: number;
@@ -29,17 +31,17 @@ export async function sumOpenEntries(
 ): Promise<OpenSum[]> {
 	const rows = await db
 		.selectFrom("open_entries")
-		.innerJoin("entries", "entries.id", "open_entries.entry_id")
 		.select(({ fn }) => [
-			"open_entries.partner_id as partnerId",
-			"open_entries.currency",
-			"entries.kind",
+			"partner_id as partnerId",
+			"programme_id as programmeId",
+			"currency",
+			"kind",
 			fn.countAll<number>().as("count"),
 		])
 		.select(sumOf("amount"))
-		.where("open_entries.partner_id", "in", [NO_ID, ...partnerIds])
-		.where("open_entries.at_ms", "<", beforeMs)
-		.groupBy(["open_entries.partner_id", "open_entries.currency", "entries.kind"])
+		.where("partner_id", "in", [NO_ID, ...partnerIds])
+		.where("at_ms", "<", beforeMs)
+		.groupBy(["partner_id", "currency", "programme_id", "kind"])
 		.execute();
 	return rows.map(({ amount_high, amount_low, ...sum }) => ({
 		...sum,

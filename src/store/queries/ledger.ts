@@ -95,7 +95,8 @@ const MONEY_RULES: readonly Rule[] = [
 		problem: "open entries differ from their entry",
 		...rangesOf("open_entries", "entry_id"),
 		where: `not exists (select 1 from entries e where e.id = r.entry_id and e.kind <> 'PAID'
-			and e.partner_id = r.partner_id and e.currency = r.currency and e.at_ms = r.at_ms)`,
+			and e.partner_id = r.partner_id and coalesce(e.programme_id, 0) = coalesce(r.programme_id, 0)
+			and e.kind = r.kind and e.amount = r.amount and e.currency = r.currency and e.at_ms = r.at_ms)`,
 	},
 	{
 		problem: "entries of statements belong to another partner or currency",

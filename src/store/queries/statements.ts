@@ -1,10 +1,9 @@
 // Statements, their lines and entries, payments, and the payment details of partners.
 
 import { type Insertable, type JoinBuilder, type Selectable, sql } from "kysely";
-import { decimalCount, formatMinor } from "../../domain/money.ts";
 import type { StatementState } from "../../domain/statement.ts";
 import { type Locked, lockRow, lockRows } from "../locked.ts";
-import type { Schema } from "../schema/tables.ts";
+import { isSqlite, type Schema } from "../schema/tables.ts";
 import type { Db } from "../store.ts";
 import type {
 	Entry,
@@ -39,6 +38,16 @@ export function findStatementSettings(db: Db): Promise<StatementSettings> {
 }
 
 // What is to be issued.
+
+/**
+ * Makes PostgreSQL find the few rows of a batch by their keys until the transaction ends. New rows are not in its
+ * statistics, and it would otherwise read all open entries to find a thousand.
+ */
+export async function keepToKeys(trx: Db): Promise<void> {
+	if (isSqlite(trx)) return;
+	await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+		set_config('enable_mergejoin', 'off', true)`.execute(trx);
+}
 
 /** Lists partners in the order of their ids, after the id `afterId`. */
 export function listPartnersAfter(db: Db, afterId: number, limit: number): Promise<Partner[]> {
@@ -120,39 +129,10 @@ export async function takeOpenEntries(
 	return Number(numAffectedRows);
 }
 
-/** Writes the lines of new statements, one for each programme, from the entries that the statements contain. */
-export async function writeStatementLines(trx: Db, statements: readonly Statement[]): Promise<void> {
-	const sums = await trx
-		.selectFrom("statement_entries")
-		.innerJoin("entries", "entries.id", "statement_entries.entry_id")
-		.innerJoin("programmes", "programmes.id", "entries.programme_id")
-		.select(({ fn }) => [
-			"statement_entries.statement_id",
-			"programmes.id as programme_id",
-			"programmes.name",
-			"entries.kind",
-			fn.countAll<number>().as("count"),
-		])
-		.select(sumOf("amount"))
-		.where("statement_entries.statement_id", "in", [NO_ID, ...statements.map(({ id }) => id)])
-		.groupBy(["statement_entries.statement_id", "programmes.id", "programmes.name", "entries.kind"])
-		.execute();
-	const byLine = Map.groupBy(sums, (sum) => `${sum.statement_id} ${sum.programme_id}`);
-	const digits = new Map(statements.map(({ id, total }) => [id, decimalCount(total)]));
-	const lines = [...byLine.values()].flatMap((parts): Insertable<StatementLinesTable>[] => {
-		const [first] = parts;
-		if (first === undefined) return [];
-		const { statement_id, programme_id, name: programme_name } = first;
-		const sum = (kind: Entry["kind"]) => {
-			const part = parts.find((one) => one.kind === kind);
-			const minor = part === undefined ? 0n : joinHalves(part.amount_high, part.amount_low);
-			return formatMinor(minor, digits.get(statement_id) ?? 0);
-		};
-		const sales = parts.find(({ kind }) => kind === "EARNED")?.count ?? 0;
-		return [
-			{ statement_id, programme_id, programme_name, sales, earned: sum("EARNED"), changed: sum("CHANGED") },
-		];
-	});
+export async function insertStatementLines(
+	trx: Db,
+	lines: readonly Insertable<StatementLinesTable>[],
+): Promise<void> {
 	if (lines.length > 0) await trx.insertInto("statement_lines").values(lines).execute();
 }
 

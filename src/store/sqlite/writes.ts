@@ -18,6 +18,7 @@ import {
 	MOVE,
 	type NewRefund,
 	NONCE,
+	OPEN_ENTRY,
 	type OrderKey,
 	type OwedEvent,
 	REFUND,
@@ -83,7 +84,7 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 			if (entries.length === 0) return;
 			await write(trx, ({ insertEntry, insertOpenEntry }) => {
 				for (const { row, id } of runForEach(insertEntry, ENTRY, entries)) {
-					insertOpenEntry.run(id, row.partner_id, row.currency, row.at_ms);
+					insertOpenEntry.run(id, ...OPEN_ENTRY.map((column) => row[column]));
 				}
 			});
 		},
@@ -144,7 +145,7 @@ function prepareStatements(database: DatabaseSync) {
 		),
 		insertEntry: prepare(insertText("entries", ENTRY)),
 		insertOpenEntry: prepare(
-			"insert into open_entries (entry_id, partner_id, currency, at_ms) values (?, ?, ?, ?)",
+			`insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")}) values (?, ${OPEN_ENTRY.map(() => "?").join(", ")})`,
 		),
 		insertRefund: prepare(insertText("refunds", REFUND)),
 		findRefunds: prepare(

@@ -40,12 +40,13 @@ export interface EntriesTable {
 	at_ms: number;
 }
 
-/** One row is an entry that no statement contains yet. It repeats columns of the entry for its index. */
-export interface OpenEntriesTable {
+/**
+ * One row is an entry that no statement contains yet. It repeats the columns of the entry that statements need, so that
+ * preparing them reads only the open part of the accounts.
+ */
+export interface OpenEntriesTable
+	extends Pick<EntriesTable, "partner_id" | "programme_id" | "kind" | "amount" | "currency" | "at_ms"> {
 	entry_id: number;
-	partner_id: number;
-	currency: string;
-	at_ms: number;
 }
 
 /** One row is a statement that was issued to a partner. Rows are never changed. */

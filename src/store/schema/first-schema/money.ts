@@ -47,6 +47,9 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		`create table open_entries (
 			entry_id ${assignedId},
 			partner_id bigint not null,
+			programme_id bigint,
+			kind text not null,
+			amount text not null,
 			currency text not null,
 			at_ms bigint not null
 		)`,
