@@ -4,6 +4,7 @@ import { setProgramme } from "../../test/support/change-rows.ts";
 import { START_MS } from "../../test/support/clock.ts";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { addConversion, addProgramme, findConversion } from "../../test/support/rows.ts";
+import { decideConversion } from "../conversions/decide.ts";
 import { approveDue } from "../conversions/end-windows.ts";
 import { readFeed } from "../conversions/event-feed.ts";
 import { recordConversion } from "../conversions/record.ts";
@@ -188,6 +189,39 @@ eachDatabase("imported open conversions", (database) => {
 				match(words[index] ?? "", detail, line);
 			}
 		}
+	});
+
+	test("a refund before the approval uses the imported rates, or shrinks amounts that the file had", async () => {
+		const { store, programme, deps } = await open();
+		const id = programme.public_id;
+		const partner = await addPartner("refunded", id, "8+1,00");
+		const lines = [
+			HEADER,
+			`${id};F-1;;2026-01-05;2026-01-10;100;;refunded;;`,
+			`${id};F-2;;2026-01-05;2026-01-10;100;;refunded;12;2`,
+		];
+		await runLines(deps, "open-conversions", lines, "apply");
+		for (const order of ["F-1", "F-2"]) {
+			const conversion = await findConversion(store.db, programme.id, order);
+			ok(conversion !== undefined);
+			const refund = {
+				...({ move: "refund", decidedBy: "shop", reason: "RETURN", programId: id, refundId: "R-1" } as const),
+				value: { amount: "50.00" },
+			};
+			ok((await store.transact((trx) => decideConversion(trx, deps, conversion, refund))).ok);
+		}
+		await approveDue(deps, never);
+		const byRates = await findConversion(store.db, programme.id, "F-1");
+		const byFile = await findConversion(store.db, programme.id, "F-2");
+		deepEqual([byRates?.status, byRates?.commission, byRates?.network_fee], ["APPROVED", "5.00", "1.00"]);
+		deepEqual([byFile?.status, byFile?.commission, byFile?.network_fee], ["APPROVED", "6.00", "1.00"]);
+		deepEqual((await entriesOf(partner.id)).map(({ kind, amount }) => `${kind} ${amount}`).toSorted(), [
+			"EARNED 5.00",
+			"EARNED 6.00",
+		]);
+		const again = wordsOf(await runLines(deps, "open-conversions", lines, "apply"));
+		for (const word of again) match(word, /already: It was imported before, and changed here since/);
+		deepEqual((await checkLedger(store)).broken, []);
 	});
 
 	test("a later report of the shop is a duplicate and keeps the imported partner", async () => {
