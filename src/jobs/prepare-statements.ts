@@ -43,7 +43,7 @@ export async function prepareStatements(
 }
 
 /** Returns the month of a job of statements as its query, which is also the query of the page that lists the month. */
-export function queryOfMonth(month: string): string {
+function queryOfMonth(month: string): string {
 	return `?month=${month}`;
 }
 
