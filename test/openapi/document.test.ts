@@ -1,7 +1,7 @@
 // Tests that the OpenAPI document is valid and complete, is generated for the installation that serves it,
 // and has correct examples.
 
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -69,8 +69,10 @@ test("the published document allows new fields and words in answers, and the str
 
 test("/openapi.json can be read by scripts of any site, cached for a while, and not be changed", async (t) => {
 	const shop = await openTestShop(t);
-	const { status, headers } = await shop.request("/openapi.json");
+	const answer = await shop.request("/openapi.json");
+	const { status, headers } = answer;
 	equal(status, 200);
+	doesNotMatch(await answer.text(), /\t/, "linters report every line that is indented with tabs");
 	equal(headers.get("content-type"), "application/json");
 	equal(headers.get("access-control-allow-origin"), "*");
 	equal(headers.get("cache-control"), "public, max-age=300");
