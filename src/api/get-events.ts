@@ -2,13 +2,14 @@
 // The endpoint only reads events and records that somebody listens. It does not affect any delivery.
 
 import * as z from "zod";
-import { hasReached, readFeed, startOfFeed } from "../conversions/event-feed.ts";
+import { readFeed } from "../conversions/event-feed.ts";
 import { type Cursor, readCursor, writeCursor } from "../domain/cursor.ts";
 import { type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { canonicalString, sha256Hex, sign, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
 import type { MoveStore } from "../store/queries/announced-moves.ts";
+import { hasReached, startOfFeed } from "../store/queries/announced-moves.ts";
 import { isKeyUsable } from "../store/queries/keys.ts";
 import { noteListener, noteListenerGone } from "../store/queries/local-answers.ts";
 import type { Programme } from "../store/queries/programmes.ts";

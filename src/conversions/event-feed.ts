@@ -5,12 +5,7 @@ import { announcedBy } from "../domain/conversion.ts";
 import type { Cursor } from "../domain/cursor.ts";
 import { bodySentAt, composeEvent, isTestEvent } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
-import {
-	findNewestMove,
-	listMovesAfter,
-	type MoveStore,
-	type PassedMove,
-} from "../store/queries/announced-moves.ts";
+import { listMovesAfter, type MoveStore, type PassedMove } from "../store/queries/announced-moves.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { subjectOf } from "./owe.ts";
 
@@ -30,19 +25,6 @@ export interface FeedBatch {
 
 /** Number of moves that are read at a time, about 250 KB if all of them belong to the listener's programme. */
 const BATCH_ROWS = 500;
-const BEFORE_ALL: Cursor = { at: 0, id: 0 };
-
-/** Returns the current end of the feed. Moves that have an id but are not committed yet come after it. */
-export async function startOfFeed(store: MoveStore): Promise<Cursor> {
-	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
-	return { at, id };
-}
-
-/** Returns false if the position is ahead of the database, as after a restore of an older state. */
-export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
-	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
-	return newest.at > at || (newest.at === at && newest.id >= id);
-}
 
 export async function readFeed(
 	store: MoveStore,

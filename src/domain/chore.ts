@@ -41,6 +41,11 @@ export const CHORES = {
 		intervalMs: 30 * SECOND_MS,
 		undone: "Owners and developers are not mailed about failed callbacks",
 	},
+	// A partner who wants a mail for each sale gets it at most one interval late.
+	sale_mails: {
+		intervalMs: 30 * SECOND_MS,
+		undone: "Partners are not mailed about their sales, and owners not about conversions that wait",
+	},
 	// Anybody can cause nonces and rate-limit counts to be stored, so they are removed soon after they expire.
 	nonces: { intervalMs: MINUTE_MS, undone: "Nonces of signed requests, and limits that are over, pile up" },
 	retention: { intervalMs: HOUR_MS, undone: "Records past the retention time are not being removed" },

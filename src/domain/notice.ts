@@ -16,18 +16,17 @@
 import type { ReceiverId } from "./receiver.ts";
 import { MINUTE_MS } from "./time.ts";
 
-export type NoticeKind = "callbacks_failing" | "callbacks_working_again";
+export const NOTICE_KINDS = ["callbacks_failing", "callbacks_working_again"] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 /**
- * Kinds of mails that a person can switch off. All other mails are always sent. These are the mails that
+ * Kinds of mails that a person of a programme can switch off. Partners choose about mails on sales in another way
+ * (domain/sale-news.ts). All other mails are always sent. These are the mails that
  * somebody requested (links), and mails about changes to an account or a programme, which may be the only
  * sign that somebody else has taken it over.
  */
-export type MailKind = NoticeKind;
-export const MAIL_KINDS = [
-	"callbacks_failing",
-	"callbacks_working_again",
-] as const satisfies readonly MailKind[];
+export type MailKind = NoticeKind | "decisions_waiting";
+export const MAIL_KINDS = [...NOTICE_KINDS, "decisions_waiting"] as const satisfies readonly MailKind[];
 
 /** Reason why the callbacks of a programme no longer count as failing. */
 export type TroubleEnd = "success" | "removal";

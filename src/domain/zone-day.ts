@@ -60,6 +60,18 @@ export function monthDays(nowMs: number, zone: string, monthsBack: number): { fr
 	return { from: first.toString(), to: first.add({ months: 1 }).subtract({ days: 1 }).toString() };
 }
 
+/** Hour of Monday at which weekly mails are due, in the network's time zone. */
+const WEEKLY_HOUR = 8;
+
+/** Returns the time at which the weekly mails were last due, which is on a Monday morning. */
+export function lastWeeklyMs(nowMs: number, zone: string): number {
+	const today = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(zone).toPlainDate();
+	const monday = today.subtract({ days: today.dayOfWeek - 1 });
+	const dueMs = (day: Temporal.PlainDate) =>
+		day.toZonedDateTime({ timeZone: zone, plainTime: new Temporal.PlainTime(WEEKLY_HOUR) }).epochMilliseconds;
+	return dueMs(monday) <= nowMs ? dueMs(monday) : dueMs(monday.subtract({ days: 7 }));
+}
+
 /**
  * Parses the local time of a form field (2026-03-01T12:00, optionally with seconds), or returns null. If
  * clocks go back, a local time can occur twice. The first one is returned, so that a search from that time

@@ -35,10 +35,10 @@ export interface TellDeps {
 	publicUrl: string;
 }
 
-type Letter = Pick<WrittenMail, "to" | "subject" | "text">;
+export type Letter = Pick<WrittenMail, "to" | "subject" | "text">;
 
 /** News that is due to be mailed to one group of readers. */
-interface News {
+export interface News {
 	/** Topic of the mails. The interval between mails is measured for each topic. */
 	topic: string;
 	/** Shortest time between two mails on the topic. */
@@ -91,10 +91,15 @@ export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<
 }
 
 /** Writes mails for all news that is due, and then wakes the dispatcher, which also retries earlier mails. */
-async function tell(deps: TellDeps, isStopping: () => boolean, find: FindNews): Promise<void> {
+export async function tell(
+	deps: TellDeps,
+	isStopping: () => boolean,
+	find: FindNews,
+	maxNews = MAX_NEWS_A_ROUND,
+): Promise<void> {
 	const { store, clock, mails } = deps;
 	try {
-		for (let round = 0; round < MAX_NEWS_A_ROUND && !isStopping(); round++) {
+		for (let round = 0; round < maxNews && !isStopping(); round++) {
 			const nowMs = clock.nowMs();
 			const news = await find(store.db, nowMs);
 			if (news === undefined) break;

@@ -4,6 +4,7 @@
 import { readName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { MailKind } from "../domain/notice.ts";
+import { SALE_MAILS } from "../domain/sale-news.ts";
 import { isTimeZone } from "../domain/zone-day.ts";
 import { composeAddressMail, composeLeftAddressMail } from "../mail/letters.ts";
 import type { Locked } from "../store/locked.ts";
@@ -40,6 +41,8 @@ export interface SettingsInput {
 	locale: string;
 	/** Whether each kind of mail in the form is wanted. Kinds that the form did not offer stay unchanged. */
 	mails: Readonly<Partial<Record<MailKind, boolean>>>;
+	/** Mails that a partner's person wants about sales, or undefined if the form did not offer them. */
+	sales?: string | undefined;
 }
 
 /** Saves the actor's own settings. Returns false if nothing changed. */
@@ -60,6 +63,10 @@ export async function saveOwnSettings(
 			"locale",
 		);
 	}
+	const sales = SALE_MAILS.find((choice) => choice === input.sales);
+	if (input.sales !== undefined && sales === undefined) {
+		return refuse("invalid_field", "Choose which mails about sales you want.", "sales");
+	}
 	return transactAs(store, actor, async (trx) => {
 		const person = await lockPerson(trx, "id", actor.personId);
 		if (person === undefined) throw new Error("a session without a person");
@@ -69,6 +76,8 @@ export async function saveOwnSettings(
 			locale: input.locale === "" ? null : input.locale,
 			mails_callbacks_failing: mailColumn(person, input, "callbacks_failing"),
 			mails_callbacks_working_again: mailColumn(person, input, "callbacks_working_again"),
+			mails_decisions_waiting: mailColumn(person, input, "decisions_waiting"),
+			mails_sales: sales ?? person.mails_sales,
 		} as const;
 		const columns = Object.keys(wanted) as (keyof typeof wanted)[];
 		const changed = columns.filter((column) => person[column] !== wanted[column]);

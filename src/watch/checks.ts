@@ -167,7 +167,7 @@ function findClock({ clockOffsetMs: offsetMs }: WatchedState): Found {
 }
 
 /** Chores that do not run without a mail server. They are not reported as late then. */
-const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails"];
+const NEED_MAIL: readonly ChoreName[] = ["change_mails", "notice_mails", "sale_mails"];
 
 export function findLateChores({ chores, settings, nowMs }: WatchedState): readonly ChoreRecord[] {
 	return chores.filter(

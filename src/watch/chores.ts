@@ -9,6 +9,7 @@ import { approveDue, expireParked } from "../conversions/end-windows.ts";
 import { CHORES, type ChoreName } from "../domain/chore.ts";
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
 import { type JobWorkDeps, workOffJobs } from "../jobs/work.ts";
+import { tellSales } from "../mail/sale-news.ts";
 import { type TellDeps, tellChanges, tellNotices } from "../mail/tell.ts";
 import type { Clock, Log } from "../ports.ts";
 import { readIsHeld } from "../store/queries/delivery-pause.ts";
@@ -84,6 +85,7 @@ export function startChores(deps: ChoresDeps): Chores {
 		startChore(deps, "retention", (isStopping) => removeOld(deps, isStopping)),
 		startChore(deps, "early_notices", publishEarly),
 		mail,
+		mails.isOn ? startChore(deps, "sale_mails", (isStopping) => tellSales(deps, isStopping)) : null,
 	].filter((chore) => chore !== null);
 	return {
 		mailNow: () => mail?.runSoon(),

@@ -5,12 +5,12 @@ import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict
 import { test } from "node:test";
 import { type Decision, decisionRequest } from "../../src/conversions/decide.ts";
 import { approveDue, expireParked } from "../../src/conversions/end-windows.ts";
-import { startOfFeed } from "../../src/conversions/event-feed.ts";
 import { judgeAndMove } from "../../src/conversions/judge-and-move.ts";
 import { type Report, recordConversion } from "../../src/conversions/record.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { listConversions } from "../../src/store/queries/conversion-list.ts";
 import { listMoves } from "../../src/store/queries/conversions.ts";
 import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";

@@ -3,11 +3,11 @@
 
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { hasReached } from "../../src/conversions/event-feed.ts";
 import { exportConversions } from "../../src/conversions/export.ts";
 import { makeMoves } from "../../src/conversions/make-moves.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { createRandom } from "../../src/outside/random.ts";
+import { hasReached } from "../../src/store/queries/announced-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { listInboundCalls } from "../../src/store/queries/inbound-calls.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";

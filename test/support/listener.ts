@@ -1,9 +1,10 @@
 // Reads a programme's events directly from the feed, as a listening client does.
 
 import { equal } from "node:assert/strict";
-import { type FeedEvent, hasReached, readFeed, startOfFeed } from "../../src/conversions/event-feed.ts";
+import { type FeedEvent, readFeed } from "../../src/conversions/event-feed.ts";
 import type { Cursor } from "../../src/domain/cursor.ts";
 import type { MoveStore } from "../../src/store/queries/announced-moves.ts";
+import { hasReached, startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import type { Programme } from "../../src/store/queries/programmes.ts";
 import { START_MS } from "./clock.ts";
 import { until } from "./until.ts";

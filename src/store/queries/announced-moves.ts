@@ -71,7 +71,8 @@ export async function listMovesAfter(
 		.execute();
 }
 
-function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boolean> {
+/** Returns the condition that a move comes after the position. */
+export function isAfter(transaction: RawBuilder<number>, after: Cursor): RawBuilder<boolean> {
 	return sql<boolean>`(${transaction}, moves.id) > (${after.at}, ${after.id})`;
 }
 
@@ -92,4 +93,18 @@ export async function findNewestMove(
 			.limit(1)
 			.executeTakeFirst()
 	);
+}
+
+const BEFORE_ALL: Cursor = { at: 0, id: 0 };
+
+/** Returns the position after the newest move. Moves that have an id but are not committed yet come after it. */
+export async function startOfFeed(store: MoveStore): Promise<Cursor> {
+	const { at, id } = (await findNewestMove(store, "ended")) ?? BEFORE_ALL;
+	return { at, id };
+}
+
+/** Returns false if the position is ahead of the database, as after a restore of an older state. */
+export async function hasReached(store: MoveStore, { at, id }: Cursor): Promise<boolean> {
+	const newest = (await findNewestMove(store, "all")) ?? BEFORE_ALL;
+	return newest.at > at || (newest.at === at && newest.id >= id);
 }

@@ -2,7 +2,7 @@
 // tables.
 
 import { sql } from "kysely";
-import { MAIL_KINDS, MAILED_ROLES } from "../../domain/notice.ts";
+import { MAILED_ROLES, NOTICE_KINDS } from "../../domain/notice.ts";
 import type { Db, Store, StoreSize } from "../store.ts";
 import { countFew, type FailingShops, listFailingShops } from "./delivery-health.ts";
 
@@ -36,7 +36,7 @@ export async function readFigures(store: Pick<Store, "db" | "measureSize">, nowM
  * mails, because the page already says so.
  */
 export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
-	const wanted = MAIL_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
+	const wanted = NOTICE_KINDS.map((kind) => sql`(n.kind = ${kind} and p.${sql.ref(`mails_${kind}`)} = 1)`);
 	return countFew(
 		db,
 		sql`select 1 from notices n where n.mail_due_at_ms <= ${nowMs} and exists (

@@ -34,6 +34,18 @@ export function findPartnerById(db: Db, id: number): Promise<Partner | undefined
 	return db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
+export async function findPartnersById(
+	db: Db,
+	ids: readonly number[],
+): Promise<ReadonlyMap<number, Partner>> {
+	const rows = await db
+		.selectFrom("partners")
+		.selectAll()
+		.where("id", "in", [NO_ID, ...ids])
+		.execute();
+	return new Map(rows.map((partner) => [partner.id, partner]));
+}
+
 export async function findPartnersByPublicId(db: Db, publicIds: readonly string[]): Promise<Partner[]> {
 	if (publicIds.length === 0) return [];
 	return db.selectFrom("partners").selectAll().where("public_id", "in", publicIds).execute();

@@ -59,6 +59,7 @@ export async function pruneMails({ db }: Pick<Store, "db">, nowMs: number): Prom
 	await sql`delete from mail_queue where created_at_ms < ${olderThanMs}
 		and (due_at_ms is null or good_until_ms < ${olderThanMs})`.execute(db);
 	await sql`delete from changes_to_tell where due_at_ms < ${olderThanMs}`.execute(db);
+	await sql`delete from sale_news where due_at_ms < ${olderThanMs}`.execute(db);
 }
 
 /** Removes ended notices, jobs without lines, and counts of callbacks. There are few of them, or their rows are small. */

@@ -42,6 +42,9 @@ export interface NetworkTable {
 	backed_up_at_ms: number | null;
 	/** Time of the last mail to staff about failing shops. */
 	staff_told_at_ms: number | null;
+	/** Position after the last move that was read for mails about sales, or null if none was. See queries/sale-news.ts. */
+	sales_read_at: number | null;
+	sales_read_id: number | null;
 }
 
 /**

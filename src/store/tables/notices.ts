@@ -1,8 +1,10 @@
 // Notices to a programme's people about their callbacks. See domain/notice.ts.
 
 import type { Generated } from "kysely";
+import type { Reason } from "../../domain/conversion.ts";
 import type { NoticeKind, TroubleEnd } from "../../domain/notice.ts";
 import type { ReceiverId } from "../../domain/receiver.ts";
+import type { SaleNewsKind } from "../../domain/sale-news.ts";
 import type { Verdict } from "../../domain/verdict.ts";
 import type { AttemptResult } from "./deliveries.ts";
 
@@ -107,4 +109,24 @@ export interface AuditEntriesTable {
 	detail: string | null;
 	/** IP address of the request, for changes to somebody's account. */
 	address: string | null;
+}
+
+/** One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about. */
+export interface SaleNewsTable {
+	person_id: number;
+	/** Day in the network's time zone, such as 2026-11-18. */
+	day: string;
+	partner_id: number;
+	programme_id: number;
+	kind: SaleNewsKind;
+	/** Reason of a rejection, reversal or refund, or empty. */
+	reason: Reason | "";
+	currency: string;
+	/** Number of moves. */
+	sales: number;
+	/** Sum of the commissions of these sales. */
+	commission: string;
+	/** The first of these sales, each on a line with its conversion id and commission. */
+	named: string;
+	due_at_ms: number;
 }

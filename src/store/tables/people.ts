@@ -2,6 +2,7 @@
 
 import type { Generated } from "kysely";
 import type { PersonKind, ProgrammeRole } from "../../domain/roles.ts";
+import type { SaleMails } from "../../domain/sale-news.ts";
 
 export interface PeopleTable {
 	id: Generated<number>;
@@ -19,6 +20,9 @@ export interface PeopleTable {
 	/** Whether the person wants mails of this kind. */
 	mails_callbacks_failing: Generated<0 | 1>;
 	mails_callbacks_working_again: Generated<0 | 1>;
+	mails_decisions_waiting: Generated<0 | 1>;
+	/** Mails that a partner's person wants about sales. It has no effect for other people. */
+	mails_sales: Generated<SaleMails>;
 	/** Time from which the person may no longer sign in. */
 	deactivated_at_ms: number | null;
 }

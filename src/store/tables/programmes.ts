@@ -39,6 +39,8 @@ export interface ProgrammesTable {
 	first_pixel_at_ms: number | null;
 	/** Time at which staff archived the programme, or null. An archived programme takes no sales and is in no list. */
 	archived_at_ms: number | null;
+	/** Time at which the weekly mail about conversions that wait for a decision was last due and written, or 0. */
+	weekly_mail_at_ms: Generated<number>;
 }
 
 /** One row is a person of a shop in a programme, with their role. Staff have no rows here. */

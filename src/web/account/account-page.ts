@@ -13,7 +13,9 @@ import {
 import { sayWhatEnded } from "../../people/end-access.ts";
 import { askForAddress, DATE_LOCALES, saveOwnSettings } from "../../people/own-settings.ts";
 import { changePassword } from "../../people/passwords.ts";
+import { listPartnersOf } from "../../store/queries/partners.ts";
 import { findPersonById, type Person } from "../../store/queries/people.ts";
+import { listProgrammesOf } from "../../store/queries/programme-people.ts";
 import { MAX_SESSION_DAYS, type Session } from "../../store/queries/sessions.ts";
 import { declareForm, type FormField, readTextFields } from "../form.ts";
 import type { WebContext, WebDeps } from "../page.ts";
@@ -42,6 +44,16 @@ const SETTINGS_FORM = declareForm({
 	},
 	callbacks_failing: { label: "Callbacks of my programmes are failing", isBox: true },
 	callbacks_working_again: { label: "Callbacks of my programmes have recovered", isBox: true },
+	decisions_waiting: { label: "Conversions of my programmes wait for a decision (on Mondays)", isBox: true },
+	sales: {
+		label: "Mails about my sales",
+		hint: "They say what was recorded, approved, rejected and reversed, and why.",
+		options: [
+			{ value: "daily", label: "One mail a day, if something happened" },
+			{ value: "each", label: "For each sale (at most every ten minutes)" },
+			{ value: "none", label: "None" },
+		],
+	},
 	shops_failing: { label: "Callbacks to shops are failing (at most one mail a day)", isBox: true },
 });
 const EMAIL_FORM = declareForm({
@@ -80,7 +92,7 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 		active: "account",
 		body: html`${ui.pageHeader({ title: "Account", hint: name === "" ? email : `${name}, ${email}` })}
 			<div class="stack">
-				${settingsSection(c, self)}
+				${settingsSection(c, self, await offeredMails(deps, self))}
 				${emailSection(c, deps)}
 				<div class="columns">
 					${ui.section({
@@ -103,8 +115,19 @@ async function selfOf(c: WebContext, { store }: WebDeps): Promise<Person> {
 	return self;
 }
 
-function settingsSection(c: WebContext, self: Person): Html {
-	const { name, zone, locale, kind } = self;
+/** Returns which mails the person may choose. Staff have mails about shops, and partners have mails about sales. */
+async function offeredMails({ store: { db } }: WebDeps, { id, kind }: Pick<Person, "id" | "kind">) {
+	if (kind === "staff") return { forStaff: true, forProgrammes: false, forPartners: false };
+	const forPartners = (await listPartnersOf(db, id)).length > 0;
+	const forProgrammes = !forPartners || (await listProgrammesOf(db, id, 1)).length > 0;
+	return { forStaff: false, forProgrammes, forPartners };
+}
+
+type OfferedMails = Awaited<ReturnType<typeof offeredMails>>;
+
+function settingsSection(c: WebContext, self: Person, offered: OfferedMails): Html {
+	const { name, zone, locale, mails_sales: sales } = self;
+	const { forStaff, forProgrammes, forPartners } = offered;
 	const mails = MAIL_KINDS.map((of) => [of, self[`mails_${of}`] === 1 ? "on" : ""]);
 	const failing = self.mails_callbacks_failing === 1 ? "on" : "";
 	return ui.section({
@@ -114,12 +137,16 @@ function settingsSection(c: WebContext, self: Person): Html {
 			SETTINGS_FORM.show(c, {
 				action: `${ACCOUNT_PATH}/settings`,
 				send: "Save settings",
-				values: { name, zone, locale, ...Object.fromEntries(mails), shops_failing: failing },
+				values: { name, zone, locale, sales, ...Object.fromEntries(mails), shops_failing: failing },
 				rows: ({ fields }) =>
-					html`<div class="form-grid">${fields("name", "zone", "locale")}</div>${
-						kind === "staff"
+					html`<div class="form-grid">${fields("name", "zone", "locale", ...(forPartners ? (["sales"] as const) : []))}</div>${
+						forStaff
 							? html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields("shops_failing")}</fieldset>`
-							: html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields(...MAIL_KINDS)}<p class="small soft">We send these to owners and developers of a programme. Mails about changes to your account, keys and people are always sent.</p></fieldset>`
+							: null
+					}${
+						forProgrammes
+							? html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields(...MAIL_KINDS)}<p class="small soft">We send mails about callbacks to owners and developers of a programme, and mails about decisions to owners. Mails about changes to your account, keys and people are always sent.</p></fieldset>`
+							: null
 					}`,
 			}),
 		),
@@ -128,11 +155,15 @@ function settingsSection(c: WebContext, self: Person): Html {
 
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const typed = await SETTINGS_FORM.read(c);
-	const mails =
-		page.viewerOf(c).kind === "staff"
-			? { callbacks_failing: typed.shops_failing !== "" }
-			: Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""]));
-	const saved = await saveOwnSettings(deps, page.actorOf(c), { ...typed, mails });
+	const self = await selfOf(c, deps);
+	const { forStaff, forProgrammes, forPartners } = await offeredMails(deps, self);
+	const mails = {
+		...(forStaff ? { callbacks_failing: typed.shops_failing !== "" } : {}),
+		...(forProgrammes ? Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""])) : {}),
+	};
+	// A form that was opened before the person joined a partner does not send a choice.
+	const sales = forPartners && typed.sales !== "" ? typed.sales : undefined;
+	const saved = await saveOwnSettings(deps, page.actorOf(c), { ...typed, mails, sales });
 	if (!saved.ok) return SETTINGS_FORM.refuse(c, saved, () => showAccount(c, deps));
 	if (!saved.value) return page.leadTo(c, ACCOUNT_PATH, "Nothing was changed.", "info");
 	return page.leadTo(c, ACCOUNT_PATH, "Saved.");

@@ -45,7 +45,7 @@ test("name, time zone and language are saved, and every page carries the time zo
 	const again = await browser.submit("/account/settings", { ...SETTINGS, callbacks_failing: "on" });
 	assert.equal(again.status, 303);
 	assert.deepEqual(await detailsOf(site, "account.changed"), [
-		"name, zone, locale, mails callbacks failing, mails callbacks working again",
+		"name, zone, locale, mails callbacks failing, mails callbacks working again, mails decisions waiting",
 		"mails callbacks failing",
 	]);
 });

@@ -13,6 +13,7 @@ import { addPartnership, changeState } from "../../partners/partnerships.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
 import { addClicks } from "../../store/queries/clicks.ts";
 import { addPartnerPerson, removePartnerPerson } from "../../store/queries/partners.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
 import { ROUTES } from "../site.ts";
 import { earn, issueMonth } from "../statements/issued-statements.test-support.ts";
 import { openTestSite, PASSWORD, START_MS } from "../test-site.test-support.ts";
@@ -453,5 +454,37 @@ test("staff correct a partner's name and site, the audit log has both, and the p
 	deepEqual(
 		(await site.audit("partner.changed")).map(({ subject, detail }) => [subject, detail]),
 		[[partner.public_id, "name: Blog → Bergblog; site: none → https://bergblog.example/"]],
+	);
+});
+
+test("a partner chooses mails about sales under Account, is offered none about callbacks, and an owner is offered both kinds", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { site, programme, browser, email } = shop;
+	const { db } = site.store;
+	const own = async () => (await findPersonByEmail(db, email))?.mails_sales;
+	const { text } = await browser.open("/account");
+	match(text, /<option value="daily" selected>/);
+	doesNotMatch(text, /[Cc]allback|Mail me when/);
+	const settings = { name: "Pia Partner", zone: "", locale: "" };
+	await browser.submit("/account/settings", { ...settings, sales: "each" });
+	equal(await own(), "each");
+	match((await browser.open("/account")).text, /<option value="each" selected>/);
+	const wrong = await browser.submit("/account/settings", { ...settings, sales: "hourly" });
+	equal(wrong.status, 422);
+	match(wrong.text, /id="sales-error"/);
+	await browser.submit("/account/settings", settings);
+	equal(await own(), "each", "a form without the choice keeps it");
+	equal((await findPersonByEmail(db, email))?.mails_callbacks_failing, 1);
+
+	const person = await site.addOwner(programme);
+	const owner = await site.signIn(person);
+	const page = (await owner.open("/account")).text;
+	match(page, /name="callbacks_failing"[\s\S]*name="decisions_waiting"/);
+	doesNotMatch(page, /name="sales"/);
+	await owner.submit("/account/settings", { ...settings, callbacks_failing: "on", sales: "none" });
+	const saved = await findPersonByEmail(db, person.email);
+	deepEqual(
+		[saved?.mails_callbacks_failing, saved?.mails_decisions_waiting, saved?.mails_sales],
+		[1, 0, "daily"],
 	);
 });

@@ -33,7 +33,9 @@ export function installationTables({ assignedId, clustered, updatedOften }: Dial
 			mail_tested_at_ms bigint,
 			set_up_ended_at_ms bigint,
 			backed_up_at_ms bigint,
-			staff_told_at_ms bigint
+			staff_told_at_ms bigint,
+			sales_read_at bigint,
+			sales_read_id bigint
 		)`,
 		"insert into network (one) values (1)",
 

@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../dialect.ts";
 
-export function noticeTables({ generatedId, updatedOften }: Dialect): readonly string[] {
+export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dialect): readonly string[] {
 	return [
 		// One row is a notice to a programme's people about its callbacks.
 		`create table notices (
@@ -38,6 +38,24 @@ export function noticeTables({ generatedId, updatedOften }: Dialect): readonly s
 		"create index notices_watched on notices (opened_at_ms) where told_at_ms is null",
 		// This index serves findShopToMail and countUnmailedNotices.
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
+
+		// One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about.
+		`create table sale_news (
+			person_id bigint not null,
+			day text not null,
+			partner_id bigint not null,
+			programme_id bigint not null,
+			kind text not null,
+			reason text not null,
+			currency text not null,
+			sales integer not null,
+			commission text not null,
+			named text not null,
+			due_at_ms bigint not null,
+			primary key (person_id, day, partner_id, programme_id, kind, reason, currency)
+		) ${shortLivedRows}`,
+		// This index serves findReaderToMail.
+		"create index sale_news_by_due on sale_news (due_at_ms)",
 
 		// One row is a mail that is to be sent, was sent or was given up.
 		`create table mail_queue (

@@ -16,6 +16,8 @@ export function peopleTables({ generatedId, assignedId, clustered }: Dialect): r
 			locale text,
 			mails_callbacks_failing integer not null default 1,
 			mails_callbacks_working_again integer not null default 1,
+			mails_decisions_waiting integer not null default 1,
+			mails_sales text not null default 'daily',
 			deactivated_at_ms bigint
 		)`,
 		// This index serves listStaff, and the addresses of the staff who are mailed.

@@ -27,8 +27,11 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			created_at_ms bigint not null,
 			first_signed_at_ms bigint,
 			first_pixel_at_ms bigint,
-			archived_at_ms bigint
+			archived_at_ms bigint,
+			weekly_mail_at_ms bigint not null default 0
 		)`,
+		// This index serves findProgrammeToRemind.
+		"create index programmes_by_weekly_mail on programmes (weekly_mail_at_ms)",
 
 		// One row is a person of a shop in a programme, with their role.
 		`create table programme_people (

@@ -1,0 +1,175 @@
+// Mails about money that people chose under Account: news about sales to the people of partners, and once a week a reminder
+// to the people of a programme whose conversions wait for a decision. queries/sale-news.ts says how no news is lost or
+// mailed twice.
+
+import { grants, PROGRAMME_ROLES } from "../domain/roles.ts";
+import {
+	dueOf,
+	EACH_SALE_INTERVAL_MS,
+	NEWS_MAX_AGE_MS,
+	newsOfMove,
+	type SaleMails,
+} from "../domain/sale-news.ts";
+import { DAY_MS } from "../domain/time.ts";
+import { lastWeeklyMs } from "../domain/zone-day.ts";
+import { hasReached, startOfFeed } from "../store/queries/announced-moves.ts";
+import { findPartnersById } from "../store/queries/partners.ts";
+import { findPersonById } from "../store/queries/people.ts";
+import { addresseesOf } from "../store/queries/programme-people.ts";
+import { findProgrammesById } from "../store/queries/programmes.ts";
+import {
+	addSaleNews,
+	findCreditedSales,
+	findReaderToMail,
+	findSaleReaders,
+	findTimeZone,
+	listMovesForNews,
+	moveNewsPosition,
+	postponeSaleNews,
+	type ReadMove,
+	readNewsPosition,
+	type SaleNews,
+	takeSaleNews,
+} from "../store/queries/sale-news.ts";
+import { claimWeeklyMail, findProgrammeToRemind, sumWaiting } from "../store/queries/waiting.ts";
+import type { Db } from "../store/store.ts";
+import { composeSaleMail } from "./sale-mail.ts";
+import { type Letter, type News, type TellDeps, tell } from "./tell.ts";
+import { composeWaitingMail } from "./waiting-mail.ts";
+
+/** Number of moves that are read at a time. */
+const BATCH_MOVES = 500;
+/** Maximum number of mails that one run writes, because all summaries of a day are due at the same time. */
+const MAX_MAILS_A_RUN = 500;
+/** Lifetime of these mails. They say which days they are about. */
+const GOOD_FOR_MS = 3 * DAY_MS;
+
+/** Roles whose members are reminded of conversions that wait for a decision. */
+const DECIDING_ROLES = PROGRAMME_ROLES.filter((role) => grants(role, "decide"));
+
+/** Collects the news about sales, and writes all mails about money that are due. */
+export async function tellSales(deps: TellDeps, isStopping: () => boolean): Promise<void> {
+	await collectSaleNews(deps, isStopping);
+	await tell(
+		deps,
+		isStopping,
+		async (db, nowMs) => {
+			const reader = await findReaderToMail(db, nowMs);
+			return reader === undefined ? newsOfWaiting(deps, nowMs) : newsOfSales(reader, nowMs, deps.publicUrl);
+		},
+		MAX_MAILS_A_RUN,
+	);
+}
+
+/**
+ * Reads the moves since the last run, and stores what the people of partners are to be mailed about. The first run only
+ * notes where the moves end.
+ */
+async function collectSaleNews({ store, clock }: TellDeps, isStopping: () => boolean): Promise<void> {
+	while (!isStopping()) {
+		const from = await readNewsPosition(store.db);
+		if (from === null || !(await hasReached(store, from))) {
+			await moveNewsPosition(store.db, from, await startOfFeed(store));
+			return;
+		}
+		const moves = await listMovesForNews(store, from, BATCH_MOVES);
+		const last = moves.at(-1);
+		if (last === undefined) return;
+		const news = await newsOfMoves(store.db, moves, clock.nowMs());
+		await store.transact(async (trx) => {
+			// If another process has read these moves meanwhile, it has stored their news.
+			if (await moveNewsPosition(trx, from, { at: last.at, id: last.id })) await addSaleNews(trx, news);
+		});
+		if (moves.length < BATCH_MOVES) return;
+	}
+}
+
+async function newsOfMoves(db: Db, moves: readonly ReadMove[], nowMs: number): Promise<SaleNews[]> {
+	const young = moves.filter(({ at_ms }) => at_ms >= nowMs - NEWS_MAX_AGE_MS);
+	if (young.length === 0) return [];
+	const sales = await findCreditedSales(db, [...new Set(young.map(({ conversion_id }) => conversion_id))]);
+	if (sales.length === 0) return [];
+	const saleOf = new Map(sales.map((sale) => [sale.id, sale]));
+	const readers = await findSaleReaders(db, [...new Set(sales.map(({ partner_id }) => partner_id))]);
+	const readersOf = Map.groupBy(readers, ({ partner_id }) => partner_id);
+	const zone = await findTimeZone(db);
+	return young.flatMap(({ conversion_id, move, reason, at_ms }) => {
+		const sale = saleOf.get(conversion_id);
+		const kind = sale === undefined ? null : newsOfMove(move, sale.source);
+		if (sale === undefined || kind === null) return [];
+		const { partner_id, programme_id, currency, commission } = sale;
+		return (readersOf.get(partner_id) ?? []).map(({ person_id, mails_sales }): SaleNews => {
+			const { day, dueAtMs } = dueOf(at_ms, mails_sales, zone);
+			return {
+				...{ person_id, day, partner_id, programme_id, kind, reason: reason ?? "", currency },
+				...{
+					sales: 1,
+					commission,
+					named: `${sale.public_id}: ${commission} ${currency}`,
+					due_at_ms: dueAtMs,
+				},
+			};
+		});
+	});
+}
+
+function newsOfSales(
+	{ personId, mails }: { personId: number; mails: SaleMails },
+	nowMs: number,
+	publicUrl: string,
+): News {
+	return {
+		topic: `sales:${personId}`,
+		intervalMs: mails === "each" ? EACH_SALE_INTERVAL_MS : 0,
+		goodForMs: GOOD_FOR_MS,
+		postpone: (trx, untilMs) => postponeSaleNews(trx, personId, nowMs, untilMs),
+		async write(trx) {
+			const news = await takeSaleNews(trx, personId, nowMs);
+			const person = await findPersonById(trx, personId);
+			// The person may have lost their access or chosen otherwise since the news was stored.
+			if (person === undefined || person.deactivated_at_ms !== null || person.mails_sales === "none")
+				return [];
+			const partnerIds = [...new Set(news.map(({ partner_id }) => partner_id))];
+			const readers = await findSaleReaders(trx, partnerIds);
+			const mayRead = readers
+				.filter(({ person_id }) => person_id === personId)
+				.map(({ partner_id }) => partner_id);
+			const theirs = news.filter(({ partner_id }) => mayRead.includes(partner_id));
+			if (theirs.length === 0) return [];
+			const programmeIds = [...new Set(theirs.map(({ programme_id }) => programme_id))];
+			const view = {
+				mails: person.mails_sales,
+				news: theirs,
+				partners: await findPartnersById(trx, mayRead),
+				programmes: await findProgrammesById(trx, programmeIds),
+				zone: await findTimeZone(trx),
+			};
+			return [{ to: person.email, ...composeSaleMail(view, publicUrl) }];
+		},
+	};
+}
+
+/** Returns the weekly mail of a programme, or undefined if none is due. */
+async function newsOfWaiting({ store, publicUrl }: TellDeps, nowMs: number): Promise<News | undefined> {
+	const zone = await findTimeZone(store.db);
+	const dueAtMs = lastWeeklyMs(nowMs, zone);
+	const programmeId = await findProgrammeToRemind(store.db, dueAtMs);
+	if (programmeId === undefined) return undefined;
+	const waiting = await sumWaiting(store.reader, programmeId);
+	return {
+		topic: `waiting:${programmeId}`,
+		intervalMs: 0,
+		goodForMs: GOOD_FOR_MS,
+		// A mail of last week that was never tried says the same, so this week's is left out.
+		postpone: async (trx) => void (await claimWeeklyMail(trx, programmeId, dueAtMs, nowMs)),
+		async write(trx): Promise<Letter[]> {
+			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
+			if (!(await claimWeeklyMail(trx, programmeId, dueAtMs, nowMs))) return [];
+			// A programme that was opened since then is mentioned next week.
+			if (programme === undefined || waiting === null || programme.created_at_ms >= dueAtMs) return [];
+			const readers = await addresseesOf(trx, programmeId, DECIDING_ROLES, ["decisions_waiting"]);
+			const mail = composeWaitingMail(programme, waiting, zone, publicUrl);
+			return readers.map(({ email }) => ({ to: email, ...mail }));
+		},
+	};
+}
