@@ -43,6 +43,8 @@ export interface Buckets {
 	values: readonly number[];
 	/** Expression by which a bucket is sorted before the id, or null if it is sorted by the id alone. */
 	at: string | null;
+	/** True if the index has only rows in which `at` is not null. */
+	skipsNull?: boolean;
 	/** Column with the conversion's id. */
 	id: "id" | "conversion_id";
 }
@@ -92,7 +94,8 @@ const SORTED_BY = {
 /** Returns the bucket of a programme's list that is not sorted by the time of recording. */
 export function sortedBucket(programmeId: number, by: keyof typeof SORTED_BY): Buckets {
 	const at = SORTED_BY[by];
-	return { table: "conversions", column: "programme_id", values: [programmeId], at, id: "id" };
+	const skipsNull = by === "decision";
+	return { table: "conversions", column: "programme_id", values: [programmeId], at, skipsNull, id: "id" };
 }
 
 /** Returns the stretch of conversions that changed. The condition must be written exactly as in conversions_by_change. */
@@ -203,11 +206,12 @@ function selectEntries(
 	const [column, id, way] = [sql.ref(buckets.column), sql.ref(buckets.id), sql.raw(direction)];
 	const at = buckets.at === null ? null : sql.raw(buckets.at);
 	const { low, high, exactly = sql`` } = stretch;
+	const notNull = buckets.skipsNull === true ? sql`and ${at} is not null` : sql``;
 	const inStretch =
 		at === null ? betweenIds(db, column, low.id, high.id) : betweenPositions(column, at, id, low, high);
 	const order = [column, ...(at === null ? [] : [at]), id].map((part) => sql`${part} ${way}`);
 	return sql`select ${id} as id, ${at ?? id} as at from ${sql.table(buckets.table)}
-		where ${inStretch} ${exactly} order by ${sql.join(order)} limit ${limit}`;
+		where ${inStretch} ${notNull} ${exactly} order by ${sql.join(order)} limit ${limit}`;
 }
 
 /**
