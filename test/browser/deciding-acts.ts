@@ -7,6 +7,26 @@ export async function openConversion(page: Page): Promise<void> {
 	await page.getByRole("heading", { name: "History" }).waitFor();
 }
 
+/** Refunds a cent of the first conversion of the list, on its own page. */
+export async function refundPart(page: Page): Promise<void> {
+	await sendRefund(page, "0.01");
+	await page.getByText(/was refunded/).waitFor();
+}
+
+/** Tries to refund more than the conversion's value. */
+export async function refundTooMuch(page: Page): Promise<void> {
+	await sendRefund(page, "999999999.00");
+	await page.getByText(/is left of this conversion/).waitFor();
+}
+
+async function sendRefund(page: Page, amount: string): Promise<void> {
+	await openConversion(page);
+	await page.getByText("Refund a part").click();
+	await page.getByLabel(/^Amount in/).fill(amount);
+	await page.locator("#refund-reason").selectOption("RETURN");
+	await page.getByRole("button", { name: "Refund", exact: true }).click();
+}
+
 export async function tickTwo(page: Page): Promise<void> {
 	const boxes = page.locator("tbody input[type=checkbox]");
 	await boxes.nth(0).check();

@@ -2,7 +2,15 @@
 // checked.
 
 import type { Page } from "playwright-core";
-import { openConversion, rejectOne, rejectTwo, tickTwo, uploadDecisions } from "./deciding-acts.ts";
+import {
+	openConversion,
+	refundPart,
+	refundTooMuch,
+	rejectOne,
+	rejectTwo,
+	tickTwo,
+	uploadDecisions,
+} from "./deciding-acts.ts";
 import { PASSWORD } from "./first-steps.ts";
 import { LONG_ORDER, MARKUP_ORDER, NAME } from "./hard-names.ts";
 import type { SampleNetwork } from "./sample-network.ts";
@@ -101,6 +109,8 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			openConversion,
 		),
 		look("a conversion that waits", at("/conversions?status=PARKED"), openConversion),
+		look("a conversion that was partly refunded", at("/conversions?status=APPROVED"), refundPart),
+		look("a conversion, a refund that is refused", at("/conversions?status=APPROVED"), refundTooMuch, 409),
 		look("deciding by CSV", at("/conversions/bulk")),
 		look("deciding by CSV, the preview", at("/conversions/bulk"), uploadDecisions(LONG_ORDER)),
 		look("partners", at("/partners")),

@@ -152,8 +152,8 @@ function nameLink({ code, name }: PartnerLink): Html {
 const WHY: Readonly<Record<CreditWord, Why>> = {
 	CODE: () => REASONS.CODE,
 	CLICK: ({ clicked_at_ms: atMs }, { click_days: days }, link) =>
-		html`The buyer clicked on the partner's link ${link === undefined ? null : html`${nameLink(link)} `}${
-			atMs === null ? null : html`on ${ui.timeTag(atMs)}`
+		html`The buyer clicked on the partner's link${link === undefined ? null : html` ${nameLink(link)}`}${
+			atMs === null ? null : html` on ${ui.timeTag(atMs)}`
 		}. It was the last click before the sale, at most ${ui.countOf(days, "day")} earlier.`,
 	ASSIGNED: ({ partnership }, { public_id: programme }, _, isStaff) => {
 		const action = "credit.assigned";
