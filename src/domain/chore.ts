@@ -26,7 +26,7 @@ export const CHORES = {
 	},
 	// When a process dies, its jobs wait until its claim on them expires, and then up to one interval more.
 	// This chore also removes lines of jobs that are no longer needed.
-	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions and imports from files are not being worked off" },
+	jobs: { intervalMs: 10 * SECOND_MS, undone: "Decisions, statements and files are not being worked off" },
 	// A mail about a change is written at most one interval after the change.
 	change_mails: {
 		intervalMs: 5 * SECOND_MS,

@@ -13,6 +13,7 @@ import type { Clock } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { auditAreaOf, auditSubjectOf, findJob, type Job, moveJob, stoppedAt } from "../store/queries/jobs.ts";
 import type { Db, Store } from "../store/store.ts";
+import type { JobKindName } from "../store/tables/jobs.ts";
 import { JOB_KINDS } from "./kinds.ts";
 
 type Deps = { store: Store; clock: Clock };
@@ -74,7 +75,7 @@ export async function startJob(
 	actor: Actor,
 	invites: boolean,
 ): Promise<Result<"started" | "already">> {
-	const present = whyNotStart(job);
+	const present = whyNotStart(job, job.kind);
 	if (present !== null) return present;
 	const nowMs = clock.nowMs();
 	const personId = personIdOf(actor);
@@ -91,7 +92,7 @@ export async function startJob(
 	return transactOnJob<"started" | "already">(store, actor, job.programme_id, async (trx) => {
 		const change = job.state === "stopped" ? applying : { ...applying, ...fromTheStart };
 		if (!(await moveJob(trx, job.id, [job.state], change))) {
-			const found = whyNotStart(await findJob(trx, job.programme_id, job.public_id));
+			const found = whyNotStart(await findJob(trx, job.programme_id, job.public_id), job.kind);
 			return (
 				found ?? refuse("job_not_ready", "Another person has stopped this job. Check it, then continue it.")
 			);
@@ -107,9 +108,11 @@ export async function startJob(
  * Returns null if the job can be started or continued. Otherwise returns a refusal, or "already" if the job
  * was started before.
  */
-function whyNotStart(job: Job | undefined): Result<"already"> | null {
+function whyNotStart(job: Job | undefined, kind: JobKindName): Result<"already"> | null {
+	const [origin, advice] =
+		kind === "statements" ? ["month", "Prepare it again."] : ["file", "Upload it again."];
 	if (job === undefined) {
-		return refuse("job_not_ready", "This file was discarded, and nothing was changed. Upload it again.");
+		return refuse("job_not_ready", `This ${origin} was discarded, and nothing was changed. ${advice}`);
 	}
 	if (job.state === "applying" || job.state === "done") return succeed("already");
 	if (job.state === "uploaded") {
@@ -118,7 +121,7 @@ function whyNotStart(job: Job | undefined): Result<"already"> | null {
 	if (job.lines === "kept") return null;
 	return refuse(
 		"job_not_ready",
-		"The lines of this file were removed, because they were discarded or three days have passed. Upload it again.",
+		`The lines of this ${origin} were removed, because they were discarded or three days have passed. ${advice}`,
 	);
 }
 
