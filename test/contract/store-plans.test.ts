@@ -85,6 +85,7 @@ import { findProgrammeOf, listProgrammesOf } from "../../src/store/queries/progr
 import { pruneClicks, pruneExpired, pruneLog } from "../../src/store/queries/prune.ts";
 import type { DueDelivery, ReadRequest, Settlement } from "../../src/store/queries/queue.ts";
 import { findRefunds, listRefunds } from "../../src/store/queries/refunds.ts";
+import { findReaderToMail, listMovesForNews } from "../../src/store/queries/sale-news.ts";
 import { findOpenSignInLink } from "../../src/store/queries/sign-in-links.ts";
 import { insertSecret } from "../../src/store/queries/signing-secrets.ts";
 import {
@@ -97,6 +98,7 @@ import {
 	readStatementEntries,
 	sumStatements,
 } from "../../src/store/queries/statements.ts";
+import { findProgrammeToRemind } from "../../src/store/queries/waiting.ts";
 import { createSqliteQueue } from "../../src/store/sqlite/queue.ts";
 import { createSqliteWrites } from "../../src/store/sqlite/writes.ts";
 import type { Db, Store } from "../../src/store/store.ts";
@@ -481,6 +483,17 @@ const READS: readonly Read[] = [
 			),
 	],
 	["a selection of conversions", [], (db) => findManyByPublicId(db, ["cnv00000001", "cnv00000002"])],
+	[
+		"the moves that are read for mails about sales",
+		[],
+		(db, store) => listMovesForNews({ ...store, db }, MIDDLE, 500),
+	],
+	["the person whose mail about sales is due", ["sale_news_by_due"], (db) => findReaderToMail(db, START_MS)],
+	[
+		"the programme whose weekly mail is due",
+		["programmes_by_weekly_mail"],
+		(db) => findProgrammeToRemind(db, START_MS),
+	],
 	["a programme's jobs", ["jobs_by_programme"], (db) => listJobs(db, SMALL, ["decisions"], 20)],
 	[
 		"a slice of a programme's totals",

@@ -135,6 +135,11 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		PEOPLE,
 	],
 	["passwords", "person_id, hash, changed_at_ms", "i, 'hash', 0", PEOPLE],
+	[
+		"sale_news",
+		"person_id, day, partner_id, programme_id, kind, reason, currency, sales, commission, named, due_at_ms",
+		`1 + i % ${PEOPLE}, 'day ' || i, 1, 1, 'recorded', '', 'EUR', 1, '1.00', '', ${SCATTERED}`,
+	],
 	["audit_entries", "at_ms, person_id, programme_id, action", `i, 1 + i % 999, ${PROGRAMME}, 'key.issued'`],
 	[
 		"jobs",
