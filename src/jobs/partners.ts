@@ -152,7 +152,7 @@ async function judgeLine(db: Db, { cells }: JobRow): Promise<JudgedLine> {
 	return { verdict: changes ? bring(null) : same, plan: { meant, partner, needsPerson, joins } };
 }
 
-export function sayNotCrediting({ name }: Programme): string {
+function sayNotCrediting({ name }: Programme): string {
 	return `“${name}” does not credit partners yet. Turn that on under its Partners first, then import the line again.`;
 }
 
