@@ -100,7 +100,7 @@ export function statusCell(conversion: Conversion): Html {
 }
 
 function secondaryLine(content: Content): Html | null {
-	return content === null ? null : html`<span class="secondary nowrap">${content}</span>`;
+	return content === null ? null : html`<span class="secondary">${content}</span>`;
 }
 
 /** Returns what will happen automatically and when. For a decided conversion, returns when it was decided and by whom. */

@@ -98,6 +98,7 @@ export function ownersPages({ main, fresh }: SampleNetwork): Case[] {
 			"conversions, sorted and by the days of the sale",
 			at("/conversions?sort=basket-desc&dates=sale&from=2020-01-01"),
 		),
+		look("conversions, by the days of the decision", at("/conversions?dates=decision&from=2020-01-01")),
 		look("conversions, two ticked", at("/conversions"), tickTwo),
 		look("conversions, the preview of two", at("/conversions?status=RECORDED"), rejectTwo),
 		look("conversions, asked before rejecting", at("/conversions?status=RECORDED"), rejectOne),

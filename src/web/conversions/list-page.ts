@@ -89,7 +89,7 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 			hint:
 				programme === null
 					? `Sales of all programmes. Reject sales that should not be paid. The shop gets a callback with the reason. Only the shop approves and reverses, because it knows what was paid and returned. ${BY_DAY}`
-					: `All reported sales and their status. ${BY_DAY}`,
+					: `All reported sales and their status. ${sayDay(filters.query.dates)}`,
 			actions,
 		})}<div class="card"><h2 class="visually-hidden">The list</h2>${filterForm(list)}${
 			isUnderstood
@@ -100,6 +100,20 @@ export async function showConversions(c: WebContext, deps: PageDeps): Promise<Re
 					)
 		}</div>`,
 	});
+}
+
+/** Returns the sentence that explains which day the filters are about. */
+function sayDay(dates: ConversionList["filters"]["query"]["dates"]): string {
+	switch (dates) {
+		case undefined:
+			return BY_DAY;
+		case "sale":
+			return "The day is the one of the sale.";
+		case "decision":
+			return "Only decided ones are listed, by the day of the last decision.";
+		default:
+			return dates satisfies never;
+	}
 }
 
 /**

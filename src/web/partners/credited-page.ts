@@ -146,7 +146,7 @@ const COLUMNS: readonly ui.Column<CreditedConversion>[] = [
 /** Shows the status, with the day of the decision and the reason of a rejection or reversal. */
 function decisionCell({ status, decided_at_ms: decidedAtMs, reason }: CreditedConversion): Html {
 	const lines = [
-		...(decidedAtMs === null ? [] : [html`on ${ui.dayTag(decidedAtMs)}`]),
+		...(decidedAtMs === null ? [] : [ui.dayTag(decidedAtMs)]),
 		...(reason === null ? [] : [titleCase(reason)]),
 	];
 	return html`${statusBadge(status)}${lines.map((line) => html`<span class="secondary">${line}</span>`)}`;
