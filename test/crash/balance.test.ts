@@ -4,7 +4,9 @@
 
 import { deepEqual, throws } from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { StatementCopies } from "../support/money-auditor.ts";
 import { receiverId } from "../support/receiver-ids.ts";
+import { makeSoundMoney } from "../support/sound-money.ts";
 import { checkArrivals } from "./arrivals.ts";
 import { checkEnd } from "./balance.ts";
 import type { AnsweredOrder } from "./intake.ts";
@@ -19,8 +21,8 @@ type Entry = { -readonly [Field in keyof DeliveryEntry]: DeliveryEntry[Field] };
 type Draft = ReturnType<typeof makeSoundRound>;
 
 /**
- * Returns a correct round. It has an approved order, whose first event was hit by a kill and whose second
- * event is pending, and a parked order.
+ * Returns a correct round. It has an approved and refunded order, whose first event was hit by a kill and
+ * whose second event is pending, and a parked order. A statement of the last month has been issued.
  */
 function makeSoundRound() {
 	const recorded = makeDelivery("cnv_a conversion.recorded", [attempt(1, 204, "n2")]);
@@ -31,28 +33,33 @@ function makeSoundRound() {
 		orderId: "1-0",
 		publicId: "cnv_a",
 		status: "APPROVED",
-		moves: ["record", "approve"],
+		basketValue: "6.00",
+		moves: ["record", "approve", "refund"],
 		events: ["conversion.recorded", "conversion.approved"],
 	};
 	const parked = {
 		orderId: "1-1",
 		publicId: "cnv_b",
 		status: "RECORDED",
+		basketValue: "10.00",
 		moves: ["park", "confirm"],
 		events: [],
 	};
 	const strays: string[] = [];
+	const money = makeSoundMoney();
+	const copies: StatementCopies = new Map();
 	return {
 		recorded,
 		approved,
 		order,
-		ledger: { conversions: [order, parked], deliveries: [recorded, approved], engines: [], strays },
+		ledger: { conversions: [order, parked], deliveries: [recorded, approved], engines: [], strays, money },
 		witnessed: {
 			answered: new Map<string, AnsweredOrder>([
-				["1-0", { conversionId: "cnv_a", status: "APPROVED", nextStatus: null }],
-				["1-1", { conversionId: "cnv_b", status: "RECORDED", nextStatus: "APPROVED" }],
+				["1-0", { conversionId: "cnv_a", status: "APPROVED", nextStatus: null, isRefunded: true }],
+				["1-1", { conversionId: "cnv_b", status: "RECORDED", nextStatus: "APPROVED", isRefunded: false }],
 			]),
-			earlier: structuredClone({ conversions: [order], deliveries: [recorded], engines: [], strays }),
+			earlier: structuredClone({ conversions: [order], deliveries: [recorded], engines: [], strays, money }),
+			copies,
 		},
 		kills: [{ atMs: KILLED_AT_MS, keys: new Set([recorded.key]) }],
 		arrivals: [
@@ -140,6 +147,11 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (draft: Draft) => unknow
 		({ order }) => set(order, { status: "RECORDED" }),
 		/answered as APPROVED and is stored as RECORDED/,
 	],
+	"an answered refund is not stored": [
+		({ order }) => set(order, { basketValue: "10.00" }),
+		/answered with the value 6.00 and is stored with 10.00/,
+	],
+	"an approval has no entry": [({ ledger }) => ledger.money.entries.shift(), /^9 .* has -32 for/],
 	"a move has lost its event": [({ order }) => order.events.pop(), /owes an event for each/],
 	"an event belongs to no move": [({ order }) => order.moves.shift(), /owes an event for each/],
 	"a move was made twice, and announced twice": [

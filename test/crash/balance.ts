@@ -3,14 +3,18 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { auditDelivery, tellDelivery } from "../support/auditor.ts";
+import { auditMoney, type StatementCopies } from "../support/money-auditor.ts";
 import type { AnsweredOrder } from "./intake.ts";
 import type { ConversionEntry, DeliveryEntry, Ledger } from "./ledger.ts";
+import { BASKET_VALUE, REFUNDED } from "./orders.ts";
 
 /** Everything that the round itself observed. */
 export interface Witnessed {
 	answered: ReadonlyMap<string, AnsweredOrder>;
 	/** The ledger at the previous check, or null before the first one. */
 	earlier: Ledger | null;
+	/** The statements at earlier checks. */
+	copies: StatementCopies;
 }
 
 /** Event that each move creates (contract section 6). Parking a conversion and confirming it create none. */
@@ -21,6 +25,8 @@ const ANNOUNCED_BY: Readonly<Record<string, string>> = {
 	reverse: "conversion.reversed",
 };
 
+const NO_MINIMUMS: ReadonlyMap<string, bigint> = new Map();
+
 export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
 	deepEqual(ledger.strays, [], "nothing is stored that breaks a rule or belongs to nothing");
 	checkAnswers(ledger, witnessed.answered);
@@ -29,6 +35,7 @@ export function checkBalance(ledger: Ledger, witnessed: Witnessed): void {
 		auditDelivery(delivery.key, delivery, delivery.log);
 	}
 	if (witnessed.earlier !== null) checkFinals(witnessed.earlier, ledger);
+	auditMoney(ledger.money, NO_MINIMUMS, witnessed.copies);
 }
 
 /**
@@ -49,13 +56,18 @@ export function checkEnd(ledger: Ledger, witnessed: Witnessed, quietAtMs: number
 function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrder>): void {
 	const stored = new Map(ledger.conversions.map((conversion) => [conversion.orderId, conversion]));
 	equal(stored.size, ledger.conversions.length, "one conversion for each order");
-	for (const [orderId, { conversionId, status, nextStatus }] of answered) {
+	for (const [orderId, { conversionId, status, nextStatus, isRefunded }] of answered) {
 		const conversion = stored.get(orderId);
 		ok(conversion !== undefined, `order ${orderId} was answered with ${conversionId} and is not stored`);
 		equal(conversion.publicId, conversionId, `order ${orderId} has the id that was answered`);
 		ok(
 			[status, nextStatus].includes(conversion.status),
 			`order ${orderId} was answered as ${status} and is stored as ${conversion.status}`,
+		);
+		const value = isRefunded === true ? REFUNDED.left : BASKET_VALUE;
+		ok(
+			conversion.basketValue === value || (isRefunded === null && conversion.basketValue === REFUNDED.left),
+			`order ${orderId} was answered with the value ${value} and is stored with ${conversion.basketValue}`,
 		);
 	}
 }

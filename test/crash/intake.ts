@@ -3,7 +3,8 @@
 
 import type { ShopAccount } from "../support/shop-account.ts";
 import { CallRefused, createShopClient, type ShopClient } from "../support/shop-client.ts";
-import { type PlannedOrder, STATUS_AFTER, type Step } from "./orders.ts";
+import { COUPON_CODE } from "./money.ts";
+import { BASKET_VALUE, type PlannedOrder, REFUNDED, STATUS_AFTER, type Step } from "./orders.ts";
 
 export interface AnsweredOrder {
 	conversionId: string;
@@ -11,6 +12,8 @@ export interface AnsweredOrder {
 	status: string;
 	/** Status after the next step. The step may have been requested and not answered yet. */
 	nextStatus: string | null;
+	/** True if a refund was answered, and false if none was requested. Null if one may have been stored. */
+	isRefunded: boolean | null;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
@@ -34,10 +37,16 @@ const ANNOUNCES: Readonly<Record<Step, string | null>> = {
 	record: "conversion.recorded",
 	repeat: null,
 	approve: "conversion.approved",
+	refund: null,
 	reject: "conversion.rejected",
 	reverse: "conversion.reversed",
 };
-const DECISIONS = { approve: "/v1/approvals", reject: "/v1/rejections", reverse: "/v1/reversals" } as const;
+const DECISIONS = {
+	approve: "/v1/approvals",
+	refund: "/v1/refunds",
+	reject: "/v1/rejections",
+	reverse: "/v1/reversals",
+} as const;
 
 interface Task {
 	order: PlannedOrder;
@@ -57,7 +66,11 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		const account = accounts[order.shop];
 		if (account === undefined) throw new RangeError(`there is no shop ${order.shop}`);
 		if (step === "pixel") {
-			const query = new URLSearchParams({ orderId: order.orderId, basketValue: "10.00", currency: "EUR" });
+			const query = new URLSearchParams({
+				orderId: order.orderId,
+				basketValue: BASKET_VALUE,
+				currency: "EUR",
+			});
 			const response = await fetch(`${door}/pixel/${account.programmeId}.gif?${query}`);
 			await response.arrayBuffer();
 			return;
@@ -74,7 +87,9 @@ export function createIntake({ accounts, onAnswer }: IntakeOptions) {
 		}
 		const next = order.steps[done + 1];
 		const nextStatus = next === undefined ? null : STATUS_AFTER[next];
-		answered.set(order.orderId, { conversionId: conversion.id, status: conversion.status, nextStatus });
+		const isRefunded = next === "refund" ? null : step === "refund";
+		const { id: conversionId, status } = conversion;
+		answered.set(order.orderId, { conversionId, status, nextStatus, isRefunded });
 		counts.answered++;
 		// The step confirms a sale of a pixel, which creates no event.
 		const event = order.steps[done - 1] === "pixel" ? null : ANNOUNCES[step];
@@ -159,10 +174,12 @@ function pathOf(step: Exclude<Step, "pixel">): string {
 }
 
 function bodyOf(orderId: string, step: Exclude<Step, "pixel">): object {
-	const sale = { orderId, basketValue: "10.00", currency: "EUR" };
+	const sale = { orderId, basketValue: BASKET_VALUE, currency: "EUR" };
 	if (step === "record") return sale;
-	// The repeat adds a coupon code that the first report did not have, so that the credit changes.
-	if (step === "repeat") return { ...sale, couponCode: "UNKNOWN" };
+	// The repeat adds a coupon code that the first report did not have, so that a partner is credited.
+	if (step === "repeat") return { ...sale, couponCode: COUPON_CODE };
+	if (step === "refund")
+		return { orderId, refundId: REFUNDED.refundId, amount: REFUNDED.amount, reason: "RETURN" };
 	return step === "approve" ? { orderId } : { orderId, reason: "RETURN" };
 }
 

@@ -1,5 +1,5 @@
 // Reads conversions, deliveries and attempts in one transaction, in the same form from both databases.
-// balance.ts checks them.
+// balance.ts checks them, and the rows about money.
 
 import type { Selectable } from "kysely";
 import { slotOf } from "../../src/domain/slot.ts";
@@ -12,10 +12,14 @@ import type {
 	UndeliveredTable,
 } from "../../src/store/tables/deliveries.ts";
 
+import type { MoneyRows } from "../support/money-auditor.ts";
+import { readMoneyRows } from "./money.ts";
+
 export interface ConversionEntry {
 	orderId: string;
 	publicId: string;
 	status: string;
+	basketValue: string;
 	/** Moves in the order in which they were made. */
 	moves: readonly string[];
 	events: readonly string[];
@@ -41,6 +45,7 @@ export interface Ledger {
 	engines: readonly number[];
 	/** Descriptions of rows that break a rule of `ringback verify`, or that belong to no other row. */
 	strays: readonly string[];
+	money: MoneyRows;
 }
 
 export async function readLedger(db: Db): Promise<Ledger> {
@@ -76,6 +81,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 			orderId: row.order_id,
 			publicId: row.public_id,
 			status: row.status,
+			basketValue: row.basket_value,
 			moves: (movesOf.get(row.id) ?? []).map(({ move }) => move),
 			events: (eventsOf.get(row.id) ?? []).map(({ name }) => name),
 		})),
@@ -92,6 +98,7 @@ async function readTables(trx: Db): Promise<Ledger> {
 			};
 		}),
 		engines,
+		money: await readMoneyRows(trx),
 		strays: [
 			...broken.map(({ problem, examples }) => `${problem}: ${examples}`),
 			...[...attemptsOf.keys()].filter((id) => !deliveryIds.has(id)).map((id) => `attempt of ${id}`),
@@ -107,9 +114,9 @@ async function readTables(trx: Db): Promise<Ledger> {
 
 /**
  * Returns the credit that a conversion must have after its moves. A pixel brings none, the server's report
- * brings one, and a repeat brings a better one.
+ * brings one that names nobody, and a repeat names a partner.
  */
 function creditAfter(moves: readonly string[]): string | undefined {
-	if (moves.includes("credit")) return "UNKNOWN_CODE";
+	if (moves.includes("credit")) return "CODE";
 	return moves.every((move) => move === "park" || move === "expire") ? undefined : "NO_SIGNAL";
 }

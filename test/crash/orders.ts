@@ -2,7 +2,7 @@
 
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-export type Step = "pixel" | "record" | "repeat" | "approve" | "reject" | "reverse";
+export type Step = "pixel" | "record" | "repeat" | "approve" | "refund" | "reject" | "reverse";
 
 export type Manner =
 	| { kind: "answers"; httpStatus: number; delayMs: number }
@@ -26,9 +26,14 @@ export const STATUS_AFTER: Readonly<Record<Step, string>> = {
 	record: "RECORDED",
 	repeat: "RECORDED",
 	approve: "APPROVED",
+	refund: "APPROVED",
 	reject: "REJECTED",
 	reverse: "REVERSED",
 };
+
+/** Value of every order, and what a refund leaves of it. */
+export const BASKET_VALUE = "10.00";
+export const REFUNDED = { refundId: "r-1", amount: "4.00", left: "6.00" } as const;
 
 const STORIES: readonly (readonly Step[])[] = [
 	["record"],
@@ -38,6 +43,8 @@ const STORIES: readonly (readonly Step[])[] = [
 	["record", "reject"],
 	["record", "approve", "reverse"],
 	["record", "repeat", "reverse"],
+	["record", "repeat", "approve", "refund"],
+	["record", "repeat", "approve", "reverse"],
 	["pixel", "record", "approve"],
 ];
 

@@ -31,6 +31,9 @@ const COUNTED = [
 	"kills",
 	"movedSlots",
 	"takenOver",
+	"entries",
+	"statements",
+	"interruptions",
 ] as const satisfies readonly (keyof RoundReport)[];
 
 /** Figures of which the summary shows the maximum. */
@@ -138,6 +141,7 @@ export function describeTally(seed: number, { byKind, diskWays, leftOut }: Crash
 			`${tally.retried} retried, lost 0, ${tally.duplicates} doubled of ${tally.hit} that a kill may have hit; ` +
 			`${tally.starts} starts, ${tally.stops} clean stops, ${tally.kills} kills, ` +
 			`${tally.movedSlots} slots passed on, ${tally.takenOver} engines taken over under load; ` +
+			`${tally.entries} entries, ${tally.statements} statements, ${tally.interruptions} kills before all were issued; ` +
 			`at most ${tally.mostAtOnce} requests at a shop, ${Math.round(tally.longestWaitMs)} ms from answer to callback, ` +
 			`${Math.round(tally.longestGapMs)} ms without one)`,
 	);

@@ -2,11 +2,13 @@
 
 import { ok } from "node:assert/strict";
 import { SILENT_MS } from "../../src/store/queries/queue.ts";
+import type { StatementCopies } from "../support/money-auditor.ts";
 import { checkArrivals, type Kill } from "./arrivals.ts";
 import { checkBalance, type Witnessed } from "./balance.ts";
 import type { Intake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
 import { lookUntil } from "./look-until.ts";
+import { STATEMENTS } from "./money.ts";
 import type { RoundPlan } from "./plan.ts";
 import type { ReceivingShop } from "./receiving-shop.ts";
 import type { QueueRow, Setup } from "./setup.ts";
@@ -31,14 +33,18 @@ export interface RoundState {
 	intake: Intake;
 	kills: Kill[];
 	earlier: Ledger | null;
+	/** The statements at earlier checks. */
+	copies: StatementCopies;
+	/** Number of kills after which statements were still to be issued. */
+	interruptions: number;
 	/** Time of the last check at which nothing was due or in flight. */
 	quietAtMs: number;
 	/** True when the round has failed, so that everything that still runs ends. */
 	isAbandoned: boolean;
 }
 
-export function witnessedIn({ intake, earlier }: RoundState): Witnessed {
-	return { answered: intake.answered, earlier };
+export function witnessedIn({ intake, earlier, copies }: RoundState): Witnessed {
+	return { answered: intake.answered, earlier, copies };
 }
 
 /**
@@ -59,6 +65,7 @@ export async function noteKill(round: RoundState, victims: readonly number[]): P
 		round.killedEngines.add(id);
 		round.silentEngines.add(id);
 	}
+	if (ledger.money.statements.length < STATEMENTS) round.interruptions++;
 	const nowMs = Date.now();
 	const keys = ledger.deliveries
 		.filter(({ queued }) => queued !== null && queued.due_at_ms <= nowMs && dead.has(queued.owner ?? -1))

@@ -45,6 +45,11 @@ export interface RoundReport extends ArrivalCounts {
 	mostAtOnce: number;
 	longestWaitMs: number;
 	longestGapMs: number;
+	/** Number of entries in the accounts of partners that sales caused. */
+	entries: number;
+	statements: number;
+	/** Number of kills after which statements were still to be issued. */
+	interruptions: number;
 	diskWay: DiskWay | null;
 }
 
@@ -93,6 +98,8 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 			silentEngines: new Set(),
 			kills: [],
 			earlier: null,
+			copies: new Map(),
+			interruptions: 0,
 			quietAtMs: 0,
 			isAbandoned: false,
 		};
@@ -100,7 +107,9 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 			moment = awaitMoment(phase.moment);
 			await livePhase(round, phase, moment).finally(moment.forget);
 		}
-		const ledger = await finish(round, plan.lastPassesMs);
+		await finish(round, plan.lastPassesMs);
+		await setup.finishStatements();
+		const ledger = await look(round);
 		await setup.remove();
 		return report(round, ledger);
 	} catch (error) {
@@ -147,15 +156,15 @@ async function livePhase(round: RoundState, phase: Phase, moment: AwaitedMoment)
 	if (processes.isDown && phase.passesMs !== null) await passTime(round, phase.passesMs);
 }
 
-async function finish(round: RoundState, lastPassesMs: number | null): Promise<Ledger> {
+async function finish(round: RoundState, lastPassesMs: number | null): Promise<void> {
 	await goOnAndStop(round);
 	const ledger = await look(round);
 	checkReleased(round, ledger);
 	const isLeft = ledger.deliveries.some(({ queued }) => queued !== null && queued.owner !== null);
-	if (!isLeft && lastPassesMs === null) return ledger;
+	if (!isLeft && lastPassesMs === null) return;
 	await passTime(round, lastPassesMs ?? SILENT_MS);
 	await goOnAndStop(round);
-	return look(round);
+	await look(round);
 }
 
 /**
@@ -190,6 +199,9 @@ function report(round: RoundState, ledger: Ledger): RoundReport {
 		mostAtOnce: shop.mostAtOnce,
 		longestWaitMs: waits.longestMs,
 		longestGapMs: waits.longestGapMs,
+		entries: ledger.money.entries.filter((entry) => entry.conversion_id !== null).length,
+		statements: ledger.money.statements.length,
+		interruptions: round.interruptions,
 		diskWay: setup.disk?.way ?? null,
 	};
 }

@@ -12,12 +12,13 @@ import type { Db, Store } from "../../src/store/store.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
 import { type DiskWay, type FullableDisk, openDisk } from "../support/full-disk.ts";
 import { dropDatabase, type PostgresServer } from "../support/postgres.ts";
-import { prepareDatabase } from "../support/prepare-database.ts";
+import { prepareDatabase, withWorkplace } from "../support/prepare-database.ts";
 import type { ShopAccount } from "../support/shop-account.ts";
 import { openStore } from "../support/test-database.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import { lookUntil } from "./look-until.ts";
+import { finishStatements, openMoney } from "./money.ts";
 import type { RoundPlan } from "./plan.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
@@ -45,6 +46,8 @@ export interface Setup {
 	lapse(engineId: number): Promise<void>;
 	/** Resolves when PostgreSQL has noticed that these processes are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
+	/** Issues the statements that the services did not issue. No service may run. */
+	finishStatements(): Promise<void>;
 	/** Removes everything after a successful round. Fails if a process still has the database open. */
 	remove(): Promise<void>;
 }
@@ -117,6 +120,7 @@ async function openAccounts(settings: Settings, { plan, shop }: SetupOptions): P
 		const terms = { owners: [`owner-${index}@shop.example`], creditsPartners: true };
 		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), ...terms }));
 	}
+	await withWorkplace(settings, (workplace) => openMoney(workplace, accounts));
 	return accounts;
 }
 
@@ -136,6 +140,7 @@ async function openSqliteSetup(options: SetupOptions, home: Home, disk: Fullable
 		...readersOf((question) => withStore(openSqlite(path, realClock), question)),
 		restartDatabase: () => Promise.reject(new Error("a SQLite file cannot be restarted")),
 		untilForgotten: async () => undefined,
+		finishStatements: () => withWorkplace(settings, finishStatements),
 		async remove() {
 			// The last connection that closes removes the write-ahead log, so the file shows that a connection is
 			// open.
@@ -251,6 +256,7 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 		restartDatabase: (way) => server.restart(way),
 		untilForgotten: (members) =>
 			lookUntil(() => ask(async (db) => (await countConnections(db, members.map(nameOf))) === 0)),
+		finishStatements: () => withWorkplace(settings, finishStatements),
 		remove: () => dropDatabase(server.url(), name),
 	};
 }

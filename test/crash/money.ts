@@ -1,0 +1,100 @@
+// The money of a round: a partner with a coupon code in every programme, and many partners whose statements of the last
+// month are being issued while the services run. A kill interrupts the job, and another process continues it.
+
+import { equal, ok } from "node:assert/strict";
+import { startJob } from "../../src/jobs/job.ts";
+import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
+import { workOffJobs } from "../../src/jobs/work.ts";
+import { COMMAND_LINE } from "../../src/people/actor.ts";
+import type { Workplace } from "../../src/service/workplace.ts";
+import { findJob } from "../../src/store/queries/jobs.ts";
+import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
+import type { Db } from "../../src/store/store.ts";
+import type { MoneyRows } from "../support/money-auditor.ts";
+import { expectValue, type ShopAccount } from "../support/shop-account.ts";
+
+/** Coupon code of the partner who brings sales. */
+export const COUPON_CODE = "PARTNER";
+/** Number of statements. They are issued in batches of ten, so that a kill often comes between two batches. */
+export const STATEMENTS = 120;
+const BONUS = "12.50";
+
+/** Adds the partners, and starts the job that issues their statements. No service may run yet. */
+export async function openMoney(workplace: Workplace, accounts: readonly ShopAccount[]): Promise<void> {
+	const { store, clock } = workplace;
+	const nowMs = clock.nowMs();
+	const lastMonth = Temporal.Instant.fromEpochMilliseconds(nowMs)
+		.toZonedDateTimeISO("UTC")
+		.toPlainDate()
+		.toPlainYearMonth()
+		.subtract({ months: 1 });
+	const atMs = lastMonth.toPlainDate({ day: 10 }).toZonedDateTime("UTC").epochMilliseconds;
+	await store.transact(async (trx) => {
+		const seller = await addPartner(trx, "seller", atMs);
+		for (const { programmeRow } of accounts) await joinWithCode(trx, programmeRow, seller, atMs);
+		for (let n = 0; n < STATEMENTS; n++) {
+			await store.writes.insertEntries(trx, [
+				{
+					...{ partner_id: await addPartner(trx, `partner-${n}`, atMs), kind: "ADJUSTED", at_ms: atMs },
+					...{ programme_id: null, conversion_id: null, person_id: null },
+					...{ amount: BONUS, currency: "EUR", reason: "bonus" },
+				},
+			]);
+		}
+	});
+	const { public_id } = expectValue(await prepareStatements(workplace, COMMAND_LINE, lastMonth.toString()));
+	await workOffJobs(workplace, () => false);
+	const job = await findJob(store.db, null, public_id);
+	ok(job !== undefined);
+	equal(expectValue(await startJob(workplace, job, COMMAND_LINE, false)), "started");
+}
+
+async function addPartner(trx: Db, name: string, atMs: number): Promise<number> {
+	return (await insertPartner(trx, { public_id: name, name, site: "", created_at_ms: atMs })).id;
+}
+
+async function joinWithCode(trx: Db, programmeId: number, partnerId: number, atMs: number): Promise<void> {
+	const partnership = await insertPartnership(trx, {
+		public_id: `seller-${programmeId}`,
+		programme_id: programmeId,
+		partner_id: partnerId,
+		commission_rate: null,
+		terms: "",
+		created_at_ms: atMs,
+	});
+	ok(partnership !== undefined);
+	await insertCode(trx, {
+		...{ programme_id: programmeId, partnership_id: partnership.id },
+		...{ folded: COUPON_CODE, code: COUPON_CODE, created_at_ms: atMs },
+	});
+}
+
+/**
+ * Continues the job of statements, if the services have not finished it, as the next process would. A dead process's
+ * claim on the job is taken away instead of waiting until it expires.
+ */
+export async function finishStatements(workplace: Workplace): Promise<void> {
+	const { db } = workplace.store;
+	await db.updateTable("jobs").set({ claim_until_ms: 0 }).where("state", "=", "applying").execute();
+	await workOffJobs(workplace, () => false);
+	const issued = await db.selectFrom("statements").select("id").execute();
+	equal(issued.length, STATEMENTS, "every statement is issued, and none twice");
+}
+
+export async function readMoneyRows(trx: Db): Promise<MoneyRows> {
+	return {
+		conversions: await trx
+			.selectFrom("conversions as c")
+			.leftJoin("credits as d", "d.conversion_id", "c.id")
+			.leftJoin("partnerships as p", "p.id", "d.partnership_id")
+			.select(["c.id", "c.programme_id", "c.status", "c.test", "c.commission", "c.currency", "p.partner_id"])
+			.execute(),
+		entries: await trx.selectFrom("entries").selectAll().orderBy("id").execute(),
+		open: await trx.selectFrom("open_entries").selectAll().execute(),
+		contained: await trx.selectFrom("statement_entries").selectAll().orderBy("entry_id").execute(),
+		statements: await trx.selectFrom("statements").selectAll().orderBy("id").execute(),
+		lines: await trx.selectFrom("statement_lines").selectAll().orderBy("statement_id").execute(),
+		numbers: await trx.selectFrom("statement_numbers").selectAll().execute(),
+		payments: await trx.selectFrom("payments").selectAll().execute(),
+	};
+}
