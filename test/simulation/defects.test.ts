@@ -1,6 +1,6 @@
 // Proves that the auditors notice broken promises. With a planted defect the simulation must fail, and it
-// must name the promise that the defect breaks. `npm test` plants the first few defects, and `npm run
-// simulate:defects` plants all of them.
+// must name the promise that the defect breaks. `npm test` plants a few defects, and `npm run simulate:defects`
+// plants all of them.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -14,7 +14,13 @@ import type { PlantedResult } from "./planted-run.ts";
 
 /** Seeds to try if the seed that a defect names no longer shows it. */
 const SEEDS = 100;
-const SAMPLE = 3;
+/** The defects that `npm test` plants. */
+const SAMPLE: readonly string[] = [
+	"a decision is stored without its reason",
+	"an approval creates no event",
+	"a corrected URL cancels the pending deliveries",
+	"an approval writes no entry",
+];
 const isEvery = isLong || process.env["RINGBACK_DEFECTS"] === "all";
 
 test("each promise has a planted defect", () => {
@@ -22,7 +28,8 @@ test("each promise has a planted defect", () => {
 });
 
 suite("the simulation notices a planted defect", { concurrency: 2 }, () => {
-	for (const { name, promise, seed } of DEFECTS.slice(0, isEvery ? undefined : SAMPLE)) {
+	for (const { name, promise, seed } of DEFECTS) {
+		if (!isEvery && !SAMPLE.includes(name)) continue;
 		test(`if ${name}, it reports "${promise}"`, async (t) => {
 			const found = await runPlanted(name);
 			ok(found !== null, `${SEEDS} seeds did not show it`);

@@ -65,7 +65,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a corrected URL cancels the pending deliveries",
 		promise: "3 a delivery has one end or a due time",
-		seed: 16,
+		seed: 2,
 		module: () => import("../../src/store/queries/receivers.ts"),
 		replaces: "setEndpoint",
 		by: (genuine) => async (trx, receiver, url, nowMs) => {
@@ -189,7 +189,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "a reversal is counted twice",
 		promise: "9 entries add up to what a conversion owes",
-		seed: 1,
+		seed: 2,
 		module: () => import("../../src/domain/ledger.ts"),
 		replaces: "entriesFor",
 		by: (genuine) => (before, after) => {
@@ -324,13 +324,13 @@ export const DEFECTS: readonly Defect[] = [
 			},
 	}),
 	defect({
-		name: "a 202 counts as a refusal",
+		name: "a 500 counts as a final refusal",
 		promise: "the verdict follows from the answer",
-		seed: 7,
+		seed: 2,
 		module: () => import("../../src/domain/verdict.ts"),
 		replaces: "judgeOutcome",
 		by: (genuine) => (outcome) =>
-			outcome.kind === "answered" && outcome.status === 202 ? "refused" : genuine(outcome),
+			outcome.kind === "answered" && outcome.status === 500 ? "refused" : genuine(outcome),
 	}),
 	defect({
 		name: "no conversion is approved at the end of its window",

@@ -52,6 +52,8 @@ interface UndeliveredRow {
 	run: number;
 }
 
+const STATEMENT = "11 a statement adds up, has the next number and never changes";
+
 /** The promise that each rule of `ringback verify` belongs to, by the table that the rule reads. */
 const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	queue: ONE_END,
@@ -59,6 +61,12 @@ const PROMISE_OF: Readonly<Record<string, PromiseName>> = {
 	events: "2 each move creates one event",
 	moves: "1 an answered change is stored",
 	conversions: "1 an answered change is stored",
+	entries: "9 entries add up to what a conversion owes",
+	open_entries: "10 an entry is open or in one statement",
+	statement_entries: "10 an entry is open or in one statement",
+	statements: STATEMENT,
+	statement_numbers: STATEMENT,
+	payments: STATEMENT,
 };
 
 export interface DeliveryTotals {
@@ -125,12 +133,7 @@ export function auditDeliveries(
 				order by a.delivery_id, a.seq`,
 		)
 		.all() as unknown as AttemptRow[];
-	for (const { problem, table, key, from, where } of LEDGER_RULES) {
-		const [row] = database.prepare(`select r.${key} as id from ${from} where ${where} limit 1`).all();
-		const isEnd = problem.startsWith("events are neither in the queue nor undelivered");
-		const promise = isEnd ? ONE_END : (PROMISE_OF[table] ?? "nothing unexpected happens");
-		demand(row === undefined, promise, () => `${problem}: ${row?.["id"]}`);
-	}
+	auditRules(database);
 	const attemptsOf = Map.groupBy(attempts, (row) => row.delivery_id);
 	const sentOf = Map.groupBy(sent, (entry) => entry.deliveryId);
 	const tests = new Set(
@@ -157,6 +160,16 @@ export function auditDeliveries(
 	}
 	const lost = sent.length - attempts.length;
 	return { deliveries: deliveries.length, requests: sent.length, lost, failuresOf, resentOf };
+}
+
+/** Checks the rules of `ringback verify`. */
+function auditRules(database: DatabaseSync): void {
+	for (const { problem, table, key, from, where } of LEDGER_RULES) {
+		const [row] = database.prepare(`select r.${key} as id from ${from} where ${where} limit 1`).all();
+		const isEnd = problem.startsWith("events are neither in the queue nor undelivered");
+		const promise = isEnd ? ONE_END : (PROMISE_OF[table] ?? "nothing unexpected happens");
+		demand(row === undefined, promise, () => `${problem}: ${row?.["id"]}`);
+	}
 }
 
 /** Audits one delivery and returns the number of its runs that finally failed. */
