@@ -16,7 +16,7 @@ import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 /** Coupon code of the partner who brings sales. */
 export const COUPON_CODE = "PARTNER";
 /** Number of statements. They are issued in batches of ten, so that a kill often comes between two batches. */
-export const STATEMENTS = 120;
+export const STATEMENTS = 250;
 const BONUS = "12.50";
 
 /** Adds the partners, and starts the job that issues their statements. No service may run yet. */
