@@ -231,7 +231,7 @@ const HEADERS = {
 /** Headers of an answer without a body. Without a content length the answer would be sent in chunks. */
 const NO_BODY = { ...HEADERS, "content-length": "0" };
 
-const STYLE = `body{max-width:30rem;margin:0 auto;padding:12vh 1rem 2rem;font:1.05rem/1.5 system-ui;background:light-dark(#f6f7f9,#111318);color:light-dark(#15181e,#e8eaf0)}
+const STYLE = `body{max-width:30rem;margin:0 auto;padding:12vh 1rem 2rem;font:1.05rem/1.5 system-ui;overflow-wrap:anywhere;background:light-dark(#f6f7f9,#111318);color:light-dark(#15181e,#e8eaf0)}
 main{padding:1.5rem;background:light-dark(#fff,#1a1d24);border:1px solid light-dark(#d9dde4,#333843);border-radius:.5rem}
 header{margin:0 0 1rem;font-weight:600}h1{margin:0 0 .5rem;font-size:1.3rem;line-height:1.3}p{margin:0}`;
 /**
