@@ -168,6 +168,7 @@ async function visitors(
 		`${list}?sort=basket-asc&status=EXPIRED`,
 		`${list}?sort=sale-desc&eventType=SIGNUP`,
 		`${list}?dates=sale&from=2020-01-01&to=2020-12-31`,
+		`${list}?dates=decision&from=2020-01-01&to=2020-12-31`,
 		`${list}?from=2026-01-01&to=2099-01-01`,
 		`${list}?cursor=${cursor}`,
 		`${list}/cnv_${middle}`,
