@@ -2,6 +2,7 @@
 // month are being issued while the services run. A kill interrupts the job, and another process continues it.
 
 import { equal, ok } from "node:assert/strict";
+import { HOUR_MS } from "../../src/domain/time.ts";
 import { startJob } from "../../src/jobs/job.ts";
 import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
 import { workOffJobs } from "../../src/jobs/work.ts";
@@ -19,8 +20,16 @@ export const COUPON_CODE = "PARTNER";
 export const STATEMENTS = 250;
 const BONUS = "12.50";
 
+/** Time for which a job waits until `releaseStatements` is called. It is longer than any round. */
+const HELD_MS = HOUR_MS;
+
 /** Adds the partners, and starts the job that issues their statements. No service may run yet. */
-export async function openMoney(workplace: Workplace, accounts: readonly ShopAccount[]): Promise<void> {
+export async function openMoney(
+	workplace: Workplace,
+	accounts: readonly ShopAccount[],
+	/** True if the job waits for `releaseStatements`. Otherwise the first service begins to work on it. */
+	isHeld: boolean,
+): Promise<void> {
 	const { store, clock } = workplace;
 	const nowMs = clock.nowMs();
 	const lastMonth = Temporal.Instant.fromEpochMilliseconds(nowMs)
@@ -47,6 +56,16 @@ export async function openMoney(workplace: Workplace, accounts: readonly ShopAcc
 	const job = await findJob(store.db, null, public_id);
 	ok(job !== undefined);
 	equal(expectValue(await startJob(workplace, job, COMMAND_LINE, false)), "started");
+	if (isHeld) await setClaim(store.db, nowMs + HELD_MS);
+}
+
+/** Lets the next service that starts work on the job of statements. */
+export function releaseStatements(db: Db): Promise<void> {
+	return setClaim(db, 0);
+}
+
+async function setClaim(db: Db, untilMs: number): Promise<void> {
+	await db.updateTable("jobs").set({ claim_until_ms: untilMs }).where("state", "=", "applying").execute();
 }
 
 async function addPartner(trx: Db, name: string, atMs: number): Promise<number> {
@@ -75,7 +94,7 @@ async function joinWithCode(trx: Db, programmeId: number, partnerId: number, atM
  */
 export async function finishStatements(workplace: Workplace): Promise<void> {
 	const { db } = workplace.store;
-	await db.updateTable("jobs").set({ claim_until_ms: 0 }).where("state", "=", "applying").execute();
+	await releaseStatements(db);
 	await workOffJobs(workplace, () => false);
 	const issued = await db.selectFrom("statements").select("id").execute();
 	equal(issued.length, STATEMENTS, "every statement is issued, and none twice");

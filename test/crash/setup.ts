@@ -18,7 +18,7 @@ import { openStore } from "../support/test-database.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import { lookUntil } from "./look-until.ts";
-import { finishStatements, openMoney } from "./money.ts";
+import { finishStatements, openMoney, releaseStatements } from "./money.ts";
 import type { RoundPlan } from "./plan.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
@@ -46,6 +46,8 @@ export interface Setup {
 	lapse(engineId: number): Promise<void>;
 	/** Resolves when PostgreSQL has noticed that these processes are dead. */
 	untilForgotten(members: readonly number[]): Promise<void>;
+	/** Lets the next service that starts issue statements. */
+	releaseStatements(): Promise<void>;
 	/** Issues the statements that the services did not issue. No service may run. */
 	finishStatements(): Promise<void>;
 	/** Removes everything after a successful round. Fails if a process still has the database open. */
@@ -120,7 +122,7 @@ async function openAccounts(settings: Settings, { plan, shop }: SetupOptions): P
 		const terms = { owners: [`owner-${index}@shop.example`], creditsPartners: true };
 		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), ...terms }));
 	}
-	await withWorkplace(settings, (workplace) => openMoney(workplace, accounts));
+	await withWorkplace(settings, (workplace) => openMoney(workplace, accounts, plan.roles.length > 1));
 	return accounts;
 }
 
@@ -184,6 +186,7 @@ function readersOf(ask: <Value>(question: (db: Db) => Promise<Value>) => Promise
 		readEngines: () => ask(readEngines),
 		passTime: (ms: number) => ask((db) => moveQueue(db, ms)),
 		lapse: (engineId: number) => ask((db) => endLease(db, engineId)),
+		releaseStatements: () => ask(releaseStatements),
 	};
 }
 

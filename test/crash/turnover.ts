@@ -28,6 +28,8 @@ export async function startOneByOne(round: RoundState): Promise<void> {
 	const doomed = new Set(down.filter((member) => processes.isDoomed(member)));
 	for (const member of down) {
 		if (processes.isDoomed(member) && !doomed.has(member)) continue;
+		// The last service finds the statements when the load begins.
+		if (member === down.at(-1) && down.length > 1) await round.setup.releaseStatements();
 		await startMember(round, member);
 	}
 }
