@@ -7,6 +7,11 @@ import { makeSoundMoney } from "../support/sound-money.ts";
 
 const MINIMUMS: ReadonlyMap<string, bigint> = new Map([["EUR", 1_000n]]);
 
+const BONUS = {
+	...{ partner_id: 2, programme_id: null, kind: "ADJUSTED" },
+	...{ amount: "30.00", currency: "EUR", at_ms: 0 },
+};
+
 type Rows = ReturnType<typeof makeSoundMoney>;
 
 test("sound rows pass, also a second time", () => {
@@ -38,24 +43,18 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (rows: Rows) => unknown,
 	],
 	"entries belong to no sale": [({ conversions }) => conversions.pop(), /^9 .*there are no conversions 1/],
 	"an entry is neither open nor in a statement": [({ open }) => open.pop(), /^10 /],
-	"an entry is open and in a statement": [
-		({ open }) => open.push({ entry_id: 4, partner_id: 2, currency: "EUR", at_ms: 0 }),
-		/^10 /,
-	],
+	"an entry is open and in a statement": [({ open }) => open.push({ ...BONUS, entry_id: 4 }), /^10 /],
 	"an entry is in two statements": [
 		({ contained }) => contained.push({ entry_id: 3, statement_id: 2 }),
 		/^10 /,
 	],
-	"a payment is open": [
-		({ open }) => open.push({ entry_id: 5, partner_id: 2, currency: "EUR", at_ms: 0 }),
-		/^10 /,
-	],
+	"a payment is open": [({ open }) => open.push({ ...BONUS, entry_id: 5 }), /^10 /],
 	"an open row has another partner than its entry": [
 		({ open }) => change(open, 0, { partner_id: 2 }),
 		/^10 /,
 	],
 	"an open row has no entry": [
-		({ open }) => open.push({ entry_id: 9, partner_id: 2, currency: "EUR", at_ms: 0 }),
+		({ open }) => open.push({ ...BONUS, entry_id: 9 }),
 		/^10 .*there are no entries 9/,
 	],
 	"a statement contains an entry from after its month": [

@@ -9,6 +9,9 @@ const ADDS_UP = "9 entries add up to what a conversion owes";
 const IN_ONE_PLACE = "10 an entry is open or in one statement";
 const STATEMENT = "11 a statement adds up, has the next number and never changes";
 
+/** Columns of an entry that its open row repeats. */
+const REPEATED = ["partner_id", "programme_id", "kind", "amount", "currency", "at_ms"] as const;
+
 interface EntryRow {
 	id: number;
 	partner_id: number;
@@ -49,11 +52,8 @@ interface OwingRow {
 	partner_id: number | null;
 }
 
-interface OpenRow {
+interface OpenRow extends Pick<EntryRow, (typeof REPEATED)[number]> {
 	entry_id: number;
-	partner_id: number;
-	currency: string;
-	at_ms: number;
 }
 
 interface ContainedRow {
@@ -190,10 +190,7 @@ function auditPlaces(
 		const places = placesOf.get(entry.id) ?? [];
 		const isRight = rows.length + places.length === (entry.kind === "PAID" ? 0 : 1);
 		demand(isRight, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows, statements: places })}`);
-		const isSame = rows.every(
-			({ partner_id, currency, at_ms }) =>
-				partner_id === entry.partner_id && currency === entry.currency && at_ms === entry.at_ms,
-		);
+		const isSame = rows.every((row) => REPEATED.every((column) => row[column] === entry[column]));
 		demand(isSame, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows })}`);
 		openOf.delete(entry.id);
 		placesOf.delete(entry.id);

@@ -16,6 +16,8 @@ const NOVEMBER_MS = Date.UTC(2026, 10, 10);
  */
 export function makeSoundMoney(): Draft<MoneyRows> {
 	const sale = { partner_id: 1, programme_id: 1, conversion_id: 1, currency: "EUR", statement_id: null };
+	const earned = { ...sale, kind: "EARNED", amount: "0.80", at_ms: NOVEMBER_MS };
+	const changed = { ...sale, kind: "CHANGED", amount: "-0.32", at_ms: NOVEMBER_MS };
 	const bonus = {
 		partner_id: 2,
 		programme_id: null,
@@ -32,15 +34,15 @@ export function makeSoundMoney(): Draft<MoneyRows> {
 			},
 		],
 		entries: [
-			{ ...sale, id: 1, kind: "EARNED", amount: "0.80", at_ms: NOVEMBER_MS },
-			{ ...sale, id: 2, kind: "CHANGED", amount: "-0.32", at_ms: NOVEMBER_MS },
+			{ ...earned, id: 1 },
+			{ ...changed, id: 2 },
 			{ ...bonus, id: 3, kind: "ADJUSTED", amount: "-5.00", at_ms: 0 },
 			{ ...bonus, id: 4, kind: "ADJUSTED", amount: "30.00", at_ms: OCTOBER_MS },
 			{ ...bonus, id: 5, kind: "PAID", amount: "-25.00", at_ms: NOVEMBER_MS, statement_id: 2 },
 		],
 		open: [
-			{ entry_id: 1, partner_id: 1, currency: "EUR", at_ms: NOVEMBER_MS },
-			{ entry_id: 2, partner_id: 1, currency: "EUR", at_ms: NOVEMBER_MS },
+			{ ...earned, entry_id: 1 },
+			{ ...changed, entry_id: 2 },
 		],
 		contained: [
 			{ entry_id: 3, statement_id: 1 },
