@@ -1,6 +1,7 @@
 // The payment details of a partner, sealed with the key of the installation. The partner's own people and staff may read
-// and change them. A change is audited without the account itself, and all of the partner's people get a mail about it,
-// because a thief would change the account first. Statements use the details from the next one on.
+// and change them. A change on a page needs the password of the person who makes it. It is audited without the account
+// itself, and all of the partner's people get a mail about it, because a thief would change the account first. Statements
+// use the details from the next one on.
 
 import * as z from "zod";
 import { type Checked, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
@@ -13,7 +14,16 @@ import {
 } from "../domain/payment-details.ts";
 import { openText, SEALING_IV_BYTES, sealText } from "../domain/sealing.ts";
 import { composeDetailsMail } from "../mail/statement-mail.ts";
-import { type ActingPerson, type Actor, personIdOf, transactAs } from "../people/actor.ts";
+import {
+	type ActingPerson,
+	type Actor,
+	personIdOf,
+	type SignedInPerson,
+	transactAs,
+} from "../people/actor.ts";
+import type { SignInDeps, Visitor } from "../people/auth.ts";
+import { LIMITS, useLimits } from "../people/limits.ts";
+import { checkPassword } from "../people/passwords.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { lockPartner } from "../store/queries/partners.ts";
 import {
@@ -37,7 +47,30 @@ export const DETAILS = z.object({
 
 export type StoredDetails = z.infer<typeof DETAILS>;
 
-/** Saves the payment details of a partner. Resolves to whether something changed. */
+/**
+ * Saves the payment details that a person entered on a page. The person must enter their own current password, so that a
+ * stolen session cannot redirect payments. Because each change is mailed to all of the partner's people, it counts
+ * against the person's limit of mails.
+ */
+export async function changePaymentDetails(
+	deps: StatementsDeps & SignInDeps,
+	actor: SignedInPerson,
+	email: string,
+	partnerId: number,
+	{ currentPassword, ...input }: PaymentDetailsInput & { currentPassword: string },
+	visitor: Visitor,
+): Promise<Checked<boolean>> {
+	const read = parsePaymentDetails(input);
+	if (!read.ok) return read;
+	const checked = await checkPassword(deps, email, currentPassword, visitor);
+	if (!checked.ok) return refuseAll([checked.fault]);
+	const use = { limit: LIMITS.mailsBy, subject: String(actor.personId) };
+	const tooMany = await useLimits(deps.store.db, [use], deps.clock.nowMs());
+	if (tooMany !== null) return refuseAll([tooMany.fault]);
+	return savePaymentDetails(deps, actor, partnerId, input);
+}
+
+/** Saves the payment details of a partner without a password. Resolves to whether something changed. */
 export async function savePaymentDetails(
 	deps: StatementsDeps,
 	actor: Actor,

@@ -342,7 +342,7 @@ async function walkStatements(site: TestSite, send: Send): Promise<void> {
 	const { partner } = await addPartner(site, "Paid");
 	const browser = await site.signIn(await site.addStaff());
 	const [route, path] = ["/partner/:partnerId", `/partner/${partner.public_id}`];
-	const details = { payee: "Pia", iban: "DE89370400440532013000" };
+	const details = { payee: "Pia", iban: "DE89370400440532013000", currentPassword: PASSWORD };
 	await send(`${route}/payment-details`, browser, `${path}/payment-details`, details);
 	const vat = { vatPercent: "19", vatNote: "" };
 	await send(`${route}/payment-details/vat`, browser, `${path}/payment-details/vat`, vat);

@@ -112,6 +112,7 @@ export function testMoneyPath(browser: () => Browser): void {
 			await page.goto(`${blog}/payment-details`);
 			await page.getByLabel("Payee", { exact: true }).fill("Blog Ltd");
 			await page.getByLabel("IBAN").fill("DE89 3704 0044 0532 0130 00");
+			await page.getByLabel("Current password").fill(PASSWORD);
 			await page.getByRole("button", { name: "Save", exact: true }).click();
 			await page.getByText("Saved.").waitFor();
 		});

@@ -1,6 +1,7 @@
 // Lists the pages about statements for the page checks, as staff and as a partner see them.
 
 import type { Page } from "playwright-core";
+import { PASSWORD } from "./first-steps.ts";
 import { type Case, look, press } from "./page-cases.ts";
 import type { SampleNetwork } from "./sample-network.ts";
 
@@ -77,6 +78,7 @@ async function addWrongBonus(page: Page): Promise<void> {
 
 async function saveWrongIban(page: Page): Promise<void> {
 	await page.getByLabel("IBAN").fill("DE88 3704 0044 0532 0130 00");
+	await page.getByLabel("Current password").fill(PASSWORD);
 	await press("Save")(page);
 	await page.locator("#iban-error").waitFor();
 }

@@ -3,7 +3,7 @@
 
 import { groupIban, type PaymentDetails } from "../../domain/payment-details.ts";
 import { MAX_VAT_NOTE_LENGTH, savePartnerVat } from "../../partners/partners.ts";
-import { readPaymentDetails, savePaymentDetails } from "../../statements/payment-details.ts";
+import { changePaymentDetails, readPaymentDetails } from "../../statements/payment-details.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
 import { actorOf, answerPage, leadTo, type PageDeps, partnerOf, viewerOf, type WebContext } from "../page.ts";
@@ -11,7 +11,7 @@ import { paymentDetailsPath } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Html, html } from "../ui.ts";
 
-const FORM = declareForm<keyof PaymentDetails>({
+const FORM = declareForm<keyof PaymentDetails | "currentPassword">({
 	payee: { label: "Payee", hint: "Name of the account's holder.", isRequired: true, autocomplete: "off" },
 	address: { label: "Address", hint: "Shown on statements.", rows: 4, autocomplete: "off" },
 	country: {
@@ -27,6 +27,13 @@ const FORM = declareForm<keyof PaymentDetails>({
 		label: "Other account",
 		hint: "If there is no IBAN, such as an account number with the bank's name.",
 		autocomplete: "off",
+	},
+	currentPassword: {
+		label: "Current password",
+		hint: "The password with which you sign in.",
+		type: "password",
+		autocomplete: "current-password",
+		isRequired: true,
 	},
 });
 
@@ -50,13 +57,14 @@ export async function showPaymentDetails(c: WebContext, deps: PageDeps): Promise
 	const missing = isStaff
 		? "This partner has entered no payment details yet."
 		: "We cannot pay you yet, because there are no payment details.";
+	const whoIsMailed = `Everybody who signs in for ${isStaff ? "the partner" : partner.name} gets a mail about each change.`;
 	return answerPage(c, {
 		title: "Payment details",
 		active: "payment-details",
 		body: [
 			ui.pageHeader({
 				title: "Payment details",
-				hint: `Where ${isStaff ? "the partner is" : "you are"} paid. Everybody who signs in for ${isStaff ? "the partner" : partner.name} gets a mail about each change.`,
+				hint: `Where ${isStaff ? "the partner is" : "you are"} paid.${deps.mails.isOn ? ` ${whoIsMailed}` : ""}`,
 			}),
 			stored === null ? ui.message("warn", missing) : null,
 			ui.section({
@@ -77,7 +85,8 @@ function detailsForm(c: WebContext, path: string, stored: PaymentDetails | null)
 		values,
 		rows: ({ fields }) => html`<div class="form-grid">${fields("payee", "vatId", "country")}</div>
 	${fields("address")}
-	<div class="form-grid">${fields("iban", "bic", "account")}</div>`,
+	<div class="form-grid">${fields("iban", "bic", "account")}</div>
+	<div class="form-grid">${fields("currentPassword")}</div>`,
 		send: "Save",
 	});
 }
@@ -101,7 +110,9 @@ function vatSection(c: WebContext, action: string): Html {
 
 export async function saveDetails(c: WebContext, deps: PageDeps): Promise<Response> {
 	const { id, public_id: publicId } = partnerOf(c);
-	const saved = await savePaymentDetails(deps, actorOf(c), id, await FORM.read(c));
+	const typed = await FORM.read(c);
+	const { email } = viewerOf(c);
+	const saved = await changePaymentDetails(deps, actorOf(c), email, id, typed, c.get("visitor"));
 	if (!saved.ok) return FORM.refuse(c, saved, () => showPaymentDetails(c, deps));
 	return tellSaved(c, publicId, saved.value);
 }

@@ -2,17 +2,20 @@
 
 import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { DAY_MS } from "../../domain/time.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time.ts";
 import { COMMAND_LINE } from "../../people/actor.ts";
+import { LIMITS, useLimits } from "../../people/limits.ts";
 import { savePayoutSettings } from "../../programmes/payout-settings.ts";
 import { adjustAccount } from "../../statements/adjust.ts";
 import { insertPartner } from "../../store/queries/partners.ts";
+import { findPersonByEmail } from "../../store/queries/people.ts";
 import {
 	addCreditingProgramme,
 	addPartner,
 	join,
 	openPartnerShop,
 } from "../partners/partner-shop.test-support.ts";
+import { PASSWORD } from "../test-site.test-support.ts";
 import { addEntry, earn, FEBRUARY_MS, issueMonth, workOff } from "./issued-statements.test-support.ts";
 
 const DETAILS = {
@@ -23,6 +26,7 @@ const DETAILS = {
 	iban: "DE89 3704 0044 0532 0130 00",
 	bic: "",
 	account: "",
+	currentPassword: PASSWORD,
 };
 
 /** Removes the markup and repeated spaces of a page. */
@@ -177,6 +181,26 @@ test("a statement shows both parties, a line per programme, adjustments with the
 	}
 });
 
+test("a statement lists bonuses and corrections also if they add up to zero, and none of other statements", async (t) => {
+	const { site, partner, partnership, browser, base } = await openMoneyShop(t);
+	await earn(site, partnership, "10.00");
+	site.moveClock(-5 * DAY_MS);
+	for (const [amount, reason] of [
+		["5.00", "Bonus for January"],
+		["-5.00", "Entered by mistake"],
+	] as const) {
+		ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, { amount, currency: "EUR", reason })).ok);
+	}
+	site.moveClock(5 * DAY_MS);
+	const later = { amount: "7.00", currency: "EUR", reason: "Bonus for March" };
+	ok((await adjustAccount(site.deps, COMMAND_LINE, partner.id, later)).ok);
+	const [statement] = await issueMonth(site);
+	equal(statement?.adjusted, "0.00");
+	const words = plain((await browser.open(`${base}/statements/${statement?.public_id}`)).text);
+	match(words, /Bonus for January 5\.00 EUR .*Entered by mistake -5\.00 EUR .*Total 10\.00 EUR/);
+	doesNotMatch(words, /Bonus for March/);
+});
+
 test("a partner sees the open balance in each currency with the next statement, and all entries with their reasons", async (t) => {
 	const { site, browser, staff, base, partnership, partner, programme } = await openMoneyShop(t);
 	match((await browser.open(`${base}/statements`)).text, /No statements yet/);
@@ -264,6 +288,56 @@ test("payment details are saved by the partner's people and by staff, and a wron
 		["VAT percentage: none → 7.5"],
 	);
 });
+
+for (const who of ["partner's person", "member of staff"] as const) {
+	test(`a ${who} changes payment details only with their own current password`, async (t) => {
+		const { site, browser, staff, base } = await openMoneyShop(t, { hasMail: true });
+		const path = `${base}/payment-details`;
+		const user = who === "member of staff" ? staff : browser;
+		for (const currentPassword of ["", "not the password"]) {
+			const refused = await user.submit(path, { ...DETAILS, currentPassword });
+			equal(refused.status, 422);
+			match(refused.text, /id="currentPassword-error">This is not your current password/);
+			match(refused.text, /value="Pia Partner"/, "what was typed is shown again");
+			doesNotMatch(refused.text, /not the password/);
+		}
+		deepEqual(await site.store.db.selectFrom("payment_details").selectAll().execute(), []);
+		deepEqual(await site.audit("payment_details.changed"), []);
+		equal((await user.submit(path, DETAILS)).location, path);
+		equal((await site.audit("payment_details.changed")).length, 1);
+	});
+}
+
+test("a person who has caused too many mails within an hour cannot change payment details until it is over", async (t) => {
+	const { site, email, browser, base } = await openMoneyShop(t, { hasMail: true });
+	const path = `${base}/payment-details`;
+	const person = await findPersonByEmail(site.store.db, email);
+	const use = { limit: LIMITS.mailsBy, subject: String(person?.id) };
+	for (let used = 1; used < LIMITS.mailsBy.max; used++) {
+		equal(await useLimits(site.store.db, [use], site.deps.clock.nowMs()), null);
+	}
+	equal((await browser.submit(path, DETAILS)).location, path);
+	const changed = () => site.mailbox.filter(({ subject }) => /payment details/.test(subject)).length;
+	equal(changed(), 1);
+	const other = { ...DETAILS, payee: "Somebody else" };
+	const refused = await browser.submit(path, other);
+	equal(refused.status, 429);
+	match(refused.text, /You have sent 50 mails within an hour/);
+	equal(changed(), 1);
+	site.moveClock(HOUR_MS);
+	equal((await browser.submit(path, other)).location, path);
+	equal(changed(), 2);
+});
+
+for (const hasMail of [true, false]) {
+	test(`the page of payment details says ${hasMail ? "who is mailed about a change" : "nothing about mails if mail is off"}`, async (t) => {
+		const { browser, staff, base } = await openMoneyShop(t, { hasMail });
+		for (const reader of [browser, staff]) {
+			const { text } = await reader.open(`${base}/payment-details`);
+			equal(/gets a mail about each change/.test(text), hasMail);
+		}
+	});
+}
 
 test("the payout file has what is to be paid, and an uploaded list of payments marks statements after a preview", async (t) => {
 	const { site, staff, browser, base, partnership, programme } = await openMoneyShop(t);
