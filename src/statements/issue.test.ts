@@ -12,6 +12,7 @@ import { parseSummary } from "../jobs/summary.ts";
 import { CLAIM_MS, workOffJobs } from "../jobs/work.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
+import { addPartnerPerson } from "../store/queries/partners.ts";
 import { findStatement } from "../store/queries/statements.ts";
 import { adjustAccount } from "./adjust.ts";
 import { openParties } from "./parties.ts";
@@ -246,13 +247,16 @@ eachDatabase("issuing statements", (database) => {
 		);
 	});
 
-	test("a statement keeps both parties as they were on the day of its issue, and tells the partner's people", async () => {
+	test("a statement keeps both parties as they were on the day of its issue, and tells the partner's people who can sign in", async () => {
 		const { network, members } = await openWith(1);
 		const [member] = members;
 		ok(member !== undefined);
 		const { partner } = member;
 		const person = await network.addPartnerPerson(partner);
 		const { store, clock, random, sealingKey } = network.deps;
+		// An imported person who was not invited has no password and must not get mails about money.
+		const uninvited = await addPerson(store, "shop");
+		await addPartnerPerson(store.db, partner.id, uninvited.id);
 		const mailer = { send: async () => null };
 		const mails = createMailDispatcher({ store, clock, random, sealingKey, mailer, log: createLog() });
 		const deps = { ...network.deps, mails };
@@ -290,15 +294,15 @@ eachDatabase("issuing statements", (database) => {
 		const mailed = await store.db
 			.selectFrom("mail_queue")
 			.select(["to_address", "subject"])
-			.where("to_address", "=", person.email)
+			.where("to_address", "in", [person.email, uninvited.email])
 			.orderBy("id")
 			.execute();
 		deepEqual(
-			mailed.map(({ subject }) => subject),
+			mailed.map(({ to_address, subject }) => `${to_address}: ${subject}`),
 			[
-				"Your payment details were changed",
-				`Statement ${statement.number}: 10.00 EUR`,
-				"Your payment details were changed",
+				`${person.email}: Your payment details were changed`,
+				`${person.email}: Statement ${statement.number}: 10.00 EUR`,
+				`${person.email}: Your payment details were changed`,
 			],
 		);
 		const { rows } = await listAudit(store.db, {}, { limit: 8 });

@@ -1,15 +1,17 @@
 // Which mails about money are written, and when, on both databases: news about sales to the people of partners, and the
 // weekly mail to owners. test/notices/sale-mail.test.ts sends them through a real mail server.
 
-import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 import type { Move, Reason } from "../../src/domain/conversion.ts";
 import type { SaleMails } from "../../src/domain/sale-news.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { tellSales } from "../../src/mail/sale-news.ts";
+import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { addPartnerPerson } from "../../src/store/queries/partners.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import { findPersonByEmail } from "../../src/store/queries/people.ts";
 import {
 	addCredited,
@@ -198,6 +200,28 @@ eachDatabase("mails about money", (database) => {
 		site.moveClock(2 * DAY_MS);
 		await tellAll();
 		deepEqual(subjects(), []);
+	});
+
+	test("a person who was added to the partner is not mailed before they accept their invitation", async () => {
+		const { db } = site.store;
+		await choose("none");
+		const created = await createPerson(site.deps, { email: "uninvited@blog.example", kind: "shop" });
+		ok(created.ok);
+		const { id, email } = created.value;
+		await addPartnerPerson(db, shop.partner.id, id);
+		await choose("each", id);
+		await sell();
+		await tellAll();
+		deepEqual(subjects(), []);
+		deepEqual(await db.selectFrom("sale_news").selectAll().execute(), []);
+		await setPassword(db, id, "hash", START_MS);
+		await sell();
+		await tellAll();
+		deepEqual(
+			site.mailbox.map(({ to }) => to),
+			[email],
+		);
+		await db.deleteFrom("partner_people").where("person_id", "=", id).execute();
 	});
 
 	test("two processes at once mail every move exactly once", async () => {

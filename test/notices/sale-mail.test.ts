@@ -10,6 +10,7 @@ import { addPartnership } from "../../src/partners/partnerships.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import { createPerson } from "../../src/people/people.ts";
 import { addPartnerPerson, insertCode, insertPartner } from "../../src/store/queries/partners.ts";
+import { setPassword } from "../../src/store/queries/passwords.ts";
 import type { ReceivedMail } from "../support/mail-server.ts";
 import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 import { createShopClient } from "../support/shop-client.ts";
@@ -65,6 +66,7 @@ async function openPartner(t: Parameters<typeof startSetup>[0], kind: (typeof DA
 	const created = { name: "Blog", site: "", created_at_ms: setup.clock.nowMs() };
 	const partner = await insertPartner(store.db, { ...created, public_id: `ptn_${"0".repeat(26)}` });
 	const { id } = expectValue(await createPerson(setup.service(), { email: READER, kind: "shop" }));
+	await setPassword(store.db, id, "hash", setup.clock.nowMs());
 	await addPartnerPerson(store.db, partner.id, id);
 	await store.db.updateTable("people").set({ mails_sales: "each" }).where("id", "=", id).execute();
 	const joined = expectValue(await addPartnership(setup.service(), COMMAND_LINE, shop.programmeRow, partner));

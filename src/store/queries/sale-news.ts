@@ -89,7 +89,7 @@ export interface SaleReader {
 	mails_sales: Exclude<SaleMails, "none">;
 }
 
-/** Returns the people of the partners who want mails about sales. */
+/** Returns the people of the partners who can sign in and want mails about sales. */
 export async function findSaleReaders(db: Db, partnerIds: readonly number[]): Promise<SaleReader[]> {
 	const rows = await db
 		.selectFrom("partner_people")
@@ -97,6 +97,9 @@ export async function findSaleReaders(db: Db, partnerIds: readonly number[]): Pr
 		.select(["partner_people.partner_id", "partner_people.person_id", "people.mails_sales"])
 		.where("partner_people.partner_id", "in", [NO_ID, ...partnerIds])
 		.where("people.deactivated_at_ms", "is", null)
+		.where(({ exists, selectFrom }) =>
+			exists(selectFrom("passwords").select("person_id").whereRef("passwords.person_id", "=", "people.id")),
+		)
 		.execute();
 	return rows.flatMap(({ mails_sales, ...reader }) =>
 		mails_sales === "none" ? [] : { ...reader, mails_sales },

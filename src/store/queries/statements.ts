@@ -432,7 +432,7 @@ export interface PartnerAddressee {
 	zone: string | null;
 }
 
-/** Lists the people who sign in for these partners and may be mailed. */
+/** Lists the people of these partners who can sign in. People who have not accepted their invitation get no mail. */
 export function listPartnerAddressees(db: Db, partnerIds: readonly number[]): Promise<PartnerAddressee[]> {
 	return db
 		.selectFrom("partner_people")
@@ -440,6 +440,9 @@ export function listPartnerAddressees(db: Db, partnerIds: readonly number[]): Pr
 		.select(["partner_people.partner_id", "people.email", "people.zone"])
 		.where("partner_people.partner_id", "in", [NO_ID, ...partnerIds])
 		.where("people.deactivated_at_ms", "is", null)
+		.where(({ exists, selectFrom }) =>
+			exists(selectFrom("passwords").select("person_id").whereRef("passwords.person_id", "=", "people.id")),
+		)
 		.orderBy("partner_people.partner_id")
 		.orderBy("people.email")
 		.execute();
