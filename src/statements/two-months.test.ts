@@ -117,7 +117,7 @@ eachDatabase("two months of statements", (database) => {
 		);
 		deepEqual(await listStatementMonths(store.db, 5), ["2026-11", "2026-10"]);
 		deepEqual(await listStatementMonths(store.db, 1), ["2026-11"]);
-		const adjustments = await Promise.all(all.map(({ id }) => listAdjustments(store.db, id)));
+		const adjustments = await Promise.all(all.map((statement) => listAdjustments(store.db, statement)));
 		deepEqual(
 			adjustments.map((listed) => listed.map(({ amount }) => amount)),
 			[[], [], [], [], ["-0.45"], [], ["5.00"]],

@@ -92,6 +92,7 @@ import {
 	findNewestStatements,
 	findStatement,
 	findStatementsByNumber,
+	listAdjustments,
 	listStatementLines,
 	listStatementMonths,
 	listStatements,
@@ -604,6 +605,23 @@ const READS: readonly Read[] = [
 		"a later page of a partner's account",
 		["entries_by_partner"],
 		(db) => listEntries(db, { partnerId: 7, currency: "EUR" }, { limit: 50, after: MIDDLE }),
+	],
+	...(["CHANGED", "ADJUSTED", "PAID"] as const).map(
+		(kind): Read => [
+			`${kind} entries of a large account`,
+			["entries_by_kind"],
+			(db) => listEntries(db, { partnerId: 1, kind }, { limit: 50 }),
+		],
+	),
+	[
+		"EARNED entries of a partner's account",
+		["entries_by_partner"],
+		(db) => listEntries(db, { partnerId: 7, kind: "EARNED" }, { limit: 50 }),
+	],
+	[
+		"the adjustments of a statement",
+		["entries_by_kind"],
+		(db) => listAdjustments(db, { id: 77, partner_id: 7 }),
 	],
 	[
 		"the open balances of some partners",

@@ -171,7 +171,7 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	[
 		"entries",
 		"id, partner_id, programme_id, conversion_id, kind, amount, currency, at_ms",
-		`i, ${PARTNER}, ${PROGRAMME}, i, 'EARNED', '7.50', 'EUR', ${START_MS} + i`,
+		`i, ${PARTNER}, ${PROGRAMME}, i, case when i % 500 = 0 then 'ADJUSTED' else 'EARNED' end, '7.50', 'EUR', ${START_MS} + i`,
 	],
 	[
 		"open_entries",

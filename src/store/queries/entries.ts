@@ -1,7 +1,7 @@
 // The accounts of partners. An entry is open until a statement contains it (docs/decisions/money.md).
 
-import { type Insertable, sql } from "kysely";
-import { ENTRY_KINDS, type EntryKind } from "../../domain/ledger.ts";
+import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { EntryKind } from "../../domain/ledger.ts";
 import { decimalCount, formatMinor, minorUnits, zeroIn } from "../../domain/money.ts";
 import type { Db } from "../store.ts";
 import type { EntriesTable, Entry } from "../tables/money.ts";
@@ -143,12 +143,22 @@ export function listEntries(
 			])
 			.where("entries.partner_id", "=", partnerId)
 			.$if(currency !== undefined, (entries) => entries.where("entries.currency", "=", currency ?? ""))
-			.$if(kind !== undefined, (entries) => entries.where("entries.kind", "=", kind ?? ENTRY_KINDS[0]))
+			.$if(kind !== undefined, (entries) => entries.where(isOfKind(kind ?? "EARNED")))
 			.where("entries.id", "<", beforeId)
 			.orderBy("entries.id", "desc")
 			.limit(limit)
 			.execute(),
 	);
+}
+
+/**
+ * Returns the condition that an entry is of this kind. It repeats the condition of the index entries_by_kind, because
+ * SQLite does not deduce it from the kind and would read the whole account.
+ */
+export function isOfKind(kind: EntryKind): RawBuilder<SqlBool> {
+	return kind === "EARNED"
+		? sql`entries.kind = ${kind}`
+		: sql`entries.kind = ${kind} and entries.kind <> 'EARNED'`;
 }
 
 /** Inserts entries of the kind PAID, which are never open. Returns their ids by the ids of the statements. */

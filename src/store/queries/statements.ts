@@ -18,6 +18,7 @@ import type {
 import type { NetworkTable } from "../tables/network.ts";
 import type { Partner } from "../tables/partners.ts";
 import { joinHalves, sumOf } from "./conversion-tally.ts";
+import { isOfKind } from "./entries.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { NO_ID } from "./partners.ts";
 
@@ -314,15 +315,22 @@ export function listStatementLines(db: Db, statementId: number): Promise<Stateme
 /** Maximum number of adjustments that a statement's page lists. The file with its entries has all of them. */
 export const MAX_LISTED_ADJUSTMENTS = 200;
 
-/** Lists the bonuses and corrections of a statement in the order in which they were entered. */
-export function listAdjustments(db: Db, statementId: number): Promise<Entry[]> {
+/**
+ * Lists the bonuses and corrections of a statement in the order in which they were entered. They are found among those
+ * of the partner, because a statement may have far more sales than the partner has adjustments.
+ */
+export function listAdjustments(
+	db: Db,
+	{ id, partner_id: partnerId }: Pick<Statement, "id" | "partner_id">,
+): Promise<Entry[]> {
 	return db
-		.selectFrom("statement_entries")
-		.innerJoin("entries", "entries.id", "statement_entries.entry_id")
+		.selectFrom("entries")
+		.innerJoin("statement_entries", "statement_entries.entry_id", "entries.id")
 		.selectAll("entries")
-		.where("statement_entries.statement_id", "=", statementId)
-		.where("entries.kind", "=", "ADJUSTED")
-		.orderBy("statement_entries.entry_id")
+		.where("entries.partner_id", "=", partnerId)
+		.where(isOfKind("ADJUSTED"))
+		.where("statement_entries.statement_id", "=", id)
+		.orderBy("entries.id")
 		.limit(MAX_LISTED_ADJUSTMENTS)
 		.execute();
 }

@@ -122,7 +122,7 @@ async function linesPart({ store }: PageDeps, statement: ListedStatement): Promi
 	const lines: Line[] = [
 		openingLine(statement),
 		...programmes.map(programmeLine),
-		...adjustmentLines(statement, await listAdjustments(store.reader, statement.id)),
+		...adjustmentLines(statement, await listAdjustments(store.reader, statement)),
 		{ ...NO_SALES, title: html`<strong>Total</strong>`, note: null, amount: statement.total },
 	];
 	const money = (value: string | null) => (value === null ? null : ui.amount(value, currency));

@@ -39,6 +39,9 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
 		// This index serves the list of a partner's account.
 		`create index entries_by_partner on entries (partner_id${dialect.thenId})`,
+		// This index serves that list for one kind, and the adjustments of a statement. Most entries are of the kind EARNED,
+		// so the list of that kind uses the index above.
+		`create index entries_by_kind on entries (partner_id, kind${dialect.thenId}) where kind <> 'EARNED'`,
 		// This index serves the payments of a statement.
 		"create index entries_by_statement on entries (statement_id) where statement_id is not null",
 		...refuseChanges(dialect, "entries"),
