@@ -7,7 +7,7 @@ import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { type PartnershipRates, type Rate, storedRate, writeByType, writeRate } from "../domain/rate.ts";
 import { MAX_BY_TYPE_LENGTH, parseCommissionsByType, sayByType, sayRate } from "../domain/rate-words.ts";
 import { membershipOf, note, type PartnerInput, readPartner } from "../partners/partners.ts";
-import { joinProgramme } from "../partners/partnerships.ts";
+import { joinProgramme, judgeArchived } from "../partners/partnerships.ts";
 import { type AuditedActor, COMMAND_LINE } from "../people/actor.ts";
 import { findOrCreateInvitee, welcomePerson } from "../people/invitations.ts";
 import type { Locked } from "../store/locked.ts";
@@ -254,6 +254,10 @@ async function applyLine(trx: Db, deps: ApplyDeps, row: JobRow): Promise<RowVerd
 		return needsFixing(
 			meant.programme === null ? "The programme is missing." : sayNotCrediting(meant.programme),
 		);
+	}
+	if (joins && programme !== undefined) {
+		const judged = judgeArchived(programme, plan.partner);
+		if (!judged.ok) return needsFixing(plainWords(judged.fault));
 	}
 	const invitee = needsPerson ? await findOrCreateInvitee(trx, deps, meant.email, "shop") : null;
 	if (invitee?.ok === false) return needsFixing(plainWords(invitee.fault));

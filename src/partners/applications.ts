@@ -34,7 +34,7 @@ import {
 	type PartnerInput,
 	readPartner,
 } from "./partners.ts";
-import { joinProgramme } from "./partnerships.ts";
+import { joinProgramme, judgeArchived } from "./partnerships.ts";
 import { readProse } from "./terms.ts";
 
 export const MAX_ABOUT_LENGTH = 1_000;
@@ -157,10 +157,14 @@ export async function acceptApplication(
 		if (actor.kind === "shop" && (await belongsToProgramme(trx, programme, application))) {
 			return refuse("not_allowed", ONLY_STAFF_ACCEPT);
 		}
+		const judged = judgeArchived(programme, null);
+		if (!judged.ok) return judged;
 		const found = await findOrMakePartner(trx, deps, actor, programme, application);
 		// The refusal is replaced by a general one, so that the owner does not learn that the address belongs to,
-		// for example, staff.
-		if (!found.ok && found.fault.code === "email_taken") {
+		// for example, staff or an archived partner.
+		const isPrivate = (code: string) =>
+			code === "email_taken" || (code === "wrong_status" && actor.kind === "shop");
+		if (!found.ok && isPrivate(found.fault.code)) {
 			const text = "This address cannot be a partner here. Decline the application, or ask for another.";
 			return refuse("email_taken", text);
 		}
@@ -273,6 +277,8 @@ async function findOrMakePartner(
 	if (person === undefined || !isOnlyPartner || !(await hasPassword(trx, person.id))) {
 		return makePartner(trx, deps, actor, application, about);
 	}
+	const judged = judgeArchived(programme, partner);
+	if (!judged.ok) return judged;
 	const sent = await welcomePerson(trx, deps, person, { partner, ...about }, actor);
 	return succeed({ ...sent, partner });
 }

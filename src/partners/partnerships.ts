@@ -60,6 +60,8 @@ export async function invitePartnerTo(
 	return sendAs(deps, actor, read.value.email, programmeId, async (trx) => {
 		const programme = await lockProgramme(trx, programmeId);
 		if (programme === undefined) return refuse("unknown_programme", "This programme does not exist.");
+		const judged = judgeArchived(programme, null);
+		if (!judged.ok) return judged;
 		const invited = await makePartner(trx, deps, actor, read.value, { offers: [offerOf(programme)] });
 		if (!invited.ok) return invited;
 		const joined = await joinProgramme(trx, deps, actor, programme, invited.value.partner);
@@ -69,7 +71,8 @@ export async function invitePartnerTo(
 
 /**
  * Adds the partner to the programme. The partnership keeps the terms that the applicant saw, or the programme's
- * present terms if nobody applied. It has the programme's commission, unless `agreed` has another one.
+ * present terms if nobody applied. It has the programme's commission, unless `agreed` has another one. Refuses
+ * an archived programme or partner before it writes anything.
  */
 export async function joinProgramme(
 	trx: Db,
@@ -80,6 +83,8 @@ export async function joinProgramme(
 	agreed: Partial<Pick<Partnership, "terms" | "commission_rate" | "event_rates">> = {},
 	action: "partnership.started" | "partnership.imported" = "partnership.started",
 ): Promise<Result<Partnership>> {
+	const judged = judgeArchived(programme, (await rows.lockPartner(trx, partner.id)) ?? null);
+	if (!judged.ok) return judged;
 	const nowMs = deps.clock.nowMs();
 	const partnership = await rows.insertPartnership(trx, {
 		public_id: makeId("pts", nowMs, deps.random.bytes(ID_RANDOM_BYTES)),
@@ -96,6 +101,26 @@ export async function joinProgramme(
 	}
 	await note(trx, deps, actor, action, partnership.public_id, partner.name, programme.id);
 	return succeed(partnership);
+}
+
+/**
+ * Refuses a programme or partner that staff have archived. A caller that writes something before it calls
+ * `joinProgramme` must call this first, because a refusal does not roll back the transaction.
+ */
+export function judgeArchived(
+	programme: Locked<Programme>,
+	/** Null if the partner does not exist yet. */
+	partner: Pick<rows.Partner, "name" | "archived_at_ms"> | null,
+): Result<true> {
+	if (programme.archived_at_ms !== null) {
+		const text = `The network archived the programme ${programme.name}. Its staff must resume it first.`;
+		return refuse("wrong_status", text);
+	}
+	if (partner !== null && partner.archived_at_ms !== null) {
+		const text = `The network archived the partner ${partner.name}. Its staff must resume it first.`;
+		return refuse("wrong_status", text);
+	}
+	return succeed(true);
 }
 
 /** The fields of a partnership's form, as typed. */
