@@ -4,10 +4,11 @@ import { AUDIT_ACTIONS, audienceOf, sayAction, sayDone } from "./action.ts";
 
 const DONE = { subject: null, detail: null };
 
-test("account changes go to the person, changes of a programme to its owners, everything else to nobody", () => {
+test("account changes go to the person, changes of a programme to its owners, new people of a partner to its other people, everything else to nobody", () => {
 	for (const action of ["password.changed", "authenticator.turned_off"]) equal(audienceOf(action), "person");
 	for (const action of ["key.issued", "secret.activated", "postback_url.saved", "person.removed"])
 		equal(audienceOf(action), "owners");
+	equal(audienceOf("partner.person_joined"), "colleagues");
 	for (const action of ["person.signed_in", "conversion.decided", "toString", ""])
 		equal(audienceOf(action), undefined, action);
 });

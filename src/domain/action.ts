@@ -7,10 +7,10 @@ import { readProgrammeRole } from "./roles.ts";
 import { MINUTE_MS } from "./time.ts";
 
 /**
- * The recipients of a mail about an action: the person whose account was changed, or the owners of the
- * programme.
+ * The recipients of a mail about an action: the person whose account was changed, the owners of the
+ * programme, or the other people who sign in for the partner.
  */
-type Audience = "person" | "owners";
+type Audience = "person" | "owners" | "colleagues";
 
 /** The part of an audit entry that says what was done. */
 interface Done {
@@ -92,7 +92,13 @@ const ACTIONS = {
 	"person.imported": ["Person imported", "owners", "{who} was added to the programme{as role}"],
 	"person.joined": ["Person joined", "owners", "{who} joined the programme{as role}"],
 	"person.role_changed": ["Role changed", "owners", "The role of {subject} was changed ({detail})"],
-	"person.removed": ["Person removed", "owners", "The {access} of {subject} was {ended}"],
+	"person.removed": ["Person removed", "owners", "The access of {subject} was ended"],
+	"invitation.withdrawn": ["Invitation withdrawn", "owners", "The invitation of {subject} was withdrawn"],
+	"staff.removed": [
+		"Member of staff removed",
+		"person",
+		"Your access as one of the network's staff was ended",
+	],
 	"key.issued": ["API key issued", "owners", "A new API key{key} was issued"],
 	"key.renamed": "API key renamed",
 	"key.lowered": ["API key lowered", "owners", "The API key{key} no longer approves or rejects"],
@@ -120,6 +126,7 @@ const ACTIONS = {
 	"partner.changed": "Partner changed",
 	"partner.archived": "Partner archived",
 	"partner.resumed": "Partner resumed",
+	"partner.person_joined": ["Person joined a partner", "colleagues", "{detail} joined the partner"],
 	"partnership.started": [
 		"Partnership started",
 		"owners",
@@ -199,10 +206,8 @@ const FILLINGS: Readonly<Record<string, (done: Done) => string>> = {
 	"quoted detail": ({ detail }) => quote(detail ?? ""),
 	secret: ({ subject }) => (subject === null ? "" : ` ${subject}`),
 	key: ({ detail }) => sayKey(detail),
-	// Entries about staff and partners use `detail` for something other than a role.
+	// Some entries have no detail, or "staff" instead of a role.
 	"as role": ({ detail }) => (readProgrammeRole(detail ?? "") === undefined ? "" : ` as ${detail}`),
-	access: ({ detail }) => (detail === "invitation" ? "invitation" : "access"),
-	ended: ({ detail }) => (detail === "invitation" ? "withdrawn" : "ended"),
 };
 
 /**
@@ -235,11 +240,11 @@ function readKind(action: string): readonly [title?: string, tells?: Audience, s
 }
 
 /**
- * Minimum time between two mails to the same audience. The first change is mailed at once, and all changes
- * within this time go into the next mail. The time is short for mails about a person's own account, because a
- * thief may be changing it.
+ * Minimum time between two mails to the same person, or to the owners of the same programme. The first change
+ * is mailed at once, and all changes within this time go into the next mail. The time is short for mails to a
+ * person, because a thief may be changing their account.
  */
-export const TELL_INTERVALS_MS: Readonly<Record<Audience, number>> = {
+export const TELL_INTERVALS_MS: Readonly<Record<"person" | "owners", number>> = {
 	person: MINUTE_MS,
 	owners: 15 * MINUTE_MS,
 };

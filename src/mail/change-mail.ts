@@ -7,6 +7,7 @@ import { quote } from "../domain/mail-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
 import type { Change } from "../store/queries/audit.ts";
+import type { Partner } from "../store/queries/partners.ts";
 import type { Addressee } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 
@@ -90,17 +91,10 @@ export function composeStandingMail(
 	const said = changes.map((change) => {
 		const name = programmes.get(change.programme_id ?? 0)?.name;
 		const shop = name === undefined ? "" : quote(name);
-		const isEnd = change.action === "person.removed";
-		const elsewhere =
-			change.detail === "staff"
-				? "as one of the network's staff"
-				: `for the partner ${quote(change.detail ?? "")}`;
-		const where = name === undefined ? elsewhere : `to the programme ${shop}`;
+		const isRole = change.action === "person.role_changed";
 		return {
-			title: `Your ${isEnd ? "access was ended" : "role was changed"}${shop === "" ? "" : `: ${shop}`}`,
-			line: isEnd
-				? `Your access ${where} was ended`
-				: `Your role in the programme ${shop} was changed: ${change.detail ?? ""}`,
+			title: `Your ${isRole ? "role was changed" : "access was ended"}${shop === "" ? "" : `: ${shop}`}`,
+			line: sayStanding(change, shop),
 			change,
 		};
 	});
@@ -110,6 +104,39 @@ export function composeStandingMail(
 		subject: only === undefined || others.length > 0 ? `${said.length} changes to your access` : only.title,
 		text: [...lines, "", ASK_STAFF].join("\n"),
 	};
+}
+
+/** Composes the mail to a person who signs in for a partner, about the other people who do. */
+export function composePartnerChangeMail(
+	person: Addressee,
+	partner: Pick<Partner, "name" | "public_id">,
+	changes: readonly Change[],
+	publicUrl: string,
+): Omit<Mail, "to"> {
+	const name = quote(partner.name);
+	return {
+		subject: `${headline(changes, "to the partner")}: ${name}`,
+		text: [
+			`For the partner ${name} (${partner.public_id}):`,
+			"",
+			...changes.map((change) => sayLine(change, sayDone(change), readerOf(person))),
+			"",
+			"If you did not expect this:",
+			"1. Sign in and check who has access, and remove everyone who should not:",
+			`   ${publicUrl}/partner/${partner.public_id}/people`,
+			"2. Tell the network's staff.",
+		].join("\n"),
+	};
+}
+
+/** Returns the sentence about one change. `shop` is the quoted name of the programme, or empty if there is none. */
+function sayStanding(change: Change, shop: string): string {
+	const { action, detail } = change;
+	if (action === "staff.removed") return sayDone(change);
+	if (action === "person.role_changed")
+		return `Your role in the programme ${shop} was changed: ${detail ?? ""}`;
+	const where = shop === "" ? `for the partner ${quote(detail ?? "")}` : `to the programme ${shop}`;
+	return `Your access ${where} was ended`;
 }
 
 function headline(changes: readonly Change[], where: string): string {

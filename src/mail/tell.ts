@@ -4,10 +4,10 @@
 // reports. The transaction that claims the news also puts the mails into the queue, so all news is mailed,
 // and none twice, even if a process dies.
 
-import { TELL_INTERVALS_MS } from "../domain/action.ts";
+import { type AuditAction, audienceOf, TELL_INTERVALS_MS } from "../domain/action.ts";
 import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/queries/audit.ts";
 import { countUndelivered, listFailingShops } from "../store/queries/delivery-health.ts";
 import { listMailsOn, type MailState } from "../store/queries/mail-queue.ts";
@@ -20,11 +20,17 @@ import {
 	postponeNoticeMail,
 	type ShopToMail,
 } from "../store/queries/notices.ts";
-import { findPersonById } from "../store/queries/people.ts";
+import { listPartnersOf } from "../store/queries/partners.ts";
+import { findPersonById, type Person } from "../store/queries/people.ts";
 import { addresseesOf, findStaffToTell } from "../store/queries/programme-people.ts";
 import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
-import { composeAccountChangeMail, composeProgrammeChangeMail, composeStandingMail } from "./change-mail.ts";
+import {
+	composeAccountChangeMail,
+	composePartnerChangeMail,
+	composeProgrammeChangeMail,
+	composeStandingMail,
+} from "./change-mail.ts";
 import type { MailDispatcher, WrittenMail } from "./dispatcher.ts";
 import { composeNoticeMail, composeStaffMail } from "./notice-mail.ts";
 
@@ -158,9 +164,14 @@ async function writeToPerson(
 	if (person === undefined) return [];
 	// Changes of access and role get a separate mail, because the advice for a changed password does not help
 	// these readers.
-	const { standing = [], account = [] } = Object.groupBy(changes, ({ action }) =>
-		action === "person.removed" || action === "person.role_changed" ? "standing" : "account",
-	);
+	const {
+		standing = [],
+		partner = [],
+		account = [],
+	} = Object.groupBy(changes, ({ action }) => {
+		if (STANDING_ACTIONS.includes(action)) return "standing";
+		return audienceOf(action) === "colleagues" ? "partner" : "account";
+	});
 	const programmes = await findProgrammesById(
 		trx,
 		standing.flatMap(({ programme_id }) => programme_id ?? []),
@@ -169,8 +180,30 @@ async function writeToPerson(
 	const words = [
 		...(standing.length === 0 ? [] : [composeStandingMail(person, standing, programmes)]),
 		...(account.length === 0 ? [] : [composeAccountChangeMail(person, account, publicUrl, isDeactivated)]),
+		...(partner.length === 0 ? [] : await composePartnerMails(trx, person, partner, publicUrl)),
 	];
 	return words.map((mail) => ({ to: person.email, ...mail }));
+}
+
+/** Actions that end a person's access or change their role. */
+const STANDING_ACTIONS: readonly string[] = [
+	"person.removed",
+	"person.role_changed",
+	"staff.removed",
+] satisfies AuditAction[];
+
+/** Composes a mail for each partner. A person who no longer signs in for a partner gets no mail about it. */
+async function composePartnerMails(
+	trx: Db,
+	person: Person,
+	changes: readonly Change[],
+	publicUrl: string,
+): Promise<Omit<Mail, "to">[]> {
+	const partners = await listPartnersOf(trx, person.id);
+	return partners.flatMap((partner) => {
+		const ofPartner = changes.filter(({ subject }) => subject === partner.public_id);
+		return ofPartner.length === 0 ? [] : [composePartnerChangeMail(person, partner, ofPartner, publicUrl)];
+	});
 }
 
 async function writeToOwners(

@@ -274,7 +274,7 @@ export function removePartnerPerson(
 		if (invitation !== undefined) {
 			const { email } = invitation;
 			await removePartnerInvitation(trx, partner.id, email);
-			await note(trx, deps, actor, "person.removed", email, `invitation to ${partner.name}`);
+			await note(trx, deps, actor, "invitation.withdrawn", email, partner.name);
 			return succeed({ person: { email, name: "" }, ended: null });
 		}
 		const found = await findPartnerPerson(trx, partner.id, publicId);

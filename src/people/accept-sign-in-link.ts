@@ -7,12 +7,19 @@ import type { ProgrammeRole } from "../domain/roles.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit } from "../store/queries/audit.ts";
-import { addPartnerPerson, hasRoleInProgrammeOf, type Partner } from "../store/queries/partners.ts";
+import {
+	addPartnerPerson,
+	hasRoleInProgrammeOf,
+	listPartnersOf,
+	type Partner,
+	signsInForPartnerOf,
+} from "../store/queries/partners.ts";
 import { hasPassword, setPassword } from "../store/queries/passwords.ts";
 import { findPersonByEmail, lockPerson, type Person, updatePerson } from "../store/queries/people.ts";
 import { addToProgramme } from "../store/queries/programme-people.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import {
+	isInvitedToProgrammeOf,
 	lockAccess,
 	removeFirstStaffLink,
 	removeSignInLinksOf,
@@ -31,7 +38,6 @@ import {
 	linkNotValid,
 	type Membership,
 	type OpenedSignInLink,
-	type PartnerMembership,
 	readSignInLink,
 } from "./sign-in-links.ts";
 
@@ -98,9 +104,8 @@ export async function acceptSignInLink(
 		if (opened.kind === "first" && !(await mayBecomeFirst(trx, email))) {
 			return refuse("email_taken", `${email} has an account here already. Use another address.`, "email");
 		}
-		if (opened.kind === "partner" && (await decidesAboutPartner(trx, opened))) {
-			return refuse("not_allowed", ONLY_STAFF_ADD);
-		}
+		const whyNot = await whyOnlyStaffAdd(trx, opened);
+		if (whyNot !== null) return refuse("not_allowed", whyNot);
 		if (!(await spendSignInLink(trx, link.id))) return linkNotValid();
 		const nothingElse = { programme: null, role: null, partner: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
@@ -148,8 +153,13 @@ async function useLink(
 			const person = await findOrCreatePerson(trx, deps, entry.email, "staff");
 			return { person: await join(trx, person, entry, null, nowMs) };
 		}
-		case "join":
-			return { person: await join(trx, await lockOpened(trx, opened), entry, null, nowMs) };
+		case "join": {
+			const person = await join(trx, await lockOpened(trx, opened), entry, null, nowMs);
+			for (const partner of await listPartnersOf(trx, person.id)) {
+				await noteJoinedPartner(trx, person, partner, nowMs);
+			}
+			return { person };
+		}
 		case "programme": {
 			const { programme, role, email } = opened;
 			const person = await findOrCreatePerson(trx, deps, email, "shop");
@@ -166,7 +176,7 @@ async function useLink(
 			const person = await findOrCreatePerson(trx, deps, email, "shop");
 			await addPartnerPerson(trx, partner.id, person.id);
 			if (!opened.hasAccount) return { person: await join(trx, person, entry, opened, nowMs), partner };
-			await noteJoined(trx, person, opened, nowMs);
+			await noteJoinedPartner(trx, person, partner, nowMs);
 			return { person, partner };
 		}
 		case "address": {
@@ -203,46 +213,65 @@ async function join(
 	trx: Db,
 	person: Locked<Person>,
 	{ name, passwordHash, address }: Entry,
-	membership: Membership | PartnerMembership | null,
+	membership: Membership | { partner: Partner } | null,
 	nowMs: number,
 ): Promise<Person> {
 	await removeSignInLinksOf(trx, person.id);
 	await updatePerson(trx, person, { name });
 	await setPassword(trx, person.id, passwordHash, nowMs);
 	await forgetWrongPasswords(trx, person.email, address);
-	await noteJoined(trx, person, membership, nowMs);
+	if (membership !== null && "partner" in membership) {
+		await noteJoinedPartner(trx, person, membership.partner, nowMs);
+	} else {
+		await noteJoined(trx, person, membership, nowMs);
+	}
 	return { ...person, name };
 }
 
 async function noteJoined(
 	trx: Db,
 	person: Person,
-	membership: Membership | PartnerMembership | null,
+	membership: Membership | null,
 	nowMs: number,
 ): Promise<void> {
 	const { id: personId, email: subject } = person;
-	const programmeId = membership !== null && "role" in membership ? membership.programme.id : null;
-	const note = { personId, programmeId, action: "person.joined" } as const;
-	const detail =
-		membership === null
-			? person.kind === "staff"
-				? "staff"
-				: null
-			: "role" in membership
-				? membership.role
-				: membership.partner.name;
+	const note = { personId, programmeId: membership?.programme.id ?? null, action: "person.joined" } as const;
+	const detail = membership?.role ?? (person.kind === "staff" ? "staff" : null);
 	await noteAudit(trx, { ...note, subject, detail }, nowMs);
 }
 
-const ONLY_STAFF_ADD =
-	"You belong to a programme that this partner brings sales to. Only the network's staff can add you to the partner, because nobody may decide about a commission of their own.";
-
-/** Returns whether the invited person has a role in a programme of the partner, where they could decide about its sales. */
-async function decidesAboutPartner(
+/** Records that a person joined a partner. The partner's other people are mailed, and no programme's owners are. */
+async function noteJoinedPartner(
 	trx: Db,
-	{ partner, person }: { partner: Partner; person: Person | null },
-): Promise<boolean> {
-	return person !== null && hasRoleInProgrammeOf(trx, partner.id, person.id);
+	{ id: personId, email: detail }: Person,
+	{ public_id: subject }: Partner,
+	nowMs: number,
+): Promise<void> {
+	await noteAudit(trx, { personId, action: "partner.person_joined", subject, detail }, nowMs);
+}
+
+const ONLY_STAFF_ADD_TO_PARTNER =
+	"You belong to a programme that this partner brings sales to, or you are invited to one. Only the network's staff can add you to the partner, because nobody may decide about a commission of their own.";
+const ONLY_STAFF_ADD_TO_PROGRAMME =
+	"You sign in for a partner of this programme. Only the network's staff can add you to the programme, because nobody may decide about a commission of their own.";
+
+/**
+ * Returns why the invited person cannot accept the invitation, or null if they can. Nobody may both sign in for a
+ * partner and have a role in one of its programmes, where they could decide about its sales, unless staff
+ * have added them.
+ */
+async function whyOnlyStaffAdd(trx: Db, opened: OpenedSignInLink): Promise<string | null> {
+	if (opened.kind === "partner") {
+		const { partner, person, email } = opened;
+		const hasRole = person !== null && (await hasRoleInProgrammeOf(trx, partner.id, person.id));
+		const mayDecide = hasRole || (await isInvitedToProgrammeOf(trx, partner.id, email));
+		return mayDecide ? ONLY_STAFF_ADD_TO_PARTNER : null;
+	}
+	if (opened.kind === "programme" && opened.person !== null) {
+		const isPaid = await signsInForPartnerOf(trx, opened.programme.id, opened.person.id);
+		return isPaid ? ONLY_STAFF_ADD_TO_PROGRAMME : null;
+	}
+	return null;
 }
 
 /**

@@ -141,9 +141,9 @@ export async function removePerson(
 		const invitation = await findProgrammeInvitation(trx, programmeId, publicId);
 		if (invitation !== undefined) {
 			const { email } = invitation;
-			const note = { personId: actor.personId, programmeId, action: "person.removed" } as const;
+			const note = { personId: actor.personId, programmeId, action: "invitation.withdrawn" } as const;
 			await removeProgrammeInvitation(trx, programmeId, email);
-			await noteAudit(trx, { ...note, subject: email, detail: "invitation" }, nowMs);
+			await noteAudit(trx, { ...note, subject: email }, nowMs);
 			return succeed({ email, name: "", personId: null, ended: null });
 		}
 		const found = await lockMember(trx, programme, publicId);
@@ -255,8 +255,8 @@ export async function deactivateStaff(
 		await removePassword(trx, person.id);
 		await removeAuthenticator(trx, person.id);
 		await updatePerson(trx, person, { deactivated_at_ms: nowMs });
-		const note = { personId: actor.personId, action: "person.removed", subject: person.email } as const;
-		await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
+		const note = { personId: actor.personId, action: "staff.removed", subject: person.email } as const;
+		await noteAudit(trx, note, nowMs);
 		return succeed({ person, ended });
 	});
 	if (done.ok) for (const programmeId of changedProgrammes) store.announceChange(programmeId);

@@ -246,8 +246,7 @@ for (const kind of DATABASE_KINDS) {
 			await setup.store.transact(async (trx) => {
 				await noteAudit(trx, { personId: left.id, action: "password.changed" }, nowMs);
 				await trx.updateTable("people").set({ deactivated_at_ms: nowMs }).where("id", "=", left.id).execute();
-				const note = { personId: actor.id, action: "person.removed", subject: left.email } as const;
-				await noteAudit(trx, { ...note, detail: "staff" }, nowMs);
+				await noteAudit(trx, { personId: actor.id, action: "staff.removed", subject: left.email }, nowMs);
 			});
 			await setup.clock.moveBy(LOOK_MS);
 			await setup.until(() => setup.mail.mails.length === 2);

@@ -90,6 +90,8 @@ async function topicsOf(trx: Db, note: Noted): Promise<Topic[]> {
 				...(await topicsOfAffectedPerson(trx, note)),
 				...topicsOfProgrammes(await programmesOf(trx, note), note),
 			];
+		case "colleagues":
+			return topicsOfColleagues(trx, note);
 		default:
 			return audience satisfies never;
 	}
@@ -115,10 +117,21 @@ async function findInUse(trx: Db, programmeIds: readonly number[]): Promise<Read
  * not be allowed to see other changes of the programme.
  */
 async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
-	// A person whose invitation was withdrawn had no access yet, so they are not mailed.
-	const isInvitation = note.detail === "invitation";
-	if ((note.action !== "person.removed" && note.action !== "person.role_changed") || isInvitation) return [];
+	if (note.action !== "person.removed" && note.action !== "person.role_changed") return [];
 	return topicOfPerson(await findSubject(trx, note));
+}
+
+/** Returns a topic for each person who signs in for the partner, except the person who acted. */
+async function topicsOfColleagues(trx: Db, { subject, personId }: Noted): Promise<Topic[]> {
+	if (subject === null) return [];
+	const people = await trx
+		.selectFrom("partner_people")
+		.innerJoin("partners", "partners.id", "partner_people.partner_id")
+		.select("partner_people.person_id as id")
+		.where("partners.public_id", "=", subject)
+		.orderBy("partner_people.person_id")
+		.execute();
+	return people.filter(({ id }) => id !== personId).flatMap(({ id }) => topicOfPerson(id));
 }
 
 function topicOfPerson(personId: number | null | undefined): Topic[] {

@@ -168,6 +168,19 @@ export async function hasRoleInProgrammeOf(db: Db, partnerId: number, personId: 
 	return found !== undefined;
 }
 
+/** Returns whether the person signs in for a partner that brings sales to the programme, or brought sales to it. */
+export async function signsInForPartnerOf(db: Db, programmeId: number, personId: number): Promise<boolean> {
+	const found = await db
+		.selectFrom("partner_people")
+		.innerJoin("partnerships", "partnerships.partner_id", "partner_people.partner_id")
+		.select("partnerships.id")
+		.where("partner_people.person_id", "=", personId)
+		.where("partnerships.programme_id", "=", programmeId)
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
+}
+
 /** Returns the partners that this person signs in for, including those whose partnerships have all ended. */
 export function listPartnersOf(db: Db, personId: number): Promise<Partner[]> {
 	return db

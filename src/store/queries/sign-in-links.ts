@@ -103,6 +103,23 @@ export async function isInvitedTo(db: Db, programmeId: number, email: string): P
 	return (await invitations.limit(1).executeTakeFirst()) !== undefined;
 }
 
+/**
+ * Returns whether an owner has invited the address to a programme that the partner brings sales to, or brought sales
+ * to, even if the invitation has expired.
+ */
+export async function isInvitedToProgrammeOf(db: Db, partnerId: number, email: string): Promise<boolean> {
+	const found = await db
+		.selectFrom("sign_in_links")
+		.innerJoin("partnerships", "partnerships.programme_id", "sign_in_links.programme_id")
+		.select("sign_in_links.id")
+		.where("sign_in_links.email", "=", email)
+		.where("sign_in_links.role", "is not", null)
+		.where("partnerships.partner_id", "=", partnerId)
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
+}
+
 function programmeInvitations(db: Db, programmeId: number) {
 	return db
 		.selectFrom("sign_in_links")
