@@ -23,7 +23,7 @@ const CODES_ELSEWHERE = {
 		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address invalid_email unknown_role
 		unknown_kind invalid_name invalid_rate invalid_days invalid_brand invalid_colour invalid_image wrong_password
 		password_too_short password_too_long foreign_target invalid_month invalid_date invalid_iban invalid_bic
-		zero_amount`,
+		zero_amount already_adjusted`,
 	429: "too_many_exports too_many_uploads too_many_attempts",
 } as const;
 type WordsIn<Text> = Text extends `${infer First}${" " | "\n" | "\t"}${infer Rest}`

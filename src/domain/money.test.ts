@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault, FaultCode, Result } from "./fault.ts";
-import { currencyDigits, parseAmount, parseRate, shareOf } from "./money.ts";
+import { currencyDigits, parseAmount, parseRate, parseTypedAmount, shareOf } from "./money.ts";
 
 /** Currencies with 0, 2, 3 and 4 decimals. */
 const CURRENCIES = ["JPY", "EUR", "BHD", "CLF"] as const;
@@ -137,3 +137,17 @@ function shapeOf(result: Result<unknown>): [FaultCode, string | undefined] {
 	const { code, field } = refused(result);
 	return [code, field];
 }
+
+test("an amount as people write it may have a decimal comma, and one that may be grouped is refused", () => {
+	const read = (text: string, currency: string) => {
+		const parsed = parseTypedAmount(text, currency, "amount");
+		return parsed.ok ? parsed.value : parsed.fault.code;
+	};
+	assert.equal(read("12,5", "EUR"), "12.50");
+	assert.equal(read("12.5", "EUR"), "12.50");
+	assert.equal(read("1,250", "EUR"), "amount_too_precise");
+	assert.equal(read("1.250,00", "EUR"), "malformed_amount");
+	assert.equal(read("1,250", "KWD"), "malformed_amount");
+	assert.equal(read("1.250", "KWD"), "1.250");
+	assert.equal(read("1,25", "KWD"), "1.250");
+});

@@ -74,6 +74,20 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 }
 
 /**
+ * Parses an amount as a person writes it, with a decimal point or a decimal comma. A text whose thousands are grouped is
+ * refused. In a currency with three decimals, a comma before three digits could be either, and guessing could be wrong
+ * by a factor of a thousand.
+ */
+export function parseTypedAmount(text: string, currency: string, field: string): Result<string> {
+	const digits = DIGITS_BY_CODE.get(currency);
+	if (/[.,].*[.,]/.test(text) || (digits === 3 && /^\d+,\d{3}$/.test(text))) {
+		const detail = `${field} “${text.slice(0, 40)}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;
+		return refuse("malformed_amount", detail, field);
+	}
+	return parseAmount(/^\d+,\d+$/.test(text) ? text.replace(",", ".") : text, currency, field);
+}
+
+/**
  * Returns the rate in canonical form: "7.5" becomes "7.5000". A rate is a percentage from 0 to 100 with at
  * most four decimals, and a percent sign may follow. A decimal comma is accepted, because no rate is large
  * enough to need a thousands separator.

@@ -7,7 +7,15 @@
 
 import { isByPixelAlone, judgeMove, type KnownOrder, type Status } from "./conversion.ts";
 import { type Fault, faultOf, type Result, refusalOf, refuse, succeed } from "./fault.ts";
-import { addAmounts, currencyDigits, decimalCount, formatMinor, minorUnits, parseAmount } from "./money.ts";
+import {
+	addAmounts,
+	currencyDigits,
+	decimalCount,
+	formatMinor,
+	minorUnits,
+	parseAmount,
+	parseTypedAmount,
+} from "./money.ts";
 import { amountAt, type Rates } from "./rate.ts";
 
 /** The value of a refund: either the amount that is refunded, or the value that is left after it. */
@@ -176,6 +184,12 @@ export interface RefundValueInput {
 	amount?: string | undefined;
 	basketValue?: string | undefined;
 	currency?: string | undefined;
+}
+
+/** Parses the refunded amount as a person writes it, with a decimal point or a decimal comma. */
+export function parseTypedRefund(text: string, currency: string): Result<RefundValue> {
+	const amount = parseTypedAmount(text, currency, "amount");
+	return amount.ok ? parseRefundValue({ amount: amount.value }, currency) : amount;
 }
 
 /** Parses the value of a refund in the programme's currency, and returns it in canonical form. */

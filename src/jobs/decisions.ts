@@ -19,7 +19,7 @@ import { type DecidedStatus, judgeMove, parseEventType, parseReason } from "../d
 import { checkAll, plainWords, type Result, refuse, succeed } from "../domain/fault.ts";
 import { addAmounts } from "../domain/money.ts";
 import { parseOrderId, parseRefundId } from "../domain/order-id.ts";
-import { judgeRefund, type KnownRefund, parseRefundValue } from "../domain/refund.ts";
+import { judgeRefund, type KnownRefund, parseTypedRefund } from "../domain/refund.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { type Conversion, findByOrders, findManyByPublicId } from "../store/queries/conversions.ts";
 import { findProgrammesById, type Programme } from "../store/queries/programmes.ts";
@@ -37,7 +37,6 @@ import {
 	needsFixing,
 	type RowVerdict,
 	reasonWord,
-	withDecimalPoint,
 } from "./kind.ts";
 
 export const DECISIONS: JobKind = {
@@ -111,7 +110,9 @@ A-1004,,refund,RETURN,30.00,R-1`,
 	makesPeople: false,
 	prepare: prepareDecisions,
 	keyOf,
-	saysOf: (cells) => ["decision", "reason", "amount"].map((name) => cellOf(cells, name)).join(" "),
+	// "12,50" and "12.50" say the same.
+	saysOf: (cells) =>
+		["decision", "reason", "amount"].map((name) => cellOf(cells, name).replace(",", ".")).join(" "),
 	judge: judgeDecisions,
 	apply: applyDecisions,
 };
@@ -163,7 +164,6 @@ async function prepareDecisions(db: Db, scope: JobScope, rows: readonly JobRow[]
 			eventType: cellOf(cells, "eventType").toUpperCase(),
 			decision: DECISION_WORDS.get(decision) ?? decision,
 			reason: reasonWord(cellOf(cells, "reason")),
-			amount: withDecimalPoint(cellOf(cells, "amount")),
 		};
 		return [{ line, cells: spelt }];
 	});
@@ -383,7 +383,7 @@ function parseRefund(cells: Cells, side: Side, programme: Programme): Result<Ref
 		value:
 			amount === ""
 				? refuse("invalid_field", "A refund needs an amount. Write what was refunded.", "amount")
-				: parseRefundValue({ amount }, programme.currency),
+				: parseTypedRefund(amount, programme.currency),
 		refundId: parseRefundId(cellOf(cells, "refundId")),
 		reason: parseReason(cellOf(cells, "reason")),
 	});

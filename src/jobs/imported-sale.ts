@@ -2,12 +2,12 @@
 
 import { EVENT_TYPES, parseEventType } from "../domain/conversion.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
-import { currencyDigits, parseAmount } from "../domain/money.ts";
+import { parseTypedAmount } from "../domain/money.ts";
 import { amountAt, type Rates } from "../domain/rate.ts";
 import { saleTimeProblem } from "../domain/time.ts";
 import type { Conversion } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
-import { type Cells, cellOf, type JobColumn, withDecimalPoint } from "./kind.ts";
+import { type Cells, cellOf, type JobColumn } from "./kind.ts";
 import { readWrittenTime } from "./written-time.ts";
 
 export const PROGRAMME_COLUMN: JobColumn = {
@@ -112,16 +112,7 @@ export function readAmounts(cells: Cells, { currency }: Programme, rates: Rates)
 }
 
 function readAmount(cells: Cells, column: string, currency: string): Result<string> {
-	const cell = cellOf(cells, column);
-	const digits = currencyDigits(currency);
-	const hasThreeDigits = digits.ok && digits.value === 3;
-	// A cell with two separators, such as "1.234,50", has thousands separators. In a currency with three decimals,
-	// a single comma before three digits can be a thousands separator or a decimal comma. Guessing could be wrong
-	// by a factor of a thousand.
-	const isGrouped = /[.,].*[.,]/.test(cell) || (hasThreeDigits && /^\d+,\d{3}$/.test(cell));
-	if (!isGrouped) return parseAmount(withDecimalPoint(cell), currency, column);
-	const detail = `${column} “${cell}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;
-	return refuse("malformed_amount", detail, column);
+	return parseTypedAmount(cellOf(cells, column), currency, column);
 }
 
 /** Returns the event type for which rates are looked up. An unknown type is refused separately. */

@@ -227,13 +227,6 @@ export function cellOf(cells: Cells, column: string): string {
 	return cells[column] ?? "";
 }
 
-/**
- * Replaces a decimal comma by a point, so "1299,50" becomes "1299.50". Any other text is returned unchanged.
- */
-export function withDecimalPoint(text: string): string {
-	return /^\d+,\d+$/.test(text) ? text.replace(",", ".") : text;
-}
-
 /** Converts a reason as pages show it to its code, so "Out of stock" becomes OUT_OF_STOCK. */
 export function reasonWord(text: string): string {
 	return text

@@ -1,6 +1,7 @@
 // Marks statements as paid, from the bank's list of payments.
 
 import { plainWords } from "../domain/fault.ts";
+import { parseTypedAmount } from "../domain/money.ts";
 import {
 	judgePayments,
 	type NewPayment,
@@ -12,6 +13,7 @@ import { findStatementsByNumber, lockStatements, type Statement } from "../store
 import type { Db } from "../store/store.ts";
 import {
 	type ApplyDeps,
+	type Cells,
 	cellOf,
 	type JobKind,
 	type JobRow,
@@ -28,9 +30,15 @@ export const PAYMENTS: JobKind = {
 		{ name: "number", means: "The number of the statement, such as 2026-0042.", aliases: "statement" },
 		{ name: "date", means: "The day of the payment, such as 2026-11-18 or 18.11.2026.", aliases: "paid on" },
 		{ name: "reference", means: "The bank's reference. It may be empty.", isOptional: true },
+		{
+			name: "amount",
+			means: "The amount that was paid. If it is there, it must be the statement's total.",
+			isOptional: true,
+		},
+		{ name: "currency", means: "The currency of the payment, such as EUR.", isOptional: true },
 	],
 	// These are the other columns of the payout file, so that it can be uploaded again after a date was added.
-	ignored: "payee, account, bic, country, amount, currency, partner, partnerId",
+	ignored: "payee, account, bic, country, partner, partnerId",
 	example: `number,date,reference
 2026-0042,2026-11-18,SEPA 7731
 2026-0043,2026-11-18,SEPA 7732`,
@@ -94,8 +102,24 @@ function readLines(rows: readonly JobRow[], statements: readonly Statement[]): (
 		}
 		const payment = parsePayment({ date: cellOf(cells, "date"), reference: cellOf(cells, "reference") });
 		if (!payment.ok) return needsFixing(payment.faults.map(plainWords).join(" "));
+		const difference = findDifference(cells, statement);
+		if (difference !== null) return needsFixing(difference, "wrong_amount");
 		return { payment: payment.value, statement };
 	});
+}
+
+/** Returns why the amount or the currency of a line does not fit its statement, or null if both fit or are missing. */
+function findDifference(cells: Cells, { number, total, currency }: Statement): string | null {
+	const [paidAmount, paidCurrency] = [cellOf(cells, "amount"), cellOf(cells, "currency").toUpperCase()];
+	const asked = `Statement ${number} is over ${total} ${currency}`;
+	const advice = "Check the number, or pay the difference first: a statement is paid as a whole.";
+	if (paidCurrency !== "" && paidCurrency !== currency) {
+		return `${asked}, and the line is in ${paidCurrency}. ${advice}`;
+	}
+	if (paidAmount === "") return null;
+	const amount = parseTypedAmount(paidAmount, currency, "amount");
+	if (!amount.ok) return plainWords(amount.fault);
+	return amount.value === total ? null : `${asked}, and the line says ${amount.value}. ${advice}`;
 }
 
 async function findProblems(

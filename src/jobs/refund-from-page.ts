@@ -6,14 +6,13 @@ import { refuseBusy } from "../conversions/judge-and-move.ts";
 import { parseReason } from "../domain/conversion.ts";
 import { type Checked, checkAll, type Result, refuse } from "../domain/fault.ts";
 import { parseRefundId } from "../domain/order-id.ts";
-import { parseRefundValue, type RefundValue } from "../domain/refund.ts";
+import { parseTypedRefund, type RefundValue } from "../domain/refund.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { findByPublicId } from "../store/queries/conversions.ts";
 import type { Programme } from "../store/queries/programmes.ts";
 import { NOTHING_OWED } from "../store/queries/queue.ts";
 import type { Decider } from "./decide-from-page.ts";
 import { transactOnJob } from "./job.ts";
-import { withDecimalPoint } from "./kind.ts";
 
 export interface RefundInput {
 	amount: string;
@@ -31,7 +30,7 @@ export async function refundFromPage(
 	const right = judgeRight(decider.side, "refund");
 	if (!right.ok) return right;
 	const asked = checkAll({
-		value: parseTypedAmount(input.amount.trim(), programme.currency),
+		value: parseEnteredAmount(input.amount.trim(), programme.currency),
 		refundId: parseRefundId(input.refundId.trim()),
 		reason: parseReason(input.reason),
 	});
@@ -65,7 +64,7 @@ export async function refundFromPage(
 	return refunded;
 }
 
-function parseTypedAmount(text: string, currency: string): Result<RefundValue> {
+function parseEnteredAmount(text: string, currency: string): Result<RefundValue> {
 	if (text === "") return refuse("invalid_field", "Enter the amount that was refunded.", "amount");
-	return parseRefundValue({ amount: withDecimalPoint(text) }, currency);
+	return parseTypedRefund(text, currency);
 }

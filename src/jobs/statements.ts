@@ -2,7 +2,7 @@
 // currency, with the amounts that a statement would have. The preview shows them, and applying the job issues them.
 
 import { plainWords } from "../domain/fault.ts";
-import { parseAmount } from "../domain/money.ts";
+import { decimalCount, zeroIn } from "../domain/money.ts";
 import { checkMonth, type DueStatement } from "../statements/due.ts";
 import { type ExpectedStatement, type IssueOutcome, issueStatements } from "../statements/issue.ts";
 import type { Db } from "../store/store.ts";
@@ -61,9 +61,9 @@ function readLine(cells: Cells): ExpectedStatement | null {
 	const currency = cellOf(cells, "currency");
 	const amounts = ["opening", "earned", "changed", "adjusted", "total"] as const;
 	const isReadable = amounts.every((name) => {
-		const text = cellOf(cells, name).replace(/^-/, "");
-		const parsed = parseAmount(text, currency, name);
-		return parsed.ok && parsed.value === text;
+		// A sum may have more digits than a single amount, so it is not parsed as one.
+		const text = cellOf(cells, name);
+		return /^-?\d+(\.\d+)?$/.test(text) && decimalCount(text) === decimalCount(zeroIn(currency));
 	});
 	const outcome = cellOf(cells, "outcome");
 	if (!isReadable || (outcome !== "pay" && outcome !== "carry_forward")) return null;

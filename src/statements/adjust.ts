@@ -1,9 +1,11 @@
 // Adds a bonus or a correction to the account of a partner. It is part of the partner's next statement.
 
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
-import { minorUnits, parseAmount } from "../domain/money.ts";
+import { minorUnits, parseTypedAmount } from "../domain/money.ts";
+import { MINUTE_MS } from "../domain/time.ts";
 import { type Actor, personIdOf } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
+import { hasAdjustmentSince } from "../store/queries/entries.ts";
 import { findPartnerById } from "../store/queries/partners.ts";
 import { type StatementsDeps, transactAsStaff } from "./deps.ts";
 import { parseReason } from "./payments.ts";
@@ -14,6 +16,9 @@ export interface AdjustmentInput {
 	amount: string;
 	reason: string;
 }
+
+/** Time within which the same adjustment of the same person counts as sent twice by accident. */
+const REPEATED_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Adjusts the account of a partner. Resolves to the amount in canonical form. */
 export async function adjustAccount(
@@ -34,6 +39,14 @@ export async function adjustAccount(
 		if (partner === undefined) return refuse("unknown_partner", "This partner does not exist.");
 		const nowMs = deps.clock.nowMs();
 		const personId = personIdOf(actor);
+		const entered = { partnerId, personId, currency, amount, reason };
+		if (await hasAdjustmentSince(trx, entered, nowMs - REPEATED_WITHIN_MS)) {
+			return refuse(
+				"already_adjusted",
+				"You entered the same amount with the same reason a few minutes ago. If you mean it a second time, write another reason.",
+				"reason",
+			);
+		}
 		await deps.store.writes.insertEntries(trx, [
 			{
 				partner_id: partnerId,
@@ -55,13 +68,10 @@ export async function adjustAccount(
 }
 
 function parseSignedAmount(text: string, currency: string): Result<string> {
-	// A decimal comma and the sign that word processors write are understood.
-	const typed = text
-		.trim()
-		.replace(/^−/, "-")
-		.replace(/^(-?\d+),(\d+)$/, "$1.$2");
+	// The sign that word processors write is understood, too.
+	const typed = text.trim().replace(/^−/, "-");
 	const isNegative = typed.startsWith("-");
-	const amount = parseAmount(typed.replace(/^[-+]/, ""), currency, "amount");
+	const amount = parseTypedAmount(typed.replace(/^[-+]/, ""), currency, "amount");
 	if (!amount.ok) return amount;
 	if (minorUnits(amount.value) === 0n) {
 		return refuse(

@@ -334,7 +334,9 @@ eachDatabase("issuing statements", (database) => {
 		equal(await codeOf({ reason: " " }), "invalid_field");
 		equal(await codeOf({}, person), "not_allowed");
 		equal(await codeOf({}, network.staff, 999_999), "unknown_partner");
+		equal(await codeOf({ currency: "KWD", amount: "1,250" }), "malformed_amount");
 		equal(await codeOf({}), "-1.50");
+		equal(await codeOf({}), "already_adjusted", "sent twice");
 		const entries = await database.store.db
 			.selectFrom("entries")
 			.select(["kind", "amount", "currency", "reason", "person_id", "at_ms"])

@@ -181,7 +181,7 @@ eachDatabase("payments of statements", (database) => {
 	});
 
 	test("a bank's file pays statements by their numbers, and names each line that it cannot pay", async () => {
-		const [one, two, done] = [take(), take(), take()];
+		const [one, two, done, wrong] = [take(), take(), take(), take()];
 		equal(await pay([done.public_id]), 1);
 		const lines = [
 			"Statement;Paid on;Reference;amount",
@@ -192,6 +192,7 @@ eachDatabase("payments of statements", (database) => {
 			"2026-9999;2026-11-02;;",
 			";2026-11-02;;",
 			`${take().number};2026-12-24;;`,
+			`${wrong.number};2026-11-02;;0,99`,
 		];
 		const upload = (actor: SignedInPerson) =>
 			uploadFile(network.deps, PAYMENTS, { actor }, fileOf(lines.join("\n"), "bank.csv"));
@@ -201,7 +202,7 @@ eachDatabase("payments of statements", (database) => {
 		ok(job.ok, JSON.stringify(job));
 		await workOffJobs(network.deps, () => false);
 		const previewed = await reload(database.store.db, job.value);
-		deepEqual(parseSummary(previewed.summary).counts, { change: 2, already: 0, refused: 5 });
+		deepEqual(parseSummary(previewed.summary).counts, { change: 2, already: 0, refused: 6 });
 		equal((await entriesOf(one)).length, 0, "a preview pays nothing");
 		// Another member of staff pays one of them between the preview and the start.
 		equal(await pay([two.public_id]), 1);
@@ -226,6 +227,7 @@ eachDatabase("payments of statements", (database) => {
 				"unknown_statement: There is no statement “2026-9999”. Copy the number from the payout file.",
 				"unknown_statement: The number is missing. Copy the number from the payout file.",
 				"refused: 2026-12-24 is in the future. Today is 2026-11-02 (UTC).",
+				`wrong_amount: Statement ${wrong.number} is over ${wrong.total} EUR`,
 			],
 		);
 		equal((await findStatement(database.store.db, one.public_id))?.reference, "=SEPA 3");

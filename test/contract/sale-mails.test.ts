@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/time.ts";
 import { tellSales } from "../../src/mail/sale-news.ts";
 import { createPerson } from "../../src/people/people.ts";
 import type { Mail } from "../../src/ports.ts";
+import { findNewestMove } from "../../src/store/queries/announced-moves.ts";
 import type { Conversion } from "../../src/store/queries/conversions.ts";
 import { addPartnerPerson } from "../../src/store/queries/partners.ts";
 import { setPassword } from "../../src/store/queries/passwords.ts";
@@ -23,6 +24,7 @@ import {
 import { createTestSite, START_MS, type TestSite } from "../../src/web/test-site.test-support.ts";
 import { setProgramme } from "../support/change-rows.ts";
 import { eachDatabase } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 
 eachDatabase("mails about money", (database) => {
 	let site: TestSite;
@@ -50,6 +52,11 @@ eachDatabase("mails about money", (database) => {
 	});
 
 	async function tellAll(store = site.store): Promise<void> {
+		// Moves are read once every earlier transaction of the server has ended, also those of other test files.
+		await until(async () => {
+			const [newest, ended] = [await findNewestMove(store, "all"), await findNewestMove(store, "ended")];
+			return newest?.id === ended?.id;
+		});
 		await tellSales({ ...site.deps, store }, () => false);
 		await site.deps.mails.settled();
 	}

@@ -95,7 +95,10 @@ for (const kind of DATABASE_KINDS) {
 			const told: string[] = [];
 			const { applied } = await database.store.migrate(START_MS, {
 				migrations: WITH_MADE_UP,
-				tell: (progress) => told.push(progress),
+				// The server may take a moment to notice that the killed process is gone.
+				tell: (progress) => {
+					if (!progress.startsWith("another process is migrating")) told.push(progress);
+				},
 			});
 			const resumed = WITH_MADE_UP.slice(1).map(({ name }) => name);
 			deepEqual(applied, resumed);

@@ -174,3 +174,31 @@ export async function insertPaidEntries(
 		.execute();
 	return new Map(rows.map(({ id, statement_id }) => [statement_id ?? NO_ID, id]));
 }
+
+/** Returns whether a person has entered the same adjustment of an account since a time. No statement contains it yet. */
+export async function hasAdjustmentSince(
+	trx: Db,
+	entered: {
+		partnerId: number;
+		personId: number | null;
+		currency: string;
+		amount: string;
+		reason: string;
+	},
+	sinceMs: number,
+): Promise<boolean> {
+	const found = await trx
+		.selectFrom("open_entries")
+		.innerJoin("entries", "entries.id", "open_entries.entry_id")
+		.select("entries.id")
+		.where("open_entries.partner_id", "=", entered.partnerId)
+		.where("open_entries.currency", "=", entered.currency)
+		.where("open_entries.at_ms", ">=", sinceMs)
+		.where("open_entries.kind", "=", "ADJUSTED")
+		.where("open_entries.amount", "=", entered.amount)
+		.where("entries.reason", "=", entered.reason)
+		.where("entries.person_id", entered.personId === null ? "is" : "=", entered.personId)
+		.limit(1)
+		.executeTakeFirst();
+	return found !== undefined;
+}

@@ -83,8 +83,12 @@ export function findNewestStatements(db: Db, partnerIds: readonly number[]): Pro
 
 type StatementNumbers = Selectable<StatementNumbersTable>;
 
-/** Locks the counter of a year's numbers, so that one transaction at a time issues statements. */
+/**
+ * Locks the counter of a year's numbers. The network's row is locked first, so that one transaction at a time issues
+ * statements, also in the night in which the year changes.
+ */
 export async function lockNumbers(trx: Db, year: number): Promise<Locked<StatementNumbers>> {
+	await lockRow(trx, trx.selectFrom("network").selectAll());
 	await trx
 		.insertInto("statement_numbers")
 		.values({ year, last: 0 })
