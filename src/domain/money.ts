@@ -73,18 +73,23 @@ export function parseAmount(text: string, currency: string, field: string): Resu
 	return succeed(digits.value === 0 ? whole : `${whole}.${decimals.padEnd(digits.value, "0")}`);
 }
 
-/**
- * Parses an amount as a person writes it, with a decimal point or a decimal comma. A text whose thousands are grouped is
- * refused. In a currency with three decimals, a comma before three digits could be either, and guessing could be wrong
- * by a factor of a thousand.
- */
+/** Parses an amount as a person writes it, with a decimal point or a decimal comma. */
 export function parseTypedAmount(text: string, currency: string, field: string): Result<string> {
-	const digits = DIGITS_BY_CODE.get(currency);
-	if (/[.,].*[.,]/.test(text) || (digits === 3 && /^\d+,\d{3}$/.test(text))) {
+	const written = withDecimalPoint(text, currency, field);
+	return written.ok ? parseAmount(written.value, currency, field) : written;
+}
+
+/**
+ * Replaces a decimal comma by a point. A text whose thousands are grouped is refused. In a currency with three decimals,
+ * a comma before three digits could be either, and guessing could be wrong by a factor of a thousand.
+ */
+export function withDecimalPoint(text: string, currency: string, field: string): Result<string> {
+	const hasThreeDigits = DIGITS_BY_CODE.get(currency) === 3;
+	if (/[.,].*[.,]/.test(text) || (hasThreeDigits && /^\d+,\d{3}$/.test(text))) {
 		const detail = `${field} “${text.slice(0, 40)}” has its thousands grouped, or could have. Write amounts with a point and without grouping, as 1234.50.`;
 		return refuse("malformed_amount", detail, field);
 	}
-	return parseAmount(/^\d+,\d+$/.test(text) ? text.replace(",", ".") : text, currency, field);
+	return succeed(/^\d+,\d+$/.test(text) ? text.replace(",", ".") : text);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 	formatMinor,
 	minorUnits,
 	parseAmount,
-	parseTypedAmount,
+	withDecimalPoint,
 } from "./money.ts";
 import { amountAt, type Rates } from "./rate.ts";
 
@@ -188,7 +188,7 @@ export interface RefundValueInput {
 
 /** Parses the refunded amount as a person writes it, with a decimal point or a decimal comma. */
 export function parseTypedRefund(text: string, currency: string): Result<RefundValue> {
-	const amount = parseTypedAmount(text, currency, "amount");
+	const amount = withDecimalPoint(text, currency, "amount");
 	return amount.ok ? parseRefundValue({ amount: amount.value }, currency) : amount;
 }
 
