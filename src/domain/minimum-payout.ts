@@ -2,7 +2,7 @@
 // network's row has all minimums in one text, such as "EUR 25.00;JPY 3000".
 
 import { type Checked, type Fault, fault, refuseAll, succeed } from "./fault.ts";
-import { minorUnits, parseAmount } from "./money.ts";
+import { minorUnits, parseTypedAmount } from "./money.ts";
 
 /** Minimum payouts by currency. A currency without a minimum is missing. */
 export type MinimumPayouts = ReadonlyMap<string, string>;
@@ -34,8 +34,7 @@ export function parseMinimums(typed: ReadonlyMap<string, string>): Checked<Minim
 		const trimmed = text.trim();
 		if (trimmed === "") continue;
 		const field = minimumField(currency);
-		// A decimal comma is understood, because amounts have no thousands separators here.
-		const amount = parseAmount(trimmed.replace(/^(\d+),(\d+)$/, "$1.$2"), currency, field);
+		const amount = parseTypedAmount(trimmed, currency, field);
 		if (!amount.ok) {
 			const words = `Enter an amount in ${currency} in digits, such as 25, or leave the field empty.`;
 			faults.push(fault(amount.fault.code, words, field));

@@ -12,6 +12,7 @@ import {
 	currencyDigits,
 	decimalCount,
 	formatMinor,
+	isZero,
 	minorUnits,
 	parseAmount,
 	withDecimalPoint,
@@ -125,7 +126,7 @@ function judgeValue(conversion: Refundable, present: bigint, value: RefundValue)
 
 function refundOrReverse(conversion: Refundable, amount: string): RefundVerdict {
 	const basketValue = addAmounts(conversion.basketValue, `-${amount}`);
-	if (minorUnits(basketValue) === 0n) return { kind: "reverse", amount };
+	if (isZero(basketValue)) return { kind: "reverse", amount };
 	return { kind: "refund", amount, left: { basketValue, ...amountsOf(conversion, basketValue) } };
 }
 
@@ -162,7 +163,7 @@ function refuseWith(fault: Fault): RefundVerdict {
 
 /** Returns whether the refund left nothing, so that it was stored as a reversal. */
 export function isFullRefund({ basketValue }: Pick<KnownRefund, "basketValue">): boolean {
-	return minorUnits(basketValue) === 0n;
+	return isZero(basketValue);
 }
 
 /**
@@ -218,5 +219,5 @@ export function parseRefundValue(input: RefundValueInput, currency: string): Res
 			? refuse("negative_amount", "amount must be what was refunded, without a minus sign.", "amount")
 			: value;
 	}
-	return minorUnits(value.value) === 0n ? refusalOf("zero_refund", {}) : succeed({ amount: value.value });
+	return isZero(value.value) ? refusalOf("zero_refund", {}) : succeed({ amount: value.value });
 }

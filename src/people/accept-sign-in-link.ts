@@ -64,7 +64,7 @@ export interface AcceptedSignInLink {
 	/** The programme to which an owner invited the person, or null for other links. */
 	programme: Programme | null;
 	role: ProgrammeRole | null;
-	/** The partner to which its people invited the person, or null for other links. */
+	/** The partner whose people invited the person to join it, or null for other links. */
 	partner: Partner | null;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;

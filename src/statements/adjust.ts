@@ -1,7 +1,7 @@
 // Adds a bonus or a correction to the account of a partner. It is part of the partner's next statement.
 
 import { type Checked, checkAll, type Result, refuse, refuseAll, succeed } from "../domain/fault.ts";
-import { minorUnits, parseTypedAmount } from "../domain/money.ts";
+import { isZero, parseTypedAmount } from "../domain/money.ts";
 import { MINUTE_MS } from "../domain/time.ts";
 import { type Actor, personIdOf } from "../people/actor.ts";
 import { noteAudit } from "../store/queries/audit.ts";
@@ -73,7 +73,7 @@ function parseSignedAmount(text: string, currency: string): Result<string> {
 	const isNegative = typed.startsWith("-");
 	const amount = parseTypedAmount(typed.replace(/^[-+]/, ""), currency, "amount");
 	if (!amount.ok) return amount;
-	if (minorUnits(amount.value) === 0n) {
+	if (isZero(amount.value)) {
 		return refuse(
 			"zero_amount",
 			"Enter an amount other than 0. With a minus sign it is taken away.",

@@ -1,5 +1,5 @@
-// Issues statements, in the transaction of a batch. The counter of the year's numbers is locked first, so that one
-// transaction at a time issues statements and the numbers have no gaps. A statement is issued only with exactly the
+// Issues statements, in the transaction of a batch. The network's row and the counter of the year's numbers are locked
+// first, so that one transaction at a time issues statements and the numbers have no gaps. A statement is issued only with exactly the
 // amounts that a person has seen in the preview.
 
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
@@ -187,10 +187,11 @@ async function tellIssued(
 	await noteAudits(trx, notes, nowMs);
 	if (!deps.mails.isOn) return;
 	const readers = await listPartnerAddressees(trx, [...partners.keys()]);
+	const readersOf = Map.groupBy(readers, ({ partner_id }) => partner_id);
 	for (const statement of statements) {
 		const partner = partners.get(statement.partner_id);
 		if (partner === undefined) continue;
-		for (const { email } of readers.filter(({ partner_id }) => partner_id === partner.id)) {
+		for (const { email } of readersOf.get(partner.id) ?? []) {
 			await deps.mails.enqueue(trx, composeIssuedMail(email, partner, statement, deps.publicUrl));
 		}
 	}

@@ -10,7 +10,7 @@ import { type Actor, personIdOf } from "../people/actor.ts";
 import type { Locked } from "../store/locked.ts";
 import { noteAudit, noteAudits } from "../store/queries/audit.ts";
 import { insertPaidEntries } from "../store/queries/entries.ts";
-import { findPartnerById } from "../store/queries/partners.ts";
+import { findPartnersById } from "../store/queries/partners.ts";
 import {
 	findPayments,
 	findStatementSettings,
@@ -156,7 +156,7 @@ export async function writePayments(
 		detail: `${total} ${currency} on ${paidOn}${reference === "" ? "" : `, reference ${reference}`}`,
 	}));
 	await noteAudits(trx, notes, nowMs);
-	if (deps.mails.isOn) for (const payment of payments) await tellPaid(trx, deps, payment);
+	if (deps.mails.isOn) await tellPaid(trx, deps, payments);
 }
 
 function paidEntry({ id, partner_id, total, currency }: Statement, sign: bigint) {
@@ -167,12 +167,18 @@ function paidEntry({ id, partner_id, total, currency }: Statement, sign: bigint)
 async function tellPaid(
 	trx: Db,
 	{ mails, publicUrl }: InTransaction,
-	{ statement, paidOn, reference }: NewPayment,
+	payments: readonly NewPayment[],
 ): Promise<void> {
-	const partner = await findPartnerById(trx, statement.partner_id);
-	if (partner === undefined) return;
-	for (const { email } of await listPartnerAddressees(trx, [partner.id])) {
-		await mails.enqueue(trx, composePaidMail(email, partner, { ...statement, paidOn, reference }, publicUrl));
+	const ids = [...new Set(payments.map(({ statement }) => statement.partner_id))];
+	const partners = await findPartnersById(trx, ids);
+	const readers = Map.groupBy(await listPartnerAddressees(trx, ids), ({ partner_id }) => partner_id);
+	for (const { statement, paidOn, reference } of payments) {
+		const partner = partners.get(statement.partner_id);
+		if (partner === undefined) continue;
+		const paid = { ...statement, paidOn, reference };
+		for (const { email } of readers.get(partner.id) ?? []) {
+			await mails.enqueue(trx, composePaidMail(email, partner, paid, publicUrl));
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ eachDatabase("reading the first due rows", (database) => {
 	test("the first row of each programme in the requested slots is returned, whether it is due or not", async () => {
 		const { store } = database;
 		const programmes = [];
-		// There are more programmes than slots, so some share a slot. Programmes in between have no deliveries.
+		// There are more programmes than slots, so some share a slot. Only three of them have deliveries.
 		for (let n = 0; n < SLOTS + 3; n++) programmes.push(await addProgramme(store));
 		const [first, second, later] = [programmes[0], programmes[1], programmes[SLOTS]];
 		if (first === undefined || second === undefined || later === undefined)

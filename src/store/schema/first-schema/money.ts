@@ -118,7 +118,7 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			at_ms bigint not null
 		)`,
 
-		// One row is the last number of a year's statements. Its lock lets one transaction at a time issue statements.
+		// One row is the last number of a year's statements.
 		`create table statement_numbers (
 			year ${assignedId},
 			last integer not null
