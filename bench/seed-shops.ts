@@ -7,6 +7,7 @@ import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { sha256Hex } from "../src/domain/signature.ts";
 import { createRandom } from "../src/outside/random.ts";
 import { insertApiKey } from "../src/store/queries/keys.ts";
+import { fixBrand } from "../src/store/queries/network.ts";
 import { insertProgramme } from "../src/store/queries/programmes.ts";
 import type { Db, Store } from "../src/store/store.ts";
 import { setUrl } from "../test/support/change-rows.ts";
@@ -63,6 +64,8 @@ async function seedShop(trx: Db, number: number, url: string): Promise<SeededSho
 		created_at_ms: nowMs,
 	});
 	await setUrl(trx, id, url, nowMs);
+	// Without this, the service reads the brand from the database for every call, and sends no callback.
+	await fixBrand(trx, { public_id });
 	const secret = `rbs_${random.hex(32)}`;
 	const sealed = sealSecret(BENCH_SEALING_KEY, receiver_id, secret, random.bytes(SEALING_IV_BYTES));
 	await trx
