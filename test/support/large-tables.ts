@@ -11,6 +11,8 @@ import { analyseAsInService } from "./query-plan.ts";
 export const ROWS = 60_000;
 export const PROGRAMMES = 200;
 const PEOPLE = ROWS / 4;
+/** Maximum number of rows in a statement. It must end within the statement timeout, also on a slow machine. */
+const ROWS_PER_STATEMENT = 5_000;
 /**
  * Programme with half of all rows. For such a programme, PostgreSQL may scan the primary key and skip every
  * other row.
@@ -211,11 +213,21 @@ export function receiverOf(programmeId: number): ReceiverId {
 
 export async function fillTables(store: Store): Promise<void> {
 	for (const [table, columns, values, rows = ROWS] of FILLINGS) {
-		const statement = `insert into ${table} (${columns})
-			with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows}) select ${values} from n`;
-		await sql.raw(statement).execute(store.db);
+		for (let first = 1; first <= rows; first += ROWS_PER_STATEMENT) {
+			const last = Math.min(rows, first + ROWS_PER_STATEMENT - 1);
+			const statement = `insert into ${table} (${columns})
+				with recursive n(i) as (select ${first} union all select i + 1 from n where i < ${last}) select ${values} from n`;
+			await sql.raw(statement).execute(store.db);
+		}
 	}
-	// The rows are marked as if many transactions had written them. All of these transactions are visible.
-	if (store.kind === "postgres") await sql`update moves set transaction = 1 + id / 100`.execute(store.db);
+	if (store.kind === "postgres") await spreadOverTransactions(store);
 	await analyseAsInService(store);
+}
+
+/** Marks the moves as if many transactions had written them. All of these transactions are visible. */
+async function spreadOverTransactions(store: Store): Promise<void> {
+	for (let first = 1; first <= ROWS; first += ROWS_PER_STATEMENT) {
+		await sql`update moves set transaction = 1 + id / 100
+			where conversion_id between ${first} and ${first + ROWS_PER_STATEMENT - 1}`.execute(store.db);
+	}
 }
