@@ -50,6 +50,15 @@ export function createStoreWatch(
 		`select min(at) as at from (select mail_due_at_ms as at from notices where mail_due_at_ms is not null
 			union all select due_at_ms from mail_queue where due_at_ms is not null)`,
 	);
+	/**
+	 * Mails that must be sent before a run may end. The weekly mail about conversions that wait for a decision is not
+	 * among them, because it comes every week while a conversion waits for a person.
+	 */
+	const lastMail = database.prepare(
+		`select min(at) as at from (select mail_due_at_ms as at from notices where mail_due_at_ms is not null
+			union all select due_at_ms from mail_queue
+				where due_at_ms is not null and coalesce(topic, '') not like 'waiting:%')`,
+	);
 	const nextTelling = database.prepare(
 		`select min(opened_at_ms) + ${TOLD_AFTER_MS} as at from notices where told_at_ms is null`,
 	);
@@ -100,7 +109,7 @@ export function createStoreWatch(
 				"everything due ends",
 				() => `the windows of ${stillOpen} conversions never passed`,
 			);
-			const nextMs = Math.min(...[nextDue, nextWindow, nextMail, nextTelling].map(read));
+			const nextMs = Math.min(...[nextDue, nextWindow, lastMail, nextTelling].map(read));
 			if (nextMs !== Number.POSITIVE_INFINITY)
 				throw new Broken("everything due ends", describeWaiting(database, timeline.nowMs));
 		},
