@@ -110,10 +110,10 @@ eachDatabase("search and order of conversions", (database) => {
 		for (const text of [...TYPED, ...ODDLY_TYPED]) {
 			const search = readOrderSearch(text);
 			const expected = idsOf(own().filter(having(text)));
-			deepEqual(await pages({ programmeId: programme.id, search }, undefined, 50), expected, text);
-			deepEqual(await exported({ programmeId: programme.id, search }, undefined, 50), expected, text);
-			deepEqual(await pages({ search }, undefined, 50), idsOf(all.filter(having(text))), text);
-			deepEqual(await exported({ search }, undefined, 50), idsOf(all.filter(having(text))), text);
+			deepEqual(await pages({ programmeId: programme.id, search }, undefined, 250), expected, text);
+			deepEqual(await exported({ programmeId: programme.id, search }, undefined, 250), expected, text);
+			deepEqual(await pages({ search }, undefined, 250), idsOf(all.filter(having(text))), text);
+			deepEqual(await exported({ search }, undefined, 250), idsOf(all.filter(having(text))), text);
 		}
 		deepEqual(
 			await pages({ search: readOrderSearch("%_") }),
@@ -166,8 +166,8 @@ eachDatabase("search and order of conversions", (database) => {
 						const key = keys[by];
 						const sorted = found.toSorted((one, next) => sign * (key(one) - key(next) || one.id - next.id));
 						const what = JSON.stringify({ ...filter, text, by, direction });
-						// There are three pages, and each begins after the last row of the previous one.
-						const limit = Math.max(7, Math.ceil(sorted.length / 3));
+						// There are two pages, and the second begins after the last row of the first.
+						const limit = Math.max(7, Math.ceil(sorted.length / 2));
 						deepEqual(await pages(asked, { by, direction }, limit), idsOf(sorted), what);
 						deepEqual(await exported(asked, { by, direction }, limit), idsOf(sorted), what);
 					}
@@ -309,8 +309,8 @@ eachDatabase("search and order of conversions", (database) => {
 			ids.push(...inserted.map(({ id }) => id));
 		}
 		const newestFirst = ids.toSorted((one, next) => next - one);
-		deepEqual(await pages({ search: readOrderSearch("merge-") }, undefined, 50), newestFirst);
-		deepEqual(await exported({ search: readOrderSearch("merge-") }), newestFirst);
+		deepEqual(await pages({ search: readOrderSearch("merge-") }, undefined, 400), newestFirst);
+		deepEqual(await exported({ search: readOrderSearch("merge-") }, undefined, 400), newestFirst);
 		for (const [{ id: programmeId }, text] of [
 			[busy, "MERGE-0"],
 			[rare, "merge-25"],
