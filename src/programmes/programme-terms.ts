@@ -1,9 +1,17 @@
 // The terms of a programme. Each term is checked separately, so that a form can show all mistakes at once,
 // each at its field. Changes apply to new conversions, and recorded conversions keep their amounts and their
-// approval window. Owners may change the name and, within limits that the network's staff set, the approval
-// window. Only staff may change the rates and the handling of pixels, because these are agreed with the
+// approval window. Owners may change the name, the rule for the basket value and, within limits that the
+// network's staff set, the approval window. Only staff may change the rates and the handling of pixels, because these are agreed with the
 // network.
 
+import {
+	BASKET_RULES,
+	type BasketRule,
+	basketSentence,
+	DEFAULT_BASKET_RULE,
+	parseBasketNote,
+	parseBasketRule,
+} from "../domain/basket-rule.ts";
 import { groupDigits } from "../domain/bytes.ts";
 import { readName } from "../domain/display-name.ts";
 import {
@@ -56,9 +64,13 @@ export interface TermsInput {
 	approvalDaysMax?: number;
 	parksPixels: boolean;
 	parkedDays?: number;
+	/** What the basket value contains, as a `BasketRule`. The default is the order's total. */
+	basketRule?: string;
+	/** Words that the programme adds to the rule. By default there are none. */
+	basketNote?: string;
 }
 
-export type Terms = Required<TermsInput>;
+export type Terms = Required<TermsInput> & { basketRule: BasketRule };
 
 /** Checks the terms of a programme with this currency. */
 export function parseTerms(input: TermsInput, currency: string): Checked<Terms> {
@@ -79,6 +91,8 @@ export function parseTerms(input: TermsInput, currency: string): Checked<Terms> 
 		approvalDaysMax: parseMost(most, least),
 		parksPixels: succeed(input.parksPixels),
 		parkedDays: parseDays(input.parkedDays ?? DEFAULT_PARKED_DAYS, 1, "parkedDays"),
+		basketRule: parseBasketRule(input.basketRule ?? DEFAULT_BASKET_RULE, "basketRule"),
+		basketNote: parseBasketNote(input.basketNote ?? "", "basketNote"),
 	});
 }
 
@@ -102,6 +116,8 @@ export function rowOfTerms(terms: Terms, currency: string) {
 		approval_days_max: terms.approvalDaysMax,
 		parks_pixels: terms.parksPixels ? 1 : 0,
 		parked_days: terms.parkedDays,
+		basket_rule: terms.basketRule,
+		basket_note: terms.basketNote,
 	} as const;
 }
 
@@ -119,6 +135,8 @@ export function termsOf(programme: Programme): Terms {
 		approvalDaysMax: programme.approval_days_max,
 		parksPixels: programme.parks_pixels === 1,
 		parkedDays: programme.parked_days,
+		basketRule: programme.basket_rule,
+		basketNote: programme.basket_note,
 	};
 }
 
@@ -166,7 +184,13 @@ const STAFF_TERMS = [
 	"parkedDays",
 ] as const;
 
-const TERMS = ["name", "approvalDays", ...STAFF_TERMS] as const satisfies readonly (keyof Terms)[];
+const TERMS = [
+	"name",
+	"approvalDays",
+	"basketRule",
+	"basketNote",
+	...STAFF_TERMS,
+] as const satisfies readonly (keyof Terms)[];
 
 const LABELS: Readonly<Record<keyof Terms, string>> = {
 	name: "name",
@@ -180,6 +204,8 @@ const LABELS: Readonly<Record<keyof Terms, string>> = {
 	approvalDaysMax: "longest approval days",
 	parksPixels: "parks pixels",
 	parkedDays: "parked days",
+	basketRule: "basket value",
+	basketNote: "note on the basket value",
 };
 
 /** A changed term with its old and new value in words for people. */
@@ -272,6 +298,12 @@ function sayTerm(term: keyof Terms, value: string | number | boolean, currency: 
 			return `${value} ${currency}`;
 		case "eventRates":
 			return String(value).replaceAll("\n", " and ") || "none";
+		case "basketRule": {
+			const rule = BASKET_RULES.find((known) => known === value);
+			return rule === undefined ? String(value) : `“${basketSentence(rule)}”`;
+		}
+		case "basketNote":
+			return value === "" ? "none" : `“${value}”`;
 		default:
 			return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 	}

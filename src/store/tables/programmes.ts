@@ -1,6 +1,7 @@
 // Programmes, their people, their API keys, and the nonces of signed requests.
 
 import type { Generated } from "kysely";
+import type { BasketRule } from "../../domain/basket-rule.ts";
 import type { KeyRight, ProgrammeRole } from "../../domain/roles.ts";
 
 export interface ProgrammesTable {
@@ -19,6 +20,9 @@ export interface ProgrammesTable {
 	approval_days_max: Generated<number>;
 	parks_pixels: 0 | 1;
 	parked_days: number;
+	/** What the basket value contains, and the words that the programme adds to it. See domain/basket-rule.ts. */
+	basket_rule: Generated<BasketRule>;
+	basket_note: Generated<string>;
 	/** 1 if only sales that a partner brought have a commission and a fee. */
 	credits_partners: Generated<0 | 1>;
 	/** Number of days after a click in which a sale is credited to it. */

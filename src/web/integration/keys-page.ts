@@ -2,6 +2,7 @@
 // code that uses them in eight languages.
 
 import { showKey } from "../../domain/action.ts";
+import { describeBasketValue } from "../../domain/basket-rule.ts";
 import { MAX_NAME_LENGTH } from "../../domain/display-name.ts";
 import type { Result } from "../../domain/fault.ts";
 import { KEY_RIGHT_WORDS, type KeyRight, keyRightsOf } from "../../domain/roles.ts";
@@ -27,7 +28,14 @@ import { EXAMPLE_LANGUAGES, type ExampleValues, exampleBlock, parseLanguage } fr
 import { readTextFields } from "../form.ts";
 import { API_KEY_VARIABLE, SECRET_VARIABLE } from "../listen-command.ts";
 import { actorOf, flashAt, may, programmeOf, standingOf, type WebContext, type WebDeps } from "../page.ts";
-import { DOCS_PATH, DOWNLOADS_PATH, keysPath, PARTNER_DOCS_PATH, withQuery } from "../paths.ts";
+import {
+	DOCS_PATH,
+	DOWNLOADS_PATH,
+	keysPath,
+	ORDER_TO_MONEY_PATH,
+	PARTNER_DOCS_PATH,
+	withQuery,
+} from "../paths.ts";
 import type { Answer } from "../routes.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
@@ -79,7 +87,9 @@ export async function showKeys(
 	// The snippet for click IDs is shown even before staff turn crediting on. From then on, a sale without a
 	// click ID credits nobody, so the shop must send click IDs in time.
 	const hasPartners = programme.credits_partners === 1 || (await findLandingHosts(store.db, [id])).size > 0;
-	const values = { publicUrl, brand: network.face.brand, programId, click: { parameter, days } };
+	const basketValue = describeBasketValue(programme.basket_rule, programme.basket_note);
+	const click = { parameter, days };
+	const values = { publicUrl, brand: network.face.brand, programId, click, basketValue };
 	return answerTab(c, {
 		tab: "keys",
 		hint: "Your server signs its requests and checks our callbacks with these. The snippets show how.",
@@ -365,6 +375,8 @@ function secretTable({ secrets, nowMs, path, query, mayIntegrate }: KeysView): H
 
 interface SnippetValues extends Required<ExampleValues> {
 	programId: string;
+	/** Sentence that says what the basket value of this programme contains. */
+	basketValue: string;
 }
 
 export function snippetsSection(path: string, asked: string | undefined, values: SnippetValues): Html {
@@ -382,6 +394,7 @@ export function snippetsSection(path: string, asked: string | undefined, values:
 					isActive: other.value === language.value,
 				})),
 			),
+			html`<p class="small"><code>basketValue</code>: ${values.basketValue} <a href="${ORDER_TO_MONEY_PATH}">From order to money</a></p>`,
 			// Only the Node snippets need a library.
 			language.value === "node"
 				? html`<div class="stack-tight"><p class="small soft">Install the library from this service first. SHA-256 <code class="break">${DOWNLOADS[0].sha256}</code>. <a href="${DOWNLOADS_PATH}">All checksums</a></p>${ui.codeBlock(`npm install ${downloadUrl(values.publicUrl)}`, "the command to install the library")}</div>`

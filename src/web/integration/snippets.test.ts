@@ -17,7 +17,13 @@ const PAGE_COLUMNS = 100;
 
 const PUBLIC_URL = "https://network.example:8443";
 const CLICK = { parameter: "via", days: 7 };
-const VALUES = { publicUrl: PUBLIC_URL, brand: "Acme", programId: "prg_1", click: CLICK };
+const VALUES = {
+	publicUrl: PUBLIC_URL,
+	brand: "Acme",
+	programId: "prg_1",
+	click: CLICK,
+	basketValue: "The total.",
+};
 const EXAMPLES = EXAMPLE_LANGUAGES.flatMap(({ value }) =>
 	(["receiver", "sender"] as const).map((role) => ({
 		language: value,

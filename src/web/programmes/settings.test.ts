@@ -55,6 +55,42 @@ test("staff change every term, and the audit log has the person and both values"
 	assert.ok(record.includes(staff.email.split("@")[0] ?? ""));
 });
 
+test("an owner chooses what the basket value contains, and the shop's developers read it on Integration", async (t) => {
+	const { site, programme, browser: owner } = await openAsOwner(t);
+	const path = `/programmes/${programme.public_id}/settings`;
+	const keys = `/programmes/${programme.public_id}/integration/keys`;
+	assert.match(
+		(await owner.open(keys)).text,
+		/<code>basketValue<\/code>: The total that the customer pays: with VAT/,
+	);
+	const form = {
+		name: "Shop",
+		approvalDays: "30",
+		basketRule: "GOODS_NET",
+		basketNote: " No <gift> cards. ",
+	};
+	assert.equal((await owner.submit(path, form)).status, 303);
+	const row = await read(site);
+	assert.deepEqual([row.basket_rule, row.basket_note], ["GOODS_NET", "No <gift> cards."]);
+	const shown = (await owner.open(keys)).text;
+	assert.match(
+		shown,
+		/The goods alone: without VAT, without shipping, after discounts\. No &lt;gift&gt; cards\./,
+	);
+	for (const [wrong, sentence] of [
+		[{ basketRule: "MOOD" }, /Choose one of the listed rules/],
+		[{ basketNote: "x".repeat(301) }, /Write at most 300 characters/],
+	] as const) {
+		const refused = await owner.submit(path, { ...form, ...wrong });
+		assert.equal(refused.status, 422);
+		assert.match(refused.text, sentence);
+	}
+	assert.equal((await read(site)).basket_rule, "GOODS_NET");
+	const staff = await site.signIn(await site.addStaff());
+	const log = (await staff.open(`/system/audit?programme=${programme.public_id}`)).text;
+	assert.match(log, /basket value: “The total that.*→ “The goods alone: without VAT/s);
+});
+
 test("staff enter fixed amounts and rates for event types, and the shop reads them in words", async (t) => {
 	const { site, programme, browser: owner } = await openAsOwner(t, {}, "Leads");
 	const staff = await site.signIn(await site.addStaff());

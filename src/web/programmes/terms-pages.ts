@@ -2,6 +2,13 @@
 // the link with which the owner joins. On /programmes/:id/settings, owners and staff change the terms, and
 // everybody else reads them.
 
+import {
+	BASKET_RULES,
+	basketSentence,
+	DEFAULT_BASKET_RULE,
+	describeBasketValue,
+	MAX_BASKET_NOTE_LENGTH,
+} from "../../domain/basket-rule.ts";
 import { EVENT_TYPES } from "../../domain/conversion.ts";
 import { ID_RANDOM_BYTES, makeId } from "../../domain/id.ts";
 import { isZero, shortenRate } from "../../domain/money.ts";
@@ -101,6 +108,16 @@ const TERMS_FORM = declareForm({
 		hint: "A parked conversion expires if the shop's server does not confirm it in this time.",
 		alsoCalled: ["parksPixels"],
 	},
+	basketRule: {
+		label: "The basket value of a sale is",
+		options: BASKET_RULES.map((rule) => ({ value: rule, label: basketSentence(rule) })),
+		hint: "Shops read this on Integration and get it from the API. Commission and network fee are computed from this value.",
+	},
+	basketNote: {
+		label: "Words to add (optional)",
+		maxLength: MAX_BASKET_NOTE_LENGTH,
+		placeholder: "Gift cards do not count.",
+	},
 });
 
 function eventRatesHint(currency: string): string {
@@ -113,6 +130,7 @@ function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number }
 	const { commissionFixed = "", feeFixed = "", eventRates = "" } = typed;
 	const { approvalDaysMin = "", approvalDaysMax = "" } = typed;
 	return {
+		...readBasketTerms(typed),
 		name,
 		commissionRate: commissionRate.trim(),
 		commissionFixed: commissionFixed.trim(),
@@ -125,6 +143,11 @@ function readTerms(typed: TypedTerms): terms.TermsInput & { parkedDays: number }
 		parksPixels: parksPixels !== "",
 		parkedDays: readDays(typed.parkedDays),
 	};
+}
+
+/** Reads the rule for the basket value. A form without the field keeps the rule as it is. */
+function readBasketTerms({ basketRule = "", basketNote = "" }: TypedTerms): Partial<terms.TermsInput> {
+	return { ...(basketRule === "" ? {} : { basketRule }), basketNote };
 }
 
 /**
@@ -148,6 +171,8 @@ function writeTerms(agreed: terms.Terms): Record<keyof terms.Terms, string> {
 		approvalDaysMax: String(agreed.approvalDaysMax),
 		parksPixels: agreed.parksPixels ? "on" : "",
 		parkedDays: String(agreed.parkedDays),
+		basketRule: agreed.basketRule,
+		basketNote: agreed.basketNote,
 	};
 }
 
@@ -173,6 +198,11 @@ function windowAndPixelRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fie
 	return html`<div class="form-grid">${fields("approvalDays", "approvalDaysMin", "approvalDaysMax")}</div>${fields("parksPixels")}<p class="small soft">${PIXEL_WORTH} Keep parking on (recommended): the conversion then counts only after the shop's server has confirmed the order. Without parking, every pixel call is recorded as a sale. It is never approved automatically unless the shop's server confirms the order: review and approve the others by hand.</p><div class="form-grid">${fields("parkedDays")}</div>`;
 }
 
+/** Shows the rule for the basket value. Its help for shops is the page "From order to money". */
+function basketRows({ fields }: Pick<FilledForm<keyof terms.Terms>, "fields">): Content {
+	return html`<div class="form-grid">${fields("basketRule", "basketNote")}</div>`;
+}
+
 /** Fields that are folded, unless one of them has a fault. */
 const FOLDED = ["approvalDays", "approvalDaysMin", "approvalDaysMax", "parkedDays"] as const;
 const FIXED_RATES = ["commissionFixed", "feeFixed", "eventRates"] as const;
@@ -192,11 +222,13 @@ export async function showCreateForm(c: WebContext, { store, clock, random }: We
 			approvalDaysMax: String(terms.DEFAULT_APPROVAL_LIMITS.max),
 			parksPixels: "on",
 			parkedDays: String(terms.DEFAULT_PARKED_DAYS),
+			basketRule: DEFAULT_BASKET_RULE,
 		},
 		looks: { eventRates: { hint: eventRatesHint(DEFAULT_CURRENCY) } },
 		rows: ({ fields, isWrong }) => html`${fields("programmeId")}
 	<div class="form-grid">${fields("name", "email")}</div>
 	<div class="form-grid">${fields("currency", "commissionRate", "feeRate")}</div>
+	${basketRows({ fields })}
 	${ui.foldable(
 		"Fixed amounts, and other rates for leads and other event types",
 		FIXED_RATES.some(isWrong),
@@ -282,7 +314,7 @@ export function showSettings(c: WebContext): Promise<Response> {
 }
 
 /**
- * Saves the terms. An owner's form has only two fields, and any other field that an owner sends is ignored.
+ * Saves the terms. An owner's form has only a few of the fields, and any other field that an owner sends is ignored.
  */
 export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Response> {
 	const programme = programmeOf(c);
@@ -292,7 +324,7 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	const wanted: Partial<terms.TermsInput> =
 		viewer.kind === "staff"
 			? readTerms(typed)
-			: { name: typed.name, approvalDays: readDays(typed.approvalDays) };
+			: { name: typed.name, approvalDays: readDays(typed.approvalDays), ...readBasketTerms(typed) };
 	const opened = typed.shown === "" ? {} : readTerms(shown);
 	const changed = await terms.changeProgramme(deps, actorOf(c), programme.id, wanted, opened);
 	if (!changed.ok) {
@@ -319,7 +351,7 @@ function staffForm(c: WebContext, programme: Programme): Html {
 		...formOf(programme),
 		looks: { eventRates: { hint: eventRatesHint(programme.currency) } },
 		rows: ({ fields }) =>
-			html`${fields("shown", "name")}${rateRows({ fields })}${windowAndPixelRows({ fields })}`,
+			html`${fields("shown", "name")}${rateRows({ fields })}${basketRows({ fields })}${windowAndPixelRows({ fields })}`,
 	});
 }
 
@@ -327,14 +359,15 @@ function ownerForm(c: WebContext, programme: Programme): Html {
 	const { approval_days_min: least, approval_days_max: most } = programme;
 	return TERMS_FORM.show(c, {
 		...formOf(programme),
-		shown: ["shown", "name", "approvalDays"],
+		shown: ["shown", "name", "approvalDays", "basketRule", "basketNote"],
 		looks: {
 			name: { hint: "Your people and the network's staff see this name everywhere." },
 			approvalDays: {
 				hint: `Days until a conversion is approved automatically, from ${least} to ${ui.count(most)}. The network sets these limits.`,
 			},
 		},
-		rows: ({ fields }) => html`<div class="form-grid">${fields()}</div>`,
+		rows: ({ fields }) =>
+			html`${fields("shown")}<div class="form-grid">${fields("name", "approvalDays")}</div>${basketRows({ fields })}`,
 	});
 }
 
@@ -351,6 +384,9 @@ function fixedFacts(programme: Programme, standing: Standing): Html {
 	return html`${ui.facts([
 		...facts,
 		...(grants(standing, "manage") ? [] : [["Approval window", days] as const]),
+		...(grants(standing, "manage")
+			? []
+			: [["Basket value", describeBasketValue(programme.basket_rule, programme.basket_note)] as const]),
 		["Commission", rateLines(effectiveCommissions(rates, null), programme.currency)],
 		["Network fee", rateLines(effectiveFees(rates), programme.currency)],
 		[

@@ -18,6 +18,8 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			approval_days_max integer not null default 90,
 			parks_pixels integer not null,
 			parked_days integer not null,
+			basket_rule text not null default 'TOTAL',
+			basket_note text not null default '',
 			credits_partners integer not null default 0,
 			click_days integer not null default 30,
 			click_parameter text not null default 'rbclick',
