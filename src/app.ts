@@ -8,6 +8,7 @@ import { CLICK_ROUTE, type Clicks, createClicks, keepToClicks } from "./api/clic
 import type { AppContext, AppDeps, AppEnv } from "./api/deps.ts";
 import { createGetConversions, getConversion } from "./api/get-conversions.ts";
 import { createGetEvents } from "./api/get-events.ts";
+import { getProgramme } from "./api/get-programme.ts";
 import { callerBlock, createRefusalLog, readInboundCall } from "./api/inbound-log.ts";
 import { createIntake } from "./api/intake.ts";
 import { createApiDocument, createDocumentAnswer } from "./api/openapi/document.ts";
@@ -47,6 +48,7 @@ function signedRoutes(deps: AppDeps): Readonly<Record<string, ReadonlyMap<string
 		"/v1/conversions/batch": new Map([["POST", posts.conversionsBatch]]),
 		"/v1/decisions/batch": new Map([["POST", posts.decisionsBatch]]),
 		"/v1/conversions/:id": new Map([["GET", getConversion]]),
+		"/v1/programme": new Map([["GET", getProgramme]]),
 		"/v1/approvals": new Map([["POST", posts.approvals]]),
 		"/v1/rejections": new Map([["POST", posts.rejections]]),
 		"/v1/reversals": new Map([["POST", posts.reversals]]),

@@ -8,6 +8,7 @@ import type { DecisionOutcome } from "../conversions/decide.ts";
 import { type Decided, DIFFERING_FIELDS, type StoredRefund } from "../conversions/deps.ts";
 import { subjectOf } from "../conversions/owe.ts";
 import type { RecordOutcome } from "../conversions/record.ts";
+import { BASKET_RULES, basketSentence } from "../domain/basket-rule.ts";
 import { DECIDERS, EVENT_TYPES, REASONS, SOURCES, STATUSES } from "../domain/conversion.ts";
 import { CREDIT_WORDS, NOT_CREDITING } from "../domain/credit.ts";
 import { API_FAULT_CODES, type Fault } from "../domain/fault.ts";
@@ -29,7 +30,7 @@ export interface Answer {
 	/** Outcome word for the inbound log and the metrics. */
 	outcome: string;
 	httpStatus: 200 | 201;
-	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | AnswersKeptBody | null;
+	body: OutcomeBody | BatchBody | ConversionPage | OneConversion | OneProgramme | AnswersKeptBody | null;
 	conversionId: string | null;
 	/** Order id for the inbound log, if the request itself does not contain it. */
 	orderId?: string;
@@ -176,6 +177,35 @@ export const ONE_CONVERSION = z
 	})
 	.meta({ id: "OneConversion", description: "One conversion with its refunds." });
 type OneConversion = z.output<typeof ONE_CONVERSION>;
+
+export const ONE_PROGRAMME = z
+	.strictObject({
+		programme: z.strictObject({
+			id: programId.describe("The programme's ID."),
+			name: z.string().meta({ description: "The programme's name.", examples: ["Garden Shop"] }),
+			currency: SUBJECT_FIELDS.currency,
+			basketRule: z
+				.enum(BASKET_RULES)
+				.describe(
+					"What `basketValue` of a sale contains. `TOTAL`: the total that the customer pays, with VAT and shipping, after discounts. `TOTAL_NET`: the same without VAT. `GOODS`: the goods alone, with VAT, after discounts. `GOODS_NET`: the goods alone, without VAT, after discounts.",
+				),
+			basketRuleText: z.string().meta({
+				description: "The same in words, with what the programme adds to it.",
+				examples: [basketSentence("GOODS_NET")],
+			}),
+			approvalDays: z.int().min(0).describe("Days until a conversion is approved automatically."),
+			creditsPartners: z
+				.boolean()
+				.describe("True if only sales that a partner brought have a commission and a network fee."),
+			clickParameter: z.string().meta({
+				description: "The query parameter with which a partner's link brings the click ID to the shop.",
+				examples: ["rbclick"],
+			}),
+			clickDays: z.int().min(1).describe("Days after a click in which a sale is credited to it."),
+		}),
+	})
+	.meta({ id: "OneProgramme", description: "The terms of the programme that a shop's code depends on." });
+export type OneProgramme = z.output<typeof ONE_PROGRAMME>;
 
 /**
  * Returns the schema of an operation's answer, which contains one of the given outcome words and the

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setProgramme } from "../../test/support/change-rows.ts";
 import { signedRequest } from "../../test/support/signed-request.ts";
 import { DAY_MS, HOUR_MS } from "../domain/time.ts";
 import type { ConversionBody } from "./answers.ts";
@@ -23,6 +24,31 @@ async function eventNames({ store }: TestShop): Promise<string[]> {
 	const rows = await store.db.selectFrom("events").select("name").orderBy("id").execute();
 	return rows.map((row) => row.name);
 }
+
+test("a shop reads the terms of its programme, and nothing of another", async (t) => {
+	const shop = await openTestShop(t);
+	await setProgramme(shop.store.db, shop.programme.id, {
+		basket_rule: "GOODS",
+		basket_note: "No gift cards.",
+	});
+	const answer = await read(
+		await shop.request(signedRequest("GET", "/v1/programme", shop.credentials, { nowMs: START_MS })),
+	);
+	assert.equal(answer.status, 200);
+	assert.deepEqual(answer.json, {
+		programme: {
+			id: shop.programme.public_id,
+			name: shop.programme.name,
+			currency: "EUR",
+			basketRule: "GOODS",
+			basketRuleText: "The goods alone: with VAT, without shipping, after discounts. No gift cards.",
+			approvalDays: shop.programme.approval_days,
+			creditsPartners: false,
+			clickParameter: "rbclick",
+			clickDays: 30,
+		},
+	});
+});
 
 test("a first report is recorded, answered with all fields, logged, and its event is owed", async (t) => {
 	const shop = await openTestShop(t);

@@ -41,7 +41,21 @@ const LIMITED: FaultCode = "pixel_limited";
  * Query parameters of the pixel. Unknown parameters are ignored, because shops add their own to defeat
  * caches.
  */
-export const PIXEL_QUERY = z.object(SALE);
+export const PIXEL_QUERY = z.object({
+	...SALE,
+	clickId: signalField("A click ID"),
+	couponCode: signalField("A coupon code"),
+});
+
+/** Returns the schema of a field that shops may send and that the pixel does not use, because anybody can call it. */
+function signalField(noun: string) {
+	return z
+		.string()
+		.optional()
+		.meta({
+			description: `${noun} may be sent and credits nobody, because anybody can call the pixel. The credit is made when the shop's server reports the order with the same field.`,
+		});
+}
 
 export function pixelImage(): Response {
 	return new Response(IMAGE, { status: HTTP_STATUS, headers: IMAGE_HEADERS });

@@ -54,7 +54,7 @@ export const AMOUNT_PATTERN = `^(0|[1-9][0-9]{0,${MAX_WHOLE_DIGITS - 1}})(\\.[0-
 const BASKET_VALUE = z.string().meta({
 	pattern: AMOUNT_PATTERN,
 	description:
-		"The order's value as a decimal string, never a JSON number, with at most as many decimals as the currency has.",
+		"The order's value as a decimal string, never a JSON number, with at most as many decimals as the currency has. Whether it contains VAT and shipping is agreed for the programme: `GET /v1/programme` says it.",
 	examples: ["129.90"],
 });
 

@@ -33,6 +33,7 @@ const CALLS: readonly (readonly [method: "GET" | "POST", target: string, body?: 
 	["POST", "/v1/conversions", SALE],
 	["GET", "/v1/conversions"],
 	["GET", "/v1/conversions/cnv_00000000000000000000000000"],
+	["GET", "/v1/programme"],
 	["POST", "/v1/approvals", { orderId: "A-1" }],
 	["POST", "/v1/rejections", { orderId: "A-1", reason: "FRAUD" }],
 	["POST", "/v1/reversals", { orderId: "A-1", reason: "RETURN" }],
@@ -68,6 +69,7 @@ test("every accepted call is answered as described", async (t) => {
 	await post("/v1/refunds", { ...REFUND, amount: "1", currency: "EUR" });
 	await shop.call("GET", "/v1/conversions?changedFrom=2026-01-01");
 	await shop.call("GET", `/v1/conversions/${id}`);
+	await shop.call("GET", "/v1/programme");
 	await post("/v1/reversals", { orderId: "A-1", reason: "RETURN" });
 	await post("/v1/rejections", { orderId: "A-2", eventType: "LEAD", reason: "INVALID_LEAD" });
 	await shop.call("GET", `/v1/conversions/${id}`);

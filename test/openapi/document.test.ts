@@ -176,7 +176,7 @@ describe("the examples in the document", () => {
 				count++;
 			}
 		}
-		equal(count, 11);
+		equal(count, 12);
 	});
 });
 

@@ -3,7 +3,15 @@
 
 import { networkName } from "../../domain/network.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
-import { BATCH_BODY, CONVERSION_PAGE, LISTENING, ONE_CONVERSION, PROBLEM, SIGNED_EVENT } from "../answers.ts";
+import {
+	BATCH_BODY,
+	CONVERSION_PAGE,
+	LISTENING,
+	ONE_CONVERSION,
+	ONE_PROGRAMME,
+	PROBLEM,
+	SIGNED_EVENT,
+} from "../answers.ts";
 import type { AppDeps } from "../deps.ts";
 import { exampleConversion, explainSigning, type Instance, securitySchemes } from "./examples.ts";
 import { componentSchemas } from "./json-schema.ts";
@@ -16,6 +24,7 @@ const TAGS: OpenApiDocument["tags"] = [
 		name: "Conversions",
 		description: "The shop's server reports its sales and reads their status.",
 	},
+	{ name: "Programme", description: "The shop's server reads the terms that its code depends on." },
 	{ name: "Decisions", description: "The shop's server decides, by its own order ID." },
 	{ name: "Events", description: "A stream of the status changes, for developers." },
 	{
@@ -53,6 +62,7 @@ function namedSchemas(): Record<string, JsonSchema> {
 		BATCH_BODY,
 		CONVERSION_PAGE,
 		ONE_CONVERSION,
+		ONE_PROGRAMME,
 		PROBLEM,
 		...CALLBACK_BODIES,
 		LISTENING,

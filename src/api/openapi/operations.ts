@@ -4,6 +4,7 @@
 
 import type * as z from "zod";
 import type { DecisionOutcome } from "../../conversions/decide.ts";
+import { basketSentence } from "../../domain/basket-rule.ts";
 import type { EventName } from "../../domain/event-name.ts";
 import {
 	type ApiFaultCode,
@@ -22,6 +23,7 @@ import {
 	DIFFERS,
 	type Listening,
 	ONE_CONVERSION,
+	ONE_PROGRAMME,
 	outcomeAnswer,
 	READY,
 	REFUNDED,
@@ -143,6 +145,27 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			responses: ok("The conversion.", ONE_CONVERSION, { conversion: approved, refunds: [] }),
 			faults: ["one conversion"],
 			sampleTarget: `/v1/conversions/${EXAMPLE_CONVERSION_ID}`,
+		},
+		"get /v1/programme": {
+			operationId: "showProgramme",
+			summary: "Show the terms of the programme",
+			description:
+				"Shows the terms of the API key's programme that a shop's code depends on: the currency, what `basketValue` contains, the approval window, and for how long a click counts. Owners and staff can change them, so read them again from time to time.",
+			tag: "Programme",
+			responses: ok("The programme.", ONE_PROGRAMME, {
+				programme: {
+					id: EXAMPLE_PROGRAM_ID,
+					name: "Garden Shop",
+					currency: "EUR",
+					basketRule: "GOODS_NET",
+					basketRuleText: basketSentence("GOODS_NET"),
+					approvalDays: 30,
+					creditsPartners: true,
+					clickParameter: "rbclick",
+					clickDays: 30,
+				},
+			}),
+			faults: [],
 		},
 		"post /v1/approvals": decisionCall({
 			operationId: "approveConversion",
