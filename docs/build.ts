@@ -35,14 +35,14 @@ for (const path of globSync("docs/operations/*.md", { cwd: ROOT })) {
 }
 
 const rendered = renderPages();
-for (const path of globSync("docs/rendered/**/*.html", { cwd: ROOT })) {
+for (const path of globSync("docs/rendered/**/*.{html,md}", { cwd: ROOT })) {
 	if (!rendered.has(path)) rmSync(new URL(path, ROOT));
 }
 for (const [path, markup] of rendered) {
 	mkdirSync(new URL(".", new URL(path, ROOT)), { recursive: true });
 	writeFileSync(new URL(path, ROOT), markup);
 }
-console.log(`docs/rendered has ${rendered.size} pages and examples`);
+console.log(`docs/rendered has ${rendered.size} files`);
 
 function rewrite(path: string, change: (text: string) => string): void {
 	const file = new URL(path, ROOT);

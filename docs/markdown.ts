@@ -4,26 +4,61 @@ import { posix } from "node:path";
 import { raw } from "hono/html";
 import { lexer, Parser, Renderer, type Token, type Tokens } from "marked";
 import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
+import { markdownPath, PUBLIC_DOCUMENTS } from "../src/web/docs/document-list.ts";
 import * as paths from "../src/web/paths.ts";
 import { codeBlock, countOf, dataTable, type Html, html } from "../src/web/ui.ts";
 import { highlight, languageName } from "./highlight.ts";
 
 /** Pages of the site, by the path in the repository that documents link to. */
 const SITE_PATHS: ReadonlyMap<string, string> = new Map([
-	["docs/receiver-guide.md", paths.DOCS_PATH],
-	["docs/api.md", paths.API_REFERENCE_PATH],
-	["docs/partners.md", paths.PARTNER_DOCS_PATH],
-	["docs/problems.md", paths.PROBLEMS_PATH],
+	...PUBLIC_DOCUMENTS.map(({ file, path }) => [file, path] as const),
 	["receiver/downloads", paths.DOWNLOADS_PATH],
 	...[GUIDE_START, ...GUIDE_PARTS].map(({ file, name }) => [file, paths.operationsPath(name)] as const),
 ]);
 
 /** Comments that the server replaces for each request: see fillSlots in src/web/docs/docs-pages.ts. */
-const SLOT = /^<!-- (?:examples: [a-z]+|versions) -->$/;
+const SLOT = /^<!-- (?:examples: [a-z]+|versions|basket values) -->$/;
 
 /** Renders a document. `source` is its path in the repository, from which its relative links lead. */
 export function renderMarkdown(markdown: string, source: string): string {
 	return Parser.parse(lexer(markdown), { renderer: new PageRenderer(source) });
+}
+
+const PLACEHOLDER_URL = "https://ringback.example";
+const CODE_BLOCK = /^(```.*?^```$)/ms;
+const COMMENT = /^<!--(?! versions ).*?-->\n?/gms;
+const LINK = /\[([^\]]*)\]\(([^)\s]+)\)/g;
+
+/**
+ * Returns a document as the Markdown that the site serves to programs. Its links are whole addresses of other Markdown
+ * pages, comments are removed, and links to files that the site does not have become plain text.
+ */
+export function publishMarkdown(markdown: string, source: string): string {
+	// The operations guide describes every installation, so the server does not fill in its address there.
+	const origin = source.startsWith("docs/operations") ? "" : PLACEHOLDER_URL;
+	const publishLink = (_: string, text: string, href: string) => {
+		const target = targetOf(href, source);
+		if (target === null) return text;
+		const [path = "", anchor] = target.split("#");
+		const isPage = path.startsWith("/") && !path.includes(".");
+		const address = isPage ? `${origin}${markdownPath(path)}` : path;
+		return `[${text}](${anchor === undefined ? address : `${address}#${anchor}`})`;
+	};
+	const publishText = (text: string) => text.replace(COMMENT, "").replace(LINK, publishLink);
+	// The second of every two parts is a code block, which stays as it is.
+	const parts = markdown.split(CODE_BLOCK).map((part, index) => (index % 2 === 1 ? part : publishText(part)));
+	return `${parts.join("").trim()}\n`;
+}
+
+/**
+ * Returns the address to which a link of a document leads, or null if the site does not have that file. `source` is the
+ * document's path in the repository.
+ */
+function targetOf(href: string, source: string): string | null {
+	if (/^(?:#|https:)/.test(href)) return href;
+	const [file = "", anchor] = href.split("#");
+	const path = SITE_PATHS.get(posix.join(posix.dirname(source), file)) ?? paths.ownPath(file);
+	return path === null || anchor === undefined ? path : `${path}#${anchor}`;
 }
 
 /** Returns the id that GitHub gives to a heading, so that links to it work on the site and on GitHub. */
@@ -74,16 +109,9 @@ class PageRenderer extends Renderer {
 
 	/** Renders a link to something that is not on the site as its text. */
 	override link({ href, tokens }: Tokens.Link): string {
-		const target = this.#targetOf(href);
+		const target = targetOf(href, this.#source);
 		const text = this.#inline(tokens);
 		return String(target === null ? text : html`<a href="${target}">${text}</a>`);
-	}
-
-	#targetOf(href: string): string | null {
-		if (/^(?:#|https:)/.test(href)) return href;
-		const [file = "", anchor] = href.split("#");
-		const path = SITE_PATHS.get(posix.join(posix.dirname(this.#source), file)) ?? paths.ownPath(file);
-		return path === null || anchor === undefined ? path : `${path}#${anchor}`;
 	}
 
 	/** Removes comments other than slots. Documents have no other markup: a reader on GitHub would see it differently. */

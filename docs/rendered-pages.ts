@@ -1,36 +1,62 @@
-// The pages of the documentation and the highlighted examples, as `npm run docs` writes them into docs/rendered/. The
-// server fills in the brand, the address and a few slots: see src/web/docs/docs-pages.ts.
+// The pages of the documentation and the highlighted examples, as `npm run docs` writes them into docs/rendered/. Each
+// page is rendered twice: as HTML for people, and as Markdown for programs. The server fills in the brand, the address
+// and a few slots: see src/web/docs/docs-pages.ts.
 
 import { EXPLAINED_CODES } from "../src/domain/fault.ts";
 import { GUIDE_PARTS, GUIDE_START } from "../src/operations-guide.ts";
-import { renderedPagePath } from "../src/web/docs/documents.ts";
+import { PUBLIC_DOCUMENTS } from "../src/web/docs/document-list.ts";
+import { renderedMarkdownPath, renderedPagePath } from "../src/web/docs/documents.ts";
 import { EXAMPLE_LANGUAGES, EXAMPLE_ROLES, renderedExamplePath } from "../src/web/examples.ts";
 import * as paths from "../src/web/paths.ts";
 import { highlight } from "./highlight.ts";
-import { renderMarkdown } from "./markdown.ts";
+import { publishMarkdown, renderMarkdown } from "./markdown.ts";
+import { fence } from "./markdown-text.ts";
 import { writeProblem, writeProblemList } from "./problem-pages.ts";
 import { readExample, readSource } from "./source-files.ts";
 
-/** On GitHub the guide links to the example files. On the site it shows their code, one language at a time. */
-const LINKED_EXAMPLES = /(<!-- examples: [a-z]+ -->).*?<!-- \/examples -->/gs;
+/** On GitHub a document links to the example files. The site shows their code instead. */
+const LINKED_EXAMPLES = /(<!-- examples: ([a-z]+) -->).*?<!-- \/examples -->/gs;
 
 /** Returns every rendered file by its path in the repository. */
 export function renderPages(): ReadonlyMap<string, string> {
-	const page = (path: string, source: string, markdown = readSource(source)) =>
-		[renderedPagePath(path), renderMarkdown(markdown, source)] as const;
-	const guide = readSource("docs/receiver-guide.md").replace(LINKED_EXAMPLES, "$1");
 	return new Map([
-		page(paths.DOCS_PATH, "docs/receiver-guide.md", guide),
-		page(paths.API_REFERENCE_PATH, "docs/api.md"),
-		page(paths.PARTNER_DOCS_PATH, "docs/partners.md"),
-		page(paths.DOWNLOADS_PATH, "docs/downloads.md"),
-		page(paths.PROBLEMS_PATH, "docs/problems.md", writeProblemList()),
-		...EXPLAINED_CODES.map((code) => page(paths.problemPath(code), "docs/problems.md", writeProblem(code))),
-		...[GUIDE_START, ...GUIDE_PARTS].map(({ name, file }) => page(paths.operationsPath(name), file)),
+		...PUBLIC_DOCUMENTS.flatMap(({ path, file }) => renderPage(path, file, readPublicDocument(path, file))),
+		...EXPLAINED_CODES.flatMap((code) =>
+			renderPage(paths.problemPath(code), "docs/problems.md", writeProblem(code)),
+		),
+		...[GUIDE_START, ...GUIDE_PARTS].flatMap(({ name, file }) =>
+			renderPage(paths.operationsPath(name), file, readSource(file)),
+		),
 		...EXAMPLE_LANGUAGES.flatMap(({ value, fence }) =>
 			EXAMPLE_ROLES.map(
 				(role) => [renderedExamplePath(value, role), highlight(readExample(value, role), fence)] as const,
 			),
 		),
 	]);
+}
+
+/** Reads a public document. The list of problems is generated, because docs/problems.md has only causes and cures. */
+function readPublicDocument(path: string, file: string): string {
+	return path === paths.PROBLEMS_PATH ? writeProblemList() : readSource(file);
+}
+
+/** Returns the two rendered files of a page. */
+function renderPage(path: string, source: string, markdown: string): (readonly [string, string])[] {
+	// The HTML page shows one language at a time, and a program gets all of them.
+	const forPeople = markdown.replace(LINKED_EXAMPLES, "$1");
+	const forPrograms = markdown.replace(LINKED_EXAMPLES, (_, _slot, role: string) => writeExamples(role));
+	return [
+		[renderedPagePath(path), renderMarkdown(forPeople, source)],
+		[renderedMarkdownPath(path), publishMarkdown(forPrograms, source)],
+	];
+}
+
+/** Writes the example programs of a role in every language, each with the language before it. */
+function writeExamples(name: string): string {
+	const role = EXAMPLE_ROLES.find((known) => known === name);
+	if (role === undefined) throw new Error(`there are no examples of the role ${name}`);
+	return EXAMPLE_LANGUAGES.map(
+		({ value, label, fence: language }) =>
+			`**${label}**\n\n${fence(language, readExample(value, role).trimEnd())}`,
+	).join("\n\n");
 }

@@ -27,7 +27,7 @@ export function listShippedFiles(root: string): string[] {
 	const assets = globSync("src/web/assets/*.{css,js,svg}", { cwd: root });
 	const downloads = globSync("receiver/downloads/*", { cwd: root });
 	const parts = [GUIDE_START, ...GUIDE_PARTS].map(({ file }) => file);
-	const rendered = globSync("docs/rendered/**/*.html", { cwd: root });
+	const rendered = globSync("docs/rendered/**/*.{html,md}", { cwd: root });
 	return [...assets, ...rendered, ...downloads, ...parts, ...GUIDE_SAMPLES, ...OF_PACKAGES].sort();
 }
 

@@ -179,7 +179,7 @@ export const SETTINGS = {
 	),
 	allowedPrivateRanges: row(
 		"RINGBACK_ALLOWED_PRIVATE_RANGES",
-		listOf("addresses or CIDR ranges such as `127.0.0.0/8`", parseRange),
+		listOf("addresses or CIDR ranges such as `127.0.0.0/8` and `::1`", parseRange),
 		NO_RANGES,
 		"**Development only, refused in production:** private addresses that callbacks may reach. `127.0.0.0/8,::1` allows shops on this machine, also as `localhost`. Every page and the log show that it is on.",
 	),

@@ -7,7 +7,9 @@ export const CODE_PATH = "/sign-in/code";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";
+export const ORDER_TO_MONEY_PATH = "/docs/order-to-money";
 export const API_REFERENCE_PATH = "/docs/api";
+export const LIBRARY_PATH = "/docs/library";
 export const PARTNER_DOCS_PATH = "/docs/partners";
 /** First page of the operations guide for staff. The other parts of the guide have addresses below it. */
 export const OPERATIONS_PATH = "/docs/operations";
@@ -15,6 +17,9 @@ export const DOCS_SEARCH_PATH = "/docs/search";
 export const PROBLEMS_PATH = "/problems";
 /** Page of the package that shops install. The package files have addresses below it. */
 export const DOWNLOADS_PATH = "/downloads";
+/** Index of the public documentation for programs, and the whole documentation as one text. See https://llmstxt.org. */
+export const LLMS_INDEX_PATH = "/llms.txt";
+export const LLMS_FULL_PATH = "/llms-full.txt";
 
 export const ACCOUNT_PATH = "/account";
 /** Page that sets up the authenticator. */

@@ -12,6 +12,8 @@ import { assign, refundConversion, showConversion } from "./conversions/conversi
 import { decide } from "./conversions/decide-action.ts";
 import * as conversions from "./conversions/list-page.ts";
 import { showDocument } from "./docs/docs-pages.ts";
+import { markdownPath, PUBLIC_DOCUMENTS } from "./docs/document-list.ts";
+import { showLlmsFull, showLlmsIndex } from "./docs/llms-pages.ts";
 import { showSearch } from "./docs/search-page.ts";
 import { mountDownloads } from "./downloads.ts";
 import { answerError, errorCodeOf } from "./error-page.ts";
@@ -99,15 +101,17 @@ export const ROUTES: readonly Route[] = [
 	page(WELCOME, "anyone", welcome.showWelcome),
 	form(WELCOME, "anyone", welcome.acceptWelcome),
 	// The documentation and downloads for everybody, and the operations guide for staff.
-	page(paths.DOCS_PATH, "anyone", showDocument),
-	page(paths.API_REFERENCE_PATH, "anyone", showDocument),
-	page(paths.PARTNER_DOCS_PATH, "anyone", showDocument),
+	...PUBLIC_DOCUMENTS.flatMap(({ path }) => [
+		page(path, "anyone", showDocument),
+		page(markdownPath(path), "anyone", showDocument),
+	]),
+	page(paths.problemPath(":code"), "anyone", showDocument),
+	page(paths.LLMS_INDEX_PATH, "anyone", showLlmsIndex),
+	page(paths.LLMS_FULL_PATH, "anyone", showLlmsFull),
 	page(paths.DOCS_SEARCH_PATH, "anyone", showSearch),
 	page(paths.OPERATIONS_PATH, "staff", showDocument),
+	page(markdownPath(paths.OPERATIONS_PATH), "staff", showDocument),
 	page(paths.operationsPath(":part"), "staff", showDocument),
-	page(paths.PROBLEMS_PATH, "anyone", showDocument),
-	page(paths.problemPath(":code"), "anyone", showDocument),
-	page(paths.DOWNLOADS_PATH, "anyone", showDocument),
 	// A person's own account, with settings, email address, password, sessions and authenticator.
 	page(paths.ACCOUNT_PATH, "signed-in", account.showAccount),
 	form(`${paths.ACCOUNT_PATH}/settings`, "signed-in", account.saveSettings),

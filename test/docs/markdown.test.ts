@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headingId, renderMarkdown } from "../../docs/markdown.ts";
+import { headingId, publishMarkdown, renderMarkdown } from "../../docs/markdown.ts";
 
 function render(markdown: string, source = "docs/api.md"): string {
 	return renderMarkdown(markdown, source).replaceAll(/>\n/g, ">").trim();
@@ -84,4 +84,32 @@ test("lists, quotes, tasks and tables are rendered with their structure", () => 
 		/<th scope="col" class="number">b<\/th>.*<td class=""><code>x<\/code><\/td><td class="number">2<\/td>/s,
 	);
 	assert.equal(render("> quoted\n\n---"), "<blockquote><p>quoted</p></blockquote><hr>");
+});
+
+test("Markdown for programs has whole addresses, no comments, and unchanged code", () => {
+	const published = publishMarkdown(
+		[
+			"# Title",
+			"<!-- generated: x -->",
+			"[a](receiver-guide.md#headers), [b](#here), [c](../README.md), [d](/problems/x), [e](https://e.example/)",
+			"<!-- /generated -->",
+			"```js",
+			"// [a](receiver-guide.md)",
+			"<!-- kept -->",
+			"```",
+		].join("\n"),
+		"docs/api.md",
+	);
+	assert.equal(
+		published,
+		[
+			"# Title",
+			"[a](https://ringback.example/docs.md#headers), [b](#here), c, [d](https://ringback.example/problems/x.md), [e](https://e.example/)",
+			"```js",
+			"// [a](receiver-guide.md)",
+			"<!-- kept -->",
+			"```",
+			"",
+		].join("\n"),
+	);
 });

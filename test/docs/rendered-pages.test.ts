@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { renderPages } from "../../docs/rendered-pages.ts";
-import { DOCUMENT_PATHS, renderedPagePath } from "../../src/web/docs/documents.ts";
+import { DOCUMENT_PATHS, renderedMarkdownPath, renderedPagePath } from "../../src/web/docs/documents.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const RENDERED = renderPages();
 
 test("docs/rendered is up to date: `npm run docs` has been run", () => {
-	const stored = globSync("docs/rendered/**/*.html", { cwd: ROOT }).sort();
+	const stored = globSync("docs/rendered/**/*.{html,md}", { cwd: ROOT }).sort();
 	assert.deepEqual(stored, [...RENDERED.keys()].sort(), "run npm run docs");
 	const outdated = stored.filter((path) => readFileSync(new URL(path, ROOT), "utf8") !== RENDERED.get(path));
 	assert.deepEqual(outdated, [], "run npm run docs");
@@ -19,6 +19,7 @@ test("docs/rendered is up to date: `npm run docs` has been run", () => {
 test("every page of the site has a rendered file that begins with its title", () => {
 	for (const path of DOCUMENT_PATHS) {
 		assert.match(RENDERED.get(renderedPagePath(path)) ?? "", /^<h1>[^<]+<\/h1>\n/, path);
+		assert.match(RENDERED.get(renderedMarkdownPath(path)) ?? "", /^# [^\n]+\n/, path);
 	}
 });
 

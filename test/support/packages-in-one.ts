@@ -30,6 +30,7 @@ const IMPORTS: readonly string[] = [
 	"csv-parse",
 	"fast-check",
 	"hono",
+	"hono/accepts",
 	"hono/body-limit",
 	"hono/cookie",
 	"hono/html",

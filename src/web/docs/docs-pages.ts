@@ -1,14 +1,20 @@
-// The pages of the documentation: /docs, /docs/api, /docs/partners, /downloads, /problems and, for staff,
-// /docs/operations. Visitors who are not signed in get no cookie, and a page that may be cached. People who
-// are signed in get their usual navigation, and their page is not cached.
+// The pages of the documentation: those of document-list.ts, a page for each fault code and, for staff,
+// /docs/operations. Each is a page for people and, at its address with ".md" after it or for a request that prefers
+// text/markdown, Markdown for programs. Visitors who are not signed in get no cookie, and a page that may be cached.
+// People who are signed in get their usual navigation, and their page is not cached.
 
+import { accepts } from "hono/accepts";
 import { raw } from "hono/html";
+import { describeBasketValue } from "../../domain/basket-rule.ts";
 import { GUIDE_PARTS } from "../../operations-guide.ts";
 import type { NetworkFace } from "../../store/queries/known-network.ts";
-import { DOWNLOADS } from "../downloads.ts";
+import { listProgrammesOf } from "../../store/queries/programme-people.ts";
+import { findProgrammesByPublicId, type Programme } from "../../store/queries/programmes.ts";
+import { DOWNLOADS, downloadUrl } from "../downloads.ts";
 import { answerError } from "../error-page.ts";
 import {
 	EXAMPLE_LANGUAGES,
+	EXAMPLE_ROLES,
 	type ExampleRole,
 	type ExampleValues,
 	exampleBlock,
@@ -17,9 +23,10 @@ import {
 import { answerPage, isStaffViewer, type PageDeps, type WebContext } from "../page.ts";
 import * as paths from "../paths.ts";
 import { count, type Html, html, tabs } from "../ui.ts";
-import { DOCUMENT_PATHS, type DocsDocument, isForStaff, readDocument } from "./documents.ts";
+import { PUBLIC_DOCUMENTS } from "./document-list.ts";
+import { DOCUMENT_PATHS, type DocsDocument, isForStaff, readDocument, readMarkdown } from "./documents.ts";
 
-export type DocsDeps = Pick<PageDeps, "network" | "publicUrl">;
+export type DocsDeps = Pick<PageDeps, "network" | "publicUrl" | "store">;
 
 export const MAX_QUERY_CHARACTERS = 100;
 
@@ -30,38 +37,81 @@ const CACHE_SECONDS = 300;
 const OUTLINE_DEPTH = 3;
 
 /**
- * Rendered pages for visitors who are not signed in, by path and language. All responses share one copy,
- * because thousands of slow readers would otherwise fill the memory.
+ * Rendered pages that do not depend on the person who reads them, by a key such as path and language. All
+ * responses share one copy, because thousands of slow readers would otherwise fill the memory.
  */
-const visitorPages = new Map<string, { network: NetworkFace; body: ArrayBuffer }>();
+const sharedPages = new Map<string, { network: NetworkFace; body: ArrayBuffer }>();
 
 export async function showDocument(c: WebContext, deps: DocsDeps): Promise<Response> {
-	const { path } = c.req;
+	const path = c.req.path.replace(/\.md$/, "");
 	if (!DOCUMENT_PATHS.includes(path)) return answerError(c, "not_found");
+	if (path !== c.req.path || prefersMarkdown(c)) {
+		return answerText(c, "text/markdown", `${path}.md`, () => writeMarkdown(path, valuesOf(deps)));
+	}
 	const language = parseLanguage(c.req.query("lang"));
-	const answer = () => {
+	const answer = async () => {
+		const basketValues = path === paths.ORDER_TO_MONEY_PATH ? await readBasketValues(c, deps) : [];
 		const values = valuesOf(deps);
 		const document = readDocument(path, values);
 		return answerDocs(c, {
 			title: document.title,
 			outline: document.sections.filter(({ depth }) => depth > 1 && depth <= OUTLINE_DEPTH),
 			article: fillSlots(document.body, {
-				"examples: receiver": () => exampleTabs("receiver", language, values),
-				"examples: sender": () => exampleTabs("sender", language, values),
+				...Object.fromEntries(
+					EXAMPLE_ROLES.map((role) => [`examples: ${role}`, () => exampleTabs(path, role, language, values)]),
+				),
 				versions: packageVersions,
+				"basket values": () => basketValueList(basketValues),
 			}),
 		});
 	};
 	if (c.get("viewer") !== null) return answer();
-	const key = `${path} ${language.value}`;
-	const network = c.get("network");
-	let page = visitorPages.get(key);
-	if (page?.network !== network) {
-		page = { network, body: await (await answer()).arrayBuffer() };
-		visitorPages.set(key, page);
-	}
+	const body = await sharedBody(c, `${path} ${language.value}`, async () => (await answer()).arrayBuffer());
 	setCaching(c);
-	return c.body(new Uint8Array(page.body), 200, { "content-type": "text/html; charset=UTF-8" });
+	return c.body(body, 200, { "content-type": "text/html; charset=UTF-8" });
+}
+
+/** Answers with a text for programs, which is the same for every reader. */
+export async function answerText(
+	c: WebContext,
+	type: "text/markdown" | "text/plain",
+	key: string,
+	write: () => string,
+): Promise<Response> {
+	const body = await sharedBody(c, key, async () => new TextEncoder().encode(write()).buffer);
+	setCaching(c);
+	return c.body(body, 200, { "content-type": `${type}; charset=UTF-8` });
+}
+
+/** Returns the stored bytes of a page, or renders it if there are none with the network's present values. */
+async function sharedBody(
+	c: WebContext,
+	key: string,
+	render: () => Promise<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+	const network = c.get("network");
+	let page = sharedPages.get(key);
+	if (page?.network !== network) {
+		page = { network, body: await render() };
+		sharedPages.set(key, page);
+	}
+	return new Uint8Array(page.body);
+}
+
+/** Returns true if the request prefers Markdown to HTML. Browsers do not ask for Markdown. */
+function prefersMarkdown(c: WebContext): boolean {
+	const supports = ["text/html", "text/markdown"];
+	return accepts(c, { header: "Accept", supports, default: "text/html" }) === "text/markdown";
+}
+
+/** Returns a page as Markdown with this network's values and the versions of the package. */
+export function writeMarkdown(path: string, values: ExampleValues): string {
+	return readMarkdown(path, values).replace("<!-- versions -->", () =>
+		DOWNLOADS.map(
+			(download) =>
+				`- Version ${download.version}: ${downloadUrl(values.publicUrl, download)}, SHA-256 \`${download.sha256}\``,
+		).join("\n"),
+	);
 }
 
 export function valuesOf({ network, publicUrl }: DocsDeps): ExampleValues {
@@ -78,6 +128,7 @@ function fillSlots(markup: string, slots: Readonly<Record<string, () => Html>>):
 
 /** Shows an example with one tab for each language. The tabs are links, so they work without scripts. */
 function exampleTabs(
+	path: string,
 	role: ExampleRole,
 	language: ReturnType<typeof parseLanguage>,
 	values: ExampleValues,
@@ -86,10 +137,33 @@ function exampleTabs(
 		`Language of the ${role}`,
 		EXAMPLE_LANGUAGES.map((other) => ({
 			label: other.label,
-			href: `${paths.withQuery(paths.DOCS_PATH, { lang: other.value })}#${role}-code`,
+			href: `${paths.withQuery(path, { lang: other.value })}#${role}-code`,
 			isActive: other === language,
 		})),
 	)}${exampleBlock(language, role, `${language.label}, ${role}`, values)}</div>`;
+}
+
+/** Maximum number of programmes whose rule for the basket value is shown. Hardly anybody belongs to more. */
+const MAX_BASKET_VALUES = 20;
+
+/** Returns the programmes of the person who reads the page. Visitors and staff have none. */
+async function readBasketValues(c: WebContext, { store }: DocsDeps): Promise<readonly Programme[]> {
+	const viewer = c.get("viewer");
+	if (viewer === null || viewer.programmeCount === 0) return [];
+	const names = await listProgrammesOf(store.db, viewer.personId, MAX_BASKET_VALUES);
+	return findProgrammesByPublicId(
+		store.db,
+		names.map(({ publicId }) => publicId),
+	);
+}
+
+/** Says what the basket value contains in each of the reader's programmes. */
+function basketValueList(programmes: readonly Programme[]): Html {
+	if (programmes.length === 0) return html``;
+	return html`<ul>${programmes.map(
+		(programme) =>
+			html`<li><strong>${programme.name}</strong>: ${describeBasketValue(programme.basket_rule, programme.basket_note)}</li>`,
+	)}</ul>`;
 }
 
 /** Lists the versions of the package that shops install, with their checksums. */
@@ -104,13 +178,9 @@ function packageVersions(): Html {
 }
 
 const DOCUMENTS = [
-	{ label: "Receiver guide", href: paths.DOCS_PATH },
-	{ label: "API reference", href: paths.API_REFERENCE_PATH },
-	{ label: "Partners", href: paths.PARTNER_DOCS_PATH },
-	{ label: "Problems", href: paths.PROBLEMS_PATH },
-	{ label: "Downloads", href: paths.DOWNLOADS_PATH },
+	...PUBLIC_DOCUMENTS.map(({ label, path }) => ({ label, href: path })),
 	{ label: "Operations", href: paths.OPERATIONS_PATH },
-] as const;
+];
 
 /** Shows an article in the frame of the documentation. */
 export function answerDocs(
@@ -157,7 +227,7 @@ export function answerDocs(
 }
 
 function setCaching(c: WebContext): void {
-	c.header("vary", "cookie");
+	c.header("vary", "cookie, accept");
 	c.header("cache-control", c.get("viewer") === null ? `public, max-age=${CACHE_SECONDS}` : "no-store");
 }
 

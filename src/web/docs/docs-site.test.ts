@@ -2,17 +2,24 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setProgramme } from "../../../test/support/change-rows.ts";
 import { createApiDocument } from "../../api/openapi/document.ts";
-import { openAsStaff, openTestSite } from "../test-site.test-support.ts";
+import { EXAMPLE_LANGUAGES } from "../examples.ts";
+import { openAsOwner, openAsStaff, openTestSite } from "../test-site.test-support.ts";
+import { PUBLIC_DOCUMENTS } from "./document-list.ts";
 
 const PAGES = [
-	"/docs",
-	"/docs/api",
-	"/docs/partners",
-	"/problems",
+	...PUBLIC_DOCUMENTS.map(({ path }) => path),
 	"/problems/bad_signature",
 	"/docs/search?q=retry",
-	"/downloads",
+];
+
+/** Texts for programs, which are the same for every reader. */
+const TEXTS = [
+	...PUBLIC_DOCUMENTS.map(({ path }) => `${path}.md`),
+	"/problems/bad_signature.md",
+	"/llms.txt",
+	"/llms-full.txt",
 ];
 
 for (const page of PAGES) {
@@ -22,7 +29,7 @@ for (const page of PAGES) {
 		assert.equal(status, 200);
 		assert.deepEqual(setCookies, []);
 		assert.equal(headers.get("cache-control"), "public, max-age=300");
-		assert.equal(headers.get("vary"), "cookie");
+		assert.equal(headers.get("vary"), "cookie, accept");
 		assert.match(text, /<a href="\/sign-in">Sign in<\/a>/);
 		assert.doesNotMatch(text, /Sign out|method="post"/);
 		assert.match(text, /<form class="docs-search" role="search" method="get" action="\/docs\/search">/);
@@ -34,6 +41,78 @@ for (const page of PAGES) {
 		assert.doesNotMatch(text, /X-Service-|HTTP_X_SERVICE_|service-postback|https:\/\/ringback\.example/i);
 	});
 }
+
+test("programs get every document as Markdown, without a cookie, with this network's brand and address", async (t) => {
+	const site = await openTestSite(t, { publicUrl: "https://track.acme.example", brand: "Acme" });
+	for (const path of TEXTS) {
+		const { status, headers, text, setCookies } = await site.browser().open(path);
+		assert.equal(status, 200, path);
+		assert.deepEqual(setCookies, []);
+		const type = path.endsWith(".md") ? "text/markdown" : "text/plain";
+		assert.equal(headers.get("content-type"), `${type}; charset=UTF-8`, path);
+		assert.equal(headers.get("cache-control"), "public, max-age=300");
+		assert.match(text, /^# \S/, path);
+		assert.doesNotMatch(
+			text,
+			/X-Service-|HTTP_X_SERVICE_|service-postback|https:\/\/ringback\.example/i,
+			path,
+		);
+		assert.doesNotMatch(text, /^<!-- |\]\((?!https:|#)/m, `${path}: comments and relative links are gone`);
+	}
+});
+
+test("a request that prefers text/markdown gets the Markdown of the same page", async (t) => {
+	const site = await openTestSite(t);
+	const open = async (accept: string, path = "/docs/api") =>
+		(await site.browser().open(path, { accept })).text;
+	const markdown = await open("*/*", "/docs/api.md");
+	assert.ok((await open("text/markdown")) === markdown);
+	assert.ok((await open("text/markdown, text/html;q=0.9, */*;q=0.1")) === markdown);
+	for (const accept of [
+		"*/*",
+		"text/html,application/xhtml+xml,*/*;q=0.8",
+		"text/html, text/markdown;q=0.5",
+	]) {
+		assert.match(await open(accept), /^<!doctype html>/i, accept);
+	}
+});
+
+test("/llms.txt lists every public document, and /llms-full.txt has all of them and every example", async (t) => {
+	const site = await openTestSite(t);
+	const { publicUrl } = site.deps;
+	const index = (await site.browser().open("/llms.txt")).text;
+	const full = (await site.browser().open("/llms-full.txt")).text;
+	for (const { path, label } of PUBLIC_DOCUMENTS) {
+		assert.ok(index.includes(`- [${label}](${publicUrl}${path}.md): `), path);
+		assert.ok(full.includes((await site.browser().open(`${path}.md`)).text), path);
+	}
+	for (const { label } of EXAMPLE_LANGUAGES) assert.ok(full.includes(`**${label}**\n\n\`\`\``), label);
+	assert.doesNotMatch(full, /operations guide|RINGBACK_SECRET_KEY=/, "the operations guide is for staff");
+});
+
+test("unknown pages below /docs are not found, also as Markdown, and the operations guide is for staff", async (t) => {
+	const site = await openTestSite(t);
+	for (const path of ["/docs/nothing-here", "/docs/nothing-here.md", "/problems/nothing.md"]) {
+		assert.equal((await site.browser().open(path)).status, 404, path);
+	}
+	const { browser: staff } = await openAsStaff(t);
+	for (const path of ["/docs/operations.md", "/docs/operations/proxy.md"]) {
+		assert.equal((await site.browser().open(path)).status, 303, path);
+		assert.match((await staff.open(path)).text, /^# \S/, path);
+	}
+});
+
+test("From order to money says what the basket value contains in the reader's own programmes", async (t) => {
+	const { site, browser, programme } = await openAsOwner(t);
+	await setProgramme(site.store.db, programme.id, {
+		basket_rule: "GOODS_NET",
+		basket_note: "No <gift> cards.",
+	});
+	const own = await browser.open("/docs/order-to-money");
+	assert.match(own.text, /<strong>[^<]+<\/strong>: The goods alone: without VAT.* No &lt;gift&gt; cards\./);
+	const visitor = await site.browser().open("/docs/order-to-money");
+	assert.doesNotMatch(visitor.text, /gift&gt; cards/);
+});
 
 test("every link leads to an existing heading, ids are unique, and the outline has every heading", async (t) => {
 	const site = await openTestSite(t);
@@ -90,7 +169,7 @@ test("a person who is signed in sees the usual navigation, and the page is not c
 	const { browser: staff } = await openAsStaff(t);
 	const { headers, text } = await staff.open("/docs");
 	assert.equal(headers.get("cache-control"), "no-store");
-	assert.equal(headers.get("vary"), "cookie");
+	assert.equal(headers.get("vary"), "cookie, accept");
 	assert.match(text, /Sign out/);
 	assert.match(text, /<a href="\/docs" class="wide-only" aria-current="page">Docs<\/a>/);
 	assert.equal((await staff.submit("/sign-out", {})).status, 303, "its form works");

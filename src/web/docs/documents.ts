@@ -6,13 +6,10 @@ import { GUIDE_PARTS } from "../../operations-guide.ts";
 import { readShippedFile } from "../../shipped-files.ts";
 import { type ExampleValues, fillIn } from "../examples.ts";
 import * as paths from "../paths.ts";
+import { PUBLIC_DOCUMENTS } from "./document-list.ts";
 
 export const DOCUMENT_PATHS: readonly string[] = [
-	paths.DOCS_PATH,
-	paths.API_REFERENCE_PATH,
-	paths.PARTNER_DOCS_PATH,
-	paths.PROBLEMS_PATH,
-	paths.DOWNLOADS_PATH,
+	...PUBLIC_DOCUMENTS.map(({ path }) => path),
 	...EXPLAINED_CODES.map(paths.problemPath),
 	paths.OPERATIONS_PATH,
 	...GUIDE_PARTS.map(({ name }) => paths.operationsPath(name)),
@@ -44,17 +41,30 @@ export function renderedPagePath(path: string): string {
 	return `docs/rendered${path}.html`;
 }
 
+/** Returns the path of the Markdown that `npm run docs` writes for a page. */
+export function renderedMarkdownPath(path: string): string {
+	return `docs/rendered${path}.md`;
+}
+
 /** Returns true for the pages that only staff may read. */
 export function isForStaff(path: string): boolean {
 	return path.startsWith(paths.OPERATIONS_PATH);
 }
 
 export function readDocument(path: string, values: ExampleValues): DocsDocument {
-	const rendered = readShippedFile(renderedPagePath(path));
-	// The operations guide is not filled with this network's values, because it describes every installation.
-	const markup = isForStaff(path) ? rendered : fillIn(rendered, values);
+	const markup = fillDocument(path, readShippedFile(renderedPagePath(path)), values);
 	const sections = markup.split(/(?=<h[234] id=")/).map(readSection);
 	return { title: sections[0]?.title ?? "", body: markup.replace(/^<h1>.*?<\/h1>/, ""), sections };
+}
+
+/** Returns a page as Markdown for programs. */
+export function readMarkdown(path: string, values: ExampleValues): string {
+	return fillDocument(path, readShippedFile(renderedMarkdownPath(path)), values);
+}
+
+/** Fills in this network's values, except in the operations guide, because that describes every installation. */
+function fillDocument(path: string, text: string, values: ExampleValues): string {
+	return isForStaff(path) ? text : fillIn(text, values);
 }
 
 /** Parses the markup of one section. The markup was written by docs/markdown.ts. */

@@ -28,9 +28,18 @@ test("the section that explains a word comes first", async (t) => {
 		["PARKED", "/docs#what-becomes-of-a-pixel-order"],
 		["401", "/docs#401-though-the-secret-is-right"],
 		["basketValue", "/docs/api#calls"],
-		["basketValue", "/docs#body"],
+		["basketValue", "/docs/order-to-money#what-basketvalue-is"],
 		["signature", "/docs#2-check-the-signature"],
 		["Check a signature", "/docs#checking-a-signature"],
+		["refund", "/docs/order-to-money#returns-and-partial-refunds"],
+		["partial", "/docs/order-to-money#returns-and-partial-refunds"],
+		["return", "/docs/order-to-money#returns-and-partial-refunds"],
+		["shipping", "/docs/order-to-money#what-basketvalue-is"],
+		["VAT", "/docs/order-to-money#what-basketvalue-is"],
+		["discount", "/docs/order-to-money#what-basketvalue-is"],
+		["cancel", "/docs/order-to-money#order-states-of-shop-systems"],
+		["outbox", "/docs/order-to-money#the-outbox"],
+		["headless", "/docs/order-to-money#headless-shops"],
 	] as const) {
 		const { hrefs, list } = await search(site, typed);
 		assert.ok(hrefs.slice(0, 6).includes(wanted), `${typed}: ${hrefs.join(" ")}`);

@@ -1,0 +1,68 @@
+// The list of the public documents. Routes, the menu of the documentation, the search, links between documents, the
+// Markdown pages, /llms.txt and /llms-full.txt all follow from it. To publish another document, add it here and run
+// `npm run docs`.
+
+import * as paths from "../paths.ts";
+
+export interface PublicDocument {
+	/** Address of the page. Its Markdown is at the same address with ".md" after it. */
+	path: string;
+	/** Name in the menu. */
+	label: string;
+	/** File in the repository. Links to it from other documents lead to the page. */
+	file: string;
+	/** Sentence that tells a program what it finds in the document. */
+	summary: string;
+}
+
+export const PUBLIC_DOCUMENTS: readonly PublicDocument[] = [
+	{
+		path: paths.DOCS_PATH,
+		label: "Receiver guide",
+		file: "docs/receiver-guide.md",
+		summary:
+			"Quick start, the callback's headers and body, the rules for receivers with complete programs in eight languages, retries, the pixel.",
+	},
+	{
+		path: paths.ORDER_TO_MONEY_PATH,
+		label: "From order to money",
+		file: "docs/order-to-money.md",
+		summary:
+			"What basketValue is, when to approve, reject, reverse or refund, coupon codes, currencies, order states of shop systems, who retries what.",
+	},
+	{
+		path: paths.API_REFERENCE_PATH,
+		label: "API reference",
+		file: "docs/api.md",
+		summary: "How a request is signed, every call of a shop's server with its fields, and every refusal.",
+	},
+	{
+		path: paths.LIBRARY_PATH,
+		label: "JavaScript library",
+		file: "receiver/README.md",
+		summary: "The package @ringback/receiver: receiver, client and the adapters for frameworks.",
+	},
+	{
+		path: paths.PARTNER_DOCS_PATH,
+		label: "Partners",
+		file: "docs/partners.md",
+		summary: "Partner links, click IDs and coupon codes, and who is credited for a sale.",
+	},
+	{
+		path: paths.PROBLEMS_PATH,
+		label: "Problems",
+		file: "docs/problems.md",
+		summary: "Every fault code with its meaning and the first thing to do. Each code has a page of its own.",
+	},
+	{
+		path: paths.DOWNLOADS_PATH,
+		label: "Downloads",
+		file: "docs/downloads.md",
+		summary: "Where the library is installed from, and its checksums.",
+	},
+];
+
+/** Returns the address of a page's Markdown. */
+export function markdownPath(path: string): string {
+	return `${path}.md`;
+}
