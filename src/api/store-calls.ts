@@ -1,7 +1,7 @@
-// The transaction of a batch of calls. All transactions take their locks in the same order: nonces, orders,
-// credits, conversions, and at the end programmes and keys, each sorted by id. The exception is a batch with
-// several requests about one order, which starts with the orders again for each further request. If that
-// causes a deadlock, the transaction is retried (intake.ts).
+// The transaction of a batch of calls. All transactions take their locks in the same order: nonces, new orders,
+// existing conversions with their credits, and at the end programmes and keys, each in the order of its key. The
+// exception is an order that another process created or replaced at the same moment, which is then locked as well. If
+// that causes a deadlock, the transaction is retried (intake.ts).
 //
 //   spend nonces ─▶ judge and move ─▶ answers ─▶ inbound log ─▶ first times of programmes ─▶ uses of keys
 //

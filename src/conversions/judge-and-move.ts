@@ -67,8 +67,11 @@ export interface Judged<Done> {
 	owed: Owed;
 }
 
-/** Maximum number of times that an order is judged. It is judged again only if another process changed it meanwhile. */
-const MAX_JUDGEMENTS = 5;
+/**
+ * Maximum number of turns of a round. An order is judged again only if another process changed it meanwhile. One turn
+ * more is for new orders, which come before the others.
+ */
+const MAX_TURNS = 6;
 
 /** Judges requests about orders and writes the resulting moves. Takes at most MAX_STEPS requests. */
 export async function judgeAndMove<Done>(
@@ -76,70 +79,99 @@ export async function judgeAndMove<Done>(
 	deps: InTransaction,
 	requests: readonly OrderRequest<Done>[],
 ): Promise<Judged<Done>> {
-	const { writes } = deps.store;
-	const orders = new KnownOrders(writes);
+	const orders = new KnownOrders(deps.store.writes);
 	const signals = new Map(requests.map((request) => [request, request.findSignals?.()]));
 	const partnerships = await readPartnerships(
 		trx,
-		writes,
+		deps.store.writes,
 		[...signals.values()].flatMap((found) => found ?? []),
 	);
 	const results = new Map<OrderRequest<Done>, Result<Done>>();
+	const judging: Judging<Done> = { trx, deps, orders, signals, partnerships, results };
+	const rounds = roundsOf(requests);
 	let owed = NOTHING_OWED;
-	for (const round of roundsOf(requests)) {
+	for (const [index, round] of rounds.entries()) {
+		// The first round has all orders. If there are others, it locks every conversion that one of them may change.
+		const isLocking =
+			(index === 0 && rounds.length > 1) ||
+			round.some((request) => request.needsRefunds === true || signals.get(request) !== undefined);
 		let open = round;
-		for (let time = 0; time < MAX_JUDGEMENTS && open.length > 0; time++) {
-			await orders.read(
-				trx,
-				open.filter((request) => time > 0 || orders.presentOf(request) === undefined),
-			);
-			// If any request of the batch is a refund or may credit a partner, all conversions of the batch are locked, in the
-			// same order in which they are written.
-			const idsOf = (some: readonly OrderRequest<Done>[]) =>
-				some.flatMap((request) => orders.presentOf(request)?.id ?? []);
-			const refunding = open.filter(({ needsRefunds }) => needsRefunds === true);
-			const isLocking = refunding.length > 0 || open.some((request) => signals.get(request) !== undefined);
-			const credits = await writes.lockCredits(trx, isLocking ? idsOf(open) : []);
-			// This must be a later statement than the one that waits for the locks. Only then does PostgreSQL see the refunds
-			// that others stored while it waited.
-			const refundsById = Map.groupBy(
-				await writes.findRefunds(trx, idsOf(refunding)),
-				({ conversion_id }) => conversion_id,
-			);
-			const moves = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
-			for (const request of open) {
-				const present = orders.presentOf(request) ?? null;
-				const refunds = refundsById.get(present?.id ?? 0) ?? [];
-				// The conversion was read before the lock, so another process may have refunded a part of it. It is read again.
-				if (present !== null && request.needsRefunds === true && !hasRefunds(present, refunds)) continue;
-				const ofRequest = signals.get(request);
-				const stored = ofRequest && credits.get(present?.id ?? 0);
-				const judged = request.judge(present, {
-					namesakes: orders.namesakesOf(request),
-					partnerships,
-					clicks: partnerships.clicksOf(ofRequest),
-					credit: stored && creditOf(stored),
-					refunds,
-				});
-				if (judged.kind === "answer") results.set(request, judged.result);
-				else moves.set(request, judged);
-			}
-			const written = await makeMoves(
-				trx,
-				deps,
-				[...moves.values()].map(({ step }) => step),
-			);
-			owed = addOwed(owed, written.owed);
-			for (const [index, [request, { done }]] of [...moves].entries()) {
-				const conversion = written.conversions[index];
-				if (conversion === undefined) continue;
-				orders.set(request, conversion);
-				results.set(request, succeed(done(conversion)));
-			}
+		let unread = open.filter((request) => orders.presentOf(request) === undefined);
+		for (let turn = 0; turn < MAX_TURNS && open.length > 0; turn++) {
+			await orders.read(trx, unread);
+			// New orders come first, so that every transaction takes its locks in the same order: new orders in the order of the
+			// unique index, and then existing conversions in the order of their ids. Otherwise this transaction could wait for
+			// an order that another one has just inserted, while that one waits for a conversion that is locked here.
+			const isNew = (request: OrderRequest<Done>) => orders.presentOf(request) === null;
+			const present = isLocking && open.some(isNew) ? open.filter(isNew) : open;
+			owed = addOwed(owed, await judgeTogether(judging, present, isLocking));
+			unread = present.filter((request) => !results.has(request));
 			open = open.filter((request) => !results.has(request));
 		}
 	}
 	return { results: requests.map((request) => results.get(request) ?? refuseBusy()), owed };
+}
+
+interface Judging<Done> {
+	trx: Db;
+	deps: InTransaction;
+	orders: KnownOrders;
+	signals: ReadonlyMap<OrderRequest<Done>, Signals | undefined>;
+	partnerships: KnownPartnerships;
+	/** Results so far. */
+	results: Map<OrderRequest<Done>, Result<Done>>;
+}
+
+/**
+ * Judges requests about different orders, and adds their results. A request has no result if another process has
+ * changed its order meanwhile. With `isLocking`, the conversions of all requests are locked first.
+ */
+async function judgeTogether<Done>(
+	{ trx, deps, orders, signals, partnerships, results }: Judging<Done>,
+	requests: readonly OrderRequest<Done>[],
+	isLocking: boolean,
+): Promise<Owed> {
+	const { writes } = deps.store;
+	const idsOf = (some: readonly OrderRequest<Done>[]) =>
+		some.flatMap((request) => orders.presentOf(request)?.id ?? []);
+	const credits = await writes.lockCredits(trx, isLocking ? idsOf(requests) : []);
+	// This must be a later statement than the one that waits for the locks. Only then does PostgreSQL see the refunds
+	// that others stored while it waited.
+	const refunding = requests.filter(({ needsRefunds }) => needsRefunds === true);
+	const refundsById = Map.groupBy(
+		await writes.findRefunds(trx, idsOf(refunding)),
+		({ conversion_id }) => conversion_id,
+	);
+	const moves = new Map<OrderRequest<Done>, Extract<Judgement<Done>, { kind: "move" }>>();
+	for (const request of requests) {
+		const present = orders.presentOf(request) ?? null;
+		const refunds = refundsById.get(present?.id ?? 0) ?? [];
+		// The conversion was read before the lock, so another process may have refunded a part of it. It is read again.
+		if (present !== null && request.needsRefunds === true && !hasRefunds(present, refunds)) continue;
+		const ofRequest = signals.get(request);
+		const stored = ofRequest && credits.get(present?.id ?? 0);
+		const judged = request.judge(present, {
+			namesakes: orders.namesakesOf(request),
+			partnerships,
+			clicks: partnerships.clicksOf(ofRequest),
+			credit: stored && creditOf(stored),
+			refunds,
+		});
+		if (judged.kind === "answer") results.set(request, judged.result);
+		else moves.set(request, judged);
+	}
+	const written = await makeMoves(
+		trx,
+		deps,
+		[...moves.values()].map(({ step }) => step),
+	);
+	for (const [index, [request, { done }]] of [...moves].entries()) {
+		const conversion = written.conversions[index];
+		if (conversion === undefined) continue;
+		orders.set(request, conversion);
+		results.set(request, succeed(done(conversion)));
+	}
+	return written.owed;
 }
 
 /** Returns whether the conversion was read after all these refunds were stored. */

@@ -117,8 +117,10 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	if (steps.length > MAX_STEPS) throw new Error(`${steps.length} steps at once; the maximum is ${MAX_STEPS}`);
 	const nowMs = deps.clock.nowMs();
 	const { writes } = deps.store;
+	// Every transaction locks new orders before existing conversions, so that two of them cannot deadlock.
 	const written = new Map([
-		...(await writeStarts(trx, writes, steps, nowMs)),
+		...(await writeStarts(trx, writes, steps.filter(isNewOrder), nowMs)),
+		...(await writeReplacements(trx, writes, steps, nowMs)),
 		...(await writeChanges(trx, writes, steps, nowMs)),
 	]);
 	const moves = steps.flatMap((step) => {
@@ -268,14 +270,31 @@ function refundsOf(moves: readonly Made[]): NewRefund[] {
 	);
 }
 
-/** Inserts conversions of first reports, and renames the conversions that they replace. */
-async function writeStarts(
+/** A step that starts a conversion. */
+type Start = Step & (FirstReport | ImportedStart);
+
+function isNewOrder(step: Step): step is Start {
+	return step.known === null && !step.replaced;
+}
+
+/**
+ * Renames the conversions that first reports replace, and inserts the new ones. All conversions that the steps change
+ * are locked at once, in the order of their ids.
+ */
+async function writeReplacements(
 	trx: Db,
 	writes: HotWrites,
 	steps: readonly Step[],
 	nowMs: number,
 ): Promise<Map<Step, Conversion>> {
-	const replaced = steps.flatMap((step) => (step.known === null && step.replaced ? [step.replaced] : []));
+	const replacing = steps.filter((step): step is Start => step.known === null && Boolean(step.replaced));
+	if (replacing.length === 0) return new Map();
+	const replaced = replacing.flatMap((step) => step.replaced ?? []);
+	const changed = steps.flatMap(({ known }) => known ?? []);
+	await writes.lockCredits(
+		trx,
+		[...replaced, ...changed].map(({ id }) => id),
+	);
 	const renamed = await writes.renameUnlessChanged(
 		trx,
 		replaced.map((known) => ({
@@ -283,11 +302,18 @@ async function writeStarts(
 			order_id: nameAsReplaced({ orderId: known.order_id, publicId: known.public_id }),
 		})),
 	);
-	const rows = new Map<Step, NewConversion>();
-	for (const step of steps) {
-		if (step.known !== null || (step.replaced && !renamed.has(step.replaced.id))) continue;
-		rows.set(step, composeNewConversion(step, nowMs));
-	}
+	const starts = replacing.filter(({ replaced }) => replaced && renamed.has(replaced.id));
+	return writeStarts(trx, writes, starts, nowMs);
+}
+
+/** Inserts conversions of first reports. */
+async function writeStarts(
+	trx: Db,
+	writes: HotWrites,
+	steps: readonly Start[],
+	nowMs: number,
+): Promise<Map<Step, Conversion>> {
+	const rows = new Map<Step, NewConversion>(steps.map((step) => [step, composeNewConversion(step, nowMs)]));
 	// Rows are inserted in the order of the unique index, so that two processes cannot deadlock on each other's orders.
 	const stored = await writes.insertConversions(trx, [...rows.values()].sort(byOrder));
 	const byPublicId = new Map(stored.map((conversion) => [conversion.public_id, conversion]));

@@ -6,7 +6,11 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { before, test } from "node:test";
 import { makeShop, read } from "../../src/api/test-shop.test-support.ts";
 import { createApp } from "../../src/app.ts";
+import { decisionRequest } from "../../src/conversions/decide.ts";
+import type { Decided } from "../../src/conversions/deps.ts";
 import { approveDue } from "../../src/conversions/end-windows.ts";
+import { judgeAndMove } from "../../src/conversions/judge-and-move.ts";
+import { recordConversion, reportRequest } from "../../src/conversions/record.ts";
 import { bodySentAt } from "../../src/domain/event.ts";
 import { formatMinor, minorUnits } from "../../src/domain/money.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/domain/time.ts";
@@ -18,12 +22,14 @@ import { startOfFeed } from "../../src/store/queries/announced-moves.ts";
 import { findProgramme, type Programme } from "../../src/store/queries/programmes.ts";
 import { listRefunds } from "../../src/store/queries/refunds.ts";
 import { createTestSite, type TestSite } from "../../src/web/test-site.test-support.ts";
+import { holdsSomebodyUp } from "../support/between-statements.ts";
 import { setPartnership } from "../support/change-rows.ts";
 import { createClock, START_MS } from "../support/clock.ts";
 import { eachDatabase } from "../support/databases.ts";
 import { startListening } from "../support/listener.ts";
 import { addConversion, findConversion } from "../support/rows.ts";
 import { type Credentials, signedRequest } from "../support/signed-request.ts";
+import { until } from "../support/until.ts";
 
 const TERMS = {
 	creditsPartners: "on",
@@ -279,6 +285,37 @@ eachDatabase("refunds", (database) => {
 			equal(minorUnits(basket_value) + sum, 10_000n);
 			if (status !== "REVERSED") equal(sum, 5_000n, "only a reversal refuses a refund here");
 		}
+	});
+
+	test("a batch with a refund and a new order waits for the order before it locks the refunded conversion", async () => {
+		const { kind, store, rival } = database;
+		if (kind === "SQLite") return; // One transaction writes at a time.
+		const refunded = await sell();
+		const sold = { source: "postback", orderId: `R-${++orders}`, eventType: "SALE" } as const;
+		const report = { ...sold, basketValue: "5.00", occurredAtMs: null, isTest: false } as const;
+		const asked = { refundId: "1", value: { amount: "30.00" }, reason: "RETURN" } as const;
+		const order = { orderId: refunded, eventType: "SALE" } as const;
+		let outcomes: Promise<string[]> | undefined;
+		await rival.transact(async (trx) => {
+			ok((await recordConversion(trx, { ...site.deps, store: rival }, programme, report)).ok);
+			const batch = store.transact((own) =>
+				judgeAndMove<Decided<string>>(own, site.deps, [
+					decisionRequest(programme, order, {
+						...{ move: "refund", decidedBy: "shop", programId: programme.public_id },
+						...asked,
+					}),
+					reportRequest(site.deps, programme, report),
+				]),
+			);
+			outcomes = batch.then(({ results }) =>
+				results.map((result) => (result.ok ? result.value.outcome : result.fault.code)),
+			);
+			await until(() => holdsSomebodyUp(trx));
+			// Two transactions that take these locks in opposite orders would now wait for each other.
+			await rival.writes.lockCredits(trx, [(await stored(refunded)).id]);
+		});
+		deepEqual(await outcomes, ["REFUNDED", "DUPLICATE"]);
+		await checkBalance(refunded);
 	});
 
 	test("amounts are exact in currencies with 0, 2 and 3 decimals", async () => {
