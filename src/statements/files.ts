@@ -23,7 +23,7 @@ import { openParties, type StatementParties } from "./parties.ts";
 /** Returns the proof of a statement, for staff and for the partner's people. */
 export function proofFile(
 	db: Db,
-	statement: Pick<Statement, "id" | "partner_id" | "time_zone">,
+	statement: Pick<Statement, "id" | "partner_id" | "time_zone" | "first_entry_id" | "last_entry_id">,
 	separator: CsvSeparator = ",",
 ): AsyncGenerator<string> {
 	const columns: CsvColumns<StatementEntry> = [

@@ -113,7 +113,7 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 		deps,
 		accepted.map(({ partner }) => partner.id),
 	);
-	const rows = accepted.map(({ partner, due }, index) => {
+	const rows = accepted.map(({ partner, due, sums }, index) => {
 		const publicId = makeId("stm", nowMs, deps.random.bytes(ID_RANDOM_BYTES));
 		const seq = writing.last + index + 1;
 		const { currency, opening, earned, changed, adjusted, total, isCarried } = due;
@@ -123,6 +123,8 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 			...{ partner_id: partner.id, currency, month: month.month, time_zone: month.settings.time_zone },
 			...{ opening, earned, changed, adjusted, total },
 			is_carried: isCarried ? (1 as const) : (0 as const),
+			first_entry_id: sums.length === 0 ? null : Math.min(...sums.map(({ firstEntryId }) => firstEntryId)),
+			last_entry_id: sums.length === 0 ? null : Math.max(...sums.map(({ lastEntryId }) => lastEntryId)),
 			sealed_parties: sealParties(deps, publicId, parties),
 			job_id: issuer.jobId,
 			issued_at_ms: nowMs,
@@ -130,11 +132,7 @@ async function writeAll(trx: Db, deps: InTransaction, writing: Writing): Promise
 		};
 	});
 	const statements = (await insertStatements(trx, rows)).sort((one, other) => one.seq - other.seq);
-	const taken = await takeOpenEntries(
-		trx,
-		statements.map(({ id }) => id),
-		month.endMs,
-	);
+	const taken = await takeOpenEntries(trx, statements, month.endMs);
 	const entries = accepted.reduce((count, { due }) => count + due.entries, 0);
 	// A transaction that began before the end of the month may have committed an entry just now. This batch is then
 	// rolled back and tried again, and the preview no longer agrees with that partner's account.

@@ -123,9 +123,11 @@ eachDatabase("two months of statements", (database) => {
 			[[], [], [], [], ["-0.45"], [], ["5.00"]],
 		);
 		deepEqual(await network.brokenRules(), []);
-		const account = await listEntries(store.db, { partnerId: blog.id, currency: "JPY" }, { limit: 10 });
+		const account = await listEntries(store.db, { partnerId: blog.id }, { limit: 100 });
 		deepEqual(
-			account.rows.map((row) => [row.kind, row.amount, row.statement_number, row.reason]),
+			account.rows
+				.filter(({ currency }) => currency === "JPY")
+				.map((row) => [row.kind, row.amount, row.statement_number, row.reason]),
 			[
 				["PAID", "1500", "2026-0002", "bounced"],
 				["PAID", "-1500", "2026-0002", "SEPA 1"],

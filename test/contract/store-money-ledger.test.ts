@@ -81,6 +81,16 @@ const BREAKS: readonly [problem: RegExp, title: string, ...statements: string[]]
 		`update statement_entries set statement_id = ${CARRIED} where statement_id = ${PAID}`,
 	],
 	[
+		/^entries of statements belong to another partner/,
+		"an entry is in the statement under another partner",
+		`update statement_entries set partner_id = (select max(id) from partners) where statement_id = ${PAID}`,
+	],
+	[
+		/^entries of statements belong to another partner/,
+		"a statement does not reach to its last entry",
+		`update statements set first_entry_id = 0, last_entry_id = 0 where id = ${PAID}`,
+	],
+	[
 		/^statements have amounts that are not those of their entries/,
 		"a statement lost its entries",
 		`delete from statement_entries where statement_id = ${PAID}`,
@@ -179,8 +189,8 @@ eachDatabase("the ledger of money", (database) => {
 
 	test("an entry cannot be in two statements", async () => {
 		const { db } = database.store;
-		const again = sql`insert into statement_entries (entry_id, statement_id)
-			select entry_id, statement_id + 1 from statement_entries`;
+		const again = sql`insert into statement_entries (partner_id, entry_id, statement_id)
+			select partner_id, entry_id, statement_id + 1 from statement_entries`;
 		await rejects(again.execute(db), /unique/i);
 	});
 

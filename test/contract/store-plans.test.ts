@@ -171,6 +171,8 @@ const NO_CONVERSIONS = PROGRAMMES + 1;
 const MAX_LIST_PAGES = 1_000;
 const MIDDLE_MS = START_MS + ROWS / 2;
 const MIDDLE = { at: ROWS / 2, id: ROWS / 2 };
+/** A statement of a large account. Entries of other partners are between its first and its last entry. */
+const PROVEN = { id: 77, partner_id: 1, first_entry_id: ROWS / 2, last_entry_id: ROWS / 2 + 1_000 };
 const CONVERSION_LISTS: readonly (readonly [what: string, index: string, filter: Filter])[] = [
 	["the first page", "conversions_by_list", {}],
 	["a later page", "conversions_by_list", { after: MIDDLE }],
@@ -600,11 +602,11 @@ const READS: readonly Read[] = [
 		(db) => listAudit(db, { fromMs: 100_000, beforeMs: 110_000 }, { limit: 50 }),
 	],
 	["notices that are not mailed yet", ["notices_to_mail"], (db) => countUnmailedNotices(db, START_MS)],
-	["a partner's account", ["entries_by_partner"], (db) => listEntries(db, { partnerId: 7 }, { limit: 50 })],
+	["a partner's account", ["entries_by_kind"], (db) => listEntries(db, { partnerId: 7 }, { limit: 50 })],
 	[
 		"a later page of a partner's account",
-		["entries_by_partner"],
-		(db) => listEntries(db, { partnerId: 7, currency: "EUR" }, { limit: 50, after: MIDDLE }),
+		["entries_by_kind"],
+		(db) => listEntries(db, { partnerId: 7 }, { limit: 50, after: MIDDLE }),
 	],
 	...(["CHANGED", "ADJUSTED", "PAID"] as const).map(
 		(kind): Read => [
@@ -615,7 +617,7 @@ const READS: readonly Read[] = [
 	),
 	[
 		"EARNED entries of a partner's account",
-		["entries_by_partner"],
+		[],
 		(db) => listEntries(db, { partnerId: 7, kind: "EARNED" }, { limit: 50 }),
 	],
 	[
@@ -623,12 +625,8 @@ const READS: readonly Read[] = [
 		["entries_by_kind"],
 		(db) => listAdjustments(db, { id: 77, partner_id: 7 }),
 	],
-	[
-		"the open balances of some partners",
-		["open_entries_by_partner"],
-		(db) => sumOpenEntries(db, [7, 8, 9], START_MS + ROWS),
-	],
-	["the balances of a partner", ["open_entries_by_partner"], (db) => findBalances(db, 7)],
+	["the open balances of some partners", [], (db) => sumOpenEntries(db, [7, 8, 9], START_MS + ROWS)],
+	["the balances of a partner", [], (db) => findBalances(db, 7)],
 	["the newest statements of partners", [], (db) => findNewestStatements(db, [7, 8, 9])],
 	["the newest statements of the network", [], (db) => listStatements(db, {}, { limit: 50 })],
 	[
@@ -646,11 +644,7 @@ const READS: readonly Read[] = [
 	["sums of the statements of a month", ["statements_by_month"], (db) => sumStatements(db, { month: "m3" })],
 	["one statement", [], (db) => findStatement(db, "stm77")],
 	["the lines of a statement", [], (db) => listStatementLines(db, 77)],
-	[
-		"the proof of a statement",
-		["statement_entries_by_statement"],
-		(db) => readStatementEntries(db, { id: 77, partner_id: 7 }, 1_000).next(),
-	],
+	["the proof of a statement", [], (db) => readStatementEntries(db, PROVEN, 1_000).next()],
 	["statements by their numbers", [], (db) => findStatementsByNumber(db, ["n1", "n2"])],
 	[
 		"expired conversions that retention removes",

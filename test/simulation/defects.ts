@@ -203,9 +203,9 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 1,
 		module: () => import("../../src/store/queries/statements.ts"),
 		replaces: "takeOpenEntries",
-		by: (genuine) => async (trx, statementIds, beforeMs) => {
+		by: (genuine) => async (trx, statements, beforeMs) => {
 			const open = await trx.selectFrom("open_entries").selectAll().execute();
-			const count = await genuine(trx, statementIds, beforeMs);
+			const count = await genuine(trx, statements, beforeMs);
 			await trx
 				.insertInto("open_entries")
 				.values(open)

@@ -45,7 +45,11 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (rows: Rows) => unknown,
 	"an entry is neither open nor in a statement": [({ open }) => open.pop(), /^10 /],
 	"an entry is open and in a statement": [({ open }) => open.push({ ...BONUS, entry_id: 4 }), /^10 /],
 	"an entry is in two statements": [
-		({ contained }) => contained.push({ entry_id: 3, statement_id: 2 }),
+		({ contained }) => contained.push({ partner_id: 2, entry_id: 3, statement_id: 2 }),
+		/^10 /,
+	],
+	"an entry is in a statement under another partner": [
+		({ contained }) => change(contained, 0, { partner_id: 1 }),
 		/^10 /,
 	],
 	"a payment is open": [({ open }) => open.push({ ...BONUS, entry_id: 5 }), /^10 /],
@@ -62,7 +66,10 @@ const DEFECTS: Readonly<Record<string, readonly [plant: (rows: Rows) => unknown,
 		/^11 .*2026-0002 contains/,
 	],
 	"a statement contains an entry of another partner": [
-		({ entries }) => change(entries, 3, { partner_id: 1 }),
+		({ entries, contained }) => {
+			change(entries, 3, { partner_id: 1 });
+			change(contained, 1, { partner_id: 1 });
+		},
 		/^11 .*2026-0002 contains/,
 	],
 	"a statement does not add up": [({ statements }) => change(statements, 1, { total: "26.00" }), /^11 /],

@@ -35,7 +35,10 @@ const RECEIVER = `${FIRST_RECEIVER} + ${PROGRAMME}`;
 const KEPT_DAYS = 180;
 const PARTNERS = 1_000;
 /** Expression for a partner. Half of all rows belong to the first. */
-const PARTNER = `case when i % 2 = 0 then 1 else 2 + i % ${PARTNERS - 1} end`;
+/** Returns SQL for the partner of an entry. */
+const partnerOf = (entry: string) =>
+	`case when ${entry} % 2 = 0 then 1 else 2 + ${entry} % ${PARTNERS - 1} end`;
+const PARTNER = partnerOf("i");
 /** Expression for a time. The rows are spread over the retention time, the newest last. */
 const OVER_TIME = `${START_MS} - cast(${ROWS} - i as bigint) * ${(KEPT_DAYS * DAY_MS) / ROWS}`;
 /** Expression for a time around START_MS, in no particular order. */
@@ -146,9 +149,9 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 	[
 		"jobs",
 		`public_id, kind, programme_id, decided_by, file_bytes, person_id, state, invites, row_count, done_rows, done_batches,
-			lines, claim_until_ms, created_at_ms`,
+			batch_rows, lines, claim_until_ms, created_at_ms`,
 		`'job' || i, 'decisions', ${PROGRAMME}, 'shop', 100, 1 + i % 1000,
-			case when i % 1000 = 0 then 'applying' else 'done' end, 0, 1, 1, 1,
+			case when i % 1000 = 0 then 'applying' else 'done' end, 0, 1, 1, 1, 1,
 			case when i % 100 = 0 then 'kept' else 'gone' end, ${START_MS} + i % 3 - 1, ${START_MS} + i`,
 		ROWS / 2,
 	],
@@ -181,7 +184,12 @@ const FILLINGS: readonly (readonly [table: string, columns: string, values: stri
 		`i, ${PARTNER}, ${PROGRAMME}, 'EARNED', '7.50', 'EUR', ${START_MS} + i`,
 		ROWS / 4,
 	],
-	["statement_entries", "entry_id, statement_id", `${ROWS / 4} + i, 1 + i / 3`, (ROWS * 3) / 4],
+	[
+		"statement_entries",
+		"partner_id, entry_id, statement_id",
+		`${partnerOf(`(${ROWS / 4} + i)`)}, ${ROWS / 4} + i, 1 + i / 3`,
+		(ROWS * 3) / 4,
+	],
 	[
 		"statements",
 		`id, public_id, number, year, seq, partner_id, currency, month, time_zone, opening, earned, changed, adjusted, total,

@@ -57,6 +57,7 @@ interface OpenRow extends Pick<EntryRow, (typeof REPEATED)[number]> {
 }
 
 interface ContainedRow {
+	partner_id: number;
 	entry_id: number;
 	statement_id: number;
 }
@@ -190,8 +191,10 @@ function auditPlaces(
 		const places = placesOf.get(entry.id) ?? [];
 		const isRight = rows.length + places.length === (entry.kind === "PAID" ? 0 : 1);
 		demand(isRight, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows, statements: places })}`);
-		const isSame = rows.every((row) => REPEATED.every((column) => row[column] === entry[column]));
-		demand(isSame, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows })}`);
+		const isSame =
+			rows.every((row) => REPEATED.every((column) => row[column] === entry[column])) &&
+			places.every(({ partner_id }) => partner_id === entry.partner_id);
+		demand(isSame, IN_ONE_PLACE, () => `${JSON.stringify({ entry, open: rows, statements: places })}`);
 		openOf.delete(entry.id);
 		placesOf.delete(entry.id);
 	}

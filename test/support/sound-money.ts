@@ -45,8 +45,8 @@ export function makeSoundMoney(): Draft<MoneyRows> {
 			{ ...changed, entry_id: 2 },
 		],
 		contained: [
-			{ entry_id: 3, statement_id: 1 },
-			{ entry_id: 4, statement_id: 2 },
+			{ partner_id: 2, entry_id: 3, statement_id: 1 },
+			{ partner_id: 2, entry_id: 4, statement_id: 2 },
 		],
 		statements: [
 			{

@@ -21,6 +21,9 @@ export interface OpenSum {
 	count: number;
 	/** Amount in minor units of the currency. */
 	minor: bigint;
+	/** Lowest and highest id of the entries. */
+	firstEntryId: number;
+	lastEntryId: number;
 }
 
 /** Adds up the open entries of these partners that were written before `beforeMs`. */
@@ -37,6 +40,8 @@ export async function sumOpenEntries(
 			"currency",
 			"kind",
 			fn.countAll<number>().as("count"),
+			fn.min("entry_id").as("firstEntryId"),
+			fn.max("entry_id").as("lastEntryId"),
 		])
 		.select(sumOf("amount"))
 		.where("partner_id", "in", [NO_ID, ...partnerIds])
@@ -111,44 +116,54 @@ export interface ListedEntry extends Entry {
 
 export interface EntryFilter {
 	partnerId: number;
-	currency?: string | undefined;
 	kind?: EntryKind | undefined;
 }
 
 /** Lists the account of a partner, the newest entry first. */
 export function listEntries(
 	db: Db,
-	{ partnerId, currency, kind }: EntryFilter,
+	filter: EntryFilter,
 	request: PageRequest,
 ): Promise<ListPage<ListedEntry>> {
-	return readNewestFirst(request, (beforeId, limit) =>
-		db
-			.selectFrom("entries")
-			.leftJoin("programmes", "programmes.id", "entries.programme_id")
-			.leftJoin("conversions", "conversions.id", "entries.conversion_id")
-			.leftJoin("statement_entries", "statement_entries.entry_id", "entries.id")
-			.leftJoin("statements", (join) =>
-				join.on((eb) =>
-					eb("statements.id", "=", eb.fn.coalesce("entries.statement_id", "statement_entries.statement_id")),
-				),
-			)
-			.leftJoin("people", "people.id", "entries.person_id")
-			.selectAll("entries")
-			.select([
-				"programmes.name as programme_name",
-				"conversions.public_id as conversion_public_id",
-				"statements.number as statement_number",
-				"statements.public_id as statement_public_id",
-				"people.email",
-			])
-			.where("entries.partner_id", "=", partnerId)
-			.$if(currency !== undefined, (entries) => entries.where("entries.currency", "=", currency ?? ""))
-			.$if(kind !== undefined, (entries) => entries.where(isOfKind(kind ?? "EARNED")))
-			.where("entries.id", "<", beforeId)
-			.orderBy("entries.id", "desc")
-			.limit(limit)
-			.execute(),
-	);
+	return readNewestFirst(request, async (beforeId, limit) => {
+		const { rows } = await sql<ListedEntry>`
+			select entries.*, programmes.name as programme_name, conversions.public_id as conversion_public_id,
+				statements.number as statement_number, statements.public_id as statement_public_id, people.email
+			from (${selectEntryIds(filter, beforeId, limit)}) as listed
+			join entries on entries.id = listed.entry_id
+			left join programmes on programmes.id = entries.programme_id
+			left join conversions on conversions.id = entries.conversion_id
+			left join statement_entries on statement_entries.partner_id = entries.partner_id
+				and statement_entries.entry_id = entries.id
+			left join statements on statements.id = coalesce(entries.statement_id, statement_entries.statement_id)
+			left join people on people.id = entries.person_id
+			order by entries.id desc limit ${limit}`.execute(db);
+		return rows;
+	});
+}
+
+/**
+ * Returns SQL for the ids of the newest entries of an account. An entry is open, or in a statement, or a payment
+ * (invariant 10 of ARCHITECTURE.md), and each of these three sets is sorted by id. The rare kinds have their own index.
+ */
+function selectEntryIds(
+	{ partnerId, kind }: EntryFilter,
+	beforeId: number,
+	limit: number,
+): RawBuilder<unknown> {
+	const newest = sql`entry_id < ${beforeId} order by entry_id desc limit ${limit}`;
+	const ofKind = (rare: EntryKind) => sql`select * from (select entries.id as entry_id from entries
+		where entries.partner_id = ${partnerId} and ${isOfKind(rare)} and entries.id < ${beforeId}
+		order by entries.id desc limit ${limit}) as of_kind`;
+	if (kind !== undefined && kind !== "EARNED") return ofKind(kind);
+	const open = sql`select * from (select entry_id from open_entries
+		where partner_id = ${partnerId} ${kind === undefined ? sql`` : sql`and kind = ${kind}`} and ${newest}) as open`;
+	const isOfKindToo = sql`and exists (select 1 from entries where entries.id = entry_id and entries.kind = ${kind})`;
+	const contained = sql`select * from (select entry_id from statement_entries
+		where partner_id = ${partnerId} ${kind === undefined ? sql`` : isOfKindToo} and ${newest}) as contained`;
+	return kind === undefined
+		? sql`${open} union all ${contained} union all ${ofKind("PAID")}`
+		: sql`${open} union all ${contained}`;
 }
 
 /**
@@ -175,7 +190,7 @@ export async function insertPaidEntries(
 	return new Map(rows.map(({ id, statement_id }) => [statement_id ?? NO_ID, id]));
 }
 
-/** Returns whether a person has entered the same adjustment of an account since a time. No statement contains it yet. */
+/** Returns whether a person has entered the same adjustment of an account since a time. */
 export async function hasAdjustmentSince(
 	trx: Db,
 	entered: {
@@ -188,16 +203,15 @@ export async function hasAdjustmentSince(
 	sinceMs: number,
 ): Promise<boolean> {
 	const found = await trx
-		.selectFrom("open_entries")
-		.innerJoin("entries", "entries.id", "open_entries.entry_id")
-		.select("entries.id")
-		.where("open_entries.partner_id", "=", entered.partnerId)
-		.where("open_entries.currency", "=", entered.currency)
-		.where("open_entries.at_ms", ">=", sinceMs)
-		.where("open_entries.kind", "=", "ADJUSTED")
-		.where("open_entries.amount", "=", entered.amount)
-		.where("entries.reason", "=", entered.reason)
-		.where("entries.person_id", entered.personId === null ? "is" : "=", entered.personId)
+		.selectFrom("entries")
+		.select("id")
+		.where("partner_id", "=", entered.partnerId)
+		.where(isOfKind("ADJUSTED"))
+		.where("at_ms", ">=", sinceMs)
+		.where("currency", "=", entered.currency)
+		.where("amount", "=", entered.amount)
+		.where("reason", "=", entered.reason)
+		.where("person_id", entered.personId === null ? "is" : "=", entered.personId)
 		.limit(1)
 		.executeTakeFirst();
 	return found !== undefined;

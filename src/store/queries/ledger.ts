@@ -30,8 +30,10 @@ interface Rule {
 	from: string;
 	/** Condition for rows that break the rule. */
 	where: string;
-	/** Number of ids in a range, if checking a row reads many others. The default is `IDS_AT_ONCE`. */
+	/** Number of ids in a range, if checking one of them reads many rows. The default is `IDS_AT_ONCE`. */
 	idsAtOnce?: number;
+	/** Column that identifies a row that breaks the rule. The default is `key`. */
+	shown?: string;
 }
 
 /**
@@ -42,6 +44,8 @@ const IDS_AT_ONCE = 20_000;
 const EXAMPLES = 5;
 /** Number of statements in a range. Each may have thousands of entries. */
 const STATEMENTS_AT_ONCE = 200;
+/** Number of partners in a range. Each may have thousands of entries. */
+const PARTNERS_AT_ONCE = 50;
 
 const ANNOUNCING = ["record", "approve", "reject", "reverse"] as const satisfies readonly LivedMove[];
 const MOVES: readonly LivedMove[] = [...ANNOUNCING, "park", "confirm", "credit", "refund", "expire"];
@@ -83,40 +87,43 @@ const MONEY_RULES: readonly Rule[] = [
 	{
 		problem: "entries are neither open nor in a statement",
 		...rangesOf("entries"),
-		where: `r.kind <> 'PAID' and not exists (select 1 from open_entries o where o.entry_id = r.id)
-			and not exists (select 1 from statement_entries s where s.entry_id = r.id)`,
+		where: `r.kind <> 'PAID' and not exists (select 1 from open_entries o where o.partner_id = r.partner_id and o.entry_id = r.id)
+			and not exists (select 1 from statement_entries s where s.partner_id = r.partner_id and s.entry_id = r.id)`,
 	},
 	{
 		problem: "entries are open and in a statement",
-		...rangesOf("statement_entries", "entry_id"),
-		where: "exists (select 1 from open_entries o where o.entry_id = r.entry_id)",
+		...entriesOfPartners("open_entries"),
+		where:
+			"exists (select 1 from statement_entries s where s.partner_id = r.partner_id and s.entry_id = r.entry_id)",
 	},
 	{
 		problem: "open entries differ from their entry",
-		...rangesOf("open_entries", "entry_id"),
+		...entriesOfPartners("open_entries"),
 		where: `not exists (select 1 from entries e where e.id = r.entry_id and e.kind <> 'PAID'
 			and e.partner_id = r.partner_id and coalesce(e.programme_id, 0) = coalesce(r.programme_id, 0)
 			and e.kind = r.kind and e.amount = r.amount and e.currency = r.currency and e.at_ms = r.at_ms)`,
 	},
 	{
 		problem: "entries of statements belong to another partner or currency",
-		...rangesOf("statement_entries", "entry_id"),
+		...entriesOfPartners("statement_entries"),
 		where: `not exists (select 1 from entries e join statements s on s.id = r.statement_id
-			where e.id = r.entry_id and e.kind <> 'PAID' and e.partner_id = s.partner_id and e.currency = s.currency)`,
+			where e.id = r.entry_id and e.kind <> 'PAID' and e.partner_id = r.partner_id and s.partner_id = r.partner_id
+				and e.currency = s.currency and e.id between s.first_entry_id and s.last_entry_id)`,
 	},
 	{
 		problem: "statements have amounts that are not those of their entries",
 		...rangesOf("statements"),
 		idsAtOnce: STATEMENTS_AT_ONCE,
 		where: `not exists (select count(*) from statement_entries s join entries e on e.id = s.entry_id
-			where s.statement_id = r.id having ${["earned", "changed", "adjusted"]
-				.map(
-					(
-						part,
-					) => `coalesce(sum(case when e.kind = '${part.toUpperCase()}' then ${minor("e.amount")} end), 0)
+			where s.partner_id = r.partner_id and s.entry_id between r.first_entry_id and r.last_entry_id
+				and s.statement_id = r.id having ${["earned", "changed", "adjusted"]
+					.map(
+						(
+							part,
+						) => `coalesce(sum(case when e.kind = '${part.toUpperCase()}' then ${minor("e.amount")} end), 0)
 						= ${minor(`r.${part}`)}`,
-				)
-				.join(" and ")})`,
+					)
+					.join(" and ")})`,
 	},
 	{
 		problem: "statements have lines that do not add up to their amounts",
@@ -270,6 +277,13 @@ function rangesOf(table: string, key = "id"): Pick<Rule, "table" | "key" | "from
 	return { table, key, from: `${table} r` };
 }
 
+/** Returns the ranges of a table whose key begins with the partner. */
+function entriesOfPartners(
+	table: "open_entries" | "statement_entries",
+): Pick<Rule, "table" | "key" | "from" | "idsAtOnce" | "shown"> {
+	return { ...rangesOf(table, "partner_id"), idsAtOnce: PARTNERS_AT_ONCE, shown: "entry_id" };
+}
+
 /** Checks all rules. A service may use the database meanwhile, because each statement is independent of the others. */
 export async function checkLedger({ db }: Pick<Store, "db">): Promise<LedgerReport> {
 	const broken: BrokenRule[] = [];
@@ -306,7 +320,7 @@ async function findRange(db: Db, { table, key }: Rule): Promise<IdRange> {
 
 async function checkRanges(
 	db: Db,
-	{ problem, key, from, where, idsAtOnce = IDS_AT_ONCE }: Rule,
+	{ problem, key, from, where, idsAtOnce = IDS_AT_ONCE, shown = key }: Rule,
 	{ first, last }: IdRange,
 ): Promise<BrokenRule> {
 	let count = 0;
@@ -314,7 +328,7 @@ async function checkRanges(
 	for (let start = first; start <= last; start += idsAtOnce) {
 		const to = Math.min(start + idsAtOnce - 1, last);
 		const column = sql.ref(`r.${key}`);
-		const { rows } = await sql<{ id: number }>`select ${column} as id from ${sql.raw(from)}
+		const { rows } = await sql<{ id: number }>`select ${sql.ref(`r.${shown}`)} as id from ${sql.raw(from)}
 			where ${column} between ${start} and ${to} and (${sql.raw(where)})`.execute(db);
 		count += rows.length;
 		for (const { id } of rows.slice(0, EXAMPLES - examples.length)) examples.push(id);

@@ -120,17 +120,41 @@ export function insertStatements(
  */
 export async function takeOpenEntries(
 	trx: Db,
-	statementIds: readonly number[],
+	statements: readonly Pick<Statement, "id" | "partner_id" | "currency">[],
 	beforeMs: number,
 ): Promise<number> {
-	const ids = [NO_ID, ...statementIds];
-	const { numAffectedRows = 0n } = await sql`insert into statement_entries (entry_id, statement_id)
-		select o.entry_id, s.id from statements s
-		join open_entries o on o.partner_id = s.partner_id and o.currency = s.currency and o.at_ms < ${beforeMs}
-		where s.id in (${sql.join(ids)})`.execute(trx);
-	// Only these entries are removed. Others may have been committed after the first statement read them.
-	await sql`delete from open_entries where entry_id in
-		(select entry_id from statement_entries where statement_id in (${sql.join(ids)}))`.execute(trx);
+	if (!isSqlite(trx)) return takeAtOnce(trx, statements, beforeMs);
+	let count = 0;
+	for (const { id, partner_id: partnerId, currency } of statements) {
+		const isTaken = sql`partner_id = ${partnerId} and currency = ${currency} and at_ms < ${beforeMs}`;
+		const { numAffectedRows = 0n } =
+			await sql`insert into statement_entries (partner_id, entry_id, statement_id)
+			select partner_id, entry_id, ${id} from open_entries where ${isTaken}`.execute(trx);
+		// No other transaction can write, so these are the same rows.
+		await sql`delete from open_entries where ${isTaken}`.execute(trx);
+		count += Number(numAffectedRows);
+	}
+	return count;
+}
+
+/**
+ * Moves the entries in one statement on PostgreSQL, so that exactly those are inserted that are deleted. Another entry
+ * may be committed at the same moment.
+ */
+async function takeAtOnce(
+	trx: Db,
+	statements: readonly Pick<Statement, "id" | "partner_id" | "currency">[],
+	beforeMs: number,
+): Promise<number> {
+	const ids = [NO_ID, ...statements.map(({ id }) => id)];
+	const { numAffectedRows = 0n } = await sql`with taken as (
+			delete from open_entries o using statements s
+			where s.id in (${sql.join(ids)}) and o.partner_id = s.partner_id and o.currency = s.currency
+				and o.at_ms < ${beforeMs}
+			returning o.partner_id, o.entry_id, s.id as statement_id
+		)
+		insert into statement_entries (partner_id, entry_id, statement_id)
+		select partner_id, entry_id, statement_id from taken`.execute(trx);
 	return Number(numAffectedRows);
 }
 
@@ -329,7 +353,11 @@ export function listAdjustments(
 ): Promise<Entry[]> {
 	return db
 		.selectFrom("entries")
-		.innerJoin("statement_entries", "statement_entries.entry_id", "entries.id")
+		.innerJoin("statement_entries", (join) =>
+			join
+				.onRef("statement_entries.partner_id", "=", "entries.partner_id")
+				.onRef("statement_entries.entry_id", "=", "entries.id"),
+		)
 		.selectAll("entries")
 		.where("entries.partner_id", "=", partnerId)
 		.where(isOfKind("ADJUSTED"))
@@ -355,10 +383,11 @@ export interface StatementEntry extends Entry {
 /** Yields the entries of a statement in the order in which they were written. */
 export async function* readStatementEntries(
 	db: Db,
-	{ id, partner_id: partnerId }: Pick<Statement, "id" | "partner_id">,
+	statement: Pick<Statement, "id" | "partner_id" | "first_entry_id" | "last_entry_id">,
 	batchRows: number,
 ): AsyncGenerator<readonly StatementEntry[]> {
-	let lastId = 0;
+	const { id, partner_id: partnerId, first_entry_id: firstEntryId, last_entry_id: lastEntryId } = statement;
+	let lastId = (firstEntryId ?? 0) - 1;
 	for (;;) {
 		// The credit is joined only if it still belongs to the partner, who must not see the sub ids of others.
 		const { rows } = await sql<StatementEntry>`select e.*, p.name as programme_name,
@@ -370,7 +399,8 @@ export async function* readStatementEntries(
 			left join conversions c on c.id = e.conversion_id
 			left join credits d on d.conversion_id = e.conversion_id and exists
 				(select 1 from partnerships a where a.id = d.partnership_id and a.partner_id = ${partnerId})
-			where s.statement_id = ${id} and s.entry_id > ${lastId}
+			where s.partner_id = ${partnerId} and s.entry_id > ${lastId} and s.entry_id <= ${lastEntryId ?? NO_ID}
+				and s.statement_id = ${id}
 			order by s.entry_id limit ${batchRows}`.execute(db);
 		if (rows.length > 0) yield rows;
 		if (rows.length < batchRows) return;

@@ -82,10 +82,10 @@ export function createSqliteWrites(database: DatabaseSync): HotWrites {
 		},
 		insertEntries: async (trx, entries) => {
 			if (entries.length === 0) return;
-			await write(trx, ({ insertEntry, insertOpenEntry }) => {
-				for (const { row, id } of runForEach(insertEntry, ENTRY, entries)) {
-					insertOpenEntry.run(id, ...OPEN_ENTRY.map((column) => row[column]));
-				}
+			await write(trx, ({ insertEntry, openEntries }) => {
+				const stored = runForEach(insertEntry, ENTRY, entries);
+				// Nobody else writes meanwhile, so the ids have no gaps.
+				openEntries.run(stored.at(0)?.id ?? 0, stored.at(-1)?.id ?? 0);
 			});
 		},
 		insertRefunds: async (trx, refunds) => {
@@ -144,8 +144,9 @@ function prepareStatements(database: DatabaseSync) {
 				values (?, ?, ?, ?, 1, 0, 0)`,
 		),
 		insertEntry: prepare(insertText("entries", ENTRY)),
-		insertOpenEntry: prepare(
-			`insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")}) values (?, ${OPEN_ENTRY.map(() => "?").join(", ")})`,
+		openEntries: prepare(
+			`insert into open_entries (entry_id, ${OPEN_ENTRY.join(", ")})
+				select id, ${OPEN_ENTRY.join(", ")} from entries where id between ? and ?`,
 		),
 		insertRefund: prepare(insertText("refunds", REFUND)),
 		findRefunds: prepare(

@@ -71,6 +71,12 @@ export interface StatementsTable {
 	total: string;
 	/** 1 if nothing is paid, because the total was too small, and the next statement starts with it. */
 	is_carried: 0 | 1;
+	/**
+	 * Lowest and highest id of the entries that the statement contains, or null if it contains none. Entries of other
+	 * statements may lie between them.
+	 */
+	first_entry_id: number | null;
+	last_entry_id: number | null;
 	/** Sealed copy of both parties, as they were on the day of the issue. */
 	sealed_parties: string;
 	/** The job that issued the statement. */
@@ -92,6 +98,8 @@ export interface StatementLinesTable {
 
 /** One row is an entry that a statement contains. */
 export interface StatementEntriesTable {
+	/** The partner of the entry and of the statement. */
+	partner_id: number;
 	entry_id: number;
 	statement_id: number;
 }

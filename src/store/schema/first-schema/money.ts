@@ -21,9 +21,9 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 		// further one needs.
 		"create unique index refunds_by_conversion on refunds (conversion_id, refund_id)",
 
-		// One row is an entry in the account of a partner. Rows are never changed.
+		// One row is an entry in the account of a partner. Rows are never changed or deleted, so no id is used again.
 		`create table entries (
-			id ${neverReusedId},
+			id ${generatedId},
 			partner_id bigint not null,
 			programme_id bigint,
 			conversion_id bigint,
@@ -35,29 +35,27 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			reason text,
 			at_ms bigint not null
 		)`,
-		// This index serves a conversion's page, and the check that its entries add up to its commission.
+		// This index serves the check that the entries of a conversion add up to its commission.
 		"create index entries_by_conversion on entries (conversion_id) where conversion_id is not null",
-		// This index serves the list of a partner's account.
-		`create index entries_by_partner on entries (partner_id${dialect.thenId})`,
-		// This index serves that list for one kind, and the adjustments of a statement. Most entries are of the kind EARNED,
-		// so the list of that kind uses the index above.
+		// This index serves the list of a partner's account for one kind, the adjustments of a statement, and payments. Most
+		// entries are of the kind EARNED and are not in it, so that an approval writes one index less.
 		`create index entries_by_kind on entries (partner_id, kind${dialect.thenId}) where kind <> 'EARNED'`,
 		// This index serves the payments of a statement.
 		"create index entries_by_statement on entries (statement_id) where statement_id is not null",
 		...refuseChanges(dialect, "entries"),
 
-		// One row is an entry that no statement contains yet.
+		// One row is an entry that no statement contains yet. The key serves a partner's open balance, and the preparation and
+		// issue of statements. On SQLite the rows of a partner are neighbours, so that a statement changes few pages.
 		`create table open_entries (
-			entry_id ${assignedId},
 			partner_id bigint not null,
+			entry_id bigint not null,
 			programme_id bigint,
 			kind text not null,
 			amount text not null,
 			currency text not null,
-			at_ms bigint not null
-		)`,
-		// This index serves a partner's open balance, and the preparation of statements.
-		"create index open_entries_by_partner on open_entries (partner_id, currency, at_ms)",
+			at_ms bigint not null,
+			primary key (partner_id, entry_id)
+		) ${clustered}`,
 
 		// One row is a statement that was issued to a partner. Rows are never changed.
 		`create table statements (
@@ -76,6 +74,8 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			adjusted text not null,
 			total text not null,
 			is_carried integer not null,
+			first_entry_id bigint,
+			last_entry_id bigint,
 			sealed_parties text not null,
 			job_id bigint,
 			issued_at_ms bigint not null,
@@ -100,13 +100,15 @@ export function moneyTables(dialect: Dialect): readonly string[] {
 			primary key (statement_id, programme_id)
 		) ${clustered}`,
 
-		// One row is an entry that a statement contains.
+		// One row is an entry that a statement contains. The key allows an entry in one statement only. It begins with the
+		// partner for the same reason as the key of open_entries. The entries of a statement are found between the statement's
+		// first and last entry.
 		`create table statement_entries (
-			entry_id ${assignedId},
-			statement_id bigint not null
-		)`,
-		// This index serves the file with the sales of a statement.
-		"create index statement_entries_by_statement on statement_entries (statement_id, entry_id)",
+			partner_id bigint not null,
+			entry_id bigint not null,
+			statement_id bigint not null,
+			primary key (partner_id, entry_id)
+		) ${clustered}`,
 
 		// One row is a statement that was paid. Undoing a payment deletes the row, and its two entries remain.
 		`create table payments (
