@@ -15,7 +15,7 @@ const CODES_ELSEWHERE = {
 	409: `job_not_ready email_taken changed_meanwhile too_many_keys secret_already_prepared secret_not_prepared
 		no_postback_url brand_is_fixed mail_off mail_refused
 		authenticator_already_on authenticator_not_on already_partner partnership_ended too_many_links code_taken
-		already_decided wrong_status month_not_over statements_being_prepared nothing_to_issue statement_already_paid
+		already_decided wrong_status month_not_over statements_being_prepared statement_already_paid
 		statement_carried_forward statement_not_paid`,
 	410: "link_not_valid",
 	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long

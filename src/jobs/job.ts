@@ -118,6 +118,12 @@ function whyNotStart(job: Job | undefined, kind: JobKindName): Result<"already">
 	if (job.state === "uploaded") {
 		return refuse("job_not_ready", "The lines are still being checked. Wait for the preview, then apply it.");
 	}
+	if (job.state === "preparing") {
+		return refuse(
+			"job_not_ready",
+			"The accounts are still being added up. Wait for the preview, then issue the statements.",
+		);
+	}
 	if (job.lines === "kept") return null;
 	return refuse(
 		"job_not_ready",
@@ -156,7 +162,7 @@ export function discardJob(
 			return succeed("rest discarded");
 		}
 		const change = { state: "discarded", claim: null, claim_until_ms: 0 } as const;
-		if (!(await moveJob(trx, job.id, ["uploaded", "previewed"], change))) {
+		if (!(await moveJob(trx, job.id, ["preparing", "uploaded", "previewed"], change))) {
 			const present = await findJob(trx, job.programme_id, job.public_id);
 			if (present === undefined) return succeed("discarded");
 			if (present.state === "stopped" && present.lines !== "kept") return succeed("rest discarded");

@@ -11,6 +11,7 @@ import { parseName } from "../domain/display-name.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { InvitationsDeps } from "../people/invitations.ts";
 import type { StatementsDeps } from "../statements/deps.ts";
+import type { Job } from "../store/queries/jobs.ts";
 import {
 	findProgrammesByName,
 	findProgrammesByPublicId,
@@ -106,6 +107,16 @@ export interface JobColumn {
 	maxCharacters?: number;
 }
 
+/** Lines that a step of the preparation found. */
+export interface CollectedLines {
+	lines: readonly Cells[];
+	/** Number of partners whose accounts were read. */
+	read: number;
+	/** Id of the last partner whose account was read, after which the next step continues. */
+	preparedTo: number | null;
+	isLast: boolean;
+}
+
 export interface JobKind {
 	name: JobKindName;
 	/** Singular and plural of what the lines are about, for example "person" and "people". */
@@ -130,6 +141,8 @@ export interface JobKind {
 	maxRows: number;
 	/** Number of lines in one transaction. */
 	batchRows: number;
+	/** The same number on SQLite, if it is smaller there because one transaction writes at a time. */
+	batchRowsOnSqlite?: number;
 	/** True if jobs of this kind create people, which requires the access lock (`lockAccess`). */
 	makesPeople: boolean;
 	/**
@@ -142,6 +155,11 @@ export interface JobKind {
 	 * "3 people".
 	 */
 	sayRemarks?(lines: string, isApplied: boolean): string;
+	/**
+	 * Finds the next lines of a job that is being prepared. Only a kind whose lines come from the database and not from a
+	 * file has it. A page shows the lines as soon as the last one was found.
+	 */
+	collect?(db: Db, job: Pick<Job, "list_query" | "prepared_to">, nowMs: number): Promise<CollectedLines>;
 	/** Converts the lines before they are stored. By default they are stored unchanged. */
 	prepare?(db: Db, scope: JobScope, rows: readonly JobRow[]): Promise<JobRow[]>;
 	/**
@@ -162,7 +180,7 @@ export interface JobKind {
 	 */
 	judge(db: Db, scope: JobScope, rows: readonly JobRow[], nowMs: number): Promise<RowVerdict[]>;
 	/**
-	 * Applies at most `batchRows` lines, by making the changes that `judge` announced. The caller must hold the
+	 * Applies the lines of one batch, by making the changes that `judge` announced. The caller must hold the
 	 * job's lock.
 	 */
 	apply(trx: Db, deps: ApplyDeps, rows: readonly JobRow[]): Promise<RowVerdict[]>;

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { csvFile } from "../conversions/csv-file.ts";
-import { findBatch, type Job } from "../store/queries/jobs.ts";
+import { findBatch, type Job, saveBatch } from "../store/queries/jobs.ts";
 import type { Db } from "../store/store.ts";
 import { isDatabaseUnavailable } from "../store/unavailable.ts";
 import { RESULT_COLUMNS } from "./file.ts";
@@ -69,6 +69,39 @@ export function readVerdicts(json: string | null): RowVerdict[] {
 	return VERDICTS.parse(JSON.parse(json ?? "[]")).map(verdictOf);
 }
 
+/**
+ * Stores further lines with their verdicts, after `before` lines that are stored already. Every batch except the last
+ * has `batch_rows` lines, so a batch with fewer lines is filled up first.
+ */
+export async function appendLines(
+	trx: Db,
+	kind: JobKind,
+	{ id, batch_rows: batchRows }: Pick<Job, "id" | "batch_rows">,
+	before: number,
+	rows: readonly JudgedRow[],
+): Promise<void> {
+	let pending: JudgedRow[] = [...rows];
+	let seq = Math.floor(before / batchRows) + 1;
+	if (before % batchRows > 0 && rows.length > 0) {
+		const last = await findBatch(trx, id, seq);
+		if (last === undefined) throw new Error("the last lines of a job are missing");
+		const verdicts = readVerdicts(last.verdicts);
+		const stored = readLines(last.lines).flatMap(({ line, cells }, index) => {
+			const verdict = verdicts[index];
+			return verdict === undefined ? [] : [{ line, cells, verdict }];
+		});
+		pending = [...stored, ...rows];
+	}
+	for (let at = 0; at < pending.length; at += batchRows, seq++) {
+		const batch = pending.slice(at, at + batchRows);
+		const lines = writeLines(
+			kind,
+			batch.map((row) => ({ ...row, settled: null })),
+		);
+		await saveBatch(trx, { job_id: id, seq, lines, verdicts: writeVerdicts(batch) });
+	}
+}
+
 function partsOf({ kind, detail, word }: RowVerdict): z.infer<typeof VERDICT> {
 	return word === undefined ? [kind, detail] : [kind, detail, word];
 }
@@ -104,13 +137,12 @@ export function readFailure(json: string | null): BatchFailure | null {
 /** Returns some lines of a job with their verdicts, for a page. Lines count from 1. Empty if they were removed. */
 export async function readJudgedLines(
 	db: Db,
-	job: Pick<Job, "id" | "kind">,
+	job: Pick<Job, "id" | "batch_rows">,
 	firstLine: number,
 	limit: number,
 ): Promise<JudgedRow[]> {
-	const { batchRows } = JOB_KINDS[job.kind];
 	const rows: JudgedRow[] = [];
-	for (let seq = Math.ceil(firstLine / batchRows); rows.length < limit; seq++) {
+	for (let seq = Math.ceil(firstLine / job.batch_rows); rows.length < limit; seq++) {
 		const batch = await findBatch(db, job.id, seq);
 		if (batch === undefined) break;
 		const verdicts = readVerdicts(batch.verdicts);

@@ -45,6 +45,9 @@ const MAX_COMMAND_ROWS = 10_000_000;
  */
 const UPLOAD_CLAIM_MS = 5 * MINUTE_MS;
 
+/** How a job starts. */
+type JobStart = Pick<Job, "state" | "row_count" | "claim_until_ms">;
+
 export interface NewJob extends JobScope {
 	kind: JobKind;
 	/** The party that creates the job. The limit on waiting jobs does not apply to the command line. */
@@ -104,7 +107,12 @@ export async function decideMatching(
 /** Creates a job whose lines come from `feed`. */
 export async function makeJob(deps: ConversionsDeps, newJob: NewJob, feed: Feed): Promise<Result<Job>> {
 	const { store, clock } = deps;
-	const opened = await openJob(deps, newJob);
+	// No page shows the job until its last line is stored.
+	const opened = await openJob(deps, newJob, {
+		state: "storing",
+		row_count: 0,
+		claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS,
+	});
 	if (!opened.ok) return opened;
 	const job = opened.value;
 	try {
@@ -139,9 +147,9 @@ async function storeLines(deps: ConversionsDeps, newJob: NewJob, feed: Feed, job
 			// The job's row is updated first, because this locks it. No line can then be stored for a job that is
 			// being cleared.
 			await hold(trx, job, { claim_until_ms: clock.nowMs() + UPLOAD_CLAIM_MS });
-			for (let at = 0; at < rows.length; at += kind.batchRows) {
+			for (let at = 0; at < rows.length; at += job.batch_rows) {
 				batches += 1;
-				const batch = rows.slice(at, at + kind.batchRows).map((row) => ({ ...row, settled: null }));
+				const batch = rows.slice(at, at + job.batch_rows).map((row) => ({ ...row, settled: null }));
 				await insertBatch(trx, {
 					job_id: job.id,
 					seq: batches,
@@ -209,12 +217,14 @@ async function settleStored(
 }
 
 /**
- * Creates a job that no page shows until its last line is stored. A lock ensures that jobs that are created
- * at the same time respect the limits.
+ * Creates a job without lines, and runs `afterwards` in the same transaction. A lock ensures that jobs that are created
+ * at the same time respect the limits and the result of `check`.
  */
-function openJob(
+export function openJob(
 	{ store, clock, random }: ConversionsDeps,
 	{ kind, actor, deciding, file, listQuery, check }: NewJob,
+	start: JobStart,
+	afterwards: (trx: Db, job: Job) => Promise<void> = async () => undefined,
 ): Promise<Result<Job>> {
 	const programmeId = deciding?.programmeId ?? null;
 	return transactOnJob(store, actor, programmeId, async (trx) => {
@@ -233,15 +243,15 @@ function openJob(
 			list_query: listQuery,
 			file_bytes: file?.bytes ?? 0,
 			person_id: personIdOf(actor),
-			state: "storing",
 			invites: 0,
-			row_count: 0,
 			done_rows: 0,
 			done_batches: 0,
+			batch_rows: (store.kind === "sqlite" ? kind.batchRowsOnSqlite : undefined) ?? kind.batchRows,
 			lines: "kept",
-			claim_until_ms: nowMs + UPLOAD_CLAIM_MS,
 			created_at_ms: nowMs,
+			...start,
 		});
+		await afterwards(trx, job);
 		return succeed(job);
 	});
 }

@@ -1,6 +1,6 @@
-// Works on jobs, with one transaction for each batch: uploaded → previewed, applying → done. A batch's
-// changes, the verdicts on its lines and the progress of the job are stored together. So a job continues
-// after a crash, and no line counts twice. If a process dies, its claim expires, and another process
+// Works on jobs, with one transaction for each batch: preparing → previewed, uploaded → previewed, applying →
+// done. A batch's changes, the verdicts on its lines and the progress of the job are stored together. So a job
+// continues after a crash, and no line counts twice. If a process dies, its claim expires, and another process
 // continues after the last stored batch.
 
 import { DAY_MS, SECOND_MS } from "../domain/time.ts";
@@ -27,6 +27,7 @@ import { discardJob, noteJob } from "./job.ts";
 import type { JobKind, JobRow, JobScope, RowVerdict } from "./kind.ts";
 import { JOB_KINDS } from "./kinds.ts";
 import {
+	appendLines,
 	type JudgedRow,
 	readLines,
 	readVerdicts,
@@ -99,7 +100,7 @@ function claim({ store, clock, random }: JobWorkDeps, id?: number): Promise<Job 
 }
 
 export function hasWork({ state }: Job): boolean {
-	return state === "uploaded" || state === "applying";
+	return state === "preparing" || state === "uploaded" || state === "applying";
 }
 
 async function workOff(
@@ -117,7 +118,7 @@ async function workOff(
 			return;
 		}
 		const sinceMs = clock.nowMs();
-		job = await workOnBatch(deps, job);
+		job = await (job.state === "preparing" ? prepareBatch : workOnBatch)(deps, job);
 		if (job !== undefined) await afterBatch(job, sinceMs);
 		await clock.yieldLoop();
 	}
@@ -136,6 +137,54 @@ interface Batch {
 	/** Verdicts of the preview. Empty before the preview. */
 	promised: readonly RowVerdict[];
 	isLast: boolean;
+}
+
+/**
+ * Finds and stores the next lines of a job whose lines come from the database, together with their verdicts. Returns
+ * undefined, without having written anything, if the claim has expired or was taken away.
+ */
+async function prepareBatch(deps: JobWorkDeps, job: Job): Promise<Job | undefined> {
+	const { store, clock } = deps;
+	const kind = JOB_KINDS[job.kind];
+	if (kind.collect === undefined) throw new Error(`a job of ${job.kind} has nothing to prepare`);
+	const nowMs = clock.nowMs();
+	try {
+		const collected = await kind.collect(store.reader, job, nowMs);
+		const before = parseSummary(job.summary).rows;
+		const rows = collected.lines.map((cells, index) => ({ line: before + index + 1, cells }));
+		const judged = await judgeOpen(
+			rows,
+			rows.map(() => null),
+			(open) => kind.judge(store.db, scopeOf(job), open, nowMs),
+		);
+		const summary = summaryWith(job, judged);
+		const change = {
+			done_rows: job.done_rows + collected.read,
+			done_batches: Math.ceil(summary.rows / job.batch_rows),
+			prepared_to: collected.preparedTo,
+			summary: JSON.stringify(summary),
+			failure: null,
+			claim_until_ms: clock.nowMs() + CLAIM_MS,
+		};
+		return await store.transact(async (trx) => {
+			// The job's row is updated first, because this locks it, as in applyBatch.
+			const advanced = await advanceJob(trx, job, change);
+			if (advanced === undefined) return undefined;
+			await appendLines(trx, kind, job, before, judged);
+			return collected.isLast ? endPreparation(trx, advanced, summary.rows, clock.nowMs()) : advanced;
+		});
+	} catch (error) {
+		await advanceJob(store.db, job, { failure: writeFailure(error, [], clock.nowMs()) }).catch(
+			() => undefined,
+		);
+		throw error;
+	}
+}
+
+/** Ends the preparation of a job. If it found nothing, nobody has to decide anything, and the job is done. */
+function endPreparation(trx: Db, job: Job, rows: number, nowMs: number): Promise<Job | undefined> {
+	const end = rows > 0 ? { state: "previewed" as const } : { state: "done" as const, finished_at_ms: nowMs };
+	return advanceJob(trx, job, { ...end, row_count: rows, done_rows: rows, claim_until_ms: 0 });
 }
 
 /**

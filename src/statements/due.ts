@@ -17,7 +17,6 @@ import { type OpenSum, sumOpenEntries } from "../store/queries/entries.ts";
 import {
 	findNewestStatements,
 	findStatementSettings,
-	listPartnersAfter,
 	type Statement,
 	type StatementSettings,
 } from "../store/queries/statements.ts";
@@ -65,24 +64,6 @@ export async function checkMonth(db: Db, text: string, nowMs: number): Promise<R
 		settings,
 		minimums: readMinimums(settings.minimum_payouts),
 	});
-}
-
-/**
- * Number of partners whose entries one statement adds up. PostgreSQL would read the whole table for many more of them.
- */
-const PARTNERS_AT_ONCE = 50;
-
-/** Yields all statements that are due, in the order of the partners. */
-export async function* readDue(
-	db: Db,
-	month: DueMonth,
-): AsyncGenerator<readonly { partner: Partner; due: DueStatement }[]> {
-	let partners: Partner[] = [];
-	do {
-		partners = await listPartnersAfter(db, partners.at(-1)?.id ?? 0, PARTNERS_AT_ONCE);
-		const found = await findDue(db, month, partners);
-		yield found.flatMap(({ partner, due }) => (due === null ? [] : [{ partner, due }]));
-	} while (partners.length === PARTNERS_AT_ONCE);
 }
 
 /** Finds what is due to these partners, in the order of the partners and of the currencies. */

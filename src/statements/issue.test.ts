@@ -5,14 +5,16 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { eachDatabase } from "../../test/support/databases.ts";
 import { createLog } from "../../test/support/log.ts";
+import { newId } from "../../test/support/rows.ts";
 import { addPerson, signInAs } from "../../test/support/signed-in.ts";
 import { startJob } from "../jobs/job.ts";
+import { readJudgedLines } from "../jobs/lines.ts";
 import { prepareStatements } from "../jobs/prepare-statements.ts";
 import { parseSummary } from "../jobs/summary.ts";
 import { CLAIM_MS, workOffJobs } from "../jobs/work.ts";
 import { createMailDispatcher } from "../mail/dispatcher.ts";
 import { listAudit } from "../store/queries/audit-list.ts";
-import { addPartnerPerson } from "../store/queries/partners.ts";
+import { addPartnerPerson, insertPartner } from "../store/queries/partners.ts";
 import { findStatement } from "../store/queries/statements.ts";
 import { adjustAccount } from "./adjust.ts";
 import { openParties } from "./parties.ts";
@@ -44,6 +46,22 @@ eachDatabase("issuing statements", (database) => {
 		return (await network.statements()).filter(({ partner_id }) => ids.includes(partner_id));
 	}
 
+	/** Returns the store of a process that dies just before its commit with this number. */
+	function dyingAt(last: number): typeof database.store {
+		const { store } = database;
+		let commits = 0;
+		return {
+			...store,
+			transact: (work, options) =>
+				store.transact(async (trx) => {
+					const value = await work(trx);
+					commits += 1;
+					if (commits === last) throw new Error("the process died");
+					return value;
+				}, options),
+		};
+	}
+
 	test("a month that is not over in the network's time zone is refused, and so is one that is no month", async () => {
 		const { network } = await openWith(1);
 		await network.clock.moveTo(Date.UTC(2026, 10, 1) - 1);
@@ -54,7 +72,8 @@ eachDatabase("issuing statements", (database) => {
 		equal(await codeOf("2026-10"), "month_not_over");
 		equal(await codeOf("October"), "invalid_month");
 		await network.setNetwork({ time_zone: "Europe/Berlin" });
-		equal(await codeOf("2026-10"), "nothing_to_issue", "in Berlin the month is over");
+		equal(await codeOf("2026-10"), "ok", "in Berlin the month is over");
+		await workOffJobs(network.deps, () => false);
 	});
 
 	test("only staff prepare, start and discard statements", async () => {
@@ -138,8 +157,8 @@ eachDatabase("issuing statements", (database) => {
 		);
 		// With the lower minimum, the carried total is paid without any new entry.
 		await network.clock.moveTo(DECEMBER_MS);
-		const nothing = await prepareStatements(network.deps, network.staff, "2026-11");
-		equal(nothing.ok ? "" : nothing.fault.code, "nothing_to_issue");
+		const nothing = await network.prepare("2026-11");
+		deepEqual([nothing.state, nothing.row_count], ["done", 0], "no statement is due");
 		await network.setNetwork({ minimum_payouts: "EUR 10.00" });
 		await network.issue(await network.prepare("2026-11"));
 		deepEqual(
@@ -164,6 +183,53 @@ eachDatabase("issuing statements", (database) => {
 		await workOffJobs(network.deps, () => false);
 		// An earlier preview that nobody applied does no harm.
 		await network.issue(await network.prepare("2026-10"));
+	});
+
+	/** Adds partners with a bonus in October. One hundred of them are one step of the preparation. */
+	async function addBonuses(partners: number): Promise<void> {
+		const { store } = database;
+		await store.transact(async (trx) => {
+			for (let n = 0; n < partners; n++) {
+				const columns = { public_id: newId("ptn"), name: `Bonus ${n}`, site: "", created_at_ms: OCTOBER_MS };
+				const { id } = await insertPartner(trx, columns);
+				const entry = { partner_id: id, kind: "ADJUSTED", amount: "1.00", currency: "EUR" } as const;
+				const about = { programme_id: null, conversion_id: null, person_id: null, reason: "bonus" };
+				await store.writes.insertEntries(trx, [{ ...entry, ...about, at_ms: OCTOBER_MS }]);
+			}
+		});
+	}
+
+	test("if two people prepare a month at once, two processes work on one job, and one dies, each statement is in the preview once", async () => {
+		const { network } = await openWith(0);
+		await addBonuses(203);
+		await network.clock.moveTo(NOVEMBER_MS);
+		const rival = { ...network.deps, store: database.rival };
+		const [one, two] = await Promise.all([
+			prepareStatements(network.deps, network.staff, "2026-10"),
+			prepareStatements(rival, network.staff, "2026-10"),
+		]);
+		const [job, refused] = one.ok ? [one, two] : [two, one];
+		ok(job.ok && !refused.ok);
+		equal(refused.fault.code, "statements_being_prepared");
+		// The second step is written and then lost, as if the process had died before its commit.
+		await workOffJobs({ ...network.deps, store: dyingAt(2) }, () => false).catch(() => undefined);
+		const half = await reload(database.store.db, job.value);
+		deepEqual([half.state, half.done_rows > 0, half.done_rows < half.row_count], ["preparing", true, true]);
+		equal((await startJob(network.deps, half, network.staff, false)).ok, false, "there is no preview yet");
+		await network.clock.moveBy(CLAIM_MS);
+		await Promise.all([workOffJobs(rival, () => false), workOffJobs(network.deps, () => false)]);
+		const previewed = await reload(database.store.db, job.value);
+		equal(previewed.state, "previewed");
+		const rows = await readJudgedLines(database.store.db, previewed, 1, 1_000);
+		deepEqual(
+			rows.map(({ line }) => line),
+			Array.from({ length: previewed.row_count }, (_, index) => index + 1),
+		);
+		equal(new Set(rows.map(({ cells }) => cells["partnerId"])).size, rows.length);
+		equal(rows.filter(({ cells }) => cells["partner"]?.startsWith("Bonus")).length, 203);
+		deepEqual(parseSummary(previewed.summary).counts, { change: rows.length, already: 0, refused: 0 });
+		await network.issue(previewed);
+		deepEqual(await network.brokenRules(), []);
 	});
 
 	test("two people who issue the same month at the same moment make one set of statements", async () => {
@@ -198,37 +264,26 @@ eachDatabase("issuing statements", (database) => {
 	});
 
 	test("a process that dies between two batches leaves no gap, and another one continues", async () => {
-		const { network, members } = await openWith(25);
-		for (const member of members) await network.approve(await network.sell(member, "1.00"));
+		const { network } = await openWith(0);
+		await addBonuses(120);
 		await network.clock.moveTo(NOVEMBER_MS);
 		const job = await network.prepare("2026-10");
+		const issued = async () => (await network.statements()).filter(({ job_id }) => job_id === job.id);
 		ok((await startJob(network.deps, job, network.staff, false)).ok);
 		const { store } = database;
-		let commits = 0;
-		const dying: typeof store = {
-			...store,
-			async transact(work, options) {
-				// The second batch is written and then lost, as if the process had died before its commit.
-				return store.transact(async (trx) => {
-					const value = await work(trx);
-					commits += 1;
-					if (commits === 2) throw new Error("the process died");
-					return value;
-				}, options);
-			},
-		};
-		await workOffJobs({ ...network.deps, store: dying }, () => false).catch(() => undefined);
-		equal((await ofMembers(network, members)).length, 10, "one batch was stored");
+		// The second batch is written and then lost, as if the process had died before its commit.
+		await workOffJobs({ ...network.deps, store: dyingAt(2) }, () => false).catch(() => undefined);
+		equal((await issued()).length, job.batch_rows, "one batch was stored");
 		deepEqual(await network.brokenRules(), []);
 		await network.clock.moveBy(CLAIM_MS);
 		await workOffJobs({ ...network.deps, store: database.rival }, () => false);
 		equal((await reload(store.db, job)).state, "done");
-		const statements = await ofMembers(network, members);
-		equal(statements.length, members.length);
+		const statements = await issued();
+		equal(statements.length, 120);
 		const first = statements[0]?.seq ?? 0;
 		deepEqual(
 			statements.map(({ seq }) => seq - first),
-			[...members.keys()],
+			[...statements.keys()],
 			"the numbers have no gaps",
 		);
 		deepEqual(await network.brokenRules(), []);

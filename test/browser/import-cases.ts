@@ -36,6 +36,7 @@ export async function storeMovingImports({ store, clock }: Service): Promise<voi
 			row_count: 123_456,
 			done_rows: 45_500,
 			done_batches: 91,
+			batch_rows: 500,
 			summary: JSON.stringify(parseSummary(null)),
 			lines,
 			failure: state === "applying" ? FAILURE : null,

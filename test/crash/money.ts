@@ -16,7 +16,7 @@ import { expectValue, type ShopAccount } from "../support/shop-account.ts";
 
 /** Coupon code of the partner who brings sales. */
 export const COUPON_CODE = "PARTNER";
-/** Number of statements. They are issued in batches of ten, so that a kill often comes between two batches. */
+/** Number of statements. They are issued in many batches, so that a kill often comes between two of them. */
 export const STATEMENTS = 250;
 const BONUS = "12.50";
 

@@ -71,7 +71,7 @@ const PAYABLE_SHARE = 0.8;
 const QUIET_PARTNERS = 12;
 const MAX_ADJUSTED_COINS = 2_000_000;
 /** Answers of `prepareStatements` that change nothing. A month is not over for a process whose clock is behind. */
-const NOT_PREPARED = ["month_not_over", "statements_being_prepared", "nothing_to_issue"];
+const NOT_PREPARED = ["month_not_over", "statements_being_prepared"];
 
 interface Adjustment {
 	partnerId: number;
@@ -403,7 +403,7 @@ export function createAccounting(site: AccountingSite) {
 			const last = site.plan.months.at(-1);
 			if (last === undefined) return;
 			const jobs = database
-				.prepare("select * from jobs where list_query = ? and state in ('storing', 'uploaded', 'applying')")
+				.prepare("select * from jobs where list_query = ? and state in ('preparing', 'applying')")
 				.all(queryOf(last.month));
 			demand(jobs.length === 0, "everything due ends", () => JSON.stringify(jobs));
 			const open = database.prepare("select * from open_entries where at_ms < ?").all(last.endMs);

@@ -13,7 +13,14 @@ export type JobBatch = Selectable<JobLinesTable>;
 const UNSEEN: readonly JobState[] = ["storing", "discarded"];
 
 /** States of jobs that may still be applied, and whose lines take up space. */
-const UNFINISHED: readonly JobState[] = ["storing", "uploaded", "previewed", "applying", "stopped"];
+const UNFINISHED: readonly JobState[] = [
+	"storing",
+	"preparing",
+	"uploaded",
+	"previewed",
+	"applying",
+	"stopped",
+];
 
 export async function insertJob(db: Db, job: Insertable<JobsTable>): Promise<Job> {
 	return db.insertInto("jobs").values(job).returningAll().executeTakeFirstOrThrow();
@@ -33,7 +40,12 @@ export function auditAreaOf({ kind }: Pick<Job, "kind">) {
 /** Returns the subject of audit entries about the job: the file or the month, or the id of a job of decisions. */
 export function auditSubjectOf({ kind, public_id, file_name, list_query }: Job): string | null {
 	if (kind === "decisions") return public_id;
-	return kind === "statements" ? new URLSearchParams(list_query ?? "").get("month") : file_name;
+	return kind === "statements" ? monthOfJob({ list_query }) : file_name;
+}
+
+/** Returns the month of a job of statements. */
+export function monthOfJob({ list_query }: Pick<Job, "list_query">): string | null {
+	return new URLSearchParams(list_query ?? "").get("month");
 }
 
 /** Finds a job that pages may show. `programmeId` is null for jobs of the network's staff. */
@@ -163,7 +175,7 @@ export async function claimJob(
 	const isMeant = only === null ? sql`true` : sql`id = ${only}`;
 	// The condition is repeated, because on PostgreSQL another process may have claimed the job after the list was read.
 	const { rows } = await sql<Job>`update jobs set claim = ${claim}, claim_until_ms = ${claimUntilMs}
-		where id = (select id from jobs where state in ('uploaded', 'applying') and claim_until_ms <= ${nowMs}
+		where id = (select id from jobs where state in ('preparing', 'uploaded', 'applying') and claim_until_ms <= ${nowMs}
 				and ${isMeant} order by claim_until_ms, id limit 1)
 			and claim_until_ms <= ${nowMs}
 		returning *`.execute(db);
@@ -188,7 +200,7 @@ export async function advanceJob(
 		.executeTakeFirst();
 }
 
-/** Returns whether lines for the month are being stored, checked or applied now. */
+/** Returns whether statements of the month are being prepared or issued now. */
 export async function isMonthInWork(db: Db, listQuery: string): Promise<boolean> {
 	const found = await db
 		.selectFrom("jobs")
@@ -196,7 +208,7 @@ export async function isMonthInWork(db: Db, listQuery: string): Promise<boolean>
 		.where("programme_id", "is", null)
 		.where("kind", "=", "statements")
 		.where("list_query", "=", listQuery)
-		.where("state", "in", ["storing", "uploaded", "applying"])
+		.where("state", "in", ["preparing", "applying"])
 		.limit(1)
 		.executeTakeFirst();
 	return found !== undefined;
@@ -204,6 +216,16 @@ export async function isMonthInWork(db: Db, listQuery: string): Promise<boolean>
 
 export async function insertBatch(db: Db, batch: Insertable<JobLinesTable>): Promise<void> {
 	await db.insertInto("job_lines").values(batch).execute();
+}
+
+/** Stores a batch whose first lines may be stored already. */
+export async function saveBatch(db: Db, batch: Insertable<JobLinesTable>): Promise<void> {
+	const { lines, verdicts = null } = batch;
+	await db
+		.insertInto("job_lines")
+		.values(batch)
+		.onConflict((conflict) => conflict.columns(["job_id", "seq"]).doUpdateSet({ lines, verdicts }))
+		.execute();
 }
 
 export async function findBatch(db: Db, jobId: number, seq: number): Promise<JobBatch | undefined> {

@@ -364,6 +364,15 @@ export function pagePartnerLinks(
 	);
 }
 
+/** Counts all partners, including archived ones. */
+export async function countPartners(db: Db): Promise<number> {
+	const { partners } = await db
+		.selectFrom("partners")
+		.select(({ fn }) => fn.countAll<number>().as("partners"))
+		.executeTakeFirstOrThrow();
+	return partners;
+}
+
 export async function countPartnerLinks(db: Db, partnershipId: number): Promise<number> {
 	const links = db.selectFrom("partner_links").where("partnership_id", "=", partnershipId);
 	return (await links.select(({ fn }) => fn.countAll<number>().as("links")).executeTakeFirstOrThrow()).links;

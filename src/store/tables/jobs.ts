@@ -5,17 +5,18 @@ import type { Generated } from "kysely";
 import type { DecidedBy } from "../../domain/conversion.ts";
 
 /**
- * One row is a job over many lines. Its states are storing → uploaded → previewed → applying → done. While a job is
- * applied, a person can stop it, and it stops by itself if the access of the person who started it ends. A stopped job
- * can be continued. A job that is not applied yet can be discarded, and one that breaks off while it is stored counts
- * as discarded. A discarded job is deleted.
+ * One row is a job over many lines. The states of a job with a file are storing → uploaded → previewed → applying →
+ * done. A job of statements has no file. Its states are preparing → previewed → applying → done, or preparing → done if
+ * no statement is due. While a job is applied, a person can stop it, and it stops by itself if the access of the person
+ * who started it ends. A stopped job can be continued. A job that is not applied yet can be discarded, and one that
+ * breaks off while it is stored counts as discarded. A discarded job is deleted.
  *
  * The lines of a job have states of their own, in the column `lines`: kept → going → gone. The state of the job changes
  * only while its lines are kept. They are deleted some days after the job has ended, or when somebody discards the rest
  * of a stopped job.
  *
  * The process that works on a job holds a claim that expires. `done_batches` counts the batches that the work of the
- * present state has finished.
+ * present state has finished or, while the job is prepared, stored.
  */
 export interface JobsTable {
 	id: Generated<number>;
@@ -38,9 +39,15 @@ export interface JobsTable {
 	state: JobState;
 	/** 1 if every imported person is mailed an invitation. */
 	invites: number;
+	/** Number of lines. While a job is prepared, the number of partners whose accounts are to be read. */
 	row_count: number;
+	/** Number of lines that the work of the present state has finished, or of partners while the job is prepared. */
 	done_rows: number;
 	done_batches: number;
+	/** Number of lines in each stored batch except the last. */
+	batch_rows: number;
+	/** Id of the last partner whose account was read while the job was prepared. Null for a job with a file. */
+	prepared_to: number | null;
 	/** Result of the present state's work so far, as JSON. See jobs/summary.ts. */
 	summary: string | null;
 	lines: "kept" | "going" | "gone";
@@ -71,7 +78,15 @@ export type JobKindName =
 	| "statements"
 	| "payments";
 
-export type JobState = "storing" | "uploaded" | "previewed" | "applying" | "stopped" | "done" | "discarded";
+export type JobState =
+	| "storing"
+	| "preparing"
+	| "uploaded"
+	| "previewed"
+	| "applying"
+	| "stopped"
+	| "done"
+	| "discarded";
 
 /** One row is a batch of lines that one transaction applies. Both texts are JSON. See jobs/lines.ts. */
 export interface JobLinesTable {

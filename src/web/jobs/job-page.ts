@@ -33,6 +33,7 @@ import { statementLines } from "./statement-lines.ts";
  */
 const STATES: Readonly<Record<JobState, readonly [ui.Tone, string]>> = {
 	storing: ["plain", "Checking the file"],
+	preparing: ["info", "Preparing statements"],
 	uploaded: ["info", "Checking the file"],
 	previewed: ["warn", "Check before you apply"],
 	applying: ["info", "Under way"],
@@ -158,8 +159,7 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 		hint: hintOf(view),
 		actions: backLink(c, job),
 	});
-	const lines = job.kind === "statements" ? await showLines(c, deps, view) : null;
-	const body = hasWork(job) ? renderProgress(view) : [renderOutcome(view), lines, filesNote(view)];
+	const body = await renderBody(c, deps, view);
 	return answerPage(c, {
 		title,
 		active: isOfStatements(job.kind)
@@ -171,12 +171,28 @@ export async function showJob(c: WebContext, deps: PageDeps): Promise<Response> 
 	});
 }
 
+async function renderBody(c: WebContext, deps: PageDeps, view: JobView): Promise<Content> {
+	const { job } = view;
+	if (hasWork(job)) return renderProgress(view);
+	if (isNothingDue(job)) {
+		const text = `No statement is due for ${originOf(job)}. Every entry up to the end of the month is in a statement already.`;
+		return message("info", text);
+	}
+	const lines = job.kind === "statements" ? await showLines(c, deps, view) : null;
+	return [renderOutcome(view), lines, filesNote(view)];
+}
+
 /** Returns the title of a job's page, which is its state in words that fit its kind. */
 function titleOf(job: Job): string {
 	const [, state] = stateOf(job);
 	if (job.kind !== "statements") return state;
-	if (job.state === "previewed") return "Check before you issue";
-	return job.state === "uploaded" && job.failure === null ? "Preparing statements" : state;
+	if (isNothingDue(job)) return "Nothing to issue";
+	return job.state === "previewed" ? "Check before you issue" : state;
+}
+
+/** Returns whether the preparation of a month has found no statement that is due. */
+function isNothingDue({ kind, state, row_count: rows }: Job): boolean {
+	return kind === "statements" && state === "done" && rows === 0;
 }
 
 /** Returns the page of lines that the address asks for. */
@@ -190,7 +206,7 @@ function hintOf({ job, kind }: JobView): Content {
 		job.kind === "statements"
 			? countOf(job.row_count, ...kind.noun)
 			: `${countOf(job.row_count, "line")} about ${kind.noun[1]}`;
-	const file = `${originOf(job)} · ${lines}`;
+	const file = job.state === "preparing" ? originOf(job) : `${originOf(job)} · ${lines}`;
 	const verb = job.kind === "statements" ? "prepared" : job.file_name === null ? "chosen" : "uploaded";
 	const created = html`${verb} by ${whoOf(job, job.email)}, ${ui.timeTag(job.created_at_ms)}`;
 	const started =
@@ -201,15 +217,14 @@ function hintOf({ job, kind }: JobView): Content {
 }
 
 function renderProgress({ job, href, notYours }: JobView): Html {
-	const isChecked = job.state === "uploaded";
-	const [action, label] = isChecked ? ["discard", "Cancel"] : ["stop", "Stop"];
-	const text = `${count(job.done_rows)} of ${countOf(job.row_count, "line")} ${isChecked ? "checked" : "done"}`;
+	const [action, label] = job.state === "applying" ? ["stop", "Stop"] : ["discard", "Cancel"];
+	const text = progressOf(job);
 	return html`${failureMessage(job)}${ui.section({
 		id: "progress",
 		title: titleOfWork(job),
 		hint: "You can leave this page. The work continues, and the result appears here.",
 		body: ui.padded(
-			html`<progress class="bar-share" max="${job.row_count}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
+			html`<progress class="bar-share" max="${Math.max(job.row_count, 1)}" value="${job.done_rows}" aria-label="${text}">${text}</progress>`,
 			html`<p class="soft" role="status">${text}</p>`,
 			html`<noscript><meta http-equiv="refresh" content="2"></noscript>`,
 			notYours === null ? ui.buttonForm({ action: `${href}/${action}`, label }) : null,
@@ -217,9 +232,16 @@ function renderProgress({ job, href, notYours }: JobView): Html {
 	})}`;
 }
 
+/** Returns how far a job has come, in words. */
+function progressOf({ state, done_rows: done, row_count: rows }: Job): string {
+	// Partners may have been added since their number was counted.
+	if (state === "preparing") return `${count(Math.min(done, rows))} of ${countOf(rows, "account")} added up`;
+	return `${count(done)} of ${countOf(rows, "line")} ${state === "uploaded" ? "checked" : "done"}`;
+}
+
 function titleOfWork({ kind, state }: Job): string {
-	if (kind === "statements")
-		return state === "uploaded" ? "Adding up every account" : "Issuing every statement";
+	if (state === "preparing") return "Adding up every account";
+	if (kind === "statements") return "Issuing every statement";
 	return state === "uploaded" ? "Checking every line" : "Applying every line";
 }
 
@@ -351,6 +373,15 @@ function failureMessage(job: Job): Content {
 	const failure = readFailure(job.failure);
 	if (failure === null) return null;
 	const [cause, advice] = WHY[failure.cause];
+	if (job.state === "preparing") {
+		const retry = `It is tried again every ${CLAIM_MS / SECOND_MS} seconds.`;
+		const inLog =
+			failure.cause === "database" ? advice : "look for “a chore failed” in the service’s log at that time";
+		return message(
+			"bad",
+			html`The next accounts could not be added up (${ui.timeTag(failure.atMs)}): ${cause}. ${retry} If it continues, ${inLog}.`,
+		);
+	}
 	const again = hasWork(job) ? `, and they are tried again every ${CLAIM_MS / SECOND_MS} seconds` : "";
 	return message(
 		"bad",

@@ -1,9 +1,8 @@
 // The lines of a job that issues statements: what each statement contains, in pages of fifty lines.
 
-import { cellOf, type JobRow, type RowVerdict } from "../../jobs/kind.ts";
-import { readLines, readVerdicts } from "../../jobs/lines.ts";
-import { STATEMENTS } from "../../jobs/statements.ts";
-import { findBatch, type Job } from "../../store/queries/jobs.ts";
+import { cellOf } from "../../jobs/kind.ts";
+import { type JudgedRow, readJudgedLines } from "../../jobs/lines.ts";
+import type { Job } from "../../store/queries/jobs.ts";
 import type { Db } from "../../store/store.ts";
 import { pager } from "../filter-query.ts";
 import { partnerStatementsPath, withQuery } from "../paths.ts";
@@ -11,18 +10,12 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 
 const PAGE_ROWS = 50;
-const BATCHES_ON_PAGE = PAGE_ROWS / STATEMENTS.batchRows;
-
-interface StatementLine extends JobRow {
-	/** Undefined for a line that was not judged yet. */
-	verdict: RowVerdict | undefined;
-}
 
 /** Shows one page of the lines. `page` counts from 1. */
 export async function statementLines(db: Db, job: Job, href: string, page: number): Promise<Html | null> {
 	if (job.lines !== "kept") return null;
-	const rows = await readPage(db, job, page);
 	const first = (page - 1) * PAGE_ROWS;
+	const rows = await readJudgedLines(db, job, first + 1, PAGE_ROWS);
 	const last = first + rows.length;
 	const pages = pager(
 		{
@@ -41,7 +34,7 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 		title: "Each statement",
 		hint: "Opening is the total that the last statement carried forward. Changed is what became of sales that were approved earlier.",
 		body: [
-			ui.dataTable<StatementLine>({
+			ui.dataTable<JudgedRow>({
 				caption: "Statements, one per row",
 				rows,
 				stacks: true,
@@ -66,7 +59,7 @@ export async function statementLines(db: Db, job: Job, href: string, page: numbe
 	});
 }
 
-function moneyColumn(title: string, cell: string): ui.Column<StatementLine> {
+function moneyColumn(title: string, cell: string): ui.Column<JudgedRow> {
 	return {
 		title,
 		isNumber: true,
@@ -75,23 +68,10 @@ function moneyColumn(title: string, cell: string): ui.Column<StatementLine> {
 }
 
 /** Shows whether the total is paid or carried forward, and the number of the statement once it was issued. */
-function outcomeOf({ cells, verdict }: StatementLine): Content {
+function outcomeOf({ cells, verdict }: JudgedRow): Content {
 	const isCarried = cellOf(cells, "outcome") === "carry_forward";
 	const outcome = isCarried ? ui.badge("plain", "Carried forward") : ui.badge("info", "To pay");
-	if (verdict === undefined || verdict.detail === null) return outcome;
+	if (verdict.detail === null) return outcome;
 	if (verdict.kind === "change") return html`${outcome}<span class="secondary">${verdict.detail}</span>`;
 	return html`${ui.badge("warn", "Left out")}<span class="secondary break">${verdict.detail}</span>`;
-}
-
-async function readPage(db: Db, { id }: Job, page: number): Promise<StatementLine[]> {
-	const lines: StatementLine[] = [];
-	for (let index = 1; index <= BATCHES_ON_PAGE; index++) {
-		const batch = await findBatch(db, id, (page - 1) * BATCHES_ON_PAGE + index);
-		if (batch === undefined) break;
-		const verdicts = readVerdicts(batch.verdicts);
-		lines.push(
-			...readLines(batch.lines).map(({ line, cells }, at) => ({ line, cells, verdict: verdicts[at] })),
-		);
-	}
-	return lines;
 }

@@ -205,7 +205,11 @@ export function jobTable(c: WebContext, jobs: readonly ListedJob[], hasKinds: bo
 			},
 			...(hasKinds ? [kindColumn] : []),
 			{ title: "State", cell: (job) => ui.badge(...stateOf(job)) },
-			{ title: "Lines", isNumber: true, cell: (job) => ui.count(job.row_count) },
+			{
+				title: "Lines",
+				isNumber: true,
+				cell: (job) => (job.state === "preparing" ? "–" : ui.count(job.row_count)),
+			},
 			{ title: "By", cell: (job) => whoOf(job, job.email) },
 			{ title: "When", cell: (job) => ui.timeTag(job.created_at_ms) },
 		],

@@ -21,6 +21,8 @@ export function jobTables({ neverReusedId, clustered }: Dialect): readonly strin
 			row_count integer not null,
 			done_rows integer not null,
 			done_batches integer not null,
+			batch_rows integer not null,
+			prepared_to bigint,
 			summary text,
 			lines text not null,
 			failure text,
@@ -34,7 +36,8 @@ export function jobTables({ neverReusedId, clustered }: Dialect): readonly strin
 		// This index serves listJobs and sumUnfinishedJobs.
 		"create index jobs_by_programme on jobs (programme_id, id)",
 		// This index serves claimJob.
-		"create index jobs_to_do on jobs (claim_until_ms, id) where state in ('uploaded', 'applying')",
+		`create index jobs_to_do on jobs (claim_until_ms, id)
+			where state in ('preparing', 'uploaded', 'applying')`,
 		// This index serves findJobToClear.
 		"create index jobs_to_clear on jobs (id) where lines <> 'gone'",
 
