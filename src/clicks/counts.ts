@@ -34,7 +34,8 @@ export function createClickCounts({
 	 * entries for several quarters only if the database is unreachable.
 	 */
 	let unstored = new Map<number, ClickCount[]>();
-	let isScheduled = false;
+	/** Cancels the timer that stores the counts, or null if none runs. */
+	let cancelTimer: (() => void) | null = null;
 	const storing = createSingleFlight({
 		run: storeAll,
 		onError: (error) => log.error({ err: error }, "clicks could not be counted"),
@@ -46,10 +47,8 @@ export function createClickCounts({
 		if (existing !== undefined) existing.clicks += clicks;
 		else if (counts !== undefined) counts.push({ linkId, quarter, kind, clicks });
 		else if (unstored.size < MAX_LINKS) unstored.set(linkId, [{ linkId, quarter, kind, clicks }]);
-		if (isScheduled) return;
-		isScheduled = true;
-		clock.after(FLUSH_MS, () => {
-			isScheduled = false;
+		cancelTimer ??= clock.after(FLUSH_MS, () => {
+			cancelTimer = null;
 			storing.request();
 		});
 	}
@@ -72,6 +71,8 @@ export function createClickCounts({
 	return {
 		add: ({ linkId }, kind) => count(linkId, Math.floor(clock.nowMs() / QUARTER_MS), kind, 1),
 		flush() {
+			cancelTimer?.();
+			cancelTimer = null;
 			storing.request();
 			return storing.whenIdle();
 		},
