@@ -30,6 +30,12 @@ export {
 } from "./event-store.ts";
 export type { PostbackHeaders } from "./headers.ts";
 export { createNonceMemory, type NonceMemory, type NonceMemoryOptions } from "./nonce-memory.ts";
+export {
+	type PartnerEvent,
+	type PartnerRequest,
+	type PartnerVerification,
+	verifyPartnerCallback,
+} from "./partner-callback.ts";
 export { createReceiver, type Receiver, type ReceiverSource } from "./receiver.ts";
 export type {
 	ReceivedRequest,

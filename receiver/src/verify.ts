@@ -19,11 +19,15 @@ const toleranceSeconds = 300;
 export async function verifyPostback(request: PostbackRequest): Promise<Verification> {
 	const read = readRequest(request);
 	if (!read.ok) return read;
+	return (await judgeGenuine(read, "POST")) ?? judgeBody(read);
+}
+
+/** Returns why a request is not a genuine and fresh callback with this method, or undefined if it is one. */
+export async function judgeGenuine(read: ReadRequest, method: "POST" | "GET"): Promise<Refusal | undefined> {
 	return (
 		judgeTimestamp(read.timestamp, read.nowMs) ??
-		(await judgeSignature(read)) ??
-		(await judgeNonce(read)) ??
-		judgeBody(read)
+		(await judgeSignature(read, method)) ??
+		(await judgeNonce(read))
 	);
 }
 
@@ -43,10 +47,10 @@ function judgeTimestamp(timestamp: string, nowMs: number): Refusal | undefined {
 	);
 }
 
-async function judgeSignature(read: ReadRequest): Promise<Refusal | undefined> {
+async function judgeSignature(read: ReadRequest, method: "POST" | "GET"): Promise<Refusal | undefined> {
 	const { target, timestamp, nonce, signature, body, secrets } = read;
 	const bodySha256 = await digestSha256(body);
-	const canonical = formCanonical({ method: "POST", target, timestamp, nonce, bodySha256 });
+	const canonical = formCanonical({ method, target, timestamp, nonce, bodySha256 });
 	for (const secret of secrets) {
 		if (await isSignedWith(secret, canonical, signature)) return undefined;
 	}

@@ -8,7 +8,7 @@ import { MINUTE_MS } from "./time.ts";
 
 /**
  * The recipients of a mail about an action: the person whose account was changed, the owners of the
- * programme, or the other people who sign in for the partner.
+ * programme, or the people who sign in for the partner.
  */
 type Audience = "person" | "owners" | "colleagues";
 
@@ -126,6 +126,33 @@ const ACTIONS = {
 	"partner.changed": "Partner changed",
 	"partner.archived": "Partner archived",
 	"partner.resumed": "Partner resumed",
+	"partner.url_saved": ["Callback URL saved", "colleagues", "The callback URL {quoted detail} was saved"],
+	"partner.url_removed": [
+		"Callback URL removed",
+		"colleagues",
+		"The callback URL was removed: status changes are no longer sent",
+	],
+	"partner.secret_prepared": [
+		"New signing secret prepared",
+		"colleagues",
+		"A new signing secret {detail} was prepared",
+	],
+	"partner.secret_activated": [
+		"New signing secret activated",
+		"colleagues",
+		"The new signing secret {detail} was activated: callbacks are signed with it",
+	],
+	"partner.secret_discarded": [
+		"Prepared signing secret discarded",
+		"colleagues",
+		"The prepared signing secret {detail} was discarded",
+	],
+	"partner.secret_ended": [
+		"Old signing secret ended",
+		"colleagues",
+		"The old signing secret {detail} was ended",
+	],
+	"partner.test_sent": "Test callback sent",
 	"partner.person_joined": ["Person joined a partner", "colleagues", "{detail} joined the partner"],
 	"partnership.started": [
 		"Partnership started",

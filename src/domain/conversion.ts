@@ -170,6 +170,17 @@ export function announcedBy(move: Move): EventName | null {
 	return move === "import" ? null : MOVES[move].announces;
 }
 
+/**
+ * Returns the event that tells the credited partner about the move, or null if the partner hears nothing of it.
+ * `status` is the status after the move. A partner hears of a sale once the shop's server has reported it, so the move
+ * "confirm" announces it. A partner to whom the sale is credited later hears of its present status.
+ */
+export function partnerEventOf(move: Move, status: Status): EventName | null {
+	if (move === "confirm") return "conversion.recorded";
+	if (move !== "credit") return announcedBy(move);
+	return status === "APPROVED" ? "conversion.approved" : "conversion.recorded";
+}
+
 export interface NamedConversion {
 	/** The order ID as it is stored. A replaced conversion has an ending added to it (see nameAsReplaced). */
 	orderId: string;

@@ -20,7 +20,8 @@ const CODES_ELSEWHERE = {
 	410: "link_not_valid",
 	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long
 		postback_url_not_https postback_url_has_credentials postback_url_has_fragment postback_url_not_wire_form
-		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address invalid_email unknown_role
+		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address
+		postback_url_unknown_macro postback_url_macro_place no_event_chosen invalid_email unknown_role
 		unknown_kind invalid_name invalid_rate invalid_days invalid_brand invalid_colour invalid_image wrong_password
 		password_too_short password_too_long foreign_target invalid_month invalid_date invalid_iban invalid_bic
 		zero_amount already_adjusted`,

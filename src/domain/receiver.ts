@@ -2,6 +2,8 @@
 // its own signing secrets. The engine knows only receivers, so callbacks are sent to shops and partners in
 // the same way.
 
+import { EVENT_NAMES, type EventName } from "./event-name.ts";
+
 declare const IS_RECEIVER_ID: unique symbol;
 
 /**
@@ -11,3 +13,30 @@ declare const IS_RECEIVER_ID: unique symbol;
 export type ReceiverId = number & { readonly [IS_RECEIVER_ID]: true };
 
 export type ReceiverKind = "shop" | "partner";
+
+/** Form of a receiver's callbacks. A shop always gets JSON by POST. A partner may choose GET with macros. */
+export const CALLBACK_FORMS = ["json", "get"] as const;
+export type CallbackForm = (typeof CALLBACK_FORMS)[number];
+
+/** The chosen events in the form in which they are stored with the URL. */
+export function writeChosenEvents(events: readonly EventName[]): string {
+	return EVENT_NAMES.filter((name) => events.includes(name)).join(" ");
+}
+
+/** All events, which is what a shop gets, and what a partner gets by default. */
+export const ALL_EVENTS: string = writeChosenEvents(EVENT_NAMES);
+
+/**
+ * Returns whether a partner gets this event. A tracker that is not told about tests would count a test as a real sale, so
+ * a URL without the macro {test} gets no test conversions of shops.
+ */
+export function isChosen(
+	{ form, url, chosenEvents }: { form: CallbackForm; url: string; chosenEvents: string },
+	{ name, isTest }: { name: EventName; isTest: boolean },
+): boolean {
+	if (isTest && form === "get" && !url.includes(TEST_MACRO)) return false;
+	return chosenEvents.split(" ").includes(name);
+}
+
+/** Macro that tells a tracker whether the conversion is a test. */
+export const TEST_MACRO = "{test}";

@@ -1,0 +1,49 @@
+// The GET form of a partner's callback. Its URL has macros such as {sub1} in the query, which each attempt replaces with
+// the values of the event. Trackers take such requests, and no JSON.
+
+import { type Result, refuse, succeed } from "./fault.ts";
+import { PARTNER_FIELDS, type PartnerField } from "./partner-event.ts";
+import { type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "./postback-url.ts";
+
+const MACRO = /\{(\w+)\}/g;
+const MACRO_LIST: string = PARTNER_FIELDS.map((field) => `{${field}}`).join(", ");
+
+/** Parses the URL of a GET callback as a person entered it. Macros are allowed in the query only. */
+export function parseMacroUrl(text: string): Result<PostbackUrl> {
+	const [beforeQuery = "", ...query] = text.trim().split("?");
+	const place = /\{|%7B/i.exec(beforeQuery);
+	if (place !== null) {
+		return refuse(
+			"postback_url_macro_place",
+			"Macros are allowed only in the query, which follows the first question mark. Enter host and path without macros.",
+			"postbackUrl",
+		);
+	}
+	const rest = query.join("?").replace(MACRO, (macro, name: string) => (isField(name) ? "" : macro));
+	const unknown = /\{[^{}]*\}?|\}|%7B[^&]*?%7D/i.exec(rest)?.[0];
+	if (unknown !== undefined) {
+		return refuse(
+			"postback_url_unknown_macro",
+			`"${unknown}" is not a macro. These are: ${MACRO_LIST}.`,
+			"postbackUrl",
+		);
+	}
+	const parsed = refusePlaceholder(`${beforeQuery}?${rest}`) ?? parsePostbackUrl(text);
+	return parsed.ok ? succeed(parsed.value) : parsed;
+}
+
+function isField(name: string): name is PartnerField {
+	return PARTNER_FIELDS.some((field) => field === name);
+}
+
+/** Returns the path and query of one attempt. Everything but unreserved characters is percent-encoded (RFC 3986). */
+export function fillMacros(target: string, values: Readonly<Record<PartnerField, string>>): string {
+	return target.replace(MACRO, (macro, name: string) => (isField(name) ? encodeValue(values[name]) : macro));
+}
+
+function encodeValue(value: string): string {
+	return encodeURIComponent(value).replace(
+		/[!'()*]/g,
+		(character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+	);
+}
