@@ -86,9 +86,12 @@ export interface Random {
 	hex(count: number): string;
 }
 
-/** One signed request, byte for byte as it is sent. */
+/** One signed request, byte for byte as it is sent. It is a POST, unless it has a `getTarget`. */
 export interface PostbackRequest {
+	/** The saved URL. It names the host and, for a POST, the path and query. */
 	url: string;
+	/** Path and query of a GET request, in which the macros of the saved URL are filled in. */
+	getTarget?: string;
 	/**
 	 * Header names and values in turn. These are the headers of the contract, without those that HTTP itself
 	 * adds.

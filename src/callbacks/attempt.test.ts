@@ -12,6 +12,8 @@ import type { Target } from "./targets.ts";
 const NOW_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 999);
 
 const TARGET: Target = {
+	kind: "shop",
+	form: "json",
 	url: "https://shop.example/postback?shop=1",
 	pathAndQuery: "/postback?shop=1",
 	endpointId: 5,

@@ -3,7 +3,7 @@
 
 import { type AnswerExcerpt, writeExcerpt } from "../domain/answer-excerpt.ts";
 import { concludeAttempt } from "../domain/delivery.ts";
-import { bodySentAt } from "../domain/event.ts";
+import { composeCallback } from "../domain/sent-request.ts";
 import { canonicalString, sha256Hex, sign, type WireNames } from "../domain/signature.ts";
 import { judgeOutcome, type Outcome } from "../domain/verdict.ts";
 import type { PostbackAnswer, PostbackRequest, Random } from "../ports.ts";
@@ -27,14 +27,14 @@ export type PrepareAttempt = (
 
 /** Returns a function that signs attempts. */
 export function createPreparer(random: Random): PrepareAttempt {
-	return ({ headers: names, userAgent }, delivery, { url, pathAndQuery, endpointId, key }, nowMs) => {
-		const body = bodySentAt(delivery.eventName, delivery.eventBody, nowMs);
+	return ({ headers: names, userAgent }, delivery, receiver, nowMs) => {
+		const { url, endpointId, key } = receiver;
+		const { method, target, body } = composeCallback(receiver, delivery.eventName, delivery.eventBody, nowMs);
 		const timestamp = String(Math.floor(nowMs / 1000));
 		const nonce = random.hex(NONCE_BYTES);
-		const signature = sign(key, canonicalString("POST", pathAndQuery, timestamp, nonce, sha256Hex(body)));
+		const signature = sign(key, canonicalString(method, target, timestamp, nonce, sha256Hex(body)));
 		const headers = [
-			"Content-Type",
-			"application/json",
+			...(method === "GET" ? [] : ["Content-Type", "application/json"]),
 			"User-Agent",
 			userAgent,
 			names.event,
@@ -46,7 +46,8 @@ export function createPreparer(random: Random): PrepareAttempt {
 			names.signature,
 			signature,
 		];
-		return { request: { url, headers, body }, endpointId, startedAtMs: nowMs, nonce, signature };
+		const request = method === "GET" ? { url, headers, body, getTarget: target } : { url, headers, body };
+		return { request, endpointId, startedAtMs: nowMs, nonce, signature };
 	};
 }
 

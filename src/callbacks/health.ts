@@ -1,4 +1,4 @@
-// Reads the health of callbacks to a programme's shop, which consists of present trouble, results of the last 24 hours,
+// Reads the health of callbacks to a receiver, which consists of present trouble, results of the last 24 hours,
 // speed of the answers, pending deliveries, and the last 14 days.
 
 import { DAY_MS } from "../domain/time.ts";
@@ -10,7 +10,7 @@ import {
 	type Pending,
 } from "../store/queries/delivery-health.ts";
 import { listNewestAnswers } from "../store/queries/local-answers.ts";
-import type { Programme } from "../store/queries/programmes.ts";
+import type { ReceiverColumns } from "../store/queries/receivers.ts";
 import type { Db } from "../store/store.ts";
 import { type PresentTrouble, readTrouble } from "./failure-notices.ts";
 
@@ -34,22 +34,23 @@ const PERCENTILE = 0.95;
 
 export async function readCallbackHealth(
 	db: Db,
-	programme: Pick<Programme, "id" | "receiver_id" | "endpoint_id">,
+	{ receiver_id: receiverId, endpoint_id }: Pick<ReceiverColumns, "receiver_id" | "endpoint_id">,
+	/** The programme of the receiver, whose developers may listen, or null for a partner. */
+	programmeId: number | null,
 	nowMs: number,
 	/** Time zone in which days begin and end. */
 	zone = "UTC",
 ): Promise<CallbackHealth> {
-	const { id: programmeId, receiver_id: receiverId } = programme;
 	const today = Temporal.PlainDate.from(dayIn(nowMs, zone));
 	const days = Array.from({ length: CHART_DAYS }, (_, index) =>
 		today.subtract({ days: CHART_DAYS - 1 - index }).toString(),
 	);
 	const quarters = await listCallbackQuarters(db, receiverId, dayStartMs(days[0] ?? "", zone));
 	const byDay = Map.groupBy(quarters, ({ quarterMs }) => dayIn(quarterMs, zone));
-	const [listened] = await listNewestAnswers(db, programmeId, 1);
+	const [listened] = programmeId === null ? [] : await listNewestAnswers(db, programmeId, 1);
 	const recent = quarters.filter(({ quarterMs }) => quarterMs > nowMs - DAY_MS);
 	return {
-		trouble: await readTrouble(db, programme, nowMs),
+		trouble: await readTrouble(db, { receiver_id: receiverId, endpoint_id }, nowMs),
 		delivered: sum(recent.map(({ delivered }) => delivered)),
 		failed: sum(recent.map(({ failed }) => failed)),
 		p95Ms: percentile(await newestAnswerTimes(db, receiverId, nowMs - DAY_MS)),

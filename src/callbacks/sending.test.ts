@@ -10,6 +10,8 @@ import type { Target, TargetReading } from "./targets.ts";
 const NOW_MS = 1_000_000;
 
 const TARGET: Target = {
+	kind: "shop",
+	form: "json",
 	url: "https://shop.example/postback",
 	pathAndQuery: "/postback",
 	endpointId: 1,

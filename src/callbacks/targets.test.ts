@@ -16,6 +16,8 @@ const SEALED = sealSecret(KEY, RECEIVER, "rbs_one", new Uint8Array(12));
 function callbackTarget(change: Partial<CallbackTarget> = {}): CallbackTarget {
 	return {
 		receiverId: RECEIVER,
+		kind: "shop",
+		form: "json",
 		endpointId: 1,
 		endpointEpoch: 0,
 		url: "https://shop.example/postback?a=b",

@@ -2,7 +2,7 @@
 // with the due deliveries, or comes with a sale. It is used for one second, and then read again.
 
 import { parsePostbackUrl } from "../domain/postback-url.ts";
-import type { ReceiverId } from "../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../domain/receiver.ts";
 import { openSecret } from "../domain/sealing.ts";
 import { type SigningKey, signingKey } from "../domain/signature.ts";
 import { SECOND_MS } from "../domain/time.ts";
@@ -10,8 +10,10 @@ import type { Log } from "../ports.ts";
 import type { CallbackTarget } from "../store/queries/queue.ts";
 
 export interface Target {
+	kind: ReceiverKind;
+	form: CallbackForm;
 	url: string;
-	/** The path and query of the URL, which are signed. */
+	/** The path and query of the URL, which are signed. Those of a GET callback still have their macros. */
 	pathAndQuery: string;
 	endpointId: number;
 	secretId: number;
@@ -59,8 +61,10 @@ export function isFresh({ readAtMs, learnedAtMs }: TargetReading, monotonicMs: n
 export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget {
 	const opened = new Map<ReceiverId, Target>();
 
-	function open({ receiverId, endpointId, url, secretId, sealedSecret }: CallbackTarget): Target | null {
-		if (endpointId === null || url === null || secretId === null || sealedSecret === null) return null;
+	function open(found: CallbackTarget): Target | null {
+		const { receiverId, kind, endpointId, url, form, secretId, sealedSecret } = found;
+		if (endpointId === null || url === null || form === null) return null;
+		if (secretId === null || sealedSecret === null) return null;
 		const cached = opened.get(receiverId);
 		if (cached?.endpointId === endpointId && cached.secretId === secretId) return cached;
 		const secret = openSecret(sealingKey, receiverId, sealedSecret);
@@ -79,7 +83,7 @@ export function createTargetOpener(sealingKey: Uint8Array, log: Log): OpenTarget
 		if (!parsed.ok)
 			log.warn({ receiverId, code: parsed.fault.code }, "a saved Postback URL is no longer valid");
 		const pathAndQuery = parsed.ok ? parsed.value.target : "";
-		const target = { url, pathAndQuery, endpointId, secretId, key: signingKey(secret) };
+		const target = { kind, form, url, pathAndQuery, endpointId, secretId, key: signingKey(secret) };
 		const [oldest] = opened.keys();
 		if (opened.size >= MAX_OPENED && oldest !== undefined) opened.delete(oldest);
 		opened.set(receiverId, target);

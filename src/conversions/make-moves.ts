@@ -28,6 +28,7 @@ import type { Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import { BATCH_ROWS, type InTransaction } from "./deps.ts";
 import { oweEvents, subjectOf } from "./owe.ts";
+import { findPartnerNews, readFormerPartners } from "./owe-partners.ts";
 
 /**
  * Maximum number of steps in one call. Both databases limit the number of parameters of a statement, and this many rows
@@ -141,6 +142,14 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 	await writes.keepAnnouncedBodies(trx, announced);
 	// The partners are read before the credits are replaced.
 	const entries = await entriesOf(trx, writes, moves, nowMs);
+	const creditedMoves = moves.map(({ step, conversion }) => ({
+		move: step.move,
+		before: step.known,
+		conversion,
+		credit: step.credit,
+	}));
+	const readAtMs = deps.clock.monotonicMs();
+	const former = await readFormerPartners(trx, deps, creditedMoves);
 	await writes.insertMoves(
 		trx,
 		moves.map(({ step, conversion }) => ({
@@ -172,7 +181,8 @@ export async function makeMoves(trx: Db, deps: InTransaction, steps: readonly St
 		const event = announcedBy(step.move);
 		return event === null ? [] : [{ event, conversion }];
 	});
-	const owed = await oweEvents(trx, deps, announcements);
+	const partnerNews = await findPartnerNews(trx, deps, creditedMoves, former);
+	const owed = await oweEvents(trx, deps, announcements, partnerNews, readAtMs);
 	return { conversions: steps.map((step) => written.get(step)), owed };
 }
 

@@ -5,6 +5,7 @@ import { announcedBy } from "../domain/conversion.ts";
 import type { Credit } from "../domain/credit.ts";
 import { composeEvent } from "../domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import { startPartnerEvent } from "../domain/partner-event.ts";
 import { type NewSale, NO_CREDIT, type SaleCredit, type StoredNewSales } from "../store/new-sales.ts";
 import type { NewConversion } from "../store/queries/conversions.ts";
 import { type KnownPartnerships, rowOfCredit, type Signals } from "../store/queries/credits.ts";
@@ -13,6 +14,7 @@ import { type DueDelivery, NOTHING_OWED, type Owed } from "../store/queries/queu
 import type { Decided, InTransaction } from "./deps.ts";
 import { composeNewConversion } from "./make-moves.ts";
 import { subjectOf } from "./owe.ts";
+import { partnerSubjectOf } from "./owe-partners.ts";
 import type { RecordOutcome, ReportRequest } from "./record.ts";
 
 export interface PreparedSale {
@@ -42,10 +44,27 @@ export function prepareNewSale(
 					event_name: name,
 					event_body: composeEvent(subjectOf(conversion, programme.public_id)),
 				};
+	const partnerEvent =
+		name === null || step.credit === undefined || step.credit.partnershipId === null
+			? { partner_delivery_public_id: null, partner_event_start: null }
+			: {
+					partner_delivery_public_id: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
+					partner_event_start: composeStart(programme, conversion, step.credit),
+				};
 	return {
-		sale: { ...conversion, move: step.move, ...event, ...creditColumns(step.credit) },
+		sale: { ...conversion, move: step.move, ...event, ...partnerEvent, ...creditColumns(step.credit) },
 		decided: describe(conversion),
 	};
+}
+
+function composeStart(programme: Programme, conversion: NewConversion, credit: Credit): string {
+	return startPartnerEvent({
+		...partnerSubjectOf(conversion, programme.public_id, programme.shows_baskets === 1),
+		creditedBy: credit.word,
+		clickedAtMs: credit.clickedAtMs,
+		subIds: credit.subIds,
+		reason: conversion.reason,
+	});
 }
 
 function creditColumns(credit: Credit | undefined): SaleCredit {
@@ -68,27 +87,27 @@ function creditColumns(credit: Credit | undefined): SaleCredit {
  */
 export function owedByNewSales(
 	sales: readonly NewSale[],
-	{ eventIds, targets }: Extract<StoredNewSales, { kind: "stored" }>,
+	{ events, targets }: Extract<StoredNewSales, { kind: "stored" }>,
 	readAtMs: number,
 ): Owed {
-	const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
 	const deliveries: DueDelivery[] = [];
 	for (const sale of sales) {
-		const id = eventIds.get(sale.delivery_public_id ?? "");
-		const target = targetOf.get(sale.programme_id);
-		if (id === undefined || target === undefined || sale.event_name === null || sale.event_body === null)
-			continue;
-		deliveries.push({
-			id,
-			receiverId: target.receiverId,
-			dueAtMs: sale.created_at_ms,
-			run: 1,
-			counted: 0,
-			seq: 0,
-			endpointEpoch: target.endpointEpoch,
-			eventName: sale.event_name,
-			eventBody: sale.event_body,
-		});
+		for (const publicId of [sale.delivery_public_id, sale.partner_delivery_public_id]) {
+			const event = events.get(publicId ?? "");
+			const eventBody = event?.body ?? sale.event_body;
+			if (event === undefined || sale.event_name === null || eventBody === null) continue;
+			deliveries.push({
+				id: event.id,
+				receiverId: event.receiverId,
+				dueAtMs: sale.created_at_ms,
+				run: 1,
+				counted: 0,
+				seq: 0,
+				endpointEpoch: event.endpointEpoch,
+				eventName: sale.event_name,
+				eventBody,
+			});
+		}
 	}
 	if (deliveries.length === 0) return NOTHING_OWED;
 	return {

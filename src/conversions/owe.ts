@@ -1,14 +1,16 @@
-// Stores the events of status changes, with their deliveries, in the transaction that makes the changes. If a programme
-// has no Postback URL or no signing secret at that moment, the event is never sent (contract section 1, rules 4 and 5).
+// Stores the events of status changes, with their deliveries, in the transaction that makes the changes. If a receiver
+// has no URL or no signing secret at that moment, the event is never sent (contract section 1, rules 4 and 5).
 
 import { composeEvent, type EventSubject } from "../domain/event.ts";
 import type { EventName } from "../domain/event-name.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
+import type { OwedEvent } from "../store/hot-writes.ts";
 import type { EventColumn } from "../store/queries/announced-moves.ts";
 import { type Conversion, orderIdOf } from "../store/queries/conversions.ts";
-import type { Owed } from "../store/queries/queue.ts";
+import type { DueDelivery, Owed } from "../store/queries/queue.ts";
 import type { Db } from "../store/store.ts";
 import type { InTransaction } from "./deps.ts";
+import type { PartnerNews } from "./owe-partners.ts";
 
 export interface Announcement {
 	event: EventName;
@@ -17,44 +19,59 @@ export interface Announcement {
 }
 
 /**
- * Stores at most one event for each conversion. Resolves to the deliveries that are due, which the caller announces
- * after the commit.
+ * Stores the events of shops and of partners, at most one for each conversion and receiver. Resolves to the deliveries
+ * that are due, which the caller announces after the commit.
  */
 export async function oweEvents(
 	trx: Db,
 	{ store, clock, random }: InTransaction,
 	announcements: readonly Announcement[],
+	partnerNews: readonly PartnerNews[] = [],
+	/** Monotonic time before the targets of the partners were read. */
+	readAtMs = clock.monotonicMs(),
 ): Promise<Owed> {
-	const readAtMs = clock.monotonicMs();
 	const programmeIds = [...new Set(announcements.map(({ conversion }) => conversion.programme_id))];
 	const read = await store.queue.readShopTargets(trx, programmeIds);
-	const targets = read.filter(({ endpointId, secretId }) => endpointId !== null && secretId !== null);
-	const targetOf = new Map(targets.map((target) => [target.programmeId, target]));
-	const nowMs = clock.nowMs();
-	const owed = announcements.flatMap(({ event, conversion }) => {
-		const target = targetOf.get(conversion.programme_id);
+	const shops = read.filter(({ endpointId, secretId }) => endpointId !== null && secretId !== null);
+	const shopOf = new Map(shops.map((shop) => [shop.programmeId, shop]));
+	const shopNews = announcements.flatMap(({ event, conversion }) => {
+		const target = shopOf.get(conversion.programme_id);
 		if (target === undefined) return [];
-		return {
-			conversionId: conversion.id,
-			receiverId: target.receiverId,
-			endpointEpoch: target.endpointEpoch,
-			deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
-			name: event,
-			body: composeEvent(subjectOf(conversion, target.publicId)),
-		};
+		const body = composeEvent(subjectOf(conversion, target.publicId));
+		return [{ target, event, conversionId: conversion.id, body }];
 	});
-	const ids = await store.writes.insertOwedEvents(trx, owed, nowMs);
-	const deliveries = owed.map(({ conversionId, receiverId, endpointEpoch, name, body }) => {
-		const id = ids.get(conversionId);
+	const nowMs = clock.nowMs();
+	const owed = [...shopNews, ...partnerNews].map(({ target, event, conversionId, body }) => ({
+		conversionId,
+		receiverId: target.receiverId,
+		endpointEpoch: target.endpointEpoch,
+		deliveryPublicId: makeId("dlv", nowMs, random.bytes(ID_RANDOM_BYTES)),
+		name: event,
+		body,
+	}));
+	const deliveries = await storeOwed(trx, store, owed, nowMs);
+	const targets = [...shops, ...partnerNews.map(({ target }) => target)];
+	return {
+		receiverIds: [...new Set(targets.map(({ receiverId }) => receiverId))],
+		dueAtMs: nowMs,
+		ready: { deliveries, targets, readAtMs },
+	};
+}
+
+/** Stores events, and returns their deliveries, which are due now. */
+async function storeOwed(
+	trx: Db,
+	{ writes }: InTransaction["store"],
+	owed: readonly OwedEvent[],
+	nowMs: number,
+): Promise<DueDelivery[]> {
+	const ids = await writes.insertOwedEvents(trx, owed, nowMs);
+	return owed.map(({ deliveryPublicId, receiverId, endpointEpoch, name, body }) => {
+		const id = ids.get(deliveryPublicId);
 		if (id === undefined) throw new Error("an owed event was not stored");
 		const first = { run: 1, counted: 0, seq: 0 };
 		return { id, receiverId, dueAtMs: nowMs, ...first, endpointEpoch, eventName: name, eventBody: body };
 	});
-	return {
-		receiverIds: targets.map(({ receiverId }) => receiverId),
-		dueAtMs: nowMs,
-		ready: { deliveries, targets, readAtMs },
-	};
 }
 
 /** Combines the due deliveries of two steps of one transaction. */

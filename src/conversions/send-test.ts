@@ -7,6 +7,7 @@ import { noteAudit } from "../store/queries/audit.ts";
 import { type Conversion, findByPublicId } from "../store/queries/conversions.ts";
 import { findFirstCode } from "../store/queries/partners.ts";
 import type { Programme } from "../store/queries/programmes.ts";
+import type { Owed } from "../store/queries/queue.ts";
 import { decideConversion, type TestDecision } from "./decide.ts";
 import type { ConversionsDeps } from "./deps.ts";
 import { recordConversion } from "./record.ts";
@@ -50,7 +51,7 @@ export async function sendTestConversion(
 	});
 	if (!sent.ok) return sent;
 	deps.store.announceDue(sent.value.owed);
-	return succeed({ conversion: sent.value.conversion, isOwed: sent.value.owed.receiverIds.length > 0 });
+	return succeed({ conversion: sent.value.conversion, isOwed: isOwedTo(programme, sent.value.owed) });
 }
 
 /**
@@ -81,5 +82,10 @@ export async function walkTestConversion(
 	});
 	if (!walked.ok) return walked;
 	deps.store.announceDue(walked.value.owed);
-	return succeed({ conversion: walked.value.conversion, isOwed: walked.value.owed.receiverIds.length > 0 });
+	return succeed({ conversion: walked.value.conversion, isOwed: isOwedTo(programme, walked.value.owed) });
+}
+
+/** Returns whether the shop gets an event. A partner with the coupon code of the test may get one, too. */
+function isOwedTo({ receiver_id }: Programme, { receiverIds }: Owed): boolean {
+	return receiverIds.includes(receiver_id);
 }

@@ -96,13 +96,16 @@ export class Attempt implements Expiring, Dispatcher.DispatchHandler {
 
 	send(): void {
 		if (this.isSettled || this.#connection === undefined || this.target === undefined) return;
+		const { getTarget } = this.request;
 		this.#connection.client.dispatch(
 			{
-				path: this.target.url.target,
-				method: "POST",
+				path: getTarget ?? this.target.url.target,
+				method: getTarget === undefined ? "POST" : "GET",
+				// Otherwise undici would take a GET for a request that may be repeated.
+				idempotent: false,
 				// The cast is safe, because undici only reads the array, although its type does not say so.
 				headers: this.request.headers as string[],
-				body: this.request.body,
+				body: getTarget === undefined ? this.request.body : null,
 			},
 			this,
 		);

@@ -1,7 +1,7 @@
 // Lets staff assign a conversion to a partner, or to nobody, while its status is RECORDED or APPROVED. The
 // amounts change with the partner. The shop has received the old amounts, and gets the new ones with the next
 // status change. If the conversion is approved, the account of the old partner gets a minus and that of the
-// new one a plus, in the same transaction (make-moves.ts).
+// new one a plus, in the same transaction (make-moves.ts). Both hear of it by a callback, if they have a URL.
 
 import type { ConversionsDeps } from "../conversions/deps.ts";
 import { creditStep, makeMoves } from "../conversions/make-moves.ts";
@@ -33,7 +33,7 @@ export async function assignPartner(
 	if (reason === "" || reason.length > MAX_REASON_LENGTH) {
 		return refuse("invalid_field", `Say why, in at most ${MAX_REASON_LENGTH} characters.`, "reason");
 	}
-	return transactAs(store, actor, async (trx) => {
+	const assigned = await transactAs(store, actor, async (trx) => {
 		const conversion = await lockConversion(trx, deps, conversionId);
 		const programmeId = conversion?.programme_id ?? 0;
 		const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
@@ -53,15 +53,18 @@ export async function assignPartner(
 		const step = creditStep(programme, conversion, credit, rates);
 		const decider = { decidedBy: "review", personId: actor.personId } as const;
 		// `makeMoves` changes the conversion only if it is still as it was read here.
-		const { conversions } = await makeMoves(trx, deps, [{ ...step, ...decider }]);
+		const { conversions, owed } = await makeMoves(trx, deps, [{ ...step, ...decider }]);
 		const [changed] = conversions;
 		if (changed === undefined) {
 			return refuse("changed_meanwhile", "This conversion is being changed right now. Open it again.");
 		}
 		const detail = `${chosen?.partner_name ?? "nobody"}: ${reason}`;
 		await note(trx, deps, actor, "credit.assigned", conversion.public_id, detail, programmeId);
-		return succeed(changed);
+		return succeed({ changed, owed });
 	});
+	if (!assigned.ok) return assigned;
+	store.announceDue(assigned.value.owed);
+	return succeed(assigned.value.changed);
 }
 
 /** Locks the conversion with its credit, and reads it after that. */

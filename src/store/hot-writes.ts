@@ -38,7 +38,8 @@ export interface AnnouncedBody {
 
 /** An event that must be sent to a receiver. */
 export interface OwedEvent {
-	conversionId: number;
+	/** The conversion that the event is about, or null for a test callback to a partner. */
+	conversionId: number | null;
 	receiverId: ReceiverId;
 	endpointEpoch: number;
 	deliveryPublicId: string;
@@ -112,9 +113,10 @@ export interface HotWrites {
 	lockCredits(trx: Db, conversionIds: readonly number[]): Promise<ReadonlyMap<number, StoredCredit>>;
 	/**
 	 * Stores events in the transaction of the status changes that they announce, so that neither exists without the
-	 * other. `owed` has at most one event for each conversion. Resolves to the ids of the deliveries, by conversion id.
+	 * other. `owed` has at most one event for each conversion and receiver. Resolves to the ids of the deliveries, by
+	 * their public ids.
 	 */
-	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<number, number>>;
+	insertOwedEvents(trx: Db, owed: readonly OwedEvent[], nowMs: number): Promise<Map<string, number>>;
 	/**
 	 * Stores nonces, and returns those that were not used before. If the set contains the same nonce twice, only the
 	 * first one is returned.

@@ -3,8 +3,9 @@
 import type { LivedMove } from "../domain/conversion.ts";
 import type { CreditWord } from "../domain/credit.ts";
 import type { EventName } from "../domain/event-name.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
 import type { NewInboundCall, NewNonce } from "./hot-writes.ts";
-import type { ShopTarget } from "./queries/queue.ts";
+import type { CallbackTarget } from "./queries/queue.ts";
 import type { NewConversion } from "./tables/conversions.ts";
 
 /** Rows to store for a batch of calls. */
@@ -44,16 +45,29 @@ export interface NewSale extends NewConversion, SaleCredit {
 	delivery_public_id: string | null;
 	event_name: EventName | null;
 	event_body: string | null;
+	/** Public id of the delivery to the credited partner, or null if the sale credits nobody. */
+	partner_delivery_public_id: string | null;
+	/** The event for the partner without its last lines, which the statement appends (`startPartnerEvent`). */
+	partner_event_start: string | null;
+}
+
+/** An event that was stored and must be sent. */
+export interface StoredEvent {
+	id: number;
+	receiverId: ReceiverId;
+	endpointEpoch: number;
+	/** The stored body of a partner's event, or null for a shop's event, whose body the caller knows. */
+	body: string | null;
 }
 
 /** Result of storing a batch. Either all rows are stored or none is. */
 export type StoredNewSales =
 	| {
 			kind: "stored";
-			/** Ids of the events that must be sent, by the public id of the delivery. */
-			eventIds: ReadonlyMap<string, number>;
-			/** Callback targets of the programmes that have a Postback URL and an active secret. */
-			targets: readonly ShopTarget[];
+			/** The events that must be sent, by the public id of the delivery. */
+			events: ReadonlyMap<string, StoredEvent>;
+			/** Callback targets of the receivers that have a URL and an active secret. */
+			targets: readonly CallbackTarget[];
 	  }
 	/** One of the nonces was used before, or one of the orders exists. Nothing was stored. */
 	| { kind: "conflict" }

@@ -4,9 +4,10 @@
 // the calls in the transaction of api/store-calls.ts.
 
 import pg from "pg";
+import { TEST_MACRO } from "../../domain/receiver.ts";
 import { CONVERSION, type ColumnType, INBOUND_CALL, NONCE } from "../hot-writes.ts";
-import type { NewSale, NewSales, StoredNewSales } from "../new-sales.ts";
-import { SHOP_TARGET_SELECT, type ShopTarget } from "../queries/queue.ts";
+import type { NewSale, NewSales, StoredEvent, StoredNewSales } from "../new-sales.ts";
+import { type CallbackTarget, PARTNERSHIP_TARGET_SELECT, SHOP_TARGET_SELECT } from "../queries/queue.ts";
 import type { Db, LockWaitMs } from "../store.ts";
 import { arrayLiteral, arraysOf, hotStatement, listText } from "./hot-statement.ts";
 
@@ -16,6 +17,8 @@ const SALE = {
 	delivery_public_id: "text",
 	event_name: "text",
 	event_body: "text",
+	partner_delivery_public_id: "text",
+	partner_event_start: "text",
 	credit_partnership_id: "bigint",
 	credit_word: "text",
 	credit_link_id: "bigint",
@@ -29,19 +32,25 @@ const NONCE_COLUMNS = Object.keys(NONCE).join(", ");
 const CONVERSION_COLUMNS = Object.keys(CONVERSION).join(", ");
 const INBOUND_COLUMNS = Object.keys(INBOUND_CALL).join(", ");
 
-// The parameters are the lock timeout, the ids of the programmes, and the columns of the nonces, the sales and the inbound
-// calls. These are the numbers of parameters before each list.
+// The parameters are the lock timeout, the ids of the programmes, the columns of the nonces, the sales and the inbound
+// calls, and the ids of the credited partnerships, if there are any. These are the numbers of parameters before each list.
 const BEFORE_NONCES = 2;
 const BEFORE_SALES = BEFORE_NONCES + Object.keys(NONCE).length;
 const BEFORE_INBOUND = BEFORE_SALES + Object.keys(SALE).length;
+const BEFORE_PARTNERSHIPS = BEFORE_INBOUND + Object.keys(INBOUND_CALL).length;
 
 /**
- * A row of the answer, which is either an event that must be sent or a callback target. The columns of the other kind
- * are null.
+ * A row of the answer, which is either an event that must be sent or a callback target. Both have a receiver and an
+ * epoch. The columns of the other kind are null.
  */
-type AnswerRow = { eventId: number | null; deliveryPublicId: string | null } & {
-	[Column in keyof ShopTarget]: ShopTarget[Column] | null;
-};
+type AnswerRow = { [Column in keyof EventColumns]: EventColumns[Column] | null } & CallbackTarget;
+
+interface EventColumns {
+	eventId: number;
+	deliveryPublicId: string;
+	/** The body of a partner's event. Null for a shop's event, too. */
+	body: string | null;
+}
 
 /**
  * Stores a batch of new sales. PostgreSQL may run the parts of such a statement in any order, so each part refers to
@@ -59,15 +68,17 @@ type AnswerRow = { eventId: number | null; deliveryPublicId: string | null } & {
  *
  * The lock timeout is set for this statement's own transaction.
  */
-const STORE_NEW_SALES = hotStatement<AnswerRow>(`
+function storingStatement(partners: { targets: string; owed: string; answer: string }) {
+	return hotStatement<AnswerRow>(`
 	with sale as materialized (
 		select nextval('conversions_id_seq') as id, list.* from ${listText("list", SALE, BEFORE_SALES)}
 	), target as materialized (
 		${SHOP_TARGET_SELECT} where p.id = any($2::bigint[]) and e.url is not null and s.id is not null
-	), owed as materialized (
+	), ${partners.targets} owed as materialized (
 		select nextval('events_id_seq') as event_id, id, "receiverId" as receiver_id, delivery_public_id, event_name,
-				event_body, created_at_ms, "endpointEpoch" as endpoint_epoch
+				event_body, created_at_ms, "endpointEpoch" as endpoint_epoch, false as is_partner
 			from sale join target on target."programmeId" = sale.programme_id where event_name is not null
+		${partners.owed}
 	), spent as (
 		insert into nonces (${NONCE_COLUMNS}) select * from ${listText("list", NONCE, BEFORE_NONCES)}
 			where (select set_config('lock_timeout', $1, true)) is not null
@@ -94,13 +105,40 @@ const STORE_NEW_SALES = hotStatement<AnswerRow>(`
 	), logged as (
 		insert into inbound_calls (${INBOUND_COLUMNS}) select * from ${listText("list", INBOUND_CALL, BEFORE_INBOUND)}
 	)
-	select event_id as "eventId", delivery_public_id as "deliveryPublicId", null::bigint as "programmeId",
-		null as "publicId", null::bigint as "receiverId", null::bigint as "endpointId",
-		null::integer as "endpointEpoch", null as url, null::bigint as "secretId", null as "sealedSecret",
-		null::boolean as "isFailing"
+	select event_id as "eventId", delivery_public_id as "deliveryPublicId",
+		case when is_partner then event_body end as body, receiver_id as "receiverId", null as kind,
+		null::bigint as "endpointId", endpoint_epoch as "endpointEpoch", null as url, null as form,
+		null::bigint as "secretId", null as "sealedSecret", null::boolean as "isFailing"
 		from owed where (select count(*) from recorded) >= 0
 	union all
-	select null, null, target.* from target`);
+	select null, null, null, ${TARGET_NAMES} from target
+	${partners.answer}`);
+}
+
+/** Columns of CallbackTarget in the order of the answer. */
+const TARGET_NAMES = `"receiverId", kind, "endpointId", "endpointEpoch", url, form, "secretId", "sealedSecret", "isFailing"`;
+
+const STORE_NEW_SALES = storingStatement({ targets: "", owed: "", answer: "" });
+
+/**
+ * The same statement for a batch in which a sale credits a partner. The partner's event is stored if the partner has a
+ * URL and chose the event. The conditions must equal those of `isChosen` in domain/receiver.ts. The statement appends the
+ * partner's id and the link's code to the event, so that neither has to be read before.
+ */
+const STORE_CREDITED_SALES = storingStatement({
+	targets: `partner_target as materialized (
+		${PARTNERSHIP_TARGET_SELECT} and partnership.id = any($${BEFORE_PARTNERSHIPS + 1}::bigint[])
+	),`,
+	owed: `union all
+		select nextval('events_id_seq'), sale.id, "receiverId", partner_delivery_public_id, event_name,
+				partner_event_start || partner_public_id || chr(10) || coalesce(link.code, ''), sale.created_at_ms,
+				"endpointEpoch", true
+			from sale join partner_target on partner_target.partnership_id = credit_partnership_id
+			left join partner_links link on link.id = credit_link_id
+			where partner_delivery_public_id is not null and event_name = any(string_to_array(chosen_events, ' '))
+				and (test = 0 or form = 'json' or strpos(url, '${TEST_MACRO}') > 0)`,
+	answer: `union all select null, null, null, ${TARGET_NAMES} from partner_target`,
+});
 
 /** SQLSTATE unique_violation. */
 const UNIQUE_VIOLATION = "23505";
@@ -117,13 +155,16 @@ export async function storeNewSales(
 	maxLockWaitMs: LockWaitMs,
 ): Promise<StoredNewSales> {
 	const programmeIds = new Set(sales.map(({ programme_id }) => programme_id));
+	const partnershipIds = new Set(sales.flatMap(({ credit_partnership_id: id }) => id ?? []));
+	const statement = partnershipIds.size === 0 ? STORE_NEW_SALES : STORE_CREDITED_SALES;
 	try {
-		const rows = await STORE_NEW_SALES.run(db, [
+		const rows = await statement.run(db, [
 			String(maxLockWaitMs),
 			arrayLiteral([...programmeIds]),
 			...arraysOf(NONCE, nonces),
 			...arraysOf(SALE, sales),
 			...arraysOf(INBOUND_CALL, inboundCalls),
+			...(partnershipIds.size === 0 ? [] : [arrayLiteral([...partnershipIds])]),
 		]);
 		return readAnswer(rows);
 	} catch (error) {
@@ -134,11 +175,14 @@ export async function storeNewSales(
 }
 
 function readAnswer(rows: readonly AnswerRow[]): StoredNewSales {
-	const eventIds = new Map<string, number>();
-	const targets: ShopTarget[] = [];
-	for (const { eventId, deliveryPublicId, ...target } of rows) {
-		if (eventId !== null && deliveryPublicId !== null) eventIds.set(deliveryPublicId, eventId);
-		else targets.push(target as ShopTarget);
+	const events = new Map<string, StoredEvent>();
+	const targets: CallbackTarget[] = [];
+	for (const { eventId, deliveryPublicId, body, ...target } of rows) {
+		if (eventId === null || deliveryPublicId === null) targets.push(target);
+		else {
+			const { receiverId, endpointEpoch } = target;
+			events.set(deliveryPublicId, { id: eventId, receiverId, endpointEpoch, body });
+		}
 	}
-	return { kind: "stored", eventIds, targets };
+	return { kind: "stored", events, targets };
 }

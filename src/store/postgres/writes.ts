@@ -153,18 +153,19 @@ const KEEP_BODIES = forSet(
 const INSERT_OWED = forSet(
 	OWED,
 	hotStatement<
-		Numbered & { conversionId: number }
+		Numbered & { publicId: string }
 	>(`with owed (conversion_id, receiver_id, endpoint_epoch, delivery_public_id, name, body, now_ms) as materialized (
 			select * from ${listText("list", OWED)}
 		), event as (
 			insert into events (public_id, receiver_id, conversion_id, name, body, created_at_ms)
 				select delivery_public_id, receiver_id, conversion_id, name, body, now_ms from owed
-				returning id, conversion_id
+				returning id, public_id
 		), queued as (
 			insert into queue (id, receiver_id, due_at_ms, endpoint_epoch, run, counted, seq)
-				select event.id, receiver_id, now_ms, endpoint_epoch, 1, 0, 0 from event join owed using (conversion_id)
+				select event.id, receiver_id, now_ms, endpoint_epoch, 1, 0, 0
+				from event join owed on delivery_public_id = public_id
 		)
-		select id, conversion_id as "conversionId" from event`),
+		select id, public_id as "publicId" from event`),
 );
 const SPEND_NONCES = forSet(
 	NONCE,
@@ -220,7 +221,7 @@ export const POSTGRES_WRITES: HotWrites = {
 			trx,
 			owed.map((event) => ({ ...event, nowMs })),
 		);
-		return new Map(rows.map(({ id, conversionId }) => [conversionId, id]));
+		return new Map(rows.map(({ id, publicId }) => [publicId, id]));
 	},
 	async spendNonces(trx, nonces) {
 		// If a nonce occurs twice in the set, the first one wins. The map is built in reverse, so that the first one

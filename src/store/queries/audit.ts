@@ -121,8 +121,8 @@ async function topicsOfAffectedPerson(trx: Db, note: Noted): Promise<Topic[]> {
 	return topicOfPerson(await findSubject(trx, note));
 }
 
-/** Returns a topic for each person who signs in for the partner, except the person who acted. */
-async function topicsOfColleagues(trx: Db, { subject, personId }: Noted): Promise<Topic[]> {
+/** Returns a topic for each person who signs in for the partner, except a person who has just joined it. */
+async function topicsOfColleagues(trx: Db, { subject, personId, action }: Noted): Promise<Topic[]> {
 	if (subject === null) return [];
 	const people = await trx
 		.selectFrom("partner_people")
@@ -131,7 +131,8 @@ async function topicsOfColleagues(trx: Db, { subject, personId }: Noted): Promis
 		.where("partners.public_id", "=", subject)
 		.orderBy("partner_people.person_id")
 		.execute();
-	return people.filter(({ id }) => id !== personId).flatMap(({ id }) => topicOfPerson(id));
+	const joinedId = action === "partner.person_joined" ? personId : null;
+	return people.filter(({ id }) => id !== joinedId).flatMap(({ id }) => topicOfPerson(id));
 }
 
 function topicOfPerson(personId: number | null | undefined): Topic[] {

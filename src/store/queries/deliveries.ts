@@ -73,36 +73,53 @@ export async function* walkFailed(db: Db, clock: Clock, receiverId: ReceiverId, 
 	}
 }
 
-export type FailedProgramme = Awaited<ReturnType<typeof listFailedProgrammes>>[number];
+export type FailedReceiver = Awaited<ReturnType<typeof listFailedReceivers>>[number];
 
 /**
- * Lists programmes with a Postback URL and failed callbacks in the span, the one with the most failures first. If a
- * public id is given, only that programme is listed.
+ * Lists receivers with a URL and failed callbacks in the span, the one with the most failures first. If the public id of
+ * a programme or partner is given, only its receiver is listed.
  */
-export async function listFailedProgrammes(db: Db, span: FailedSpan, programmePublicId: string | undefined) {
-	return (
-		selectFailed(db, span)
-			// This condition is always true. It makes SQLite search the index instead of reading it from end to end.
-			.where(sql<boolean>`undelivered.receiver_id > 0`)
-			.innerJoin("receivers", "receivers.id", "undelivered.receiver_id")
-			.innerJoin("programmes", "programmes.id", "receivers.programme_id")
-			.select((eb) => [
-				"programmes.id",
-				"receivers.id as receiver_id",
-				"programmes.public_id as publicId",
-				"programmes.name",
-				eb.fn.countAll<number>().as("failed"),
-				eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
-				eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
-			])
-			.where("receivers.endpoint_id", "is not", null)
-			.$if(programmePublicId !== undefined, (query) =>
-				query.where("programmes.public_id", "=", programmePublicId ?? ""),
-			)
-			.groupBy(["programmes.id", "receivers.id", "programmes.public_id", "programmes.name"])
-			.orderBy("failed", "desc")
-			.orderBy("programmes.id")
-			.execute()
+export async function listFailedReceivers(db: Db, span: FailedSpan, ownerPublicId: string | undefined) {
+	const rows = await selectFailed(db, span)
+		// This condition is always true. It makes SQLite search the index instead of reading it from end to end.
+		.where(sql<boolean>`undelivered.receiver_id > 0`)
+		.innerJoin("receivers", "receivers.id", "undelivered.receiver_id")
+		.leftJoin("programmes", "programmes.id", "receivers.programme_id")
+		.leftJoin("partners", "partners.id", "receivers.partner_id")
+		.select((eb) => [
+			"receivers.kind",
+			"receivers.id as receiver_id",
+			eb.fn.coalesce("programmes.id", "partners.id", sql.lit(0)).as("id"),
+			eb.fn.coalesce("programmes.public_id", "partners.public_id", sql.lit("")).as("publicId"),
+			eb.fn.coalesce("programmes.name", "partners.name", sql.lit("")).as("name"),
+			eb.fn.countAll<number>().as("failed"),
+			eb.fn.min<number>("ended_at_ms").as("oldestAtMs"),
+			eb.fn.max<number>("ended_at_ms").as("newestAtMs"),
+		])
+		.where("receivers.endpoint_id", "is not", null)
+		.$if(ownerPublicId !== undefined, (query) =>
+			query.where((eb) =>
+				eb.or([
+					eb("programmes.public_id", "=", ownerPublicId ?? ""),
+					eb("partners.public_id", "=", ownerPublicId ?? ""),
+				]),
+			),
+		)
+		.groupBy([
+			"receivers.kind",
+			"receivers.id",
+			"programmes.id",
+			"partners.id",
+			"programmes.public_id",
+			"partners.public_id",
+			"programmes.name",
+			"partners.name",
+		])
+		.orderBy("failed", "desc")
+		.orderBy("receivers.id")
+		.execute();
+	return rows.map((row) =>
+		row.kind === "partner" ? { ...row, partner: { id: row.id, public_id: row.publicId } } : row,
 	);
 }
 

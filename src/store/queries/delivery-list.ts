@@ -12,12 +12,11 @@ import type { AttemptResult, AttemptsTable } from "../tables/deliveries.ts";
 import { listConversions } from "./conversion-list.ts";
 import { endId, type ListPage, type PageRequest, readListPage, walkOf } from "./list-page.ts";
 import { listNewestAnswers } from "./local-answers.ts";
-import type { Programme } from "./programmes.ts";
 
 export interface DeliveryFilter extends PageRequest {
 	receiverId: ReceiverId;
-	/** The programme whose conversions are searched. */
-	programmeId: number;
+	/** The programme whose conversions are searched, or null for a partner, whose list has no search by order. */
+	programmeId: number | null;
 	state?: DeliveryState | undefined;
 	event?: EventName | undefined;
 	/** Part of an order id, or the id of a conversion. */
@@ -50,7 +49,7 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
 	const { receiverId, programmeId, state, event, search } = filter;
 	const matches = (row: DeliveryRow) =>
 		(state === undefined || row.state === state) && (event === undefined || row.event === event);
-	if (search !== undefined) {
+	if (search !== undefined && programmeId !== null) {
 		// A search finds conversions by their own list, and the page shows the callbacks of these. Each has at most four
 		// callbacks.
 		const found = await listConversions(db, {
@@ -74,7 +73,9 @@ async function readPage(db: Db, filter: DeliveryFilter): Promise<ListPage<Delive
  */
 export async function newestProgress(
 	db: Db,
-	{ id: programmeId, receiver_id: receiverId }: Pick<Programme, "id" | "receiver_id">,
+	receiverId: ReceiverId,
+	/** The programme of the receiver, or null for a partner. */
+	programmeId: number | null,
 ): Promise<string> {
 	const deliveries = await db
 		.selectFrom("deliveries")
@@ -83,6 +84,8 @@ export async function newestProgress(
 		.orderBy("id", "desc")
 		.limit(WATCHED_ROWS)
 		.execute();
+	const states = deliveries.map((row) => Object.values(row));
+	if (programmeId === null) return JSON.stringify(states);
 	const call = await db
 		.selectFrom("inbound_calls")
 		.select("id")
@@ -91,7 +94,7 @@ export async function newestProgress(
 		.limit(1)
 		.executeTakeFirst();
 	const [answer] = await listNewestAnswers(db, programmeId, 1);
-	return JSON.stringify([deliveries.map((row) => Object.values(row)), call?.id ?? 0, answer?.id ?? 0]);
+	return JSON.stringify([states, call?.id ?? 0, answer?.id ?? 0]);
 }
 
 export async function listDeliveriesOfConversion(
@@ -130,28 +133,32 @@ function sortedBy(row: DeliveryRow, state: DeliveryState | undefined): number {
 
 /** Selects the columns that lists and the page of a delivery show. */
 function selectDeliveries(db: Db) {
-	return db
-		.selectFrom("deliveries")
-		.innerJoin("conversions", "conversions.id", "deliveries.conversion_id")
-		.select([
-			"deliveries.id",
-			"deliveries.attempts",
-			"deliveries.public_id as publicId",
-			"deliveries.state",
-			"deliveries.run",
-			// Forms send this number back. It says which attempt was the last one that the person saw.
-			"deliveries.attempts as seq",
-			"deliveries.last_http_status as lastHttpStatus",
-			"deliveries.created_at_ms as createdAtMs",
-			"deliveries.last_attempt_at_ms as lastAttemptAtMs",
-			"deliveries.failed_at_ms as failedAtMs",
-			"deliveries.finished_at_ms as finishedAtMs",
-			"deliveries.set_aside as setAside",
-			"deliveries.name as event",
-			"conversions.order_id as orderId",
-			"conversions.test",
-			"deliveries.due_at_ms as dueAtMs",
-		]);
+	return (
+		db
+			.selectFrom("deliveries")
+			// A test callback to a partner has no conversion.
+			.leftJoin("conversions", "conversions.id", "deliveries.conversion_id")
+			.select((eb) => [
+				"deliveries.id",
+				"deliveries.attempts",
+				"deliveries.public_id as publicId",
+				"deliveries.state",
+				"deliveries.run",
+				// Forms send this number back. It says which attempt was the last one that the person saw.
+				"deliveries.attempts as seq",
+				"deliveries.last_http_status as lastHttpStatus",
+				"deliveries.created_at_ms as createdAtMs",
+				"deliveries.last_attempt_at_ms as lastAttemptAtMs",
+				"deliveries.failed_at_ms as failedAtMs",
+				"deliveries.finished_at_ms as finishedAtMs",
+				"deliveries.set_aside as setAside",
+				"deliveries.name as event",
+				eb.fn.coalesce("conversions.order_id", sql.lit("")).as("orderId"),
+				eb.fn.coalesce("conversions.public_id", sql.lit("")).as("conversionId"),
+				eb.fn.coalesce("conversions.test", sql.lit(1 as const)).as("test"),
+				"deliveries.due_at_ms as dueAtMs",
+			])
+	);
 }
 
 /**
@@ -216,7 +223,7 @@ const MAX_SHOWN_ATTEMPTS = 100;
 export async function findDeliveryDetail(db: Db, receiverId: ReceiverId, publicId: string) {
 	return selectDeliveries(db)
 		.innerJoin("events", "events.id", "deliveries.id")
-		.select(["events.body as eventBody", "conversions.public_id as conversionId"])
+		.select("events.body as eventBody")
 		.where("deliveries.public_id", "=", publicId)
 		.where("deliveries.receiver_id", "=", receiverId)
 		.executeTakeFirst();
@@ -228,7 +235,7 @@ export async function listAttempts(db: Db, deliveryId: number) {
 		.selectFrom("attempts")
 		.leftJoin("endpoints", "endpoints.id", "attempts.endpoint_id")
 		.selectAll("attempts")
-		.select("endpoints.url")
+		.select(["endpoints.url", "endpoints.form"])
 		.where("attempts.delivery_id", "=", deliveryId)
 		.orderBy("attempts.seq", "desc")
 		.limit(MAX_SHOWN_ATTEMPTS)

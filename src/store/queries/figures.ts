@@ -43,7 +43,11 @@ export function countUnmailedNotices(db: Db, nowMs: number): Promise<number> {
 			select 1 from receivers c join programme_people r on r.programme_id = c.programme_id
 				join people p on p.id = r.person_id
 			where c.id = n.receiver_id and r.role in (${sql.join(MAILED_ROLES)})
-				and (${sql.join(wanted, sql` or `)}))`,
+				and (${sql.join(wanted, sql` or `)})
+			union all
+			select 1 from receivers c join partner_people r on r.partner_id = c.partner_id
+				join people p on p.id = r.person_id
+			where c.id = n.receiver_id and (${sql.join(wanted, sql` or `)}))`,
 		MAX_COUNTED_MAILS,
 	);
 }

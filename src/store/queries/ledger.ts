@@ -53,6 +53,10 @@ const MOVE_OF_EVENT = `case r.name ${ANNOUNCING.map((move) => `when '${moveRule(
 const STATUS_OF_MOVE = `case r.move ${MOVES.map((move) => `when '${move}' then ${statusSql(move)}`).join(" ")} end`;
 const IS_IMPORT = `(r.move = 'import' and r.to_status in (${IMPORTED_STATUSES.map((status) => `'${status}'`).join(", ")}))`;
 
+/** Condition for an event `r` that tells a partner about a sale. */
+const IS_FOR_PARTNER =
+	"exists (select 1 from receivers partner where partner.id = r.receiver_id and partner.kind = 'partner')";
+
 /** Number and run of the newest attempt of the delivery `r`, or null if it was never tried. */
 const NEWEST_SEQ = "(select max(newest.seq) from attempts newest where newest.delivery_id = r.id)";
 const NEWEST_RUN = "(select max(newest.run) from attempts newest where newest.delivery_id = r.id)";
@@ -220,12 +224,35 @@ export const LEDGER_RULES: readonly Rule[] = [
 	{
 		problem: "events belong to no conversion",
 		...rangesOf("events"),
-		where: "not exists (select 1 from conversions c where c.id = r.conversion_id)",
+		where: `not exists (select 1 from conversions c where c.id = r.conversion_id)
+			and (r.conversion_id is not null or not ${IS_FOR_PARTNER})`,
 	},
 	{
 		problem: "events announce a move that their conversion never made",
 		...rangesOf("events"),
-		where: `not exists (select 1 from moves m where m.conversion_id = r.conversion_id and m.move = ${MOVE_OF_EVENT})`,
+		where: `r.conversion_id is not null and not exists (select 1 from moves m where m.conversion_id = r.conversion_id
+			and (m.move = ${MOVE_OF_EVENT} or (${IS_FOR_PARTNER}
+				and (m.move = 'credit' or (m.move = 'confirm' and r.name = 'conversion.recorded')))))`,
+	},
+	{
+		problem: "events tell a partner about a sale that was never credited to it",
+		...rangesOf("events"),
+		where: `r.conversion_id is not null and ${IS_FOR_PARTNER} and not exists (select 1 from credits c
+				join partnerships p on p.id = c.partnership_id join receivers s on s.partner_id = p.partner_id
+				where c.conversion_id = r.conversion_id and s.id = r.receiver_id)
+			and not exists (select 1 from moves m where m.conversion_id = r.conversion_id and m.move = 'credit')`,
+	},
+	{
+		problem: "events tell a shop about a sale of another programme",
+		...rangesOf("events"),
+		where: `exists (select 1 from receivers s where s.id = r.receiver_id and s.kind = 'shop'
+			and not exists (select 1 from conversions c where c.id = r.conversion_id and c.programme_id = s.programme_id))`,
+	},
+	{
+		problem: "receivers have a URL for callbacks and no active secret to sign them",
+		...rangesOf("receivers"),
+		where: `r.kind = 'partner' and r.endpoint_id is not null and not exists (select 1 from signing_secrets s
+			where s.receiver_id = r.id and s.activated_at_ms is not null and s.replaced_at_ms is null)`,
 	},
 	{
 		problem: "conversions have another status than their moves lead to",

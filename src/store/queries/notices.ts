@@ -181,7 +181,10 @@ export interface ShownNotice extends Notice {
 	/** The delivery whose attempt failed last, or null if there was none or it has been pruned. */
 	lastDeliveryPublicId: string | null;
 	lastEvent: EventName | null;
+	/** Order of that delivery's conversion, or null for a partner, who must not see it. */
 	lastOrderId: string | null;
+	/** Public id of that delivery's conversion. */
+	lastConversionId: string | null;
 }
 
 function selectNotices(db: Db) {
@@ -189,11 +192,19 @@ function selectNotices(db: Db) {
 		.selectFrom("notices")
 		.leftJoin("events", "events.id", "notices.last_delivery_id")
 		.leftJoin("conversions", "conversions.id", "events.conversion_id")
+		.leftJoin("receivers", "receivers.id", "events.receiver_id")
 		.selectAll("notices")
-		.select([
+		.select((eb) => [
 			"events.public_id as lastDeliveryPublicId",
 			"events.name as lastEvent",
-			"conversions.order_id as lastOrderId",
+			"conversions.public_id as lastConversionId",
+			eb
+				.case()
+				.when("receivers.kind", "=", "shop")
+				.then(eb.ref("conversions.order_id"))
+				.else(null)
+				.end()
+				.as("lastOrderId"),
 		]);
 }
 
@@ -230,19 +241,26 @@ export async function findOpenNotice(db: Db, receiverId: ReceiverId): Promise<Sh
 	);
 }
 
-export interface ShopToMail {
+export interface ReceiverToMail {
 	receiverId: ReceiverId;
-	programmeId: number;
+	/** The programme whose shop the receiver is, or null for a partner. */
+	programmeId: number | null;
+	/** The partner that the receiver is, or null for a shop. */
+	partnerId: number | null;
 	sinceMs: number | null;
 }
 
-/** Returns the shop whose mail has been due longest, and since when. */
-export async function findShopToMail(db: Db, nowMs: number): Promise<ShopToMail | undefined> {
+/** Returns the receiver whose mail has been due longest, and since when. */
+export async function findReceiverToMail(db: Db, nowMs: number): Promise<ReceiverToMail | undefined> {
 	return db
 		.selectFrom("notices")
 		.innerJoin("receivers", "receivers.id", "notices.receiver_id")
-		.innerJoin("programmes", "programmes.id", "receivers.programme_id")
-		.select(["receivers.id as receiverId", "programmes.id as programmeId", "mail_due_at_ms as sinceMs"])
+		.select([
+			"receivers.id as receiverId",
+			"receivers.programme_id as programmeId",
+			"receivers.partner_id as partnerId",
+			"mail_due_at_ms as sinceMs",
+		])
 		.where("mail_due_at_ms", "<=", nowMs)
 		.orderBy("mail_due_at_ms")
 		.limit(1)

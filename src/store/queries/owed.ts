@@ -4,25 +4,29 @@ import { sql } from "kysely";
 import type { EventName } from "../../domain/event-name.ts";
 import type { Db } from "../store.ts";
 
-export interface OwedProgramme {
+/** A receiver of callbacks, which is the shop of a programme or a partner. */
+export interface OwedReceiver {
+	/** Public id and name of the programme or partner. */
 	publicId: string;
 	name: string;
-	/** The current Postback URL, or null if there is none. */
+	/** The current URL, or null if there is none. */
 	url: string | null;
 	/** Number of pending deliveries, without those of a removed Postback URL. */
 	waiting: number;
 	/** Number of deliveries of a removed Postback URL, which are cancelled instead of sent. */
 	toCancel: number;
-	/** Creation time of the programme's oldest pending delivery. */
+	/** Creation time of the receiver's oldest pending delivery. */
 	oldestAtMs: number;
-	/** Time at which the programme's next attempt is due. */
+	/** Time at which the receiver's next attempt is due. */
 	nextDueAtMs: number;
 }
 
 export interface OwedDelivery {
 	publicId: string;
-	programmeName: string;
-	orderId: string;
+	/** Name of the programme or partner. */
+	receiverName: string;
+	/** Order of the conversion, or null for a test callback to a partner. */
+	orderId: string | null;
 	event: EventName;
 	dueAtMs: number;
 	/** Number of attempts so far. */
@@ -30,13 +34,13 @@ export interface OwedDelivery {
 }
 
 /**
- * Returns one row for each programme with pending deliveries, the one with the most deliveries first. There are at most
+ * Returns one row for each receiver with pending deliveries, the one with the most deliveries first. There are at most
  * some thousands of rows.
  */
-export async function listOwed(db: Db): Promise<OwedProgramme[]> {
+export async function listOwed(db: Db): Promise<OwedReceiver[]> {
 	// Ids rise with the time of creation, so the lowest id belongs to the oldest delivery.
-	const { rows } = await sql<OwedProgramme>`
-		select p.public_id as "publicId", p.name, e.url, q.waiting, q.to_cancel as "toCancel",
+	const { rows } = await sql<OwedReceiver>`
+		select coalesce(p.public_id, n.public_id) as "publicId", coalesce(p.name, n.name) as name, e.url, q.waiting, q.to_cancel as "toCancel",
 			coalesce(first.created_at_ms, q.next_due) as "oldestAtMs", q.next_due as "nextDueAtMs"
 		from (
 			select queue.receiver_id, min(queue.id) as first_id, min(queue.due_at_ms) as next_due,
@@ -45,21 +49,22 @@ export async function listOwed(db: Db): Promise<OwedProgramme[]> {
 			from queue join receivers on receivers.id = queue.receiver_id group by queue.receiver_id
 		) q
 		join receivers r on r.id = q.receiver_id
-		join programmes p on p.id = r.programme_id
+		left join programmes p on p.id = r.programme_id
+		left join partners n on n.id = r.partner_id
 		left join events first on first.id = q.first_id
 		left join endpoints e on e.id = r.endpoint_id
-		order by q.waiting desc, p.id`.execute(db);
+		order by q.waiting desc, r.id`.execute(db);
 	return rows;
 }
 
-/** Returns the deliveries of all programmes that would be sent first. */
+/** Returns the deliveries of all receivers that would be sent first. */
 export async function listNextOwed(db: Db, limit: number): Promise<OwedDelivery[]> {
 	const { rows } = await sql<OwedDelivery>`
-		select e.public_id as "publicId", p.name as "programmeName", c.order_id as "orderId", e.name as event,
+		select e.public_id as "publicId", coalesce(p.name, n.name) as "receiverName", c.order_id as "orderId", e.name as event,
 			q.due_at_ms as "dueAtMs", q.seq as attempts
 		from queue q join events e on e.id = q.id
-			join conversions c on c.id = e.conversion_id join receivers r on r.id = q.receiver_id
-			join programmes p on p.id = r.programme_id
+			left join conversions c on c.id = e.conversion_id join receivers r on r.id = q.receiver_id
+			left join programmes p on p.id = r.programme_id left join partners n on n.id = r.partner_id
 		where q.endpoint_epoch >= r.endpoint_epoch order by q.due_at_ms, q.id limit ${limit}`.execute(db);
 	return rows;
 }

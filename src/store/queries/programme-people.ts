@@ -151,6 +151,23 @@ export async function addresseesOf(
 	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
 }
 
+/** Lists the people who sign in for a partner. If `kinds` is given, only those who want one of these kinds of mail. */
+export async function addresseesOfPartner(
+	db: Db,
+	partnerId: number,
+	kinds?: readonly MailKind[],
+): Promise<Addressee[]> {
+	const all = db
+		.selectFrom("partner_people")
+		.innerJoin("people", "people.id", "partner_people.person_id")
+		.select(["people.email", "people.zone"])
+		.where("partner_people.partner_id", "=", partnerId)
+		.where("people.deactivated_at_ms", "is", null)
+		.orderBy("people.email");
+	if (kinds === undefined) return all.execute();
+	return all.where((eb) => eb.or(kinds.map((kind) => eb(`people.mails_${kind}`, "=", 1)))).execute();
+}
+
 /**
  * Lists the staff who can sign in and want mails about failing callbacks. Returns an empty list if staff were mailed
  * after `notSinceMs`.

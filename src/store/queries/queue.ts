@@ -8,8 +8,9 @@
 //   owned ──giveUpSlots, by an engine that has more than its share or stops──▶ free
 //   owned ──removeSilentEngines, after the engine was silent for SILENT_MS──▶ free
 
+import type { CreditWord } from "../../domain/credit.ts";
 import type { EventName } from "../../domain/event-name.ts";
-import type { ReceiverId } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 import { SECOND_MS } from "../../domain/time.ts";
 import type { AttemptTimings, Verdict } from "../../domain/verdict.ts";
 import type { Db } from "../schema/tables.ts";
@@ -41,9 +42,12 @@ export interface DueDelivery extends DeliveryInProgress {
 /** The URL of a receiver's callbacks and the secret that signs them. */
 export interface CallbackTarget {
 	receiverId: ReceiverId;
+	kind: ReceiverKind;
 	endpointId: number | null;
 	endpointEpoch: number;
 	url: string | null;
+	/** Form of the callbacks, or null if there is no URL. */
+	form: CallbackForm | null;
 	secretId: number | null;
 	sealedSecret: string | null;
 	/** Whether a notice of failing callbacks is open. The next success ends it. */
@@ -56,8 +60,33 @@ export interface ShopTarget extends CallbackTarget {
 	publicId: string;
 }
 
-const TARGET_COLUMNS = `r.id as "receiverId", r.endpoint_id as "endpointId", r.endpoint_epoch as "endpointEpoch", e.url,
-	s.id as "secretId", s.sealed as "sealedSecret",
+/**
+ * The callback target of a partner that is credited with a conversion, and what the partner may know about the
+ * conversion. Only partners with a URL and an active secret have one.
+ */
+export interface PartnerTarget extends CallbackTarget {
+	endpointId: number;
+	url: string;
+	form: CallbackForm;
+	secretId: number;
+	conversionId: number;
+	/** Names of the events that the partner chose, separated by spaces. */
+	chosenEvents: string;
+	/** Names of the events of this conversion that were written for the partner before, separated by spaces. */
+	toldEvents: string;
+	partnerPublicId: string;
+	programmePublicId: string;
+	showsBaskets: 0 | 1;
+	linkCode: string | null;
+	creditWord: CreditWord;
+	clickedAtMs: number | null;
+	sub1: string;
+	sub2: string;
+	sub3: string;
+}
+
+const TARGET_COLUMNS = `r.id as "receiverId", r.kind, r.endpoint_id as "endpointId",
+	r.endpoint_epoch as "endpointEpoch", e.url, e.form, s.id as "secretId", s.sealed as "sealedSecret",
 	exists (select 1 from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 		and n.ended_at_ms is null) as "isFailing"`;
 
@@ -71,6 +100,34 @@ export const TARGET_SELECT: string = `select ${TARGET_COLUMNS} from receivers r 
 /** Selects the columns of ShopTarget. Each database adds its own condition on the programmes. */
 export const SHOP_TARGET_SELECT: string = `select p.id as "programmeId", p.public_id as "publicId", ${TARGET_COLUMNS}
 	from programmes p join receivers r on r.programme_id = p.id ${TARGET_JOINS}`;
+
+/** Condition for a receiver to which callbacks can be sent. */
+const IS_SENDABLE = "e.id is not null and s.id is not null";
+
+/** Selects the columns of PartnerTarget. Each database adds its own condition on `credit.conversion_id`. */
+export const PARTNER_TARGET_SELECT: string = `select credit.conversion_id as "conversionId",
+	e.events as "chosenEvents", coalesce((select string_agg(told.name, ' ') from events told
+		where told.conversion_id = credit.conversion_id and told.receiver_id = r.id), '') as "toldEvents",
+	partner.public_id as "partnerPublicId", programme.public_id as "programmePublicId",
+	programme.shows_baskets as "showsBaskets", link.code as "linkCode", credit.word as "creditWord",
+	credit.clicked_at_ms as "clickedAtMs", credit.sub_1 as "sub1", credit.sub_2 as "sub2", credit.sub_3 as "sub3",
+	${TARGET_COLUMNS}
+	from credits credit join partnerships partnership on partnership.id = credit.partnership_id
+	join receivers r on r.partner_id = partnership.partner_id
+	join partners partner on partner.id = partnership.partner_id
+	join programmes programme on programme.id = credit.programme_id
+	left join partner_links link on link.id = credit.link_id
+	${TARGET_JOINS} where ${IS_SENDABLE}`;
+
+/**
+ * Selects the callback targets of the partners of some partnerships. PostgreSQL's statement for new sales adds its
+ * condition on `partnership.id`.
+ */
+export const PARTNERSHIP_TARGET_SELECT: string = `select partnership.id as partnership_id,
+	partner.public_id as partner_public_id, e.events as chosen_events, ${TARGET_COLUMNS}
+	from partnerships partnership join receivers r on r.partner_id = partnership.partner_id
+	join partners partner on partner.id = partnership.partner_id
+	${TARGET_JOINS} where ${IS_SENDABLE}`;
 
 /** Deliveries that a transaction has made due. The engines are notified of them after its commit. */
 export interface Owed {
@@ -238,6 +295,11 @@ export interface Queue {
 	readTargets(db: Db, receiverIds: readonly ReceiverId[]): Promise<CallbackTarget[]>;
 	/** Returns the targets of the programmes' shops. */
 	readShopTargets(db: Db, programmeIds: readonly number[]): Promise<ShopTarget[]>;
+	/**
+	 * Returns the targets of the partners that are credited with these conversions now. Conversions without such a partner
+	 * are missing, and those whose partner has no URL.
+	 */
+	readPartnerTargets(db: Db, conversionIds: readonly number[]): Promise<PartnerTarget[]>;
 	/**
 	 * Returns whether another process has written since the last call. Always false on PostgreSQL, which sends
 	 * notifications instead.

@@ -1,11 +1,13 @@
 // Receivers of callbacks and their Postback URLs.
 
+import type { Selectable } from "kysely";
 import type { ReceiverId } from "../../domain/receiver.ts";
-import type { Locked } from "../locked.ts";
+import { type Locked, lockRow } from "../locked.ts";
 import type { Db } from "../store.ts";
+import type { EndpointsTable } from "../tables/receivers.ts";
 import { endTroubles } from "./notices.ts";
 
-/** The part of a receiver that is read together with its programme. */
+/** The part of a receiver that is read together with its programme or partner. */
 export interface ReceiverColumns {
 	receiver_id: ReceiverId;
 	/** Id of the current Postback URL, or null if there is none. */
@@ -29,16 +31,43 @@ export async function insertShopReceiver(trx: Db, programmeId: number): Promise<
 		.executeTakeFirstOrThrow();
 }
 
+/** Adds the receiver of a partner, in the transaction that saves its first URL and holds the partner's lock. */
+export async function insertPartnerReceiver(trx: Db, partnerId: number): Promise<void> {
+	await trx.insertInto("receivers").values({ kind: "partner", partner_id: partnerId }).execute();
+}
+
+/** Returns the receiver of a partner, or undefined if the partner never saved a URL. */
+export async function findPartnerReceiver(db: Db, partnerId: number): Promise<ReceiverColumns | undefined> {
+	return db
+		.selectFrom("receivers")
+		.select(RECEIVER_COLUMNS)
+		.where("receivers.partner_id", "=", partnerId)
+		.executeTakeFirst();
+}
+
+export function lockPartnerReceiver(
+	trx: Db,
+	partnerId: number,
+): Promise<Locked<ReceiverColumns> | undefined> {
+	return lockRow(
+		trx,
+		trx.selectFrom("receivers").select(RECEIVER_COLUMNS).where("receivers.partner_id", "=", partnerId),
+	);
+}
+
+/** A URL that is saved, with the form of its callbacks and the chosen events. */
+export type Endpoint = Pick<Selectable<EndpointsTable>, "url" | "form" | "events">;
+
 /** Saves the Postback URL. */
 export async function setEndpoint(
 	trx: Db,
 	{ receiver_id }: Locked<ReceiverColumns>,
-	url: string,
+	endpoint: Endpoint,
 	nowMs: number,
 ): Promise<void> {
 	const { id } = await trx
 		.insertInto("endpoints")
-		.values({ receiver_id, url, saved_at_ms: nowMs })
+		.values({ receiver_id, ...endpoint, saved_at_ms: nowMs })
 		.returning("id")
 		.executeTakeFirstOrThrow();
 	await trx.updateTable("receivers").set({ endpoint_id: id }).where("id", "=", receiver_id).execute();
@@ -63,13 +92,17 @@ export async function removeEndpoint(
 }
 
 export async function presentUrl(db: Db, receiverId: ReceiverId): Promise<string | undefined> {
-	const row = await db
+	return (await presentEndpoint(db, receiverId))?.url;
+}
+
+/** Returns the URL that is saved now with its choices, or undefined if there is none. */
+export async function presentEndpoint(db: Db, receiverId: ReceiverId): Promise<Endpoint | undefined> {
+	return db
 		.selectFrom("receivers")
 		.innerJoin("endpoints", "endpoints.id", "receivers.endpoint_id")
-		.select("endpoints.url")
+		.select(["endpoints.url", "endpoints.form", "endpoints.events"])
 		.where("receivers.id", "=", receiverId)
 		.executeTakeFirst();
-	return row?.url;
 }
 
 /** Lists all Postback URLs that were ever saved, the newest first. */

@@ -10,6 +10,8 @@ import {
 	type CallbackTarget,
 	type DueRead,
 	type FirstDue,
+	PARTNER_TARGET_SELECT,
+	type PartnerTarget,
 	type Queue,
 	type ReadRequest,
 	type Settlement,
@@ -40,6 +42,11 @@ export function createSqliteQueue(database: DatabaseSync): Queue {
 			receiverIds.map((id) => toTarget<CallbackTarget>(prepared().findTarget.get(id))),
 		readShopTargets: async (_trx, programmeIds) =>
 			programmeIds.map((id) => toTarget<ShopTarget>(prepared().findShopTarget.get(id))),
+		readPartnerTargets: async (_trx, conversionIds) =>
+			conversionIds.flatMap((id) => {
+				const row = prepared().findPartnerTarget.get(id);
+				return row === undefined ? [] : [toTarget<PartnerTarget>(row)];
+			}),
 		hasChangedElsewhere() {
 			const { data_version: version } = prepared().dataVersion.get() ?? {};
 			const hasChanged = lastVersion !== undefined && version !== lastVersion;
@@ -85,6 +92,7 @@ function prepareStatements(database: DatabaseSync) {
 		nextDue: prepare("select min(due_at_ms) as due from queue where receiver_id = ? and due_at_ms > ?"),
 		findTarget: prepare(`${TARGET_SELECT} where r.id = ?`),
 		findShopTarget: prepare(`${SHOP_TARGET_SELECT} where p.id = ?`),
+		findPartnerTarget: prepare(`${PARTNER_TARGET_SELECT} and credit.conversion_id = ?`),
 		dataVersion: prepare("pragma data_version"),
 	};
 }
@@ -153,7 +161,7 @@ function readDue(statements: Statements, requests: readonly ReadRequest[], nowMs
 	return read;
 }
 
-/** Converts a row of TARGET_SELECT or SHOP_TARGET_SELECT. SQLite has no booleans, so `isFailing` is 0 or 1. */
+/** Converts a row of a target. SQLite has no booleans, so `isFailing` is 0 or 1. */
 function toTarget<Target extends CallbackTarget>(row: object = {}): Target {
 	const target = row as Target;
 	return { ...target, isFailing: Boolean(target.isFailing) };

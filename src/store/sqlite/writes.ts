@@ -239,13 +239,13 @@ function insertOwedEvents(
 	{ insertEvent, insertQueued }: Statements,
 	owed: readonly OwedEvent[],
 	nowMs: number,
-): Map<number, number> {
-	const ids = new Map<number, number>();
+): Map<string, number> {
+	const ids = new Map<string, number>();
 	for (const { conversionId, receiverId, endpointEpoch, deliveryPublicId, name, body } of owed) {
 		const event = [deliveryPublicId, receiverId, conversionId, name, body, nowMs] as const;
 		const { lastInsertRowid: id } = insertEvent.run(...event);
 		insertQueued.run(id, receiverId, nowMs, endpointEpoch);
-		ids.set(conversionId, Number(id));
+		ids.set(deliveryPublicId, Number(id));
 	}
 	return ids;
 }

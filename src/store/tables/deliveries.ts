@@ -14,9 +14,13 @@ export interface EventsTable {
 	/** Public id of the delivery. */
 	public_id: string;
 	receiver_id: ReceiverId;
-	conversion_id: number;
+	/** The conversion that the event is about, or null for a test callback to a partner. */
+	conversion_id: number | null;
 	name: EventName;
-	/** The values of all fields of the callback except `sentAt`, in the form that domain/event.ts composes. */
+	/**
+	 * The values of all fields of the callback except `sentAt`. domain/event.ts composes those of shops, and
+	 * domain/partner-event.ts those of partners.
+	 */
 	body: string;
 	created_at_ms: number;
 }
@@ -29,7 +33,7 @@ export interface DeliveriesView {
 	id: Derived<number>;
 	public_id: Derived<string>;
 	receiver_id: Derived<ReceiverId>;
-	conversion_id: Derived<number>;
+	conversion_id: Derived<number | null>;
 	/** Name of the event. */
 	name: Derived<EventName>;
 	created_at_ms: Derived<number>;

@@ -1,9 +1,12 @@
 // Receivers of callbacks, every Postback URL that they have had, and their signing secrets.
 
 import type { Generated } from "kysely";
-import type { ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
+import type { CallbackForm, ReceiverId, ReceiverKind } from "../../domain/receiver.ts";
 
-/** One row is a party that gets callbacks. Every programme has one, which is its shop. */
+/**
+ * One row is a party that gets callbacks. Every programme has one, which is its shop. A partner gets one when its URL is
+ * saved for the first time.
+ */
 export interface ReceiversTable {
 	id: Generated<ReceiverId>;
 	kind: ReceiverKind;
@@ -28,7 +31,11 @@ export interface ReceiversTable {
 export interface EndpointsTable {
 	id: Generated<number>;
 	receiver_id: ReceiverId;
+	/** The URL. That of a GET callback has macros in its query. */
 	url: string;
+	form: Generated<CallbackForm>;
+	/** Names of the events that are sent to the URL, separated by spaces. */
+	events: Generated<string>;
 	saved_at_ms: number;
 }
 

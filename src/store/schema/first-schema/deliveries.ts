@@ -12,17 +12,18 @@ export function deliveryTables({
 }: Dialect): readonly string[] {
 	return [
 		// One row is an event that is announced to a receiver. It never changes. The delivery is the sending of the event
-		// and has the same id. `public_id` is the public id of the delivery.
+		// and has the same id. `public_id` is the public id of the delivery. A partner's test callback has no conversion.
 		`create table events (
 			id ${generatedId},
 			public_id text not null unique,
 			receiver_id bigint not null,
-			conversion_id bigint not null,
+			conversion_id bigint,
 			name text not null,
 			body text not null,
 			created_at_ms bigint not null
 		) ${appended}`,
-		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion.
+		// This unique index allows one event of a name per conversion and receiver. It serves listDeliveriesOfConversion,
+		// and readPartnerTargets, which reads what a partner has been told.
 		"create unique index events_once_per_conversion on events (conversion_id, receiver_id, name)",
 		// This index serves a receiver's list of deliveries, the health of its callbacks, and the search for a pasted
 		// callback.
@@ -53,7 +54,7 @@ export function deliveryTables({
 		)`,
 		// This index serves the lists of failed and of cancelled deliveries.
 		"create index undelivered_by_receiver on undelivered (receiver_id, state, ended_at_ms, id)",
-		// This index serves countFailed, failedWithin and listFailedProgrammes, which leave out deliveries that a person
+		// This index serves countFailed, failedWithin and listFailedReceivers, which leave out deliveries that a person
 		// has set aside.
 		`create index undelivered_in_sight on undelivered (receiver_id, state, ended_at_ms)
 			where state = 'failed' and set_aside is null`,

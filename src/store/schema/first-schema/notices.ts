@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 
 export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dialect): readonly string[] {
 	return [
-		// One row is a notice to a programme's people about its callbacks.
+		// One row is a notice to the people of a programme or partner about its callbacks.
 		`create table notices (
 			id ${generatedId},
 			public_id text not null unique,
@@ -36,7 +36,7 @@ export function noticeTables({ generatedId, updatedOften, shortLivedRows }: Dial
 		"create index notices_by_receiver on notices (receiver_id, id)",
 		// This index serves tellWatched and forgetWatched.
 		"create index notices_watched on notices (opened_at_ms) where told_at_ms is null",
-		// This index serves findShopToMail and countUnmailedNotices.
+		// This index serves findReceiverToMail and countUnmailedNotices.
 		"create index notices_to_mail on notices (mail_due_at_ms) where mail_due_at_ms is not null",
 
 		// One row is news of one kind about the sales of a partner on one day, which a person is still to be mailed about.

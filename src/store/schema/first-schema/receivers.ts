@@ -18,11 +18,14 @@ export function receiverTables({ generatedId, neverReusedId }: Dialect): readonl
 			check ((kind = 'shop') = (programme_id is not null) and (kind = 'partner') = (partner_id is not null))
 		)`,
 
-		// One row is a Postback URL that was saved at some time.
+		// One row is a Postback URL that was saved at some time, with the form of its callbacks and the chosen events.
 		`create table endpoints (
 			id ${generatedId},
 			receiver_id bigint not null references receivers (id),
 			url text not null,
+			form text not null default 'json' check (form in ('json', 'get')),
+			events text not null
+				default 'conversion.recorded conversion.approved conversion.rejected conversion.reversed',
 			saved_at_ms bigint not null
 		)`,
 		// This index serves listUrls.

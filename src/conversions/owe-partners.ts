@@ -1,0 +1,135 @@
+// Decides which partners hear of moves, and composes their events. A partner hears of the sales that are credited to it
+// while it has a callback URL, once the shop's server has reported them. If a sale is credited to another partner, the
+// former one hears that it was reversed, and the new one hears of its present status. Reversed is the last that a partner
+// hears of a sale, also if the sale comes back to it, because each event of a sale is sent to a receiver only once.
+
+import { type Move, partnerEventOf } from "../domain/conversion.ts";
+import type { Credit } from "../domain/credit.ts";
+import type { EventName } from "../domain/event-name.ts";
+import { composePartnerEvent, type PartnerEventSubject, REASSIGNED } from "../domain/partner-event.ts";
+import { isChosen } from "../domain/receiver.ts";
+import type { Conversion, NewConversion } from "../store/queries/conversions.ts";
+import type { PartnerTarget } from "../store/queries/queue.ts";
+import type { Db } from "../store/store.ts";
+import type { InTransaction } from "./deps.ts";
+
+/** A move that was made, as far as it concerns partners. */
+export interface CreditedMove {
+	move: Move;
+	/** The conversion before the move, or null if the move started it. */
+	before: Conversion | null;
+	/** The conversion after the move. */
+	conversion: Conversion;
+	/** The credit that the move stored, or undefined if it stored none. */
+	credit: Credit | undefined;
+}
+
+/** An event for a partner that is to be stored and sent. */
+export interface PartnerNews {
+	target: PartnerTarget;
+	event: EventName;
+	conversionId: number;
+	body: string;
+}
+
+/** Targets of partners by the id of the conversion. */
+type Targets = ReadonlyMap<number, PartnerTarget>;
+
+/** Reads the partners whose sales these moves credit to somebody else. It must run before the credits are replaced. */
+export function readFormerPartners(
+	trx: Db,
+	deps: InTransaction,
+	moves: readonly CreditedMove[],
+): Promise<Targets> {
+	return readTargets(
+		trx,
+		deps,
+		moves.filter(({ move }) => move === "credit"),
+	);
+}
+
+/** Returns the events for partners. It must run after the credits of the moves were stored. */
+export async function findPartnerNews(
+	trx: Db,
+	deps: InTransaction,
+	moves: readonly CreditedMove[],
+	former: Targets,
+): Promise<PartnerNews[]> {
+	const present = await readTargets(trx, deps, moves.filter(mayConcernPartner));
+	return moves.flatMap((made) => {
+		const { id } = made.conversion;
+		return [
+			...newsOfReassignment(made, former.get(id), present.get(id)),
+			...newsOfMove(made, present.get(id)),
+		];
+	});
+}
+
+async function readTargets(trx: Db, deps: InTransaction, moves: readonly CreditedMove[]): Promise<Targets> {
+	const ids = moves.map(({ conversion }) => conversion.id);
+	const targets = await deps.store.queue.readPartnerTargets(trx, ids);
+	return new Map(targets.map((target) => [target.conversionId, target]));
+}
+
+/**
+ * Returns whether a partner may be credited with the conversion after the move. A decision does not say, because it
+ * leaves the credit as it is. A report says it, so that sales without a partner cost no query.
+ */
+function mayConcernPartner({ move, conversion, credit }: CreditedMove): boolean {
+	if (partnerEventOf(move, conversion.status) === null) return false;
+	const isReport = move === "record" || move === "confirm";
+	return isReport || credit !== undefined ? (credit?.partnershipId ?? null) !== null : true;
+}
+
+/** Returns the event for the former partner, if it was told of the sale and not yet that it was reversed. */
+function newsOfReassignment(
+	{ before }: CreditedMove,
+	former: PartnerTarget | undefined,
+	present: PartnerTarget | undefined,
+): PartnerNews[] {
+	if (former === undefined || before === null || former.receiverId === present?.receiverId) return [];
+	if (former.toldEvents === "") return [];
+	// The former partner gets the amounts that it knows, which are those before the move.
+	return newsFor(former, "conversion.reversed", before, REASSIGNED);
+}
+
+function newsOfMove({ move, conversion }: CreditedMove, target: PartnerTarget | undefined): PartnerNews[] {
+	const event = partnerEventOf(move, conversion.status);
+	if (event === null || target === undefined) return [];
+	return newsFor(target, event, conversion, conversion.reason);
+}
+
+function newsFor(
+	target: PartnerTarget,
+	event: EventName,
+	conversion: Conversion,
+	reason: PartnerEventSubject["reason"],
+): PartnerNews[] {
+	const told = target.toldEvents.split(" ");
+	const isOver = told.includes("conversion.reversed") || told.includes(event);
+	if (isOver || !isChosen(target, { name: event, isTest: conversion.test === 1 })) return [];
+	const subject = {
+		...partnerSubjectOf(conversion, target.programmePublicId, target.showsBaskets === 1),
+		partnerId: target.partnerPublicId,
+		linkId: target.linkCode,
+		creditedBy: target.creditWord,
+		clickedAtMs: target.clickedAtMs,
+		subIds: [target.sub1, target.sub2, target.sub3] as const,
+		reason,
+	};
+	return [{ target, event, conversionId: conversion.id, body: composePartnerEvent(subject) }];
+}
+
+/** Returns the part of an event for a partner that comes from the conversion. */
+export function partnerSubjectOf(conversion: NewConversion, programId: string, showsBaskets: boolean) {
+	return {
+		conversionId: conversion.public_id,
+		programId,
+		eventType: conversion.event_type,
+		basketValue: showsBaskets ? conversion.basket_value : null,
+		commission: conversion.commission,
+		currency: conversion.currency,
+		test: conversion.test === 1,
+		occurredAtMs: conversion.occurred_at_ms,
+	};
+}
