@@ -11,15 +11,16 @@ import { changeHold } from "../programmes/callback-hold.ts";
 import { unknownProgramme } from "../programmes/programmes.ts";
 import { resendFailed } from "../programmes/resend.ts";
 import type { Workplace } from "../service/workplace.ts";
-import { type FailedProgramme, listFailedProgrammes } from "../store/queries/deliveries.ts";
+import { type FailedReceiver, listFailedReceivers } from "../store/queries/deliveries.ts";
 import { readPause } from "../store/queries/delivery-pause.ts";
 import {
 	countEndedWindows,
 	listNextOwed,
 	listOwed,
 	type OwedDelivery,
-	type OwedProgramme,
+	type OwedReceiver,
 } from "../store/queries/owed.ts";
+import { findPartner } from "../store/queries/partners.ts";
 import { findProgramme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
 import { type Command, workplaceCommand } from "./command.ts";
@@ -55,7 +56,8 @@ export const HOLD_COMMANDS: readonly Command[] = (["held", "released"] as const)
 
 export const owedCommand = workplaceCommand({
 	name: "owed",
-	summary: "Lists the callbacks that are still to be sent, by programme, and those that would go first.",
+	summary:
+		"Lists the callbacks that are still to be sent, by programme or partner, and those that would go first.",
 	options: {},
 	async work({ store, clock }: Workplace) {
 		const owed = await readOwed(store.db, clock.nowMs());
@@ -72,10 +74,10 @@ export const owedCommand = workplaceCommand({
 });
 
 export interface Owed {
-	/** Number of pending deliveries of all programmes. */
+	/** Number of pending deliveries of all receivers. */
 	waiting: number;
 	toCancel: number;
-	programmes: readonly OwedProgramme[];
+	programmes: readonly OwedReceiver[];
 	next: readonly OwedDelivery[];
 	/**
 	 * Number of recorded conversions whose approval window has ended. A worker will approve them, which adds
@@ -84,7 +86,7 @@ export interface Owed {
 	toApprove: number;
 }
 
-/** Maximum number of programmes that are printed. With `--json` all of them are printed. */
+/** Maximum number of receivers that are printed. With `--json` all of them are printed. */
 const PROGRAMMES_SHOWN = 20;
 const NEXT_SHOWN = 5;
 
@@ -124,9 +126,9 @@ export function describeOwed({ waiting, toCancel, toApprove, programmes, next }:
 	return [
 		waiting === 0
 			? "No callback is owed."
-			: `${countCallbacks(waiting)} owed to ${owing.length} ${owing.length === 1 ? "programme" : "programmes"}:`,
+			: `${countCallbacks(waiting)} owed to ${owing.length} ${owing.length === 1 ? "receiver" : "receivers"}:`,
 		...owing.slice(0, PROGRAMMES_SHOWN).map(describeOwing),
-		...(left > 0 ? [`  … and ${left} more programmes (--json has all)`] : []),
+		...(left > 0 ? [`  … and ${left} more receivers (--json has all)`] : []),
 		...(next.length > 0 ? ["The first to go:", ...next.map(describeDelivery)] : []),
 		...(toCancel > 0
 			? [`${toCancel} more are of a removed Postback URL: they are cancelled, and not sent.`]
@@ -139,14 +141,15 @@ export function describeOwed({ waiting, toCancel, toApprove, programmes, next }:
 	];
 }
 
-function describeOwing({ publicId, name, url, waiting, oldestAtMs, nextDueAtMs }: OwedProgramme): string {
+function describeOwing({ publicId, name, url, waiting, oldestAtMs, nextDueAtMs }: OwedReceiver): string {
 	const where = url === null ? "no Postback URL: they wait" : url;
 	return `  ${waiting}  ${name} (${publicId}), the oldest of ${utcSecond(oldestAtMs)}, the next due ${utcSecond(nextDueAtMs)}, to ${where}`;
 }
 
-function describeDelivery({ programmeName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
+function describeDelivery({ receiverName, orderId, event, dueAtMs, attempts }: OwedDelivery): string {
 	const tried = attempts === 0 ? "not tried yet" : `${attempts} attempts so far`;
-	return `  ${event} of order ${showOrderId(orderId)}, ${programmeName}: due ${utcSecond(dueAtMs)}, ${tried}`;
+	const order = orderId === null ? " (test)" : ` of order ${showOrderId(orderId)}`;
+	return `  ${event}${order}, ${receiverName}: due ${utcSecond(dueAtMs)}, ${tried}`;
 }
 
 const PROGRESS_EVERY_MS = 2 * SECOND_MS;
@@ -154,11 +157,11 @@ const PROGRESS_EVERY_MS = 2 * SECOND_MS;
 export const resendCommand = workplaceCommand({
 	name: "resend failed",
 	summary:
-		"Sends callbacks again that failed within a span of time, in all programmes with a Postback URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice, and nothing that was set aside.",
+		"Sends callbacks again that failed within a span of time, in all programmes and for all partners with a URL. Shows what would be sent, and sends it with --yes. Nothing that is pending is sent twice, and nothing that was set aside.",
 	options: {
 		from: { type: "string", value: "TIME", help: 'such as "2026-03-01 12:00", UTC', isRequired: true },
 		to: { type: "string", value: "TIME", help: "now, if left out" },
-		programme: { type: "string", value: "ID", help: "only of this programme, prg_…" },
+		programme: { type: "string", value: "ID", help: "only of this programme or partner, prg_… or ptn_…" },
 		yes: { type: "boolean", help: "send them; otherwise only what would be sent is shown" },
 	},
 	async work(workplace, options, screen) {
@@ -169,13 +172,13 @@ export const resendCommand = workplaceCommand({
 			return refuse("invalid_field", '--from and --to take a time such as "2026-03-01 12:00".');
 		const span = { fromMs, untilMs };
 		const programme = options.text("programme") || undefined;
-		if (programme !== undefined && (await findProgramme(store.db, programme)) === undefined)
+		if (programme !== undefined && !(await isKnownOwner(store.db, programme)))
 			return unknownProgramme(programme);
-		const found = await listFailedProgrammes(store.db, span, programme);
+		const found = await listFailedReceivers(store.db, span, programme);
 		const count = found.reduce((sum, { failed }) => sum + failed, 0);
 		const isAsked = options.flag("yes");
 		let toldAtMs = clock.nowMs();
-		const order = { programmes: isAsked ? found : [], actor: COMMAND_LINE };
+		const order = { receivers: isAsked ? found : [], actor: COMMAND_LINE };
 		const sent = await resendFailed(workplace, order, span, (resent) => {
 			if (clock.nowMs() - toldAtMs >= PROGRESS_EVERY_MS) {
 				toldAtMs = clock.nowMs();
@@ -193,7 +196,7 @@ export const resendCommand = workplaceCommand({
 			text: [
 				count === 0
 					? "No callback failed then."
-					: `${count} ${count === 1 ? "callback" : "callbacks"} of ${found.length} ${found.length === 1 ? "programme" : "programmes"} failed then.`,
+					: `${count} ${count === 1 ? "callback" : "callbacks"} of ${found.length} ${found.length === 1 ? "receiver" : "receivers"} failed then.`,
 				...found.map(describeFailed),
 				...(count === 0 ? [] : [end]),
 			].join("\n"),
@@ -201,14 +204,19 @@ export const resendCommand = workplaceCommand({
 	},
 });
 
+/** Returns whether there is a programme or partner with this public id. */
+async function isKnownOwner(db: Db, publicId: string): Promise<boolean> {
+	return ((await findProgramme(db, publicId)) ?? (await findPartner(db, publicId))) !== undefined;
+}
+
 function countCallbacks(count: number): string {
 	return count === 1 ? "1 callback is" : `${count} callbacks are`;
 }
 
-function programmeJson({ publicId, name, failed, oldestAtMs, newestAtMs }: FailedProgramme): object {
+function programmeJson({ publicId, name, failed, oldestAtMs, newestAtMs }: FailedReceiver): object {
 	return { id: publicId, name, failed, oldestAt: isoTime(oldestAtMs), newestAt: isoTime(newestAtMs) };
 }
 
-function describeFailed({ name, publicId, failed, oldestAtMs, newestAtMs }: FailedProgramme): string {
+function describeFailed({ name, publicId, failed, oldestAtMs, newestAtMs }: FailedReceiver): string {
 	return `  ${failed}  ${name} (${publicId}), from ${utcSecond(oldestAtMs)} to ${utcSecond(newestAtMs)}`;
 }

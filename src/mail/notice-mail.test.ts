@@ -35,6 +35,7 @@ function notice(change: Partial<ShownNotice> = {}): ShownNotice {
 		lastDeliveryPublicId: "dlv_9",
 		lastEvent: "conversion.recorded",
 		lastOrderId: "A-1001",
+		lastConversionId: "cnv_1001",
 		...change,
 	};
 }
@@ -52,11 +53,12 @@ const RECOVERY = notice({
 	lastDeliveryPublicId: null,
 	lastEvent: null,
 	lastOrderId: null,
+	lastConversionId: null,
 });
 
 function compose(notices: readonly ShownNotice[], change: Partial<NoticeMailView> = {}) {
 	const view: NoticeMailView = {
-		programme: { name: "Sample shop", public_id: "prg_1" },
+		owner: { kind: "shop", name: "Sample shop", public_id: "prg_1" },
 		notices,
 		undelivered: { waiting: 0, failed: 1, nextDueAtMs: null },
 		nowMs: OPENED_AT_MS,
@@ -218,7 +220,9 @@ test("a count beyond the limit is shown as more than the limit", () => {
 });
 
 test("a delivery that was removed by retention leaves no broken link", () => {
-	const { text } = compose([notice({ lastDeliveryPublicId: null, lastOrderId: null, lastEvent: null })]);
+	const { text } = compose([
+		notice({ lastDeliveryPublicId: null, lastOrderId: null, lastConversionId: null, lastEvent: null }),
+	]);
 	doesNotMatch(text, /null|undefined|deliveries\/|order "/);
 });
 
@@ -260,8 +264,8 @@ for (const [what, last, cause] of CAUSES) {
 }
 
 test("a line break or an address in a name or an order adds no header, no line and no link", () => {
-	const programme = { name: "Shop\r\nBcc: everybody@example.org", public_id: "prg_1" };
-	const { subject, text } = compose([notice({ lastOrderId: "1\nhttps://evil.example/x" })], { programme });
+	const owner = { kind: "shop", name: "Shop\r\nBcc: everybody@example.org", public_id: "prg_1" } as const;
+	const { subject, text } = compose([notice({ lastOrderId: "1\nhttps://evil.example/x" })], { owner });
 	doesNotMatch(subject, /[\r\n]/);
 	deepEqual(text.split("\n").slice(0, 1), ['Programme: "Shop Bcc: everybody[at]example[.]org" (prg_1)']);
 	match(text, /order "1\[U\+000A\]https\[:\]\/\/evil\[\.\]example\/x"/);

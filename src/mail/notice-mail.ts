@@ -4,6 +4,7 @@
 
 import { explainFailure } from "../callbacks/failure-cause.ts";
 import { quote } from "../domain/mail-text.ts";
+import type { ReceiverKind } from "../domain/receiver.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import { minuteIn } from "../domain/zone-day.ts";
 import type { Mail } from "../ports.ts";
@@ -13,10 +14,10 @@ import {
 	type Undelivered,
 } from "../store/queries/delivery-health.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 
 export interface NoticeMailView {
-	programme: Pick<Programme, "name" | "public_id">;
+	/** The programme or partner whose callbacks fail. */
+	owner: { kind: ReceiverKind; name: string; public_id: string };
 	/** The notices that the mail is about, oldest first. */
 	notices: readonly ShownNotice[];
 	/** Numbers of callbacks that are undelivered now. */
@@ -35,23 +36,23 @@ type Zone = NoticeMailView["zone"];
 const MOST_DESCRIBED = 3;
 
 export function composeNoticeMail(view: NoticeMailView, network: { publicUrl: string }): Omit<Mail, "to"> {
-	const { programme, notices, undelivered, zone } = view;
+	const { owner, notices, undelivered } = view;
 	const [last] = notices.slice(-1);
 	const worksAgain = last?.kind === "callbacks_working_again";
-	const name = quote(programme.name);
+	const name = quote(owner.name);
 	// Recoveries are not listed, because the description of each failure says when it ended.
 	const before = notices.slice(0, -1).filter(({ kind }) => kind === "callbacks_failing");
 	const described = before.slice(-MOST_DESCRIBED);
 	const earlier = before.slice(0, -MOST_DESCRIBED);
 	const paragraphs: string[][] = [
-		[`Programme: ${name} (${programme.public_id})`],
-		...(last === undefined ? [] : [describeNotice(last, zone)]),
+		[`${owner.kind === "shop" ? "Programme" : "Partner"}: ${name} (${owner.public_id})`],
+		...(last === undefined ? [] : [describeNotice(last, view)]),
 		worksAgain ? sayWhatIsLeft(view) : sayWhatWaits(view),
 		...(worksAgain || last === undefined ? [] : [sayWhatToDo(last, undelivered)]),
 		...listLinks(view, network.publicUrl),
 		...(before.length === 0 ? [] : [["Before that:"]]),
-		...described.map((notice) => describeNotice(notice, zone)),
-		...(earlier.length === 0 ? [] : [sumUp(earlier)]),
+		...described.map((notice) => describeNotice(notice, view)),
+		...(earlier.length === 0 ? [] : [sumUp(earlier, view)]),
 	];
 	return {
 		subject: `${headline(notices, worksAgain, undelivered)}: ${name}`,
@@ -75,47 +76,52 @@ function countFresh(notices: readonly ShownNotice[]): number {
 }
 
 /** Sums up earlier notices. Final failures are always mentioned, because the contract requires it. */
-function sumUp(earlier: readonly ShownNotice[]): string[] {
+function sumUp(earlier: readonly ShownNotice[], { owner }: NoticeMailView): string[] {
 	const fresh = countFresh(earlier);
 	return [
 		`${earlier.length === 1 ? "1 earlier notice is" : `${earlier.length} earlier notices are`} on the page of all notices.`,
-		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to your shop failed permanently then.`]),
+		...(fresh === 0 ? [] : [`${countCallbacks(fresh)} to ${sayReceiver(owner)} failed permanently then.`]),
 	];
 }
 
-function describeNotice(notice: ShownNotice, zone: Zone): string[] {
+/** Returns the receiver as the mail addresses its reader. */
+function sayReceiver({ kind }: NoticeMailView["owner"]): string {
+	return kind === "shop" ? "your shop" : "your server";
+}
+
+function describeNotice(notice: ShownNotice, { owner, zone }: NoticeMailView): string[] {
 	const since = minuteIn(notice.opened_at_ms, zone);
 	if (notice.kind === "callbacks_working_again")
 		return [`Since ${since} your server accepts callbacks again.`];
 	const period =
 		notice.ended_at_ms === null
-			? `Callbacks to your shop have been failing since ${since}`
-			: `Callbacks to your shop failed from ${since} to ${minuteIn(notice.ended_at_ms, zone)}`;
+			? `Callbacks to ${sayReceiver(owner)} have been failing since ${since}`
+			: `Callbacks to ${sayReceiver(owner)} failed from ${since} to ${minuteIn(notice.ended_at_ms, zone)}`;
 	const attempts =
 		notice.failed_attempts === 1 ? "1 attempt failed" : `${notice.failed_attempts} attempts in a row failed`;
-	return [`${period}: ${attempts}.`, ...describeFinal(notice, zone), ...describeLast(notice, zone)];
+	return [`${period}: ${attempts}.`, ...describeFinal(notice, owner, zone), ...describeLast(notice, zone)];
 }
 
 function describeFinal(
 	{ failures, mailed_failures: told, opened_at_ms: openedAtMs }: ShownNotice,
+	owner: NoticeMailView["owner"],
 	zone: Zone,
 ): string[] {
 	if (failures === told) return [];
 	const all = told === 0 ? "" : ` (${failures} since ${minuteIn(openedAtMs, zone)})`;
 	return [
-		`${countCallbacks(failures - told)} to your shop failed permanently${all}; there are no more retries.`,
+		`${countCallbacks(failures - told)} to ${sayReceiver(owner)} failed permanently${all}; there are no more retries.`,
 	];
 }
 
 function describeLast(notice: ShownNotice, zone: Zone): string[] {
 	if (notice.last_failed_at_ms === null) return [];
 	const { cause } = explainFailure(notice);
-	const order =
-		notice.lastOrderId === null
-			? ""
-			: `, order ${quote(showOrderId(notice.lastOrderId))} (${notice.lastEvent})`;
+	const order = notice.lastOrderId === null ? null : `order ${quote(showOrderId(notice.lastOrderId))}`;
+	const subject = order ?? notice.lastConversionId;
+	const about = subject === null ? "" : `, ${subject} (${notice.lastEvent})`;
 	const what = notice.failures > 0 ? "The last permanent failure" : "The last failed attempt";
-	return [`${what}: ${minuteIn(notice.last_failed_at_ms, zone)}${order}: ${cause}`];
+	return [`${what}: ${minuteIn(notice.last_failed_at_ms, zone)}${about}: ${cause}`];
 }
 
 function sayWhatWaits({ notices, undelivered, nowMs, zone }: NoticeMailView): string[] {
@@ -151,8 +157,11 @@ function sayWhatToDo(last: ShownNotice, { waiting, failed }: Undelivered): strin
 }
 
 /** Returns the links to pages at the end of the mail. A test opens each of them. */
-function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
-	const home = `${publicUrl}/programmes/${programme.public_id}`;
+function listLinks({ owner, notices, undelivered }: NoticeMailView, publicUrl: string): string[][] {
+	const home = `${publicUrl}/${owner.kind === "shop" ? "programmes" : "partner"}/${owner.public_id}`;
+	const callbacks = `${home}/${owner.kind === "shop" ? "integration" : "callbacks"}`;
+	const failedPage =
+		owner.kind === "shop" ? `${home}/overview#failed` : `${callbacks}?state=failed#deliveries`;
 	const failing = notices.findLast(({ kind }) => kind === "callbacks_failing");
 	const callback = failing?.lastDeliveryPublicId ?? null;
 	const { failed, waiting } = undelivered;
@@ -165,11 +174,13 @@ function listLinks({ programme, notices, undelivered }: NoticeMailView, publicUr
 						failed === 1
 							? "Resend it:"
 							: `Resend all ${failed < MAX_COUNTED_UNDELIVERED ? failed : "that failed"}:`,
-						`${home}/overview#failed`,
+						failedPage,
 					],
 				]),
-		...(waiting === 0 ? [] : [["Waiting callbacks:", `${home}/integration?state=pending#deliveries`]]),
-		["All notices:", `${home}/overview#notices`],
+		...(waiting === 0 ? [] : [["Waiting callbacks:", `${callbacks}?state=pending#deliveries`]]),
+		owner.kind === "shop"
+			? ["All notices:", `${home}/overview#notices`]
+			: ["Your callbacks and notices:", callbacks],
 	];
 }
 

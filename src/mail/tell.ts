@@ -5,7 +5,7 @@
 // and none twice, even if a process dies.
 
 import { type AuditAction, audienceOf, TELL_INTERVALS_MS } from "../domain/action.ts";
-import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES } from "../domain/notice.ts";
+import { callbacksTopic, MAIL_INTERVAL_MS, MAILED_ROLES, type MailKind } from "../domain/notice.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time.ts";
 import type { Clock, Mail } from "../ports.ts";
 import { type Change, findDueTopic, postponeTopic, type Topic, takeChanges } from "../store/queries/audit.ts";
@@ -15,14 +15,19 @@ import {
 	claimNoticeMail,
 	claimStaffMail,
 	findNoticesToMail,
-	findShopToMail,
+	findReceiverToMail,
 	markMailed,
 	postponeNoticeMail,
-	type ShopToMail,
+	type ReceiverToMail,
 } from "../store/queries/notices.ts";
-import { listPartnersOf } from "../store/queries/partners.ts";
+import { findPartnerById, listPartnersOf } from "../store/queries/partners.ts";
 import { findPersonById, type Person } from "../store/queries/people.ts";
-import { addresseesOf, findStaffToTell } from "../store/queries/programme-people.ts";
+import {
+	type Addressee,
+	addresseesOf,
+	addresseesOfPartner,
+	findStaffToTell,
+} from "../store/queries/programme-people.ts";
 import { findProgrammesById } from "../store/queries/programmes.ts";
 import type { Db, Store } from "../store/store.ts";
 import {
@@ -32,7 +37,7 @@ import {
 	composeStandingMail,
 } from "./change-mail.ts";
 import type { MailDispatcher, WrittenMail } from "./dispatcher.ts";
-import { composeNoticeMail, composeStaffMail } from "./notice-mail.ts";
+import { composeNoticeMail, composeStaffMail, type NoticeMailView } from "./notice-mail.ts";
 
 export interface TellDeps {
 	store: Store;
@@ -91,7 +96,7 @@ export function tellChanges(deps: TellDeps, isStopping: () => boolean): Promise<
 
 export function tellNotices(deps: TellDeps, isStopping: () => boolean): Promise<void> {
 	return tell(deps, isStopping, async (db, nowMs) => {
-		const due = await findShopToMail(db, nowMs);
+		const due = await findReceiverToMail(db, nowMs);
 		return due === undefined ? newsForStaff(db, nowMs, deps.publicUrl) : newsOfCallbacks(due, deps.publicUrl);
 	});
 }
@@ -236,7 +241,8 @@ function isKnownTo(email: string, { action, subject, actor }: Change): boolean {
 	return action === "person.joined" && email === subject;
 }
 
-function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: string): News {
+function newsOfCallbacks(due: ReceiverToMail, publicUrl: string): News {
+	const { receiverId } = due;
 	return {
 		topic: callbacksTopic(receiverId),
 		intervalMs: MAIL_INTERVAL_MS,
@@ -246,8 +252,8 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 			const notices = await findNoticesToMail(trx, receiverId);
 			if (notices.length === 0) return [];
 			// A programme may have no owner yet. The owner is mailed as soon as there is one. Until then only the
-			// page shows the notice.
-			if ((await addresseesOf(trx, programmeId, MAILED_ROLES)).length === 0) {
+			// page shows the notice. The same holds for a partner without people.
+			if ((await readersOf(trx, due)).length === 0) {
 				await postponeNoticeMail(trx, receiverId, nowMs + MAIL_INTERVAL_MS);
 				return [];
 			}
@@ -255,21 +261,42 @@ function newsOfCallbacks({ receiverId, programmeId }: ShopToMail, publicUrl: str
 				await postponeNoticeMail(trx, receiverId, nowMs + WAIT_FOR_LAST_MS);
 				return [];
 			}
-			const programme = (await findProgrammesById(trx, [programmeId])).get(programmeId);
-			if (programme === undefined) return [];
+			const owner = await findOwner(trx, due);
+			if (owner === undefined) return [];
 			const kinds = [...new Set(notices.map(({ kind }) => kind))];
 			// People who switched off mails about callbacks get none. They see the notice on the page.
-			const readers = await addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
+			const readers = await readersOf(trx, due, kinds);
 			const to = readers.map(({ email }) => email);
 			for (const notice of notices) await markMailed(trx, notice, to, nowMs);
 			const undelivered = await countUndelivered(trx, receiverId);
-			const view = { programme, notices, undelivered, nowMs };
+			const view = { owner, notices, undelivered, nowMs };
 			return readers.map(({ email, zone }) => ({
 				to: email,
 				...composeNoticeMail({ ...view, zone }, { publicUrl }),
 			}));
 		},
 	};
+}
+
+/** Lists the people who are mailed about a receiver's callbacks. */
+function readersOf(
+	trx: Db,
+	{ programmeId, partnerId }: ReceiverToMail,
+	kinds?: readonly MailKind[],
+): Promise<Addressee[]> {
+	if (programmeId !== null) return addresseesOf(trx, programmeId, MAILED_ROLES, kinds);
+	return addresseesOfPartner(trx, partnerId ?? 0, kinds);
+}
+
+/** Returns the programme or partner that a receiver belongs to. */
+async function findOwner(
+	trx: Db,
+	{ programmeId, partnerId }: ReceiverToMail,
+): Promise<NoticeMailView["owner"] | undefined> {
+	const programme = programmeId === null ? undefined : await findProgrammesById(trx, [programmeId]);
+	const owner = programme?.get(programmeId ?? 0) ?? (await findPartnerById(trx, partnerId ?? 0));
+	if (owner === undefined) return undefined;
+	return { kind: programmeId === null ? "partner" : "shop", name: owner.name, public_id: owner.public_id };
 }
 
 const STAFF_INTERVAL_MS = DAY_MS;

@@ -7,6 +7,7 @@ import { type Authority, grants, type PersonKind, type Right } from "../domain/r
 import { findRole } from "../store/queries/programme-people.ts";
 import { isSessionOf } from "../store/queries/sessions.ts";
 import { lockAccess } from "../store/queries/sign-in-links.ts";
+import { isPersonOfPartner } from "../store/queries/statements.ts";
 import type { Db, Store } from "../store/store.ts";
 
 /**
@@ -87,5 +88,21 @@ export function transactInProgramme<Value>(
 		const standing = actor.kind === "staff" ? "staff" : await findRole(trx, programmeId, actor.personId);
 		if (standing !== undefined && grants(standing, right)) return work(trx, standing);
 		return refuse("not_allowed", "Your role in this programme was changed. Nothing else was changed.");
+	});
+}
+
+/**
+ * Runs a transaction that changes something of a partner. Staff and the partner's own people may do this. It is refused
+ * if the actor was signed out or no longer signs in for the partner.
+ */
+export function transactForPartner<Value>(
+	store: Pick<Store, "transact">,
+	actor: Actor,
+	partnerId: number,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return transactAs(store, actor, async (trx) => {
+		if (actor.kind !== "shop" || (await isPersonOfPartner(trx, partnerId, actor.personId))) return work(trx);
+		return refuse("not_allowed", "You no longer sign in for this partner. Nothing was changed.");
 	});
 }

@@ -1,17 +1,28 @@
-// Saves and removes a programme's Postback URL. Saving applies the same rules that are checked before every
-// delivery.
+// Saves and removes the URL of a receiver, which is the Postback URL of a programme's shop or the callback URL of a
+// partner. Saving applies the same rules that are checked before every delivery.
 
-import { type Result, succeed } from "../domain/fault.ts";
-import { judgeHost, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
+import type { EventName } from "../domain/event-name.ts";
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { parseMacroUrl } from "../domain/macro-url.ts";
+import { judgeHost, type PostbackUrl, parsePostbackUrl, refusePlaceholder } from "../domain/postback-url.ts";
+import { ALL_EVENTS, type CallbackForm, writeChosenEvents } from "../domain/receiver.ts";
 import type { Actor } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { AddressPolicy, Log, LookUp, Transport } from "../ports.ts";
 import { noteAudit } from "../store/queries/audit.ts";
 import { bringRemovedForward } from "../store/queries/bring-forward.ts";
 import { findOldestPending, MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
-import { presentUrl, removeEndpoint, setEndpoint } from "../store/queries/receivers.ts";
-import { changeLocked } from "./programmes.ts";
+import {
+	type Endpoint,
+	presentEndpoint,
+	presentUrl,
+	removeEndpoint,
+	setEndpoint,
+} from "../store/queries/receivers.ts";
+import { findActiveSecret } from "../store/queries/signing-secrets.ts";
+import { changeReceiver, noteOn, type ReceiverChange } from "./receivers.ts";
 import { formMayContinue, type Worked } from "./resend.ts";
+import { makeSecret } from "./signing-secret.ts";
 
 export interface PostbackUrlDeps extends Pick<AccountsDeps, "store" | "clock"> {
 	transport: Pick<Transport, "lookUp">;
@@ -36,26 +47,83 @@ export async function savePostbackUrl(
 	actor: Actor,
 ): Promise<Result<SavedPostbackUrl>> {
 	const parsed = refusePlaceholder(text) ?? parsePostbackUrl(text);
-	if (!parsed.ok) return parsed;
-	const url = parsed.value;
+	const judged = parsed.ok ? await judgeUrl(deps, programmePublicId, parsed.value) : parsed;
+	if (!judged.ok) return judged;
+	const endpoint = { url: judged.value.href, form: "json", events: ALL_EVENTS } as const;
+	return changeReceiver(deps, programmePublicId, actor, (change) => saveEndpoint(change, endpoint));
+}
+
+export interface PartnerUrlInput {
+	url: string;
+	form: CallbackForm;
+	events: readonly EventName[];
+}
+
+export interface SavedPartnerUrl extends SavedPostbackUrl {
+	/** The signing secret that was made with the first URL, or null if there was one. It is shown only once. */
+	secret: string | null;
+}
+
+/** Saves the callback URL of a partner. With the first URL the partner becomes a receiver and gets a signing secret. */
+export async function savePartnerUrl(
+	deps: PostbackUrlDeps & Pick<AccountsDeps, "random" | "sealingKey">,
+	partnerPublicId: string,
+	{ url: text, form, events }: PartnerUrlInput,
+	actor: Actor,
+): Promise<Result<SavedPartnerUrl>> {
+	if (events.length === 0) {
+		return refuse("no_event_chosen", "Choose at least one event, or remove the URL.", "events");
+	}
+	const parsed = form === "get" ? parseMacroUrl(text) : parseJsonUrl(text);
+	const judged = parsed.ok ? await judgeUrl(deps, partnerPublicId, parsed.value) : parsed;
+	if (!judged.ok) return judged;
+	const endpoint = { url: judged.value.href, form, events: writeChosenEvents(events) };
+	const save = async (change: ReceiverChange): Promise<Result<SavedPartnerUrl>> => {
+		const { trx, receiver, owner, nowMs } = change;
+		const hasSecret = (await findActiveSecret(trx, receiver.receiver_id)) !== undefined;
+		const made = hasSecret ? null : await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, nowMs);
+		const saved = await saveEndpoint(change, endpoint);
+		return saved.ok ? succeed({ ...saved.value, secret: made?.secret ?? null }) : saved;
+	};
+	return changeReceiver(deps, partnerPublicId, actor, save, true);
+}
+
+/** Parses the URL of JSON callbacks. If it has macros, the refusal says which form fills them in. */
+function parseJsonUrl(text: string): Result<PostbackUrl> {
+	if (refusePlaceholder(text) === null) return parsePostbackUrl(text);
+	return refuse(
+		"postback_url_malformed",
+		"Macros are filled in only in a GET callback. Choose GET, or enter the URL without macros.",
+		"postbackUrl",
+	);
+}
+
+/** Looks up the host of the URL, and refuses it if the host may not be called. */
+async function judgeUrl(
+	deps: PostbackUrlDeps,
+	owner: string,
+	url: PostbackUrl,
+): Promise<Result<PostbackUrl>> {
 	const lookUp = url.isLiteral ? undefined : await deps.transport.lookUp(url.hostname);
 	const addresses = lookUp?.ok === true ? lookUp.addresses : [];
 	const judged = judgeHost(url, addresses, deps.addressPolicy.allowedPrivateRanges);
-	if (!judged.ok) {
-		logRefusal(deps.log, programmePublicId, url.hostname, judged.fault.code, lookUp);
-		return judged;
+	if (judged.ok) return succeed(url);
+	logRefusal(deps.log, owner, url.hostname, judged.fault.code, lookUp);
+	return judged;
+}
+
+async function saveEndpoint(change: ReceiverChange, endpoint: Endpoint): Promise<Result<SavedPostbackUrl>> {
+	const { trx, receiver, nowMs } = change;
+	const present = await presentEndpoint(trx, receiver.receiver_id);
+	await setEndpoint(trx, receiver, endpoint, nowMs);
+	const isSame =
+		present?.url === endpoint.url && present.form === endpoint.form && present.events === endpoint.events;
+	if (!isSame) {
+		// The audit log gets the URL without its query, because shops put tokens there.
+		const object = endpoint.url.replace(/\?.*$/s, "?…");
+		await noteAudit(trx, noteOn(change, "urlSaved", { object }), nowMs);
 	}
-	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const { id: programmeId, receiver_id: receiverId } = programme;
-		const replaced = (await presentUrl(trx, receiverId)) ?? null;
-		await setEndpoint(trx, programme, url.href, nowMs);
-		if (replaced !== url.href) {
-			// The audit log gets the URL without its query, because shops put tokens there.
-			const subject = url.href.replace(/\?.*$/s, "?…");
-			await noteAudit(trx, { personId, programmeId, action: "postback_url.saved", subject }, nowMs);
-		}
-		return succeed({ url: url.href, replaced });
-	});
+	return succeed({ url: endpoint.url, replaced: present?.url ?? null });
 }
 
 /**
@@ -64,24 +132,21 @@ export async function savePostbackUrl(
  */
 export async function removePostbackUrl(
 	deps: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
+	/** Public id of the programme or partner. */
+	ownerPublicId: string,
 	actor: Actor,
 ): Promise<Result<Worked>> {
-	const removed = await changeLocked(
-		deps,
-		programmePublicId,
-		actor,
-		async ({ trx, programme, personId, nowMs }) => {
-			const { id: programmeId, receiver_id: receiverId } = programme;
-			const { count } = await findOldestPending(trx, receiverId);
-			if ((await presentUrl(trx, receiverId)) !== undefined) {
-				const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
-				await noteAudit(trx, { personId, programmeId, action: "postback_url.removed", detail }, nowMs);
-			}
-			await removeEndpoint(trx, programme, nowMs);
-			return succeed({ receiverId, count });
-		},
-	);
+	const removed = await changeReceiver(deps, ownerPublicId, actor, async (change) => {
+		const { trx, receiver, nowMs } = change;
+		const { receiver_id: receiverId } = receiver;
+		const { count } = await findOldestPending(trx, receiverId);
+		if ((await presentUrl(trx, receiverId)) !== undefined) {
+			const detail = `${count}${count < MAX_COUNTED_UNDELIVERED ? "" : " or more"} callbacks were pending`;
+			await noteAudit(trx, noteOn(change, "urlRemoved", { detail }), nowMs);
+		}
+		await removeEndpoint(trx, receiver, nowMs);
+		return succeed({ receiverId, count });
+	});
 	if (!removed.ok) return removed;
 	const { receiverId, count } = removed.value;
 	const mayContinue = formMayContinue(deps.clock, actor);
@@ -89,13 +154,8 @@ export async function removePostbackUrl(
 	return succeed({ count, isAll });
 }
 
-function logRefusal(
-	log: Log,
-	programme: string,
-	host: string,
-	code: string,
-	lookUp: LookUp | undefined,
-): void {
+function logRefusal(log: Log, owner: string, host: string, code: string, lookUp: LookUp | undefined): void {
 	const answer = lookUp?.ok === false ? { dns: lookUp.code } : { addresses: lookUp?.addresses ?? [host] };
-	log.warn({ programme, host, code, ...answer }, "a Postback URL was not saved");
+	const whose = owner.startsWith("ptn_") ? { partner: owner } : { programme: owner };
+	log.warn({ ...whose, host, code, ...answer }, "a Postback URL was not saved");
 }

@@ -7,7 +7,7 @@
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import type { ReceiverId } from "../domain/receiver.ts";
 import { isoTime, SECOND_MS } from "../domain/time.ts";
-import { type Actor, personIdOf, transactInProgramme } from "../people/actor.ts";
+import { type Actor, personIdOf } from "../people/actor.ts";
 import type { AccountsDeps } from "../people/deps.ts";
 import type { Clock } from "../ports.ts";
 import { type AuditNote, noteAudit } from "../store/queries/audit.ts";
@@ -19,17 +19,14 @@ import {
 	setAside,
 	walkFailed,
 } from "../store/queries/deliveries.ts";
-import type { Programme } from "../store/queries/programmes.ts";
 import type { Db } from "../store/store.ts";
-
-/** The ids of a programme and of its receiver, which is the shop that gets the callbacks. */
-export type CalledProgramme = Pick<Programme, "id" | "receiver_id">;
+import { type CalledReceiver, transactForReceiver } from "./receivers.ts";
 
 type ResendDeps = Pick<AccountsDeps, "store" | "clock">;
 
-/** The programme whose callbacks are to be sent, and the actor who asked for it. */
+/** The receiver whose callbacks are to be sent, and the actor who asked for it. */
 export interface Asked {
-	programme: CalledProgramme;
+	receiver: CalledReceiver;
 	actor: Actor;
 }
 
@@ -63,7 +60,7 @@ export function formMayContinue(clock: Clock, actor: Actor): () => boolean {
  */
 async function change(
 	{ store, clock }: ResendDeps,
-	{ programme: { id: programmeId, receiver_id: receiverId }, actor }: Asked,
+	{ receiver, actor }: Asked,
 	note: Note,
 	start: (trx: Db, nowMs: number) => Promise<Started>,
 ): Promise<Result<number>> {
@@ -73,17 +70,24 @@ async function change(
 		if (started === null) {
 			return refuse(
 				"no_postback_url",
-				"There is no Postback URL or no signing secret now. Save a URL first, then resend.",
+				"There is no URL or no signing secret now. Save a URL first, then resend.",
 			);
 		}
 		const count = started.length;
-		const personId = personIdOf(actor);
-		if (count > 0) await noteAudit(trx, { personId, programmeId, ...note(count) }, nowMs);
+		if (count > 0) await noteAudit(trx, noteFor({ receiver, actor }, note(count)), nowMs);
 		return succeed(count);
 	};
-	const sent = await transactInProgramme(store, actor, programmeId, startAndNote, "integrate");
-	if (sent.ok && sent.value > 0) store.announceDue({ receiverIds: [receiverId], dueAtMs: nowMs });
+	const sent = await transactForReceiver(store, actor, receiver, startAndNote);
+	if (sent.ok && sent.value > 0) store.announceDue({ receiverIds: [receiver.receiver_id], dueAtMs: nowMs });
 	return sent;
+}
+
+/** Returns the audit entry. An entry about many callbacks of a partner has the partner as its subject. */
+function noteFor({ receiver, actor }: Asked, note: ReturnType<Note>): AuditNote {
+	const personId = personIdOf(actor);
+	return "partner" in receiver
+		? { personId, subject: receiver.partner.public_id, ...note }
+		: { personId, programmeId: receiver.id, ...note };
 }
 
 /**
@@ -97,12 +101,12 @@ async function workThrough<Row>(
 	batches: AsyncIterable<readonly Row[]>,
 	start: (trx: Db, receiverId: ReceiverId, rows: readonly Row[], nowMs: number) => Promise<Started>,
 ): Promise<Result<Worked>> {
-	const { mayContinue = formMayContinue(deps.clock, asked.actor), programme } = asked;
+	const { mayContinue = formMayContinue(deps.clock, asked.actor), receiver } = asked;
 	let count = 0;
 	for await (const rows of batches) {
 		if (!mayContinue(count)) return succeed({ count, isAll: false });
 		const started = await change(deps, asked, note, (trx, nowMs) =>
-			start(trx, programme.receiver_id, rows, nowMs),
+			start(trx, receiver.receiver_id, rows, nowMs),
 		);
 		if (!started.ok) return started;
 		count += started.value;
@@ -113,11 +117,11 @@ async function workThrough<Row>(
 /**
  * Resends all failed deliveries that were not set aside, or only those that failed in a given period. The
  * period ends now at the latest, so that a callback that fails again is not resent without end. If several
- * programmes are given, those without a URL or a secret are skipped.
+ * receivers are given, those without a URL or a secret are skipped.
  */
 export async function resendFailed(
 	deps: ResendDeps,
-	{ programmes, actor }: Pick<Asked, "actor"> & { programmes: readonly CalledProgramme[] },
+	{ receivers, actor }: Pick<Asked, "actor"> & { receivers: readonly CalledReceiver[] },
 	{ fromMs, untilMs }: Partial<FailedSpan> = {},
 	mayContinue: (count: number) => boolean = formMayContinue(deps.clock, actor),
 ): Promise<Result<Worked>> {
@@ -127,11 +131,11 @@ export async function resendFailed(
 	const until = untilMs === undefined ? "" : ` until ${isoTime(untilMs)}`;
 	const note: Note = (count) => ({ action: "deliveries.resent", detail: `${count}: ${since}${until}` });
 	let resent = 0;
-	for (const programme of programmes) {
-		const failed = walkFailed(deps.store.db, deps.clock, programme.receiver_id, span);
-		const asked = { programme, actor, mayContinue: (count: number) => mayContinue(resent + count) };
+	for (const receiver of receivers) {
+		const failed = walkFailed(deps.store.db, deps.clock, receiver.receiver_id, span);
+		const asked = { receiver, actor, mayContinue: (count: number) => mayContinue(resent + count) };
 		const worked = await workThrough(deps, asked, note, failed, requeue);
-		if (!worked.ok && (worked.fault.code !== "no_postback_url" || programmes.length === 1)) return worked;
+		if (!worked.ok && (worked.fault.code !== "no_postback_url" || receivers.length === 1)) return worked;
 		if (!worked.ok) continue;
 		resent += worked.value.count;
 		if (!worked.value.isAll) return succeed({ count: resent, isAll: false });
@@ -145,14 +149,14 @@ export async function resendFailed(
  */
 export function setFailedAside(deps: ResendDeps, asked: Asked, untilMs: number): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.set_aside", detail: `${count}` });
-	const failed = walkFailed(deps.store.db, deps.clock, asked.programme.receiver_id, { untilMs });
+	const failed = walkFailed(deps.store.db, deps.clock, asked.receiver.receiver_id, { untilMs });
 	return workThrough(deps, asked, note, failed, (trx, _, rows) => setAside(trx, rows));
 }
 
 /** Sends all deliveries that wait for their next attempt, without further delay. */
 export function sendAllWaiting(deps: ResendDeps, asked: Asked): Promise<Result<Worked>> {
 	const note: Note = (count) => ({ action: "deliveries.sent_now", detail: `${count} that were waiting` });
-	const waiting = walkWaiting(deps.store, deps.clock, asked.programme.receiver_id);
+	const waiting = walkWaiting(deps.store, deps.clock, asked.receiver.receiver_id);
 	return workThrough(deps, asked, note, waiting, bringForward);
 }
 
@@ -184,7 +188,7 @@ export async function sendSeen(
 	asked: Asked,
 	chosen: readonly SeenDelivery[],
 ): Promise<Result<SeenSent>> {
-	const { receiver_id: receiverId } = asked.programme;
+	const { receiver_id: receiverId } = asked.receiver;
 	const seen = new Map(chosen.map((delivery) => [delivery.publicId, delivery]));
 	const found = await findDeliveries(deps.store.db, receiverId, [...seen.keys()]);
 	const ended = found.filter(({ public_id, state, run, attempts }) => {

@@ -1,8 +1,7 @@
-// Replaces a programme's signing secret without losing a callback. The steps are to prepare the new secret,
-// to add it to the shop's receiver beside the old one, to activate it, and to end the old one.
+// Replaces the signing secret of a shop or a partner without losing a callback. The steps are to prepare the new
+// secret, to add it to the program that receives callbacks beside the old one, to activate it, and to end the old one.
 // domain/secret-life.ts shows the states.
 
-import type { AuditAction } from "../domain/action.ts";
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { ID_RANDOM_BYTES, makeId } from "../domain/id.ts";
 import { SEALING_IV_BYTES, sealSecret } from "../domain/sealing.ts";
@@ -23,7 +22,7 @@ import {
 	stateOf,
 } from "../store/queries/signing-secrets.ts";
 import type { Db } from "../store/store.ts";
-import { changeLocked, type ProgrammeChange } from "./programmes.ts";
+import { changeReceiver, noteOn, type ReceiverChange } from "./receivers.ts";
 
 /** Length of a secret. 256 random bits cannot be guessed. */
 const SECRET_BYTES = 32;
@@ -41,25 +40,26 @@ export interface MadeSecret {
  */
 export async function prepareSecret(
 	deps: AccountsDeps,
-	programmePublicId: string,
+	ownerPublicId: string,
 	actor: Actor,
 ): Promise<Result<MadeSecret>> {
-	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		if ((await findActiveSecret(trx, programme.receiver_id)) === undefined) {
+	return changeReceiver(deps, ownerPublicId, actor, async (change) => {
+		const { trx, receiver, nowMs } = change;
+		if ((await findActiveSecret(trx, receiver.receiver_id)) === undefined) {
 			return refuse(
 				"no_signing_secret",
 				"There is no signing secret to replace yet. It comes with the first API key: issue one.",
 			);
 		}
-		if ((await findPreparedSecret(trx, programme.receiver_id)) !== undefined) {
+		if ((await findPreparedSecret(trx, receiver.receiver_id)) !== undefined) {
 			return refuse(
 				"secret_already_prepared",
 				"A new secret is prepared already. Activate it, or discard it and prepare another.",
 			);
 		}
-		const prepared = await makeSecret(trx, deps, programme, nowMs, null, personId);
-		const secret = { hint: hintOf(prepared.secret) };
-		await noteStep(trx, "secret.prepared", { programme, personId, secret, nowMs });
+		const { owner, personId } = change;
+		const prepared = await makeSecret(trx, deps, { ...receiver, ...owner }, nowMs, null, personId);
+		await noteStep(change, "secretPrepared", { hint: hintOf(prepared.secret) });
 		return succeed(prepared);
 	});
 }
@@ -70,18 +70,19 @@ export async function prepareSecret(
  */
 export async function activateSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
+	ownerPublicId: string,
 	/** Public id of the secret that the person saw. Another secret may have been prepared since. */
 	secretId: string,
 	actor: Actor,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const secret = await lockSecret(trx, programme.receiver_id, secretId);
+	return changeReceiver(deps, ownerPublicId, actor, async (change) => {
+		const { trx, receiver, nowMs } = change;
+		const secret = await lockSecret(trx, receiver.receiver_id, secretId);
 		const state = secret === undefined ? undefined : stateOf(secret, nowMs);
 		if (secret === undefined || (state !== "active" && state !== "prepared")) return notPrepared();
 		if (state === "active") return succeed(true);
 		await activatePrepared(trx, secret, nowMs);
-		await noteStep(trx, "secret.activated", { programme, personId, secret, nowMs });
+		await noteStep(change, "secretActivated", secret);
 		return succeed(true);
 	});
 }
@@ -89,16 +90,17 @@ export async function activateSecret(
 /** Ends a prepared secret at once. */
 export async function discardSecret(
 	deps: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
+	ownerPublicId: string,
 	secretId: string,
 	actor: Actor,
 ): Promise<Result<true>> {
-	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const secret = await lockSecret(trx, programme.receiver_id, secretId);
+	return changeReceiver(deps, ownerPublicId, actor, async (change) => {
+		const { trx, receiver, nowMs } = change;
+		const secret = await lockSecret(trx, receiver.receiver_id, secretId);
 		if (secret === undefined || secret.activated_at_ms !== null) return notPrepared();
 		if (secret.ended_at_ms !== null) return succeed(true);
 		await endSecrets(trx, [secret], nowMs);
-		await noteStep(trx, "secret.discarded", { programme, personId, secret, nowMs });
+		await noteStep(change, "secretDiscarded", secret);
 		return succeed(true);
 	});
 }
@@ -106,15 +108,15 @@ export async function discardSecret(
 /** Ends all replaced secrets that are still in their grace period. Resolves to their number. */
 export async function endReplacedSecrets(
 	deps: Pick<AccountsDeps, "store" | "clock">,
-	programmePublicId: string,
+	ownerPublicId: string,
 	actor: Actor,
 ): Promise<Result<number>> {
-	return changeLocked(deps, programmePublicId, actor, async ({ trx, programme, personId, nowMs }) => {
-		const usable = await lockUsableSecrets(trx, programme.receiver_id, nowMs);
+	return changeReceiver(deps, ownerPublicId, actor, async (change) => {
+		const { trx, receiver, nowMs } = change;
+		const usable = await lockUsableSecrets(trx, receiver.receiver_id, nowMs);
 		const replaced = usable.filter((secret) => stateOf(secret, nowMs) === "replaced");
 		await endSecrets(trx, replaced, nowMs);
-		for (const secret of replaced)
-			await noteStep(trx, "secret.ended", { programme, personId, secret, nowMs });
+		for (const secret of replaced) await noteStep(change, "secretEnded", secret);
 		return succeed(replaced.length);
 	});
 }
@@ -126,15 +128,15 @@ export async function endReplacedSecrets(
 export async function makeSecret(
 	trx: Db,
 	{ random, sealingKey }: Pick<AccountsDeps, "random" | "sealingKey">,
-	programme: Pick<Programme, "public_id" | "receiver_id">,
+	owner: Pick<Programme, "public_id" | "receiver_id">,
 	nowMs: number,
 	activatedAtMs: number | null,
 	preparedBy: number | null = null,
 ): Promise<MadeSecret> {
 	// Fixing the brand locks the network's row before the secret is stored. If a person changes the brand at
 	// the same moment, their change either finishes first, or is refused because the brand is fixed.
-	await fixBrand(trx, programme);
-	const receiverId = programme.receiver_id;
+	await fixBrand(trx, owner);
+	const receiverId = owner.receiver_id;
 	const secret = `rbs_${random.hex(SECRET_BYTES)}`;
 	const secretId = makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES));
 	await insertSecret(trx, {
@@ -150,17 +152,11 @@ export async function makeSecret(
 }
 
 function noteStep(
-	trx: Db,
-	action: AuditAction & `secret.${string}`,
-	{
-		programme,
-		personId,
-		secret,
-		nowMs,
-	}: Pick<ProgrammeChange, "programme" | "personId" | "nowMs"> & { secret: Pick<SigningSecret, "hint"> },
+	change: ReceiverChange,
+	step: "secretPrepared" | "secretActivated" | "secretDiscarded" | "secretEnded",
+	{ hint }: Pick<SigningSecret, "hint">,
 ): Promise<void> {
-	const subject = `rbs_…${secret.hint}`;
-	return noteAudit(trx, { personId, programmeId: programme.id, action, subject }, nowMs);
+	return noteAudit(change.trx, noteOn(change, step, { object: `rbs_…${hint}` }), change.nowMs);
 }
 
 function hintOf(secret: string): string {

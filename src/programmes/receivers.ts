@@ -1,0 +1,145 @@
+// Changes to a receiver of callbacks, which is the shop of a programme or a partner. Both have a URL, signing secrets and
+// callbacks that people send again. The use cases take the public id of the programme or partner, and this file finds the
+// receiver, checks the actor's right and says whom the audit entry is about.
+
+import type { AuditAction } from "../domain/action.ts";
+import { type Result, refuse } from "../domain/fault.ts";
+import type { ReceiverId } from "../domain/receiver.ts";
+import { type Actor, personIdOf, transactForPartner, transactInProgramme } from "../people/actor.ts";
+import type { AccountsDeps } from "../people/deps.ts";
+import type { Locked } from "../store/locked.ts";
+import type { AuditNote } from "../store/queries/audit.ts";
+import { findPartner, lockPartner, type Partner } from "../store/queries/partners.ts";
+import { findProgramme, lockProgramme, type Programme } from "../store/queries/programmes.ts";
+import {
+	findPartnerReceiver,
+	insertPartnerReceiver,
+	lockPartnerReceiver,
+	type ReceiverColumns,
+} from "../store/queries/receivers.ts";
+import type { Db, Store } from "../store/store.ts";
+import { unknownProgramme } from "./programmes.ts";
+
+/** The shop of a programme, as a receiver of callbacks. */
+export type CalledShop = Pick<Programme, "id" | "public_id" | "receiver_id">;
+
+/** A partner as a receiver of callbacks. */
+export interface CalledPartner {
+	receiver_id: ReceiverId;
+	partner: Pick<Partner, "id" | "public_id">;
+}
+
+export type CalledReceiver = Omit<CalledShop, "public_id"> | CalledPartner;
+
+/** Runs a transaction that checks that the actor may still change the receiver. */
+export function transactForReceiver<Value>(
+	store: Pick<Store, "transact">,
+	actor: Actor,
+	receiver: CalledReceiver,
+	work: (trx: Db) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+	return "partner" in receiver
+		? transactForPartner(store, actor, receiver.partner.id, work)
+		: transactInProgramme(store, actor, receiver.id, work, "integrate");
+}
+
+export interface ReceiverChange {
+	trx: Db;
+	receiver: Locked<ReceiverColumns>;
+	owner: ReceiverOwner;
+	/** The person who makes the change, for the audit log, or null if no person does. */
+	personId: number | null;
+	nowMs: number;
+}
+
+/** The party that a receiver belongs to. */
+export type ReceiverOwner =
+	| { kind: "shop"; id: number; public_id: string }
+	| { kind: "partner"; id: number; public_id: string };
+
+/** Changes that are audited for shops and for partners, with their actions. */
+const ACTIONS = {
+	urlSaved: { shop: "postback_url.saved", partner: "partner.url_saved" },
+	urlRemoved: { shop: "postback_url.removed", partner: "partner.url_removed" },
+	secretPrepared: { shop: "secret.prepared", partner: "partner.secret_prepared" },
+	secretActivated: { shop: "secret.activated", partner: "partner.secret_activated" },
+	secretDiscarded: { shop: "secret.discarded", partner: "partner.secret_discarded" },
+	secretEnded: { shop: "secret.ended", partner: "partner.secret_ended" },
+} as const satisfies Readonly<Record<string, Readonly<Record<ReceiverOwner["kind"], AuditAction>>>>;
+
+/**
+ * Returns the audit entry for a change. The entry of a programme names the object as its subject. The subject of a
+ * partner's entry is the partner itself, because its people are mailed by that, and the detail names the object.
+ */
+export function noteOn(
+	{ owner, personId }: Pick<ReceiverChange, "owner" | "personId">,
+	change: keyof typeof ACTIONS,
+	{ object, detail }: { object?: string; detail?: string },
+): AuditNote {
+	if (owner.kind === "shop") {
+		const action = ACTIONS[change].shop;
+		return { personId, programmeId: owner.id, action, subject: object ?? null, detail: detail ?? null };
+	}
+	const action = ACTIONS[change].partner;
+	return { personId, action, subject: owner.public_id, detail: object ?? detail ?? null };
+}
+
+const PARTNER_PREFIX = "ptn_";
+
+/**
+ * Runs a transaction that holds the lock of the programme or partner and checks that the actor may still change its
+ * receiver. If a partner has no receiver yet, the change is refused, or `addsReceiver` adds one. Afterwards the caches of
+ * this process and all engines read again what may have changed.
+ */
+export async function changeReceiver<Value>(
+	{ store, clock }: Pick<AccountsDeps, "store" | "clock">,
+	ownerPublicId: string,
+	actor: Actor,
+	work: (change: ReceiverChange) => Promise<Result<Value>>,
+	addsReceiver = false,
+): Promise<Result<Value>> {
+	const isPartner = ownerPublicId.startsWith(PARTNER_PREFIX);
+	const owner = isPartner
+		? await findPartner(store.db, ownerPublicId)
+		: await findProgramme(store.db, ownerPublicId);
+	if (owner === undefined) return unknownOwner(ownerPublicId, isPartner);
+	const { id, public_id } = owner;
+	const lockAndWork = async (trx: Db): Promise<Result<Value>> => {
+		const receiver = isPartner ? await lockForPartner(trx, id, addsReceiver) : await lockProgramme(trx, id);
+		if (receiver === undefined) return isPartner ? noReceiver() : unknownOwner(ownerPublicId, isPartner);
+		const kind = isPartner ? "partner" : "shop";
+		const who = { owner: { kind, id, public_id } as const, personId: personIdOf(actor) };
+		return work({ trx, receiver, ...who, nowMs: clock.nowMs() });
+	};
+	const done = isPartner
+		? await transactForPartner(store, actor, id, lockAndWork)
+		: await transactInProgramme(store, actor, id, lockAndWork, "integrate");
+	if (!done.ok) return done;
+	const receiver = "receiver_id" in owner ? owner : await findPartnerReceiver(store.db, id);
+	if (!isPartner) store.announceChange(id);
+	if (receiver !== undefined) store.announceTargetChange(receiver.receiver_id);
+	return done;
+}
+
+async function lockForPartner(
+	trx: Db,
+	partnerId: number,
+	addsReceiver: boolean,
+): Promise<Locked<ReceiverColumns> | undefined> {
+	// Two people who save the first URL at the same moment would otherwise both add a receiver.
+	if ((await lockPartner(trx, partnerId)) === undefined) return undefined;
+	const existing = await lockPartnerReceiver(trx, partnerId);
+	if (existing !== undefined || !addsReceiver) return existing;
+	await insertPartnerReceiver(trx, partnerId);
+	return lockPartnerReceiver(trx, partnerId);
+}
+
+function unknownOwner(publicId: string, isPartner: boolean): ReturnType<typeof refuse> {
+	return isPartner
+		? refuse("unknown_partner", `There is no partner ${publicId}.`)
+		: unknownProgramme(publicId);
+}
+
+function noReceiver(): ReturnType<typeof refuse> {
+	return refuse("no_postback_url", "No callback URL was saved for this partner yet. Save one first.");
+}
