@@ -49,7 +49,8 @@ export async function callBack({ site, programme }: CalledShop, orderId: string)
 	assert.ok(request !== undefined);
 	const { url, body } = request;
 	const names = request.headers.filter((_, at) => at % 2 === 0);
-	return { url, body, headers: names.map((name, at) => [name, request.headers[2 * at + 1] ?? ""] as const) };
+	const headers = names.map((name, at) => [name, request.headers[2 * at + 1] ?? ""] as const);
+	return { method: "POST", url, body, headers };
 }
 
 export interface Signed {

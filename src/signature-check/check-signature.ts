@@ -16,8 +16,7 @@ import {
 import { SECOND_MS } from "../domain/time.ts";
 import type { Clock } from "../ports.ts";
 import type { KnownNetwork } from "../store/queries/known-network.ts";
-import type { Programme } from "../store/queries/programmes.ts";
-import { listUrls } from "../store/queries/receivers.ts";
+import { listUrls, type ReceiverColumns } from "../store/queries/receivers.ts";
 import { findUsableSecrets, listEndedSecrets, stateOf } from "../store/queries/signing-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { type Difference, firstDifference } from "./difference.ts";
@@ -40,7 +39,7 @@ export interface CheckedSignature {
 export interface SignatureCheckDeps {
 	store: Store;
 	clock: Clock;
-	/** The key that opens the programme's stored secrets. */
+	/** The key that opens the receiver's stored secrets. */
 	sealingKey: Uint8Array;
 	network: Pick<KnownNetwork, "face">;
 	publicUrl: string;
@@ -52,7 +51,7 @@ export interface SignatureCheckDeps {
  */
 export async function checkSignature(
 	deps: SignatureCheckDeps,
-	programme: Programme,
+	receiver: Pick<ReceiverColumns, "receiver_id">,
 	pasted: PastedRequest,
 	sent: SentRequest | null = null,
 	pause = () => deps.clock.yieldLoop(),
@@ -72,7 +71,7 @@ export async function checkSignature(
 		const advice = "Paste each header on its own line, as Name: value.";
 		return { isGood: false, conclusion, advice, difference: null, canonical: null };
 	}
-	return { ...(await judgeSignature(deps, programme, request, pause)), canonical };
+	return { ...(await judgeSignature(deps, receiver, request, pause)), canonical };
 }
 
 const UNCHANGED =
@@ -82,13 +81,13 @@ const COMPARE =
 
 async function judgeSignature(
 	deps: SignatureCheckDeps,
-	programme: Programme,
+	receiver: Pick<ReceiverColumns, "receiver_id">,
 	request: ReadRequest,
 	pause: () => Promise<void>,
 ): Promise<Omit<CheckedSignature, "canonical">> {
 	const isCallback = request.event !== "" || (request.apiKey === "" && !request.target.startsWith("/v1/"));
 	const nowMs = deps.clock.nowMs();
-	const secrets = await readSecrets(deps, programme.receiver_id, nowMs);
+	const secrets = await readSecrets(deps, receiver.receiver_id, nowMs);
 	// A callback may be old and signed with a secret that has ended since. A request to us must be signed with
 	// a secret that has not ended.
 	const allowed = secrets.filter(({ state }) => isCallback || state !== "ended");
@@ -105,7 +104,7 @@ async function judgeSignature(
 		const isGood = verdict === "fresh" || isPast;
 		return { isGood, conclusion, advice: CLOCK_ADVICE[verdict], difference: null };
 	}
-	const urls = isCallback ? await listUrls(deps.store.db, programme.receiver_id, MAX_TRIED) : [];
+	const urls = isCallback ? await listUrls(deps.store.db, receiver.receiver_id, MAX_TRIED) : [];
 	const { origin } = new URL(urls[0] ?? deps.publicUrl);
 	const explanation = await explain(request, {
 		secrets: allowed.map(({ text }) => text),
@@ -160,8 +159,8 @@ async function readSecrets({ store, sealingKey }: SignatureCheckDeps, receiverId
 }
 
 /** Returns our record of a callback in the form in which people paste requests. */
-export function pasteSent({ url, headers, body }: SentRequest): PastedRequest {
+export function pasteSent({ method, url, headers, body }: SentRequest): PastedRequest {
 	const { pathname, search } = new URL(url);
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
-	return { method: "POST", target: pathname + search, headers: lines.join("\n"), body };
+	return { method, target: pathname + search, headers: lines.join("\n"), body };
 }

@@ -4,8 +4,11 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { EVENT_NAMES } from "../domain/event-name.ts";
 import { DAY_MS } from "../domain/time.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
+import { savePartnerUrl } from "../programmes/postback-url.ts";
+import { sendTestCallback } from "../programmes/test-callback.ts";
 import { adjustAccount } from "../statements/adjust.ts";
 import { addPartnerPerson, type Partner } from "../store/queries/partners.ts";
 import { type FilledShop, openFilledShop } from "./filled-shop.test-support.ts";
@@ -175,6 +178,7 @@ async function openService(t: TestContext): Promise<Service> {
 	const ofAnother = await addPartner(site, "Another");
 	await addPartnerPerson(site.store.db, ofAnother.partner.id, outsider.id);
 	const { statementId, statementJobId } = await issueStatement(site, ofPartner.partner);
+	const partnerDeliveryId = await sendTestTo(site, ofPartner.partner);
 	const staff = await site.addStaff();
 	// The forms about people change these two. The visitors themselves stay unchanged.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
@@ -221,11 +225,21 @@ async function openService(t: TestContext): Promise<Service> {
 		pathOf: ({ path, access }) =>
 			path.replace(/:(\w+)/g, (_, name: string) => {
 				if (name === "personId") return (access === "staff" ? colleague : partner).public_id;
+				if (name === "deliveryId" && access === "partner") return partnerDeliveryId;
 				const value = values.get(name);
 				assert.ok(value, `no value for :${name} of ${path}`);
 				return value;
 			}),
 	};
+}
+
+/** Gives the partner a callback URL and sends a test to it. Returns the id of the delivery. */
+async function sendTestTo({ deps }: TestSite, { public_id }: Partner): Promise<string> {
+	const input = { url: "https://partner.example/hook", form: "json", events: EVENT_NAMES } as const;
+	assert.ok((await savePartnerUrl(deps, public_id, input, COMMAND_LINE)).ok);
+	const sent = await sendTestCallback(deps, public_id, "conversion.recorded", COMMAND_LINE);
+	assert.ok(sent.ok);
+	return sent.value;
 }
 
 /** Issues a statement to the partner. Returns its id and that of the job. */

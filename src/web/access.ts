@@ -27,7 +27,7 @@ import {
 	type WebDeps,
 	type WebEnv,
 } from "./page.ts";
-import { AUTHENTICATOR_PATH, SIGN_IN_PATH, withNext } from "./paths.ts";
+import { AUTHENTICATOR_PATH, deliveryPath, noticesPath, SIGN_IN_PATH, withNext } from "./paths.ts";
 import type { Access, Route } from "./routes.ts";
 import { arrivalOf, clientOf, readVisitor } from "./visitor.ts";
 
@@ -171,7 +171,7 @@ async function readFrame(
 		name,
 		applications: await countApplications(store.db, programme.id),
 		failed: trouble?.undelivered.failed ?? (await countFailed(store.db, programme.receiver_id)),
-		trouble: troubleBanner(trouble, publicId, mayIntegrate),
+		trouble: troubleBanner(trouble, (id) => deliveryPath(publicId, id), noticesPath(publicId), mayIntegrate),
 		// A shop without a Postback URL gets no callbacks, so a pause of all callbacks does not concern it.
 		pausedSinceMs: endpointId === null ? null : installation.pausedSinceMs(),
 	};

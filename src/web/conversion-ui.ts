@@ -15,13 +15,14 @@ import {
 import type { DeliveryState } from "../domain/delivery.ts";
 import type { EffectiveRates } from "../domain/rate.ts";
 import { describeRates } from "../domain/rate-words.ts";
+import type { ReceiverKind } from "../domain/receiver.ts";
 import { showOrderId } from "../domain/visible-text.ts";
 import type { Worked } from "../programmes/resend.ts";
 import { type Conversion, knownOrderOf } from "../store/queries/conversions.ts";
 import { MAX_COUNTED_UNDELIVERED } from "../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../store/queries/delivery-list.ts";
 import type { ShownNotice } from "../store/queries/notices.ts";
-import { conversionPath, deliveryPath, integrationPath, noticesPath, withQuery } from "./paths.ts";
+import { conversionPath, integrationPath, withQuery } from "./paths.ts";
 import * as ui from "./ui.ts";
 import { type Content, type Html, html } from "./ui.ts";
 
@@ -186,20 +187,27 @@ export function lastAnswer({
 }
 
 /** Returns the columns for lists of callbacks. Each list picks the columns that it has room for. */
-export function deliveryColumns(programmeId: string, nowMs: number, back?: string) {
+export function deliveryColumns(
+	called: { kind: ReceiverKind; deliveryPath(deliveryId: string): string },
+	nowMs: number,
+	back?: string,
+) {
 	return {
 		event: {
 			title: "Event",
 			namesRow: true,
 			cell: (row) =>
-				html`<a href="${withQuery(deliveryPath(programmeId, row.publicId), { back })}">${row.event}</a>${
+				html`<a href="${withQuery(called.deliveryPath(row.publicId), { back })}">${row.event}</a>${
 					row.test === 1 ? html` ${ui.badge("info", "Test")}` : null
 				}`,
 		},
+		// A partner must not see orders, so its list names the conversion.
 		order: {
-			title: "Order",
-			cell: ({ orderId }) =>
-				html`<div class="mono cell-clip" title="${showOrderId(orderId)}">${showOrderId(orderId)}</div>`,
+			title: called.kind === "shop" ? "Order" : "Conversion",
+			cell: ({ orderId, conversionId }) => {
+				const subject = called.kind === "shop" ? showOrderId(orderId) : conversionId || "—";
+				return html`<div class="mono cell-clip" title="${subject}">${subject}</div>`;
+			},
 		},
 		state: { title: "State", cell: stateCell },
 		attempts: { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
@@ -223,7 +231,9 @@ export const TROUBLE_TARGET = "trouble-live";
  */
 export function troubleBanner(
 	trouble: PresentTrouble | null,
-	programmeId: string,
+	pathOf: (deliveryId: string) => string,
+	/** Page that lists the notices. */
+	notices: string,
 	/** True if the reader may fix the problem. Only then does the banner say what to do. */
 	mayIntegrate: boolean,
 ): Html | null {
@@ -231,21 +241,25 @@ export function troubleBanner(
 	const { notice } = trouble;
 	const advice = mayIntegrate ? explainFailure(notice).advice : null;
 	return html`<section class="message message-bad" aria-label="Callbacks are failing"><div>
-	<p><strong>Callbacks are failing</strong> since ${ui.timeTag(notice.opened_at_ms)}. ${lastFailure(notice, programmeId)}</p>
-	<p>${advice} <a href="${noticesPath(programmeId)}">See the notice</a></p>
+	<p><strong>Callbacks are failing</strong> since ${ui.timeTag(notice.opened_at_ms)}. ${lastFailure(notice, pathOf)}</p>
+	<p>${advice} <a href="${notices}">See the notice</a></p>
 </div></section>`;
 }
 
 /** Says when the last callback failed, for which order and why, with a link to the callback. */
-export function lastFailure(notice: ShownNotice, programmeId: string): Html {
+export function lastFailure(notice: ShownNotice, pathOf: (deliveryId: string) => string): Html {
 	const { cause } = explainFailure(notice);
 	const when = notice.last_failed_at_ms === null ? null : html` ${ui.timeTag(notice.last_failed_at_ms)}`;
-	const order =
-		notice.lastOrderId === null || notice.lastDeliveryPublicId === null
+	const subject =
+		notice.lastOrderId === null
+			? notice.lastConversionId
+			: html`order <span class="break">${notice.lastOrderId}</span>`;
+	const callback =
+		subject === null || notice.lastDeliveryPublicId === null
 			? null
-			: html`, <a href="${deliveryPath(programmeId, notice.lastDeliveryPublicId)}">order <span class="break">${notice.lastOrderId}</span></a>`;
+			: html`, <a href="${pathOf(notice.lastDeliveryPublicId)}">${subject}</a>`;
 	const what = notice.failures > 0 ? "Last permanent failure" : "Last failed attempt";
-	return html`${what}${when}${order}: ${cause}`;
+	return html`${what}${when}${callback}: ${cause}`;
 }
 
 export function deliveriesPath(programmeId: string, state: "pending" | "failed"): string {

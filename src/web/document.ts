@@ -58,6 +58,7 @@ export type Area =
 	| "partner-conversions"
 	| "partner-statements"
 	| "payment-details"
+	| "partner-callbacks"
 	| "all-conversions"
 	| "totals"
 	| "programmes"
@@ -130,6 +131,7 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "partner-conversions", path: paths.partnerConversionsPath, label: "Conversions" },
 	{ area: "partner-statements", path: paths.partnerStatementsPath, label: "Statements" },
 	{ area: "payment-details", path: paths.paymentDetailsPath, label: "Payment details" },
+	{ area: "partner-callbacks", path: paths.partnerCallbacksPath, label: "Callbacks" },
 	{ area: "people", path: paths.partnerPeoplePath, label: "People" },
 ];
 

@@ -105,6 +105,11 @@ export const statementPath = (partnerId: string, statementId: string) =>
 export const entriesPath = (partnerId: string) => `/partner/${partnerId}/entries`;
 export const paymentDetailsPath = (partnerId: string) => `/partner/${partnerId}/payment-details`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
+/** Returns the address of a partner's callbacks, which has the same parts as the Integration page of a shop. */
+export const partnerCallbacksPath = (partnerId: string) => `/partner/${partnerId}/callbacks`;
+export const partnerSignaturePath = (partnerId: string) => `${partnerCallbacksPath(partnerId)}/signature`;
+export const partnerDeliveryPath = (partnerId: string, deliveryId: string) =>
+	`/partner/${partnerId}/deliveries/${deliveryId}`;
 
 /** Returns the address of the second tab of Integration. The first tab is at `integrationPath`. */
 export const keysPath = (programmeId: string) => `${integrationPath(programmeId)}/keys`;

@@ -22,6 +22,7 @@ import * as deliveries from "./integration/deliveries-section.ts";
 import * as delivery from "./integration/delivery-page.ts";
 import * as inbound from "./integration/inbound-page.ts";
 import * as keys from "./integration/keys-page.ts";
+import { changeSecret } from "./integration/secret-section.ts";
 import * as signature from "./integration/signature-page.ts";
 import * as test from "./integration/test-section.ts";
 import { JOB_ROUTES } from "./jobs/routes.ts";
@@ -30,6 +31,7 @@ import * as overview from "./overview/overview-page.ts";
 import * as totals from "./overview/totals-page.ts";
 import type { PageDeps, WebContext, WebDeps, WebEnv } from "./page.ts";
 import * as archivePartner from "./partners/archive-page.ts";
+import * as partnerCallbacks from "./partners/callbacks-page.ts";
 import * as credited from "./partners/credited-page.ts";
 import * as earnings from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
@@ -83,6 +85,9 @@ const PARTNER_CONVERSIONS = paths.partnerConversionsPath(":partnerId");
 const STATEMENT = paths.statementPath(":partnerId", ":statementId");
 const ENTRIES = paths.entriesPath(":partnerId");
 const PAYMENT_DETAILS = paths.paymentDetailsPath(":partnerId");
+const PARTNER_CALLBACKS = paths.partnerCallbacksPath(":partnerId");
+const PARTNER_SIGNATURE = paths.partnerSignaturePath(":partnerId");
+const PARTNER_DELIVERY = paths.partnerDeliveryPath(":partnerId", ":deliveryId");
 
 /**
  * All routes. The first matching route answers, so a path with a fixed word must come before one with a
@@ -162,9 +167,9 @@ export const ROUTES: readonly Route[] = [
 	form(KEYS, "programme-integrate", keys.issueApiKey),
 	form(`${KEYS}/:keyId/revoke`, "programme-integrate", keys.revokeApiKey),
 	form(`${KEYS}/secret`, "programme-integrate", keys.issueNextSecret),
-	form(`${KEYS}/secret/activate`, "programme-integrate", keys.changeSecret("activate")),
-	form(`${KEYS}/secret/discard`, "programme-integrate", keys.changeSecret("discard")),
-	form(`${KEYS}/secret/end`, "programme-integrate", keys.changeSecret("end")),
+	form(`${KEYS}/secret/activate`, "programme-integrate", changeSecret("activate")),
+	form(`${KEYS}/secret/discard`, "programme-integrate", changeSecret("discard")),
+	form(`${KEYS}/secret/end`, "programme-integrate", changeSecret("end")),
 	page(paths.inboundPath(":programmeId"), "programme", inbound.showInbound),
 	page(SIGNATURE, "programme-integrate", signature.showSignatureForm),
 	form(SIGNATURE, "programme-integrate", signature.checkPasted),
@@ -232,6 +237,23 @@ export const ROUTES: readonly Route[] = [
 	page(PAYMENT_DETAILS, "partner", paymentDetails.showPaymentDetails),
 	form(PAYMENT_DETAILS, "partner", paymentDetails.saveDetails),
 	form(`${PAYMENT_DETAILS}/vat`, "partner-manage", paymentDetails.saveVat),
+	// Callbacks to a partner. Lists, resends, secrets and the check of a signature are those of a shop.
+	page(PARTNER_CALLBACKS, "partner", (c, deps) => partnerCallbacks.showPartnerCallbacks(c, deps)),
+	{ ...form(`${PARTNER_CALLBACKS}/url`, "partner", partnerCallbacks.saveUrl), waitsOutside: true },
+	form(`${PARTNER_CALLBACKS}/url/remove`, "partner", partnerCallbacks.removeUrl),
+	form(`${PARTNER_CALLBACKS}/test`, "partner", partnerCallbacks.sendTest),
+	form(`${PARTNER_CALLBACKS}/resend-failed`, "partner", deliveries.resendAllFailed),
+	form(`${PARTNER_CALLBACKS}/resend`, "partner", deliveries.resendTicked),
+	form(`${PARTNER_CALLBACKS}/send-waiting`, "partner", deliveries.sendWaiting),
+	form(`${PARTNER_CALLBACKS}/set-aside`, "partner", deliveries.setPartnerFailuresAside),
+	form(`${PARTNER_CALLBACKS}/secret`, "partner", partnerCallbacks.issueNextSecret),
+	form(`${PARTNER_CALLBACKS}/secret/activate`, "partner", changeSecret("activate")),
+	form(`${PARTNER_CALLBACKS}/secret/discard`, "partner", changeSecret("discard")),
+	form(`${PARTNER_CALLBACKS}/secret/end`, "partner", changeSecret("end")),
+	page(PARTNER_SIGNATURE, "partner", signature.showSignatureForm),
+	form(PARTNER_SIGNATURE, "partner", signature.checkPasted),
+	page(PARTNER_DELIVERY, "partner", delivery.showDelivery),
+	form(`${PARTNER_DELIVERY}/resend`, "partner", deliveries.resendOne),
 	page(PARTNER_PEOPLE, "partner", people.showPeople),
 	form(`${PARTNER_PEOPLE}/invite`, "partner", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner", people.renewLink),

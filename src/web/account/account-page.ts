@@ -1,7 +1,7 @@
 // The page /account, on which people change their own settings, email address, password, authenticator and
 // sessions.
 
-import { MAIL_KINDS } from "../../domain/notice.ts";
+import { MAIL_KINDS, NOTICE_KINDS } from "../../domain/notice.ts";
 import { isAuthenticatorRequired } from "../../domain/roles.ts";
 import { TIME_ZONES } from "../../domain/zone-day.ts";
 import {
@@ -55,6 +55,7 @@ const SETTINGS_FORM = declareForm({
 		],
 	},
 	shops_failing: { label: "Callbacks to shops are failing (at most one mail a day)", isBox: true },
+	own_failing: { label: "Callbacks to me as a partner are failing or have recovered", isBox: true },
 });
 const EMAIL_FORM = declareForm({
 	email: { label: "New email", type: "email", autocomplete: "off", isRequired: true },
@@ -137,11 +138,19 @@ function settingsSection(c: WebContext, self: Person, offered: OfferedMails): Ht
 			SETTINGS_FORM.show(c, {
 				action: `${ACCOUNT_PATH}/settings`,
 				send: "Save settings",
-				values: { name, zone, locale, sales, ...Object.fromEntries(mails), shops_failing: failing },
+				values: {
+					...{ name, zone, locale, sales, shops_failing: failing, own_failing: failing },
+					...Object.fromEntries(mails),
+				},
 				rows: ({ fields }) =>
 					html`<div class="form-grid">${fields("name", "zone", "locale", ...(forPartners ? (["sales"] as const) : []))}</div>${
 						forStaff
 							? html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields("shops_failing")}</fieldset>`
+							: null
+					}${
+						// A person of both a partner and a programme chooses for both at once, by the fields of programmes.
+						forPartners && !forProgrammes
+							? html`<fieldset class="stack-tight"><legend>Mail me when</legend>${fields("own_failing")}</fieldset>`
 							: null
 					}${
 						forProgrammes
@@ -159,6 +168,9 @@ export async function saveSettings(c: WebContext, deps: WebDeps): Promise<Respon
 	const { forStaff, forProgrammes, forPartners } = await offeredMails(deps, self);
 	const mails = {
 		...(forStaff ? { callbacks_failing: typed.shops_failing !== "" } : {}),
+		...(forPartners && !forProgrammes
+			? Object.fromEntries(NOTICE_KINDS.map((kind) => [kind, typed.own_failing !== ""]))
+			: {}),
 		...(forProgrammes ? Object.fromEntries(MAIL_KINDS.map((kind) => [kind, typed[kind] !== ""])) : {}),
 	};
 	// A form that was opened before the person joined a partner does not send a choice.

@@ -36,7 +36,14 @@ import {
 	standingOf,
 	type WebContext,
 } from "../page.ts";
-import { conversionPath, conversionsPath, integrationPath, ownPath, withQuery } from "../paths.ts";
+import {
+	conversionPath,
+	conversionsPath,
+	deliveryPath,
+	integrationPath,
+	ownPath,
+	withQuery,
+} from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
 import { ASSIGN_FORM, creditSection } from "./credit-section.ts";
@@ -54,7 +61,10 @@ export async function showConversion(c: WebContext, deps: PageDeps): Promise<Res
 	const deliveries = await listDeliveriesOfConversion(store.db, receiverId, conversion.id);
 	// The address of the list from which the page was opened.
 	const back = ownPath(c.req.query("back")) ?? undefined;
-	const { event, state, attempts, answer, next, when } = deliveryColumns(programmeId, clock.nowMs());
+	const { event, state, attempts, answer, next, when } = deliveryColumns(
+		{ kind: "shop", deliveryPath: (id) => deliveryPath(programmeId, id) },
+		clock.nowMs(),
+	);
 	const title = `Order ${showOrderId(orderIdOf(conversion))}`;
 	return answerPage(c, {
 		title,

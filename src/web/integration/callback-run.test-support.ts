@@ -10,25 +10,29 @@ import { openSecret } from "../../domain/sealing.ts";
 import { signingKey, wireNames } from "../../domain/signature.ts";
 import type { Outcome } from "../../domain/verdict.ts";
 import type { PostbackRequest } from "../../ports.ts";
-import type { Programme } from "../../store/queries/programmes.ts";
+import type { ReceiverColumns } from "../../store/queries/receivers.ts";
 import type { TestSite } from "../test-site.test-support.ts";
 
-/** Sends all due callbacks of a programme, records `outcome` for each of them, and returns the requests. */
+/** Sends all due callbacks of a receiver, records `outcome` for each of them, and returns the requests. */
 export async function runCallbacks(
 	{ deps }: TestSite,
-	programme: Programme,
+	receiver: Pick<ReceiverColumns, "receiver_id">,
 	outcome: Outcome,
 	excerpt: AnswerExcerpt | null = null,
 ): Promise<PostbackRequest[]> {
 	const { store, random, clock, network, sealingKey } = deps;
 	const pass = createPass(store, random);
 	const nowMs = clock.nowMs();
-	const due = await takeDue(store, programme.receiver_id, 100, nowMs);
-	const [target] = await store.queue.readTargets(store.db, [programme.receiver_id]);
+	const { receiver_id: receiverId } = receiver;
+	const due = await takeDue(store, receiverId, 100, nowMs);
+	const [target] = await store.queue.readTargets(store.db, [receiverId]);
 	const url = parsePostbackUrl(target?.url ?? "");
-	if (target?.sealedSecret == null || target.endpointId === null || !url.ok) return [];
-	const secret = openSecret(sealingKey, programme.receiver_id, target.sealedSecret) ?? "";
+	if (target?.sealedSecret == null || target.endpointId === null || target.form === null || !url.ok)
+		return [];
+	const secret = openSecret(sealingKey, receiverId, target.sealedSecret) ?? "";
 	const lane = {
+		kind: target.kind,
+		form: target.form,
 		url: url.value.href,
 		pathAndQuery: url.value.target,
 		endpointId: target.endpointId,

@@ -5,9 +5,11 @@
 import { sha256Hex } from "../../domain/signature.ts";
 import { issueKey } from "../../programmes/keys.ts";
 import { removePostbackUrl, savePostbackUrl } from "../../programmes/postback-url.ts";
+import type { Worked } from "../../programmes/resend.ts";
 import { findOldestPending } from "../../store/queries/delivery-health.ts";
 import { newestProgress } from "../../store/queries/delivery-list.ts";
 import { countUsableKeys } from "../../store/queries/keys.ts";
+import type { ReceiverColumns } from "../../store/queries/receivers.ts";
 import { countUndelivered, lastFailure, TROUBLE_TARGET } from "../conversion-ui.ts";
 import { declareForm } from "../form.ts";
 import type { ShownOnce } from "../listen-command.ts";
@@ -17,16 +19,16 @@ import * as ui from "../ui.ts";
 import { type Content, type Html, html, type StepState } from "../ui.ts";
 import { type CallbacksView, isListened, readCallbacks } from "./callbacks-view.ts";
 import { deliveriesSection } from "./deliveries-section.ts";
-import { answerTab, type FormPart, finish } from "./frame.ts";
+import { answerTab, type FormMessage, type FormPart, finish } from "./frame.ts";
 import { healthChart, healthStrip } from "./health-section.ts";
-import { type Issued, issuedOnce } from "./keys-page.ts";
+import { type Issued, issuedOnce } from "./secret-section.ts";
 import { testSection } from "./test-section.ts";
 
 /**
  * Ids of the elements that are reloaded. The filters of the list are not reloaded, because the reader may be
  * typing in them.
  */
-const LIVE_PARTS = [
+export const LIVE_PARTS = [
 	TROUBLE_TARGET,
 	"checks-live",
 	"waiting-live",
@@ -36,7 +38,7 @@ const LIVE_PARTS = [
 	"health-live",
 	"health-chart-live",
 ];
-const REFRESH_SECONDS = 2;
+export const REFRESH_SECONDS = 2;
 const FINGERPRINT_LENGTH = 16;
 
 const URL_FORM = declareForm({
@@ -86,7 +88,11 @@ ${hasNone ? null : deliveriesSection(view)}`,
 	});
 }
 
-function healthPart({ health, zone, isStaff }: CallbacksView): Html {
+export function healthPart({
+	health,
+	zone,
+	isStaff,
+}: Pick<CallbacksView, "health" | "zone" | "isStaff">): Html {
 	return html`<div class="stack"><div id="health-live">${healthStrip(health, isStaff)}</div>${ui.section({
 		id: "health",
 		title: "The last 14 days",
@@ -98,10 +104,19 @@ function healthPart({ health, zone, isStaff }: CallbacksView): Html {
 async function fingerprintOf(c: WebContext, deps: WebDeps): Promise<string> {
 	const programme = programmeOf(c);
 	const isListening = await isListened(deps, programme);
-	const progress = await newestProgress(deps.store.db, programme);
-	const pending = await findOldestPending(deps.store.db, programme.receiver_id);
-	const all = [isListening, progress, pending.count, programme.endpoint_epoch];
-	return sha256Hex(all.join(" ")).slice(0, FINGERPRINT_LENGTH);
+	return fingerprint(deps, programme, programme.id, [isListening]);
+}
+
+/** Returns a short text that changes with the callbacks of a receiver and with the `others`. */
+export async function fingerprint(
+	{ store: { db } }: Pick<WebDeps, "store">,
+	{ receiver_id: receiverId, endpoint_epoch: epoch }: Pick<ReceiverColumns, "receiver_id" | "endpoint_epoch">,
+	programmeId: number | null,
+	others: readonly unknown[],
+): Promise<string> {
+	const progress = await newestProgress(db, receiverId, programmeId);
+	const pending = await findOldestPending(db, receiverId);
+	return sha256Hex([...others, progress, pending.count, epoch].join(" ")).slice(0, FINGERPRINT_LENGTH);
 }
 
 /** Returns the list of set-up steps, or null if all steps are done. */
@@ -146,7 +161,7 @@ function callbackStep(view: CallbacksView): { title: string; state: StepState; t
 	const title = "Callback answered 2xx";
 	if (health.trouble !== null) {
 		const { isSerious, notice } = health.trouble;
-		const text = lastFailure(notice, view.programme.public_id);
+		const text = lastFailure(notice, view.called.deliveryPath);
 		return { title, state: isSerious ? "failing" : "faltering", text };
 	}
 	if (checks.hasCallback) return { title, state: "done", text: "Your shop receives status changes." };
@@ -294,7 +309,9 @@ function waiting({ url, health: { pending }, mayIntegrate }: CallbacksView): str
 	return `${words} If you save another URL, they are sent there. If you remove this one, they are cancelled for good.`;
 }
 
-const CALLBACK: FormPart = { path: integrationPath, part: "callback" };
+function callbackPart(c: WebContext): FormPart {
+	return { path: integrationPath(programmeOf(c).public_id), part: "callback" };
+}
 
 /**
  * Issues the first key. If the browser sends the form again, no second key is issued, because a second key
@@ -306,7 +323,7 @@ export async function issueFirstKey(c: WebContext, deps: WebDeps): Promise<Respo
 		return leadTo(c, keysPath(programmeOf(c).public_id), text);
 	}
 	const issued = await issueKey(deps, programmeOf(c).public_id, actorOf(c));
-	if (!issued.ok) return finish(c, { path: integrationPath, part: "keys" }, issued, "");
+	if (!issued.ok) return finish(c, { ...callbackPart(c), part: "keys" }, issued, "");
 	return showCallbacks(c, deps, issued.value);
 }
 
@@ -319,14 +336,16 @@ export async function saveUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	// is in lower case, and it has a path.
 	const savedAs = url === postbackUrl ? "" : ` as ${url}`;
 	const text = `The Postback URL is saved${savedAs}. Pending callbacks, and status changes from now on, are sent there.`;
-	return finish(c, CALLBACK, saved, text);
+	return finish(c, callbackPart(c), saved, text);
 }
 
 export async function removeUrl(c: WebContext, deps: WebDeps): Promise<Response> {
 	const removed = await removePostbackUrl(deps, programmeOf(c).public_id, actorOf(c));
-	return finish(c, CALLBACK, removed, ({ count, isAll }) => {
-		const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
-		const later = isAll ? "" : " Some may show as pending until they would have been sent.";
-		return ["good", `The Postback URL is removed. Nothing more is sent.${cancelled}${later}`];
-	});
+	return finish(c, callbackPart(c), removed, (worked) => removedMessage("Postback URL", worked));
+}
+
+export function removedMessage(label: string, { count, isAll }: Worked): FormMessage {
+	const cancelled = count === 0 ? "" : ` Pending callbacks cancelled: ${countUndelivered(count)}.`;
+	const later = isAll ? "" : " Some may show as pending until they would have been sent.";
+	return ["good", `The ${label} is removed. Nothing more is sent.${cancelled}${later}`];
 }

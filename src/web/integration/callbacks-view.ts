@@ -1,4 +1,4 @@
-// Reads all data that the tab "Callbacks" shows.
+// Reads all data that the tab "Callbacks" shows, for a shop and for a partner.
 
 import { readCallbackHealth } from "../../callbacks/health.ts";
 import { EVENT_NAMES } from "../../domain/event-name.ts";
@@ -11,13 +11,14 @@ import { listDeliveries, listDeliveriesOfConversion } from "../../store/queries/
 import { readIntegrationChecks } from "../../store/queries/first-times.ts";
 import { findListener, listAnswersOf, listNewestAnswers } from "../../store/queries/local-answers.ts";
 import type { Programme } from "../../store/queries/programmes.ts";
-import { presentUrl } from "../../store/queries/receivers.ts";
+import { presentEndpoint } from "../../store/queries/receivers.ts";
 import { findUsableSecrets, stateOf } from "../../store/queries/signing-secrets.ts";
 import { STATE_WORDS } from "../conversion-ui.ts";
 import { choice, cursorOf, declareFilters, PART_OF_ORDER, pagesOf, UNSEEN } from "../filter-query.ts";
 import { listenCommand, type ShownOnce } from "../listen-command.ts";
-import { flashAt, may, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
-import { integrationPath, keysPath } from "../paths.ts";
+import { flashAt, programmeOf, viewerOf, type WebContext, type WebDeps } from "../page.ts";
+import { keysPath } from "../paths.ts";
+import { type Called, calledOf } from "./called.ts";
 import { type FormPart, queryHere } from "./frame.ts";
 
 export const DELIVERY_FILTERS = declareFilters({
@@ -45,26 +46,24 @@ const ANSWERS_OF_TEST = 20;
 /** Number of callbacks on a page of the list, about one screen. */
 const PAGE_ROWS = 15;
 
-export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
+/** What the lists and figures about the callbacks of a receiver show, for a shop and for a partner. */
+export type CalledView = Awaited<ReturnType<typeof readCalled>>;
 
-export async function readCallbacks(c: WebContext, deps: WebDeps) {
-	const programme = programmeOf(c);
+export async function readCalled(c: WebContext, deps: WebDeps, called: Called) {
 	const { db } = deps.store;
 	const nowMs = deps.clock.nowMs();
-	const path = integrationPath(programme.public_id);
-	const mayIntegrate = may(c, "integrate");
+	const { path, mayIntegrate, columns } = called;
+	const { receiver_id: receiverId } = columns;
 	const zone = c.get("network").timeZone;
-	const url = (await presentUrl(db, programme.receiver_id)) ?? null;
-	const secrets = await findUsableSecrets(db, [programme.receiver_id], nowMs);
+	const endpoint = (await presentEndpoint(db, receiverId)) ?? null;
+	const secrets = await findUsableSecrets(db, [receiverId], nowMs);
 	const hasSecret = secrets.some((secret) => stateOf(secret, nowMs) === "active");
-	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
 	const query = queryHere(c);
 	const filters = DELIVERY_FILTERS.read(query);
 	return {
-		programme,
+		called,
 		/** Path of the tab. The paths of its forms begin with it. */
 		path,
-		keysPath: keysPath(programme.public_id),
 		query,
 		/** True if the reader may change the integration. Other readers see no buttons. */
 		mayIntegrate,
@@ -72,6 +71,39 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 		/** Returns the message of the last form if the form belongs to this part of the page. */
 		messageAt: (part: FormPart["part"]) => flashAt(c, part),
 		nowMs,
+		/** The current URL with its choices, or null if none is saved. */
+		endpoint,
+		url: endpoint?.url ?? null,
+		/** True if the receiver has an active secret. Without one, callbacks cannot be signed. */
+		hasSecret,
+		zone,
+		health: await readCallbackHealth(db, columns, called.programmeId, nowMs, zone),
+		filters,
+		/** One page of the list of callbacks, or null if a filter is invalid. */
+		deliveries: await readDeliveries(deps, called, filters),
+		/** True if no filter is set. Only then is the list reloaded, so that new callbacks appear. */
+		isLive: Object.keys(filters.typed).length === 0,
+		/** True if callbacks can be sent and the reader may send them. */
+		canSend: mayIntegrate && endpoint !== null && hasSecret,
+		/** Number of failed callbacks, counted up to a limit. */
+		failedCount: await countFailed(db, receiverId),
+		waitingCount: await countWaiting(db, receiverId, nowMs),
+	};
+}
+
+export type CallbacksView = Awaited<ReturnType<typeof readCallbacks>>;
+
+/** Reads the tab of a shop, which also shows the set-up of its own requests and its test conversions. */
+export async function readCallbacks(c: WebContext, deps: WebDeps) {
+	const programme = programmeOf(c);
+	const { db } = deps.store;
+	const called = await calledOf(c, deps);
+	if (called === null) throw new Error("a programme without a receiver");
+	const [lastAnswer] = await listNewestAnswers(db, programme.id, 1);
+	return {
+		...(await readCalled(c, deps, called)),
+		programme,
+		keysPath: keysPath(programme.public_id),
 		/**
 		 * Returns the terminal command that listens for events. It contains the key and the secret if they are
 		 * given.
@@ -81,24 +113,8 @@ export async function readCallbacks(c: WebContext, deps: WebDeps) {
 		isListening: await isListened(deps, programme),
 		/** The newest result that a listener reported, or null if it is not a success. */
 		goodAnswer: lastAnswer !== undefined && isGoodAnswer(lastAnswer) ? lastAnswer : null,
-		/** The current Postback URL, or null if none is saved. */
-		url,
-		/** True if the programme has an active secret. Without one, callbacks cannot be signed. */
-		hasSecret,
 		checks: await readIntegrationChecks(db, programme.id),
-		zone,
-		health: await readCallbackHealth(db, programme, nowMs, zone),
 		test: await readTest(deps, programme),
-		filters,
-		/** One page of the list of callbacks, or null if a filter is invalid. */
-		deliveries: await readDeliveries(deps, programme, filters),
-		/** True if no filter is set. Only then is the list reloaded, so that new callbacks appear. */
-		isLive: Object.keys(filters.typed).length === 0,
-		/** True if callbacks can be sent and the reader may send them. */
-		canSend: mayIntegrate && url !== null && hasSecret,
-		/** Number of failed callbacks, counted up to a limit. */
-		failedCount: await countFailed(db, programme.receiver_id),
-		waitingCount: await countWaiting(db, programme.receiver_id, nowMs),
 	};
 }
 
@@ -126,17 +142,11 @@ async function readTest({ store: { db } }: WebDeps, programme: Programme) {
 
 async function readDeliveries(
 	deps: WebDeps,
-	{ id: programmeId, receiver_id: receiverId, public_id: publicId }: Programme,
+	{ ownerId, path, programmeId, columns: { receiver_id: receiverId } }: Called,
 	{ query, problems }: ReturnType<typeof DELIVERY_FILTERS.read>,
 ) {
 	if (Object.keys(problems).length > 0) return null;
-	const list = {
-		name: `deliveries of programme:${programmeId}`,
-		path: integrationPath(publicId),
-		query,
-		cursorName: "after",
-		hash: "#deliveries",
-	};
+	const list = { name: `deliveries of ${ownerId}`, path, query, cursorName: "after", hash: "#deliveries" };
 	const { order, state, event } = query;
 	const search = order === undefined ? undefined : readOrderSearch(order);
 	const request = { after: cursorOf(deps, list), limit: PAGE_ROWS };

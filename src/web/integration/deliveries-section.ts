@@ -1,8 +1,9 @@
-// The section "Postbacks sent to your shop". It lists the callbacks, with filters, a search and pages. A
+// The section "Postbacks sent to your shop", or "Callbacks sent to you" for a partner. It lists the callbacks, with filters, a search and pages. A
 // person can resend one callback, the selected ones, all that failed, or all that wait for their next
 // attempt.
 
 import { type Result, refuse } from "../../domain/fault.ts";
+import type { ReceiverKind } from "../../domain/receiver.ts";
 import { showOrderId } from "../../domain/visible-text.ts";
 import {
 	type Asked,
@@ -11,6 +12,7 @@ import {
 	type SeenSent,
 	sendAllWaiting,
 	sendSeen,
+	setFailedAside,
 } from "../../programmes/resend.ts";
 import { ALL, countFailed, countWaiting } from "../../store/queries/delivery-health.ts";
 import type { ListedDelivery } from "../../store/queries/delivery-list.ts";
@@ -21,61 +23,74 @@ import {
 	deliveryColumns,
 	selectAll,
 } from "../conversion-ui.ts";
+import { answerError } from "../error-page.ts";
 import { filterBar, notUnderstood, pager } from "../filter-query.ts";
-import { actorOf, programmeOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
-import { deliveryPath, integrationPath } from "../paths.ts";
+import { readTextFields } from "../form.ts";
+import { actorOf, setFlash, type WebContext, type WebDeps } from "../page.ts";
 import * as ui from "../ui.ts";
 import { type Content, countOf, type Html, html } from "../ui.ts";
-import { type CallbacksView, DELIVERY_FILTERS } from "./callbacks-view.ts";
+import { type CalledView, DELIVERY_FILTERS } from "./callbacks-view.ts";
+import { type Called, type CalledPages, calledOf } from "./called.ts";
 import { type FormMessage, type FormPart, finish, queryHere } from "./frame.ts";
 
-export function deliveriesSection(view: CallbacksView): Html {
-	const { path, filters, isLive } = view;
+/** Titles of the section. That of a shop comes from section 4.2 of the contract. */
+const TITLES: Readonly<Record<ReceiverKind, string>> = {
+	shop: "Postbacks sent to your shop",
+	partner: "Callbacks sent to you",
+};
+
+export function deliveriesSection(view: CalledView): Html {
+	const { path, filters, isLive, called } = view;
+	const search = DELIVERY_FILTERS.fields(filters, ["order"], { prefix: "delivery-" });
 	return ui.section({
 		id: "deliveries",
-		title: "Postbacks sent to your shop",
+		title: TITLES[called.kind],
 		hint: "One row per callback, with attempts and your server's last response.",
 		message: view.messageAt("deliveries"),
 		body: html`${filterBar({
 			action: `${path}#deliveries`,
 			label: "Filter the callbacks",
-			search: DELIVERY_FILTERS.fields(filters, ["order"], { prefix: "delivery-" }),
+			// A partner must not see orders, so it cannot search for them.
+			...(called.kind === "shop" ? { search } : {}),
 			fields: DELIVERY_FILTERS.fields(filters, ["state", "event"], { prefix: "delivery-" }),
 			...(isLive ? {} : { clearHref: `${path}#deliveries` }),
 		})}<div id="deliveries-live" aria-live="polite">${deliveriesTable(view)}</div>`,
 	});
 }
 
-function deliveriesTable(view: CallbacksView): Html {
-	const { path, canSend, deliveries, programme, nowMs, query } = view;
+function deliveriesTable(view: CalledView): Html {
+	const { path, canSend, deliveries, called, nowMs, query } = view;
 	if (deliveries === null) {
 		return notUnderstood(html`Correct it above, or <a href="${path}#deliveries">see all callbacks</a>.`);
 	}
 	const { rows } = deliveries.page;
-	const columns = Object.values(deliveryColumns(programme.public_id, nowMs, query || undefined));
+	const columns = Object.values(deliveryColumns(called, nowMs, query || undefined));
 	const table = ui.dataTable<ListedDelivery>({
 		caption: "Callbacks, one per row",
 		rows,
 		empty: emptyOf(view, deliveries.page.next === null),
 		stacks: "tight",
-		columns: canSend ? [TICK_COLUMN, ...columns] : columns,
+		columns: canSend ? [tickColumn(called), ...columns] : columns,
 	});
 	return html`${canSend ? listForm(view, rows.length > 0, table) : table}${pager(deliveries.pages)}`;
 }
 
-function emptyOf({ filters: { typed }, url, mayIntegrate }: CallbacksView, isEnd: boolean): Content {
+function emptyOf({ filters: { typed }, url, mayIntegrate, called }: CalledView, isEnd: boolean): Content {
+	const isShop = called.kind === "shop";
 	if (Object.keys(typed).length > 0) {
+		const inbound = isShop ? " The inbound log shows whether we received an order." : "";
 		const text = isEnd
-			? "Choose another state or event, or clear the filter. The inbound log shows whether we received an order."
+			? `Choose another state or event, or clear the filter.${inbound}`
 			: "None found so far. Choose “Older” to look further back.";
 		return ui.emptyState({ title: "No callback matches", text });
 	}
+	const [urlLabel, test] = isShop ? ["Postback URL", "conversion"] : ["callback URL", "callback"];
 	const advice =
 		url === null
-			? html`<a href="#callback">Save a Postback URL</a> first, then send a test conversion.`
-			: html`<a href="#test">Send a test conversion</a> and watch it arrive here.`;
+			? html`<a href="#callback">Save a ${urlLabel}</a> first, then send a test ${test}.`
+			: html`<a href="#test">Send a test ${test}</a> and watch it arrive here.`;
 	return ui.emptyState({
-		title: "Nothing has been sent to a Postback URL yet",
+		title: `Nothing has been sent to a ${urlLabel} yet`,
 		text: mayIntegrate ? advice : "Callbacks appear here as they are sent.",
 	});
 }
@@ -87,13 +102,17 @@ export const TICK_FIELD = "delivery";
 /** Maximum number of callbacks that one form may select. A page of the list shows fewer. */
 const MAX_TICKED = 100;
 
-const TICK_COLUMN: ui.Column<ListedDelivery> = {
-	title: selectAll(TICK_FIELD),
-	cell: (delivery) =>
-		delivery.state === "cancelled"
-			? null
-			: html`<input type="checkbox" id="tick-${delivery.publicId}" name="${TICK_FIELD}" value="${writeSeen(delivery)}" aria-label="Select ${delivery.event} of order ${showOrderId(delivery.orderId)}">`,
-};
+function tickColumn({ kind }: Called): ui.Column<ListedDelivery> {
+	const subjectOf = ({ orderId, conversionId }: ListedDelivery) =>
+		kind === "shop" ? `order ${showOrderId(orderId)}` : conversionId || "a test";
+	return {
+		title: selectAll(TICK_FIELD),
+		cell: (delivery) =>
+			delivery.state === "cancelled"
+				? null
+				: html`<input type="checkbox" id="tick-${delivery.publicId}" name="${TICK_FIELD}" value="${writeSeen(delivery)}" aria-label="Select ${delivery.event} of ${subjectOf(delivery)}">`,
+	};
+}
 
 export function writeSeen({ publicId, run, seq }: SeenDelivery): string {
 	return `${publicId}.${run}.${seq}`;
@@ -105,8 +124,8 @@ function readSeen(text: unknown): SeenDelivery | null {
 	return publicId === undefined ? null : { publicId, run: Number(run), seq: Number(seq) };
 }
 
-function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
-	const { path, query, failedCount, waitingCount } = view;
+function listForm(view: CalledView, hasRows: boolean, table: Html): Html {
+	const { path, query, failedCount, waitingCount, called, nowMs } = view;
 	const [failed, waiting] = [countUndelivered(failedCount), countUndelivered(waitingCount)];
 	const buttons: Content[] = [
 		hasRows ? ui.button({ label: "Resend selected" }) : null,
@@ -117,6 +136,12 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 					formAction: `${path}/resend-failed${query}`,
 					confirm: `Send ${failedCount === 1 ? "the failed callback" : `all ${failed} failed callbacks`} again? Your receiver ignores events it has already processed.`,
 				}),
+		failedCount === 0 || called.kind === "shop"
+			? null
+			: html`<input type="hidden" name="until" value="${nowMs}">${ui.button({
+					label: `Set ${failed} failed aside`,
+					formAction: `${path}/set-aside${query}`,
+				})}`,
 		waitingCount === 0
 			? null
 			: ui.button({
@@ -135,31 +160,44 @@ function listForm(view: CallbacksView, hasRows: boolean, table: Html): Html {
 
 // The actions of the buttons.
 
-function askedBy(c: WebContext): Asked {
-	return { programme: programmeOf(c), actor: actorOf(c) };
+function listPart({ path }: CalledPages): FormPart {
+	return { path, part: "deliveries" };
 }
 
-const LIST: FormPart = { path: integrationPath, part: "deliveries" };
+/** Calls `work` with the receiver in the address. A partner that never saved a URL has none, and no callbacks. */
+async function withCalled(
+	c: WebContext,
+	deps: WebDeps,
+	work: (called: Called, asked: Asked) => Promise<Response>,
+): Promise<Response> {
+	const called = await calledOf(c, deps);
+	if (called === null) return answerError(c, "not_found");
+	return work(called, { receiver: called.receiver, actor: actorOf(c) });
+}
 
-export async function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
-	return finish(c, LIST, await sendTicked(c, deps), sentMessage);
+export function resendTicked(c: WebContext, deps: WebDeps): Promise<Response> {
+	return withCalled(c, deps, async (called, asked) =>
+		finish(c, listPart(called), await sendTicked(c, deps, asked), sentMessage),
+	);
 }
 
 /**
  * Sends one callback from its own page. The result is shown at the top of the page, because the parts below
  * are reloaded at once.
  */
-export async function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
-	const sent = await sendTicked(c, deps);
-	setFlash(c, ...(sent.ok ? sentMessage(sent.value) : (["bad", sent.fault.detail] as const)));
-	const path = deliveryPath(programmeOf(c).public_id, c.req.param("deliveryId") ?? "");
-	return c.redirect(`${path}${queryHere(c)}`, 303);
+export function resendOne(c: WebContext, deps: WebDeps): Promise<Response> {
+	return withCalled(c, deps, async (called, asked) => {
+		const sent = await sendTicked(c, deps, asked);
+		setFlash(c, ...(sent.ok ? sentMessage(sent.value) : (["bad", sent.fault.detail] as const)));
+		const path = called.deliveryPath(c.req.param("deliveryId") ?? "");
+		return c.redirect(`${path}${queryHere(c)}`, 303);
+	});
 }
 
-async function sendTicked(c: WebContext, deps: WebDeps): Promise<Result<SeenSent>> {
+async function sendTicked(c: WebContext, deps: WebDeps, asked: Asked): Promise<Result<SeenSent>> {
 	const { [TICK_FIELD]: ticked = [] } = await c.req.parseBody({ all: true });
 	const seen = [ticked].flat().flatMap((text) => readSeen(text) ?? []);
-	if (seen.length > 0) return sendSeen(deps, askedBy(c), seen.slice(0, MAX_TICKED));
+	if (seen.length > 0) return sendSeen(deps, asked, seen.slice(0, MAX_TICKED));
 	return refuse("invalid_field", "Nothing is selected. Select the callbacks to send again.");
 }
 
@@ -174,19 +212,35 @@ function sentMessage({ resent, sentNow, leftAlone }: SeenSent): FormMessage {
 	return [resent + sentNow === 0 ? "info" : "good", parts.filter((part) => part !== null).join(" ")];
 }
 
-export async function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const resent = await resendFailed(deps, { programmes: [programme], actor: actorOf(c) });
-	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
-	return finish(c, LIST, resent, (worked) =>
-		batchMessage(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
-	);
+export function resendAllFailed(c: WebContext, deps: WebDeps): Promise<Response> {
+	return withCalled(c, deps, async (called, { receiver, actor }) => {
+		const resent = await resendFailed(deps, { receivers: [receiver], actor });
+		const left = await countFailed(deps.store.db, receiver.receiver_id, ALL);
+		return finish(c, listPart(called), resent, (worked) =>
+			batchMessage(worked, "being sent again", "Nothing has failed, so nothing was sent.", left),
+		);
+	});
 }
 
-export async function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
-	const sent = await sendAllWaiting(deps, askedBy(c));
-	const left = await countWaiting(deps.store.db, programmeOf(c).receiver_id, deps.clock.nowMs(), ALL);
-	return finish(c, LIST, sent, (worked) =>
-		batchMessage(worked, "being sent now", "No callback is waiting for a later attempt.", left),
-	);
+/** Sets failed callbacks of a partner aside. Those of a shop are set aside on its Overview. */
+export function setPartnerFailuresAside(c: WebContext, deps: WebDeps): Promise<Response> {
+	return withCalled(c, deps, async (called, asked) => {
+		const { until } = await readTextFields(c, ["until"]);
+		const done = await setFailedAside(deps, asked, Number(until) || 0);
+		const left = await countFailed(deps.store.db, asked.receiver.receiver_id, ALL);
+		return finish(c, listPart(called), done, (worked) =>
+			batchMessage(worked, "set aside", "There was nothing to set aside.", left),
+		);
+	});
+}
+
+export function sendWaiting(c: WebContext, deps: WebDeps): Promise<Response> {
+	return withCalled(c, deps, async (called, asked) => {
+		const sent = await sendAllWaiting(deps, asked);
+		const { receiver_id: receiverId } = asked.receiver;
+		const left = await countWaiting(deps.store.db, receiverId, deps.clock.nowMs(), ALL);
+		return finish(c, listPart(called), sent, (worked) =>
+			batchMessage(worked, "being sent now", "No callback is waiting for a later attempt.", left),
+		);
+	});
 }

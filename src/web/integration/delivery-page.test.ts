@@ -126,12 +126,13 @@ test("a failed attempt says when the callback is sent again, or why it is not", 
 describe("the shown request of an attempt", () => {
 	const attempt = {
 		url: "https://shop.example/it's?a=1&b=2",
+		form: "json" as const,
 		nonce: "00ff",
 		signature: "ab".repeat(32),
 		started_at_ms: Date.UTC(2026, 2, 1, 12, 0, 0, 999),
 	};
 	const subject = { ...SUBJECT, orderId: 'it\'s "1" $HOME `x`' };
-	const event = { event: "conversion.approved" as const, eventBody: composeEvent(subject) };
+	const event = { event: "conversion.approved", eventBody: composeEvent(subject), kind: "shop" } as const;
 	const request = rebuildRequest(attempt, event, "Acme");
 	if (request === null) throw new Error("nothing was rebuilt");
 

@@ -13,13 +13,13 @@ import {
 	type ListedAttempt,
 	listAttempts,
 } from "../../store/queries/delivery-list.ts";
-import type { Programme } from "../../store/queries/programmes.ts";
 import { lastAnswer, nextAttempt, stateCell } from "../conversion-ui.ts";
 import { answerError } from "../error-page.ts";
-import { answerPage, may, programmeOf, type WebContext, type WebDeps } from "../page.ts";
-import { conversionPath, deliveryPath, integrationPath, signaturePath, withQuery } from "../paths.ts";
+import { answerPage, type WebContext, type WebDeps } from "../page.ts";
+import { conversionPath, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { type Content, type Html, html } from "../ui.ts";
+import { type Called, calledOf } from "./called.ts";
 import { TICK_FIELD, writeSeen } from "./deliveries-section.ts";
 import { queryHere, queryOf } from "./frame.ts";
 
@@ -27,25 +27,28 @@ import { queryHere, queryOf } from "./frame.ts";
  * Shows the page of a callback. While the callback is pending, the open page is reloaded every few seconds.
  */
 export async function showDelivery(c: WebContext, { store, clock, network }: WebDeps): Promise<Response> {
-	const programme = programmeOf(c);
-	const delivery = await findDeliveryDetail(store.db, programme.receiver_id, c.req.param("deliveryId") ?? "");
-	if (delivery === undefined) return answerError(c, "not_found");
+	const called = await calledOf(c, { store });
+	const { columns, mayIntegrate } = called ?? {};
+	const deliveryId = c.req.param("deliveryId") ?? "";
+	const delivery = columns && (await findDeliveryDetail(store.db, columns.receiver_id, deliveryId));
+	if (called === null || delivery === undefined || mayIntegrate === undefined)
+		return answerError(c, "not_found");
 	const attempts = await listAttempts(store.db, delivery.id);
 	const nowMs = clock.nowMs();
-	const mayIntegrate = may(c, "integrate");
 	const back = queryOf(c.req.query("back") ?? "");
-	const path = deliveryPath(programme.public_id, delivery.publicId);
+	const path = called.deliveryPath(delivery.publicId);
 	const again = ui.refreshed("delivery-live", `${path}${queryHere(c)}`, 2);
 	const isPending = delivery.state === "pending";
 	const text = isPending ? "It will be sent in a moment." : "It was cancelled before anything was sent.";
+	const subject = called.kind === "shop" ? showOrderId(delivery.orderId) : delivery.conversionId || "a test";
 	return answerPage(c, {
-		title: `${delivery.event} for ${showOrderId(delivery.orderId)}`,
-		active: "integration",
+		title: `${delivery.event} for ${subject}`,
+		active: called.area,
 		body: html`${ui.pageHeader({
 			title: delivery.event,
-			hint: html`Order <span class="mono">${showOrderId(delivery.orderId)}</span> · <a href="${integrationPath(programme.public_id)}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
+			hint: html`${called.kind === "shop" ? "Order" : "Conversion"} <span class="mono">${subject}</span> · <a href="${called.path}${back}#deliveries">${back === "" ? "All callbacks" : "Back to the list"}</a>`,
 		})}<div id="delivery-live" class="stack"${ui.attrs(isPending ? again : {})}>${summary(
-			programme,
+			called,
 			delivery,
 			attempts[0] ?? null,
 			mayIntegrate ? sendForm(delivery, path, queryHere(c), nowMs) : null,
@@ -53,12 +56,11 @@ export async function showDelivery(c: WebContext, { store, clock, network }: Web
 		)}${attempts.length === 0 ? ui.card(ui.emptyState({ title: "No attempt yet", text })) : null}${attempts.map(
 			(attempt, index) =>
 				attemptSection({
-					programme,
+					called,
 					delivery,
 					attempt,
 					number: numberOf(attempt, attempts),
 					brand: network.face.brand,
-					mayIntegrate,
 					next: index === 0 ? describeNext(fateOf(delivery, attempt), nowMs, mayIntegrate) : null,
 				}),
 		)}</div>`,
@@ -73,7 +75,7 @@ function numberOf(attempt: ListedAttempt, attempts: readonly ListedAttempt[]): n
 }
 
 function summary(
-	programme: Programme,
+	called: Called,
 	delivery: DeliveryDetail,
 	lastAttempt: ListedAttempt | null,
 	actions: Content,
@@ -92,20 +94,23 @@ function summary(
 				["Next attempt", nextAttempt(delivery, nowMs)],
 				["Created", ui.timeTag(delivery.createdAtMs)],
 				...(delivery.finishedAtMs === null ? [] : [["Finished", ui.timeTag(delivery.finishedAtMs)] as const]),
-				[
-					"Conversion",
-					html`<a class="mono" href="${conversionPath(programme.public_id, delivery.conversionId)}">${delivery.conversionId}</a>`,
-				],
+				["Conversion", conversionOf(called, delivery.conversionId)],
 				["Callback ID", html`<span class="mono">${delivery.publicId}</span>`],
 			]),
 			state === "cancelled"
 				? ui.message(
 						"info",
-						"The Postback URL was removed while this callback was pending, so it was cancelled for good.",
+						"The URL was removed while this callback was pending, so it was cancelled for good.",
 					)
 				: null,
 		),
 	});
+}
+
+function conversionOf({ kind, ownerId }: Called, conversionId: string): Content {
+	if (conversionId === "") return "none, because it is a test";
+	if (kind === "partner") return html`<span class="mono">${conversionId}</span>`;
+	return html`<a class="mono" href="${conversionPath(ownerId, conversionId)}">${conversionId}</a>`;
 }
 
 /**
@@ -164,16 +169,13 @@ const AFTER_FAILURE: Readonly<Record<Verdict, readonly [end: string, advice: str
 // request.
 
 interface ShownAttempt {
-	programme: Programme;
+	/** The receiver. A reader who may not change it sees no advice and no link to “Check a signature”. */
+	called: Called;
 	delivery: DeliveryDetail;
 	attempt: ListedAttempt;
 	/** Number of the attempt, counted from the last time that a person resent the callback. */
 	number: number;
 	brand: string;
-	/**
-	 * True if the reader may change the integration. Others see no advice and no link to “Check a signature”.
-	 */
-	mayIntegrate: boolean;
 	/** Sentence about the next attempt, or null if this attempt is not the newest. */
 	next: Content;
 }
@@ -192,9 +194,9 @@ function attemptSection(shown: ShownAttempt): Html {
 		body: ui.padded(
 			meaning === ""
 				? null
-				: ui.message(tone, html`${meaning} ${shown.mayIntegrate ? advice : null} ${shown.next}`),
+				: ui.message(tone, html`${meaning} ${shown.called.mayIntegrate ? advice : null} ${shown.next}`),
 			ui.facts([
-				["Sent to", attempt.url === null ? "—" : html`<span class="mono">${attempt.url}</span>`],
+				["Sent to", attempt.url === null ? "—" : html`<span class="mono break">${attempt.url}</span>`],
 				["Duration", duration(attempt)],
 				...(detail === null
 					? []
@@ -230,11 +232,11 @@ function bodyOf({ body, isCut }: AnswerExcerpt, label: string): Html {
 	return html`<p class="small soft">${hint}</p><div class="quoted">${ui.codeBlock(body, label)}</div>`;
 }
 
-function requestParts({ programme, attempt, delivery, brand, mayIntegrate }: ShownAttempt): Html | null {
-	const request = rebuildRequest(attempt, delivery, brand);
+function requestParts({ called, attempt, delivery, brand }: ShownAttempt): Html | null {
+	const request = rebuildRequest(attempt, { ...delivery, kind: called.kind }, brand);
 	// Only developers of the receiver need the request, and nobody else may see its signature.
-	if (request === null || !mayIntegrate) return null;
-	const signedHref = withQuery(signaturePath(programme.public_id), {
+	if (request === null || !called.mayIntegrate) return null;
+	const signedHref = withQuery(called.signaturePath, {
 		delivery: delivery.publicId,
 		attempt: String(attempt.seq),
 	});
@@ -275,15 +277,16 @@ function milliseconds(ms: number): string {
 // The request of an attempt, as HTTP text and as a curl command.
 
 /** Returns the request as HTTP text, which people can read or paste into “Check a signature”. */
-export function requestText({ url, headers, body }: SentRequest): string {
+export function requestText({ method, url, headers, body }: SentRequest): string {
 	const { pathname, search, host } = new URL(url);
 	const lines = headers.map(([name, value]) => `${name}: ${value}`);
-	return [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...lines, "", body].join("\n");
+	return [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...lines, "", body].join("\n");
 }
 
-export function curlCommand({ url, headers, body }: SentRequest): string {
+export function curlCommand({ method, url, headers, body }: SentRequest): string {
 	const lines = headers.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
-	return [`curl -i -X POST ${quote(url)}`, ...lines, `--data-binary ${quote(body)}`].join(" \\\n  ");
+	const data = method === "GET" ? [] : [`--data-binary ${quote(body)}`];
+	return [`curl -i -X ${method} ${quote(url)}`, ...lines, ...data].join(" \\\n  ");
 }
 
 /** Quotes a word for a POSIX shell. Within single quotes, only the single quote itself needs escaping. */

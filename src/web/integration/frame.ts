@@ -1,47 +1,70 @@
-// The frame of the four tabs of Integration, and the redirect after a form. The redirect leads to the section
+// The frame of the tabs about callbacks, for a shop and for a partner, and the redirect after a form. The redirect leads to the section
 // that has the form, and this section shows the result. A tab's filters and language are in the query of its
 // address. The addresses of its forms have the same query, so that these choices survive the redirect.
 
 import type { Result } from "../../domain/fault.ts";
 import type { Right } from "../../domain/roles.ts";
 import type { Flash } from "../document.ts";
-import { answerPage, may, programmeOf, setFlash, type WebContext } from "../page.ts";
-import { inboundPath, integrationPath, keysPath, signaturePath } from "../paths.ts";
+import { answerPage, may, setFlash, type WebContext } from "../page.ts";
+import {
+	inboundPath,
+	integrationPath,
+	keysPath,
+	partnerCallbacksPath,
+	partnerSignaturePath,
+	signaturePath,
+} from "../paths.ts";
 import { type Content, copyable, html, pageHeader, tabs } from "../ui.ts";
+import { calledPagesOf } from "./called.ts";
 
-/** Tabs of Integration. A tab is hidden from people who lack the right in `needs`. */
-const TABS: Readonly<Record<string, { label: string; path(programmeId: string): string; needs?: Right }>> = {
+interface Tab {
+	label: string;
+	path(ownerId: string): string;
+	/** Right without which the tab is hidden. */
+	needs?: Right;
+}
+
+/** Tabs of a shop's Integration page. */
+const SHOP_TABS: Readonly<Record<string, Tab>> = {
 	callbacks: { label: "Callbacks", path: integrationPath },
 	keys: { label: "Keys and snippets", path: keysPath },
 	inbound: { label: "Inbound log", path: inboundPath },
 	signature: { label: "Check a signature", path: signaturePath, needs: "integrate" },
 };
 
+/** Tabs of a partner's Callbacks page. */
+const PARTNER_TABS: Readonly<Record<string, Tab>> = {
+	callbacks: { label: "Callbacks", path: partnerCallbacksPath },
+	signature: { label: "Check a signature", path: partnerSignaturePath },
+};
+
 export async function answerTab(
 	c: WebContext,
 	page: { tab: string; hint: Content; status?: number | undefined; body: Content },
 ): Promise<Response> {
-	const { public_id: programmeId } = programmeOf(c);
+	const { kind, ownerId, area } = calledPagesOf(c);
+	const [title, all] = kind === "shop" ? ["Integration", SHOP_TABS] : ["Callbacks", PARTNER_TABS];
+	const name = kind === "shop" ? "Programme ID" : "Partner ID";
 	return answerPage(c, {
-		title: `${TABS[page.tab]?.label} · Integration`,
-		active: "integration",
+		title: `${all[page.tab]?.label} · ${title}`,
+		active: area,
 		status: page.status,
 		body: html`${pageHeader({
-			title: "Integration",
+			title,
 			hint: page.hint,
-			actions: html`<span class="small soft">Programme ID</span> ${copyable(programmeId, "the programme ID")}`,
+			actions: html`<span class="small soft">${name}</span> ${copyable(ownerId, `the ${name.charAt(0).toLowerCase()}${name.slice(1)}`)}`,
 		})}${tabs(
-			"Integration",
-			Object.entries(TABS)
-				.filter(([, { needs = "look" }]) => may(c, needs))
-				.map(([tab, { label, path }]) => ({ label, href: path(programmeId), isActive: tab === page.tab })),
+			title,
+			Object.entries(all)
+				.filter(([, { needs }]) => needs === undefined || may(c, needs))
+				.map(([tab, { label, path }]) => ({ label, href: path(ownerId), isActive: tab === page.tab })),
 		)}${page.body}`,
 	});
 }
 
 /** A section of a tab that has forms. `part` is the id of the section. */
 export interface FormPart {
-	path(programmeId: string): string;
+	path: string;
 	part: "keys" | "callback" | "test" | "deliveries" | "secret";
 }
 
@@ -66,5 +89,5 @@ export function finish<Value>(
 ): Response {
 	const messageOf = typeof success === "string" ? (): FormMessage => ["good", success] : success;
 	setFlash(c, ...(result.ok ? messageOf(result.value) : (["bad", result.fault.detail] as const)), part);
-	return c.redirect(`${path(programmeOf(c).public_id)}${queryHere(c)}#${part}`, 303);
+	return c.redirect(`${path}${queryHere(c)}#${part}`, 303);
 }

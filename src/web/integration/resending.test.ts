@@ -147,7 +147,7 @@ test("a form handles part of a very long list and says how many callbacks are le
 	});
 	assert.match(
 		(await staff.open(location ?? "")).text,
-		/2,500 callbacks are being sent again\. 1,500 callbacks are left: press the button again\.[\s\S]*Send 1,500 callbacks of 1 programme again/,
+		/2,500 callbacks are being sent again\. 1,500 callbacks are left: press the button again\.[\s\S]*Send 1,500 callbacks of 1 receiver again/,
 	);
 });
 

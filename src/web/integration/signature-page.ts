@@ -8,11 +8,12 @@ import type { Difference } from "../../signature-check/difference.ts";
 import { MISTAKES } from "../../signature-check/mistakes.ts";
 import type { PastedRequest } from "../../signature-check/pasted-request.ts";
 import { findDeliveryDetail, type ListedAttempt, listAttempts } from "../../store/queries/delivery-list.ts";
+import { answerError } from "../error-page.ts";
 import { declareForm } from "../form.ts";
-import { programmeOf, type WebContext, type WebDeps } from "../page.ts";
-import { deliveryPath, signaturePath } from "../paths.ts";
+import type { WebContext, WebDeps } from "../page.ts";
 import * as ui from "../ui.ts";
 import { count, type Html, html } from "../ui.ts";
+import { type CalledPages, calledOf, calledPagesOf } from "./called.ts";
 import { answerTab, queryHere } from "./frame.ts";
 
 /**
@@ -56,16 +57,21 @@ export async function checkPasted(c: WebContext, deps: WebDeps): Promise<Respons
 		return FORM.refuse(c, refuse("invalid_field", text), show, {});
 	}
 	const { yieldToReports } = deps.admission;
-	const checked = await checkSignature(deps, programmeOf(c), pasted, opened?.sent ?? null, yieldToReports);
+	const called = await calledOf(c, deps);
+	if (called === null) return answerError(c, "not_found");
+	const checked = await checkSignature(deps, called.columns, pasted, opened?.sent ?? null, yieldToReports);
 	return render(c, deps, { pasted, opened, result: resultSection(checked) });
 }
 
 async function findOpenedFrom(c: WebContext, { store, network }: WebDeps): Promise<OpenedFrom | null> {
 	const { delivery: deliveryId = "", attempt: seq } = c.req.query();
-	const delivery = await findDeliveryDetail(store.db, programmeOf(c).receiver_id, deliveryId);
+	const called = await calledOf(c, { store });
+	if (called === null) return null;
+	const delivery = await findDeliveryDetail(store.db, called.columns.receiver_id, deliveryId);
 	if (delivery === undefined) return null;
 	const attempt = (await listAttempts(store.db, delivery.id)).find((each) => String(each.seq) === seq);
-	const sent = attempt === undefined ? null : rebuildRequest(attempt, delivery, network.face.brand);
+	const event = { ...delivery, kind: called.kind };
+	const sent = attempt === undefined ? null : rebuildRequest(attempt, event, network.face.brand);
 	return attempt === undefined || sent === null ? null : { deliveryId, attempt, sent };
 }
 
@@ -74,11 +80,11 @@ function render(
 	deps: WebDeps,
 	{ pasted, opened, result }: { pasted: PastedRequest; opened: OpenedFrom | null; result: Html | null },
 ): Promise<Response> {
-	const { public_id: programmeId } = programmeOf(c);
+	const called = calledPagesOf(c);
 	const { timestamp, nonce, signature } = headerNames(deps.network.face.brand);
 	const methods = METHODS.includes(pasted.method) ? METHODS : [pasted.method, ...METHODS];
 	const form = FORM.show(c, {
-		action: `${signaturePath(programmeId)}${queryHere(c)}#result`,
+		action: `${called.signaturePath}${queryHere(c)}#result`,
 		values: pasted,
 		looks: {
 			method: { options: methods.map((method) => ({ value: method, label: method })) },
@@ -92,13 +98,13 @@ function render(
 	});
 	return answerTab(c, {
 		tab: "signature",
-		hint: "Paste a signed request: a callback as your server received it, or your own request to us. We show the text to sign and the first difference.",
+		hint: `Paste a signed request: a callback as your server received it${called.kind === "shop" ? ", or your own request to us" : ""}. We show the text to sign and the first difference.`,
 		body: [
 			result,
 			ui.section({
 				id: "paste",
 				title: "The request",
-				hint: opened === null ? NOT_OPENED : openedHint(programmeId, opened),
+				hint: opened === null ? NOT_OPENED : openedHint(called, opened),
 				body: ui.padded(form),
 			}),
 		],
@@ -108,8 +114,8 @@ function render(
 const NOT_OPENED =
 	"Nothing of it is stored. To compare a callback with what we sent, open it under Callbacks and choose “Check its signature”.";
 
-function openedHint(programmeId: string, { deliveryId, attempt }: OpenedFrom): Html {
-	const href = `${deliveryPath(programmeId, deliveryId)}#attempt-${attempt.seq}`;
+function openedHint(called: CalledPages, { deliveryId, attempt }: OpenedFrom): Html {
+	const href = `${called.deliveryPath(deliveryId)}#attempt-${attempt.seq}`;
 	return html`It is compared with <a href="${href}">attempt ${attempt.seq}</a>, sent ${ui.timeTag(attempt.started_at_ms)}. Replace the request with what your server received. Nothing of it is stored.`;
 }
 

@@ -57,7 +57,7 @@ function testResult(view: CallbacksView): Html {
 }
 
 function deliveredTable(view: CallbacksView, deliveries: readonly ListedDelivery[]): Html {
-	const { event, state, next, when } = deliveryColumns(view.programme.public_id, view.nowMs);
+	const { event, state, next, when } = deliveryColumns(view.called, view.nowMs);
 	return ui.dataTable<ListedDelivery>({
 		caption: "Callbacks of this test conversion",
 		rows: deliveries,
@@ -159,8 +159,6 @@ const LOCAL_WORDS: Readonly<Record<LocalOutcome, readonly [state: string, meanin
 	],
 };
 
-const TEST: FormPart = { path: integrationPath, part: SECTION };
-
 export async function sendTest(c: WebContext, deps: WebDeps): Promise<Response> {
 	return afterTest(c, deps, await sendTestConversion(deps, programmeOf(c), viewerOf(c).personId));
 }
@@ -182,7 +180,8 @@ export async function moveTest(c: WebContext, deps: WebDeps): Promise<Response> 
 async function afterTest(c: WebContext, deps: WebDeps, sent: Result<TestSent>): Promise<Response> {
 	const programme = programmeOf(c);
 	const isHeard = await isListened(deps, programme);
-	return finish(c, TEST, sent, ({ conversion, isOwed }) => {
+	const part: FormPart = { path: integrationPath(programme.public_id), part: SECTION };
+	return finish(c, part, sent, ({ conversion, isOwed }) => {
 		const what = `Test conversion ${showOrderId(conversion.order_id)} is ${STATUS_WORDS[conversion.status].toLowerCase()}.`;
 		if (isOwed || isHeard) return ["good", what];
 		const why =

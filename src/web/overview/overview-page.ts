@@ -35,6 +35,7 @@ import {
 import {
 	ACCOUNT_PATH,
 	conversionsPath,
+	deliveryPath,
 	integrationPath,
 	overviewPath,
 	peoplePath,
@@ -66,7 +67,7 @@ export async function showOverview(c: WebContext, deps: PageDeps): Promise<Respo
 				? firstStep(c)
 				: [
 						await totalsParts(c, deps),
-						callbacksPart(c, await readCallbackHealth(db, programme, deps.clock.nowMs())),
+						callbacksPart(c, await readCallbackHealth(db, programme, programme.id, deps.clock.nowMs())),
 					],
 			await noticesPart(c, deps),
 		],
@@ -167,7 +168,7 @@ export async function setFailuresAside(c: WebContext, deps: PageDeps): Promise<R
 	const programme = programmeOf(c);
 	const programmeId = programme.public_id;
 	const { until } = await readTextFields(c, ["until"]);
-	const asked = { programme, actor: actorOf(c) };
+	const asked = { receiver: programme, actor: actorOf(c) };
 	const done = await setFailedAside(deps, asked, Number(until) || 0);
 	if (!done.ok) return leadTo(c, overviewPath(programmeId), done.fault.detail, "bad");
 	const left = await countFailed(deps.store.db, programme.receiver_id, ALL);
@@ -233,7 +234,10 @@ async function noticesPart(c: WebContext, deps: PageDeps): Promise<Content> {
 			columns: [
 				{ title: "Notice", namesRow: true, cell: noticeCell },
 				{ title: "Failed", cell: failedCell },
-				{ title: "Cause", cell: (notice) => lastFailure(notice, programme.public_id) },
+				{
+					title: "Cause",
+					cell: (notice) => lastFailure(notice, (id) => deliveryPath(programme.public_id, id)),
+				},
 				...(mails.isOn ? [{ title: "Mail", cell: mailCell }] : []),
 			],
 		})}${pager(pagesOf(deps, list, page))}`,

@@ -3,12 +3,12 @@
 
 import { minuteMs } from "../../domain/zone-day.ts";
 import { resendFailed } from "../../programmes/resend.ts";
-import { type FailedProgramme, listFailedProgrammes } from "../../store/queries/deliveries.ts";
+import { type FailedReceiver, listFailedReceivers } from "../../store/queries/deliveries.ts";
 import { batchMessage } from "../conversion-ui.ts";
 import { filterBar } from "../filter-query.ts";
 import { readTextFields } from "../form.ts";
 import { actorOf, answerPage, leadTo, type WebContext, type WebDeps } from "../page.ts";
-import { integrationPath, RESEND_PATH, withQuery } from "../paths.ts";
+import { integrationPath, partnerCallbacksPath, RESEND_PATH, withQuery } from "../paths.ts";
 import * as ui from "../ui.ts";
 import { countOf, type Html, html } from "../ui.ts";
 import { systemTabs } from "./system-page.ts";
@@ -33,7 +33,7 @@ export async function showResend(c: WebContext, deps: WebDeps): Promise<Response
 		});
 	const body = html`${ui.pageHeader({
 		title: "Failed callbacks",
-		hint: "Send callbacks again that failed while something was wrong, in all programmes with a Postback URL. Those that were set aside are left out.",
+		hint: "Send callbacks again that failed while something was wrong, in all programmes and for all partners with a URL. Those that were set aside are left out.",
 	})}${systemTabs("resend")}${ui.section({
 		id: "failed",
 		title: "Failed within a span of time",
@@ -57,7 +57,7 @@ export async function resendAll(c: WebContext, deps: WebDeps): Promise<Response>
 	// second time.
 	const untilMs = Math.min(Number(asOfMs) || 0, deps.clock.nowMs());
 	const { found, span } = await findFailed(deps, typed, c.get("network").timeZone, untilMs);
-	const order = { programmes: found, actor: actorOf(c) };
+	const order = { receivers: found, actor: actorOf(c) };
 	const sent = await resendFailed(deps, order, span);
 	const path = withQuery(RESEND_PATH, typed);
 	if (!sent.ok) return leadTo(c, path, sent.fault.detail, "bad");
@@ -76,15 +76,15 @@ async function findFailed({ store }: WebDeps, { from, to, programme }: Typed, zo
 	const fromMs = minuteMs(from, zone) ?? Number.MAX_SAFE_INTEGER;
 	const untilMs = to === "" ? nowMs : (minuteMs(to, zone) ?? 0);
 	const span = { fromMs, untilMs: Math.min(untilMs, nowMs) };
-	return { span, found: await listFailedProgrammes(store.reader, span, programme.trim() || undefined) };
+	return { span, found: await listFailedReceivers(store.reader, span, programme.trim() || undefined) };
 }
 
-function countFailed(programmes: readonly FailedProgramme[]): number {
+function countFailed(programmes: readonly FailedReceiver[]): number {
 	return programmes.reduce((sum, { failed }) => sum + failed, 0);
 }
 
-function preview(found: readonly FailedProgramme[], hidden: Readonly<Record<string, string>>): Html {
-	const what = `${countOf(countFailed(found), "callback")} of ${countOf(found.length, "programme")}`;
+function preview(found: readonly FailedReceiver[], hidden: Readonly<Record<string, string>>): Html {
+	const what = `${countOf(countFailed(found), "callback")} of ${countOf(found.length, "receiver")}`;
 	const button = ui.buttonForm({
 		action: RESEND_PATH,
 		hidden,
@@ -92,16 +92,17 @@ function preview(found: readonly FailedProgramme[], hidden: Readonly<Record<stri
 		tone: "primary",
 		confirm: `Send ${what} again? Receivers ignore events they have already processed.`,
 	});
-	return html`${found.length === 0 ? null : ui.padded(button)}${ui.dataTable<FailedProgramme>({
-		caption: `Programmes with callbacks that failed then, the first ${PROGRAMMES_SHOWN}`,
+	return html`${found.length === 0 ? null : ui.padded(button)}${ui.dataTable<FailedReceiver>({
+		caption: `Programmes and partners with callbacks that failed then, the first ${PROGRAMMES_SHOWN}`,
 		rows: found.slice(0, PROGRAMMES_SHOWN),
 		stacks: true,
 		empty: ui.emptyState({ title: "No callback failed then", text: "Choose another time or programme." }),
 		columns: [
 			{
-				title: "Programme",
+				title: "Programme or partner",
 				namesRow: true,
-				cell: ({ publicId, name }) => html`<a href="${integrationPath(publicId)}">${name}</a>`,
+				cell: ({ kind, publicId, name }) =>
+					html`<a href="${kind === "shop" ? integrationPath(publicId) : partnerCallbacksPath(publicId)}">${name}</a>${kind === "shop" ? null : html`<span class="secondary">Partner</span>`}`,
 			},
 			{ title: "Failed", cell: ({ failed }) => ui.count(failed) },
 			{ title: "Oldest", cell: ({ oldestAtMs }) => ui.timeTag(oldestAtMs) },

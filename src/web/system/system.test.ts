@@ -214,10 +214,10 @@ test("failed callbacks of all programmes are previewed first and then sent again
 	const path = `/system/resend?${new URLSearchParams(query)}`;
 	assert.doesNotMatch((await staff.open("/system/resend")).text, /again\?/, "nothing is chosen yet");
 	const { text } = await staff.open(path);
-	assert.match(text, /Send 4 callbacks of 2 programmes again/);
+	assert.match(text, /Send 4 callbacks of 2 receivers again/);
 	assert.doesNotMatch(text, new RegExp(other.public_id));
 	const only = await staff.open(path.replace("programme=", `programme=${one.public_id}`));
-	assert.match(only.text, /Send 1 callback of 1 programme again/);
+	assert.match(only.text, /Send 1 callback of 1 receiver again/);
 	const asOfMs = /name="asOfMs" value="(\d+)"/.exec(text)?.[1] ?? "";
 	const press = async (asOf = asOfMs) => {
 		const { location } = await staff.submit("/system/resend", { ...query, asOfMs: asOf });

@@ -1,0 +1,132 @@
+// Tests the pages about a partner's callbacks. The tests send plain forms, as a browser without scripts does.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decideConversion } from "../../conversions/decide.ts";
+import { findPartnerReceiver } from "../../store/queries/receivers.ts";
+import { runCallbacks } from "../integration/callback-run.test-support.ts";
+import { SECRET } from "../integration/integration-shop.test-support.ts";
+import { addCredited, addPartner, openPartnerShop, type PartnerShop } from "./partner-shop.test-support.ts";
+
+const TRACKER = "https://tracker.example/postback?cid={sub1}&payout={commission}&event={event}";
+const ALL = { recorded: "on", approved: "on", rejected: "on", reversed: "on" };
+
+async function saveUrl({ browser, base }: PartnerShop, fields: Record<string, string> = {}) {
+	await browser.open(`${base}/callbacks`);
+	return browser.submit(`${base}/callbacks/url`, { postbackUrl: TRACKER, form: "get", ...ALL, ...fields });
+}
+
+async function receiverOf({ site, partner }: PartnerShop) {
+	const receiver = await findPartnerReceiver(site.store.db, partner.id);
+	assert.ok(receiver);
+	return receiver;
+}
+
+test("the first URL comes with a secret that is shown once, and the page keeps form and events", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site } = shop;
+	assert.doesNotMatch((await browser.open(`${base}/callbacks`)).text, /id="secret"|Remove URL/);
+	const saved = await saveUrl(shop, { rejected: "", approved: "" });
+	assert.equal(saved.status, 200, saved.text);
+	const secret = SECRET.exec(saved.text)?.[0] ?? "";
+	assert.notEqual(secret, "");
+	assert.doesNotMatch([...saved.headers].join(), /rbs_/, "in no cookie and no address");
+	const page = (await browser.open(`${base}/callbacks`)).text;
+	assert.doesNotMatch(page, SECRET);
+	assert.match(page, /<option value="get" selected/);
+	assert.match(page, /name="recorded"[^>]* checked/);
+	assert.doesNotMatch(page, /name="approved"[^>]* checked/);
+	const again = await saveUrl(shop, { postbackUrl: "https://partner.example/hook", form: "json" });
+	assert.deepEqual([again.status, again.location], [303, `${base}/callbacks#callback`]);
+	const audited = await site.store.db
+		.selectFrom("audit_entries")
+		.select(["action", "subject", "detail"])
+		.where("action", "like", "partner.url%")
+		.execute();
+	assert.deepEqual(
+		audited.map((row) => Object.values(row)),
+		[
+			["partner.url_saved", shop.partner.public_id, "https://tracker.example/postback?…"],
+			["partner.url_saved", shop.partner.public_id, "https://partner.example/hook"],
+		],
+	);
+});
+
+test("a refused URL stays in its field with the reason, and the list of macros", async (t) => {
+	const shop = await openPartnerShop(t);
+	const refused = await saveUrl(shop, { postbackUrl: "https://tracker.example/?id={orderId}" });
+	assert.equal(refused.status, 422);
+	assert.match(refused.text, /“?"?{orderId}"?.* is not a macro\. These are: .*{sub3}|is not a macro/);
+	assert.match(refused.text, /value="https:\/\/tracker\.example\/\?id={orderId}"/);
+	const none = await saveUrl(shop, { recorded: "", approved: "", rejected: "", reversed: "" });
+	assert.match(none.text, /Choose at least one event/);
+	assert.equal(await findPartnerReceiver(shop.site.store.db, shop.partner.id), undefined);
+});
+
+test("a failed callback is listed with its cause and without the order, has a page with the request, and can be resent", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site, partnership } = shop;
+	await saveUrl(shop);
+	const order = "ORDER-4711";
+	const conversion = await addCredited(shop, partnership, { order_id: order }, { sub_1: "top banner" });
+	await site.store.transact((trx) =>
+		decideConversion(trx, site.deps, conversion, { move: "approve", decidedBy: "shop" }),
+	);
+	const receiver = await receiverOf(shop);
+	const [sent] = await runCallbacks(site, receiver, { kind: "answered", status: 404 });
+	assert.match(
+		sent?.getTarget ?? "",
+		/^\/postback\?cid=top%20banner&payout=[\d.]+&event=conversion\.approved$/,
+	);
+	const list = (await browser.open(`${base}/callbacks?state=failed`)).text;
+	assert.match(list, /Callbacks sent to you/);
+	assert.ok(list.includes(conversion.public_id) && list.includes("404"));
+	const deliveryId = /deliveries\/(dlv_\w+)/.exec(list)?.[1] ?? "";
+	const page = (await browser.open(`${base}/deliveries/${deliveryId}`)).text;
+	assert.match(page, /GET \/postback\?cid=top%20banner&amp;payout=/);
+	assert.ok(![list, page].join().includes(order), "a partner never sees the order");
+	const signature = await browser.open(`${base}/callbacks/signature?delivery=${deliveryId}&attempt=1`);
+	assert.equal(signature.status, 200);
+	const seen = /name="delivery" value="([^"]+)"/.exec(page)?.[1] ?? "";
+	const resent = await browser.submit(`${base}/deliveries/${deliveryId}/resend`, { delivery: seen });
+	assert.equal(resent.status, 303);
+	await runCallbacks(site, receiver, { kind: "answered", status: 204 });
+	assert.match((await browser.open(`${base}/deliveries/${deliveryId}`)).text, /Delivered/);
+});
+
+test("a test callback and the steps of a new secret work from the page", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site } = shop;
+	await saveUrl(shop);
+	const sent = await browser.submit(`${base}/callbacks/test`, { event: "conversion.reversed" });
+	assert.equal(sent.location, `${base}/callbacks#test`);
+	assert.match((await browser.open(`${base}/callbacks`)).text, /The test callback is being sent/);
+	const [request] = await runCallbacks(site, await receiverOf(shop), { kind: "answered", status: 500 });
+	assert.match(request?.getTarget ?? "", /cid=test-1&payout=10\.00&event=conversion\.reversed/);
+	const prepared = await browser.submit(`${base}/callbacks/secret`, {});
+	assert.match(prepared.text, SECRET);
+	const secretId = /name="secretId" value="(sec_\w+)"/.exec(prepared.text)?.[1] ?? "";
+	await browser.submit(`${base}/callbacks/secret/activate`, { secretId });
+	assert.match((await browser.open(`${base}/callbacks`)).text, /The new secret is active/);
+	await browser.submit(`${base}/callbacks/url/remove`, {});
+	assert.match((await browser.open(`${base}/callbacks`)).text, /The callback URL is removed/);
+});
+
+test("another partner sees neither the page nor a callback, and cannot resend it", async (t) => {
+	const shop = await openPartnerShop(t);
+	const { browser, base, site } = shop;
+	await saveUrl(shop);
+	await browser.submit(`${base}/callbacks/test`, { event: "conversion.recorded" });
+	const list = (await browser.open(`${base}/callbacks`)).text;
+	const deliveryId = /deliveries\/(dlv_\w+)/.exec(list)?.[1] ?? "";
+	assert.notEqual(deliveryId, "");
+	const { partner, email } = await addPartner(site, "Other");
+	const other = await site.signIn({ email });
+	assert.equal((await other.open(`${base}/callbacks`)).status, 404);
+	const own = `/partner/${partner.public_id}`;
+	assert.equal((await other.open(`${own}/deliveries/${deliveryId}`)).status, 404);
+	const stolen = await other.submit(`${own}/deliveries/${deliveryId}/resend`, {
+		delivery: `${deliveryId}.1.0`,
+	});
+	assert.equal(stolen.status, 404);
+});
