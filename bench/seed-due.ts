@@ -2,11 +2,21 @@
 
 import { composeEvent } from "../src/domain/event.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
+import { composePartnerEvent } from "../src/domain/partner-event.ts";
 import type { ReceiverId } from "../src/domain/receiver.ts";
 import { createRandom } from "../src/outside/random.ts";
 import type { OwedEvent } from "../src/store/hot-writes.ts";
 import type { Store } from "../src/store/store.ts";
 import { SAMPLE_SUBJECT } from "./sample.ts";
+
+/** What a partner's event has besides the fields of a shop's event. */
+const SAMPLE_CREDIT = {
+	partnerId: "ptn_1",
+	linkId: null,
+	creditedBy: "CODE",
+	clickedAtMs: null,
+	subIds: ["bench", "", ""],
+} as const;
 
 /** Maximum number of rows in a transaction, the same as in the service. */
 const ROWS_PER_TRANSACTION = 500;
@@ -16,6 +26,8 @@ const random = createRandom();
 export interface DueDelivery {
 	receiverId: ReceiverId;
 	dueAtMs: number;
+	/** True if the receiver is a partner, whose events have other fields. */
+	isForPartner?: boolean;
 }
 
 /**
@@ -33,9 +45,9 @@ export async function seedDue(
 		// Deliveries due at the same time form one set, because a set has only one due time.
 		const byDue = new Map<number, OwedEvent[]>();
 		for (let i = from; i < from + rows; i++) {
-			const { receiverId, dueAtMs } = delivery(i);
+			const { receiverId, dueAtMs, isForPartner = false } = delivery(i);
 			const owed = byDue.get(dueAtMs) ?? [];
-			owed.push(owedEvent(firstNumber + i, receiverId));
+			owed.push(owedEvent(firstNumber + i, receiverId, isForPartner));
 			byDue.set(dueAtMs, owed);
 		}
 		await store.transact(async (trx) => {
@@ -50,13 +62,14 @@ export function conversionName(number: number): string {
 	return `cnv_${String(number).padStart(26, "0")}`;
 }
 
-function owedEvent(number: number, receiverId: ReceiverId): OwedEvent {
+function owedEvent(number: number, receiverId: ReceiverId, isForPartner: boolean): OwedEvent {
+	const subject = { ...SAMPLE_SUBJECT, conversionId: conversionName(number) };
 	return {
 		conversionId: number,
 		receiverId,
 		endpointEpoch: 0,
 		deliveryPublicId: makeId("dlv", Date.now(), random.bytes(ID_RANDOM_BYTES)),
 		name: "conversion.approved",
-		body: composeEvent({ ...SAMPLE_SUBJECT, conversionId: conversionName(number) }),
+		body: isForPartner ? composePartnerEvent({ ...subject, ...SAMPLE_CREDIT }) : composeEvent(subject),
 	};
 }

@@ -1,9 +1,11 @@
 // Creates programmes that credit partners. Each has a partner with a link and a coupon code.
 
+import { sql } from "kysely";
 import { createClickSealer } from "../src/domain/click-token.ts";
 import { foldCode } from "../src/domain/credit.ts";
 import { ID_RANDOM_BYTES, makeId } from "../src/domain/id.ts";
-import { SEALING_IV_BYTES } from "../src/domain/sealing.ts";
+import { ALL_EVENTS, type ReceiverId } from "../src/domain/receiver.ts";
+import { SEALING_IV_BYTES, sealSecret } from "../src/domain/sealing.ts";
 import { createRandom } from "../src/outside/random.ts";
 import {
 	insertCode,
@@ -11,6 +13,8 @@ import {
 	insertPartnerLink,
 	insertPartnership,
 } from "../src/store/queries/partners.ts";
+import { insertPartnerReceiver, lockPartnerReceiver, setEndpoint } from "../src/store/queries/receivers.ts";
+import { insertSecret } from "../src/store/queries/signing-secrets.ts";
 import type { Store } from "../src/store/store.ts";
 import { setLandingHosts } from "../test/support/change-rows.ts";
 import { BENCH_SEALING_KEY, type SeededShop } from "./seed-shops.ts";
@@ -70,4 +74,43 @@ export function seedPartners(store: Store, shops: readonly SeededShop[]): Promis
 		}
 		return seeded;
 	});
+}
+
+/**
+ * Gives each partner of these shops a callback URL and an active secret, and credits all conversions of the shops to it.
+ * Returns the receivers in the order of the partners.
+ */
+export async function seedCalledPartners(
+	store: Store,
+	shops: readonly SeededShop[],
+	urlOf: (partner: number) => string,
+): Promise<ReceiverId[]> {
+	await seedPartners(store, shops);
+	const nowMs = Date.now();
+	const receiverIds = await store.transact(async (trx) => {
+		const partners = await trx.selectFrom("partners").select("id").orderBy("id").execute();
+		const added: ReceiverId[] = [];
+		for (const [number, { id }] of partners.entries()) {
+			await insertPartnerReceiver(trx, id);
+			const receiver = await lockPartnerReceiver(trx, id);
+			if (receiver === undefined) throw new Error("a receiver was not stored");
+			const { receiver_id } = receiver;
+			await setEndpoint(trx, receiver, { url: urlOf(number), form: "json", events: ALL_EVENTS }, nowMs);
+			const secret = `rbs_${random.hex(32)}`;
+			await insertSecret(trx, {
+				public_id: makeId("sec", nowMs, random.bytes(ID_RANDOM_BYTES)),
+				receiver_id,
+				sealed: sealSecret(BENCH_SEALING_KEY, receiver_id, secret, random.bytes(SEALING_IV_BYTES)),
+				hint: "seed",
+				created_at_ms: nowMs,
+				activated_at_ms: nowMs,
+			});
+			added.push(receiver_id);
+		}
+		return added;
+	});
+	await sql`insert into credits (conversion_id, programme_id, partnership_id, word, sold_at_ms, sub_1, sub_2, sub_3)
+		select c.id, c.programme_id, p.id, 'CODE', c.occurred_at_ms, 'bench', '', '' from conversions c
+			join partnerships p on p.programme_id = c.programme_id`.execute(store.db);
+	return receiverIds;
 }

@@ -1,19 +1,22 @@
 // W2 approves recorded conversions whose approval window ends at the same time, and delivers their callbacks.
 // It is compared with the "bare loop" (bare-loop.ts), a program that only signs and posts, and so shows the
 // limit of the machine. It measures the time from the first request at the receiver until the last result is
-// stored.
+// stored. A second measurement has a partner for each conversion, which is told of the approval as well.
 
 import { runBareLoop } from "./bare-loop-process.ts";
 import { type Database, withStore } from "./database.ts";
 import { drain } from "./drain.ts";
 import { best, rate, ratio } from "./figures.ts";
 import { seedOpenConversions } from "./seed-open-conversions.ts";
+import { seedCalledPartners } from "./seed-partners.ts";
 import { seedShops } from "./seed-shops.ts";
 import type { Tools } from "./tools.ts";
 import { defineWorkload } from "./workload.ts";
 
 const PROGRAMMES = 100;
 const REACH = 0.6;
+/** Least rate of deliveries with callbacks to partners, compared with the rate without. */
+const REACH_WITH_PARTNERS = 0.9;
 
 export const w2MonthsEnd = defineWorkload<{ conversions: number; rounds: number }>({
 	name: "W2",
@@ -28,12 +31,16 @@ export const w2MonthsEnd = defineWorkload<{ conversions: number; rounds: number 
 		const receiver = await tools.receiver();
 		const bare: number[] = [];
 		const rates: Record<Database, number[]> = { SQLite: [], PostgreSQL: [] };
+		const withPartners: Record<Database, number[]> = { SQLite: [], PostgreSQL: [] };
 		for (let round = 1; round <= rounds; round++) {
 			bare.push((await runBareLoop(receiver, conversions)).perSecond);
 			for (const kind of ["SQLite", "PostgreSQL"] as const) {
-				const perSecond = await measureOn(kind, conversions, tools);
+				const perSecond = await measureOn(kind, conversions, false, tools);
 				rates[kind].push(perSecond);
-				tools.say(`round ${round} of ${rounds}: ${kind} ${Math.round(perSecond)} a second`);
+				const both = await measureOn(kind, conversions, true, tools);
+				withPartners[kind].push(both);
+				const words = `${Math.round(perSecond)} a second, with partners ${Math.round(both)}`;
+				tools.say(`round ${round} of ${rounds}: ${kind} ${words}`);
 			}
 		}
 		return [
@@ -41,19 +48,29 @@ export const w2MonthsEnd = defineWorkload<{ conversions: number; rounds: number 
 			...(["SQLite", "PostgreSQL"] as const).flatMap((kind) => [
 				rate(kind, rates[kind]),
 				ratio(`${kind} ÷ bare loop`, best(rates[kind]) / best(bare), { atLeast: REACH }),
+				rate(`${kind}, with callbacks to partners`, withPartners[kind]),
+				ratio(
+					`${kind}: with ÷ without partners, per delivery`,
+					best(withPartners[kind]) / best(rates[kind]),
+					{
+						atLeast: REACH_WITH_PARTNERS,
+					},
+				),
 			]),
 		];
 	},
 });
 
-function measureOn(kind: Database, conversions: number, tools: Tools): Promise<number> {
+function measureOn(kind: Database, conversions: number, hasPartners: boolean, tools: Tools): Promise<number> {
 	return tools.withDatabase(kind, async (databaseUrl) => {
 		const receiver = await tools.receiver();
 		await withStore(databaseUrl, async (store) => {
 			const shops = await seedShops(store, PROGRAMMES, receiver.url);
 			await seedOpenConversions(store, conversions, shops, Date.now() - 1_000);
+			if (hasPartners) await seedCalledPartners(store, shops, receiver.url);
 		});
-		const { perSecond } = await drain({ databaseUrl, receiver, deliveries: conversions, say: tools.say });
+		const deliveries = hasPartners ? 2 * conversions : conversions;
+		const { perSecond } = await drain({ databaseUrl, receiver, deliveries, say: tools.say });
 		return perSecond;
 	});
 }

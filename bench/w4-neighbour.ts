@@ -1,11 +1,13 @@
-// W4 has one shop that never answers, with tens of thousands of due deliveries, and 99 healthy shops that get
+// W4 has one shop or partner that never answers, with tens of thousands of due deliveries, and 99 healthy shops that get
 // callbacks at a steady rate. It measures the wait of the healthy shops, from the due time until the callback
-// reaches the shop, compared with the same load without the hanging shop.
+// reaches the shop, compared with the same load without the hanging receiver.
 
+import type { ReceiverKind } from "../src/domain/receiver.ts";
 import { type Database, withStore } from "./database.ts";
 import { percentile } from "./figures.ts";
 import { type Receiver, startReceiver } from "./receiver-process.ts";
 import { conversionName, seedDue } from "./seed-due.ts";
+import { seedCalledPartners } from "./seed-partners.ts";
 import { receiverAt, seedShops } from "./seed-shops.ts";
 import { startService } from "./service-process.ts";
 import type { Tools } from "./tools.ts";
@@ -18,7 +20,7 @@ const STEP_MS = 20;
 const FIRST_STUCK_NUMBER = 10_000_000;
 
 interface NeighbourScale {
-	/** Number of due deliveries of the shop that never answers. */
+	/** Number of due deliveries of the receiver that never answers. */
 	stuck: number;
 	/** Number of deliveries of each healthy shop. */
 	each: number;
@@ -36,7 +38,7 @@ export const w4Neighbour = defineWorkload<NeighbourScale>({
 	name: "W4",
 	title: "neighbour",
 	measures:
-		"one shop swallows requests with 50,000 due, 99 are healthy: their p99 wait ÷ the same without it",
+		"one shop or partner swallows requests with 50,000 due, 99 shops are healthy: their p99 wait ÷ the same without it",
 	scales: {
 		full: { stuck: 50_000, each: 200, gapMs: 100, leadMs: 10_000, rounds: 3 },
 		short: { stuck: 2_000, each: 20, gapMs: 200, leadMs: 3_000, rounds: 1 },
@@ -46,10 +48,12 @@ export const w4Neighbour = defineWorkload<NeighbourScale>({
 		const figures: Figure[] = [];
 		for (const kind of ["SQLite", "PostgreSQL"] as const) {
 			const alone: number[] = [];
-			const beside: number[] = [];
+			const beside: Record<ReceiverKind, number[]> = { shop: [], partner: [] };
 			for (let round = 1; round <= scale.rounds; round++) {
-				alone.push((await measureWaits(kind, { ...scale, stuck: 0 }, tools)).p99Ms);
-				beside.push((await measureWaits(kind, scale, tools)).p99Ms);
+				alone.push((await measureWaits(kind, { ...scale, stuck: 0 }, "shop", tools)).p99Ms);
+				for (const stuckKind of ["shop", "partner"] as const) {
+					beside[stuckKind].push((await measureWaits(kind, scale, stuckKind, tools)).p99Ms);
+				}
 			}
 			const wait = (what: string, rounds: readonly number[]): Figure => ({
 				what: `${kind}: ${what}`,
@@ -58,35 +62,55 @@ export const w4Neighbour = defineWorkload<NeighbourScale>({
 				goal: null,
 				rounds,
 			});
-			figures.push(wait("p99 wait without it", alone), wait("p99 wait beside it", beside), {
-				what: `${kind}: beside ÷ without`,
-				value: Math.min(...beside) / Math.min(...alone),
-				unit: "",
-				goal: { atMost: REACH },
-			});
+			figures.push(wait("p99 wait without it", alone));
+			for (const stuckKind of ["shop", "partner"] as const) {
+				figures.push(wait(`p99 wait beside a ${stuckKind}`, beside[stuckKind]), {
+					what: `${kind}: beside a ${stuckKind} ÷ without`,
+					value: Math.min(...beside[stuckKind]) / Math.min(...alone),
+					unit: "",
+					goal: { atMost: REACH },
+				});
+			}
 		}
 		return figures;
 	},
 });
 
-async function measureWaits(kind: Database, scale: NeighbourScale, tools: Tools): Promise<{ p99Ms: number }> {
+async function measureWaits(
+	kind: Database,
+	scale: NeighbourScale,
+	stuckKind: ReceiverKind,
+	tools: Tools,
+): Promise<{ p99Ms: number }> {
 	const receiver = await startReceiver(tools.folder, "watch");
 	try {
-		return await tools.withDatabase(kind, (databaseUrl) => waitOn(databaseUrl, receiver, scale, tools));
+		return await tools.withDatabase(kind, (databaseUrl) =>
+			waitOn(databaseUrl, receiver, scale, stuckKind, tools),
+		);
 	} finally {
 		await receiver.stop();
 	}
 }
 
-async function waitOn(databaseUrl: string, receiver: Receiver, scale: NeighbourScale, { say }: Tools) {
+async function waitOn(
+	databaseUrl: string,
+	receiver: Receiver,
+	scale: NeighbourScale,
+	stuckKind: ReceiverKind,
+	{ say }: Tools,
+) {
 	const { stuck, each, gapMs, leadMs } = scale;
 	const startTookMs = await timeStart(databaseUrl, receiver);
 	const startsAtMs = await withStore(databaseUrl, async (store) => {
 		const shops = await seedShops(store, HEALTHY + 1, (shop) =>
 			receiver.url(shop === HEALTHY ? `${shop}/swallow` : shop),
 		);
+		const swallow = () => receiver.url(`${HEALTHY}/swallow`);
+		const isForPartner = stuckKind === "partner";
+		const [partner] = isForPartner ? await seedCalledPartners(store, shops.slice(-1), swallow) : [];
 		const nowMs = Date.now();
-		const stuckDue = () => ({ receiverId: receiverAt(shops, HEALTHY), dueAtMs: nowMs - 1_000 });
+		const receiverId = partner ?? receiverAt(shops, HEALTHY);
+		const stuckDue = () => ({ receiverId, dueAtMs: nowMs - 1_000, isForPartner });
 		await seedDue(store, stuck, stuckDue, { firstNumber: FIRST_STUCK_NUMBER });
 		const firstAtMs = Date.now() + leadMs + Math.ceil(2 * startTookMs);
 		await seedDue(store, HEALTHY * each, (number) => ({

@@ -171,8 +171,17 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("conversions", at("/conversions")),
 		look("conversions, none found", at("/conversions?to=2001-01-01")),
 		look("conversions, a filter that is not understood", at("/conversions?status=BOGUS"), undefined, 422),
+		look("callbacks, before the first URL", at("/callbacks")),
+		look("callbacks, a macro refused", at("/callbacks"), saveUnknownMacro, 422),
 		look("a programme's page", `${main}/overview`, undefined, 404),
 	];
+}
+
+async function saveUnknownMacro(page: Page): Promise<void> {
+	await page.getByLabel("Callback URL").fill("https://tracker.example/postback?id={orderId}");
+	await page.getByLabel("Form").selectOption("get");
+	await press("Save")(page);
+	await page.getByText("is not a macro").waitFor();
 }
 
 async function makeLink(page: Page): Promise<void> {

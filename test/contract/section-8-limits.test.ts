@@ -133,7 +133,7 @@ eachService("section 8, limits", (running) => {
 		const [failed] = await programme.deliveries();
 		programme.answer = () => ({ status: 503 });
 		const seen = [{ publicId: failed?.public_id ?? "", run: 1, seq: 1 }];
-		const press = () => sendSeen(running.service, { programme, actor: COMMAND_LINE }, seen);
+		const press = () => sendSeen(running.service, { receiver: programme, actor: COMMAND_LINE }, seen);
 		deepEqual(await press(), { ok: true, value: { resent: 1, sentNow: 0, leftAlone: 0 } });
 		deepEqual(await press(), { ok: true, value: { resent: 0, sentNow: 0, leftAlone: 1 } });
 		await programme.settled();
@@ -153,7 +153,7 @@ eachService("section 8, limits", (running) => {
 		const publicId = (await programme.deliveries())[0]?.public_id ?? "";
 		const press = async (seq: number) => {
 			const seen = [{ publicId, run: 1, seq }];
-			const sent = await sendSeen(service, { programme, actor: COMMAND_LINE }, seen);
+			const sent = await sendSeen(service, { receiver: programme, actor: COMMAND_LINE }, seen);
 			return sent.ok && sent.value.sentNow === 1;
 		};
 		for (let seen = 1; seen < 7; seen++) {
@@ -188,7 +188,7 @@ eachService("section 8, limits", (running) => {
 		programme.answer = () => ({ status: 204 });
 		const resent = await resendFailed(
 			running.service,
-			{ programmes: [programme], actor: COMMAND_LINE },
+			{ receivers: [programme], actor: COMMAND_LINE },
 			{ fromMs: sinceMs },
 		);
 		equal(resent.ok && resent.value.count, 2);

@@ -10,8 +10,8 @@ import { SECOND_MS } from "../../src/domain/time.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
 import type { Clock } from "../../src/ports.ts";
 import { removePostbackUrl } from "../../src/programmes/postback-url.ts";
+import type { CalledReceiver } from "../../src/programmes/receivers.ts";
 import {
-	type CalledProgramme,
 	resendFailed,
 	sendAllWaiting,
 	sendSeen,
@@ -36,7 +36,7 @@ import { until } from "../support/until.ts";
 const NOW_MS = START_MS + 5_000;
 const LATER_MS = START_MS + 60_000;
 
-const asked = (programme: CalledProgramme) => ({ programme, actor: COMMAND_LINE });
+const asked = (receiver: CalledReceiver) => ({ receiver, actor: COMMAND_LINE });
 
 eachDatabase("sending pending deliveries now", (database) => {
 	test("sending now makes a pending delivery due at once and keeps its number of attempts", async () => {
@@ -175,10 +175,10 @@ eachDatabase("sending pending deliveries now", (database) => {
 		const { store } = database;
 		const actor = await signInAs(store, await addPerson(store, "staff"));
 		const programme = await addProgramme(store);
-		const who = { programme, actor };
+		const who = { receiver: programme, actor };
 		const untilMs = NOW_MS + 60_000;
 		const ways: Record<string, (deps: { store: Store; clock: Clock }) => Promise<Result<Worked>>> = {
-			"failed, sent again": (deps) => resendFailed(deps, { programmes: [programme], actor }),
+			"failed, sent again": (deps) => resendFailed(deps, { receivers: [programme], actor }),
 			"failed, set aside": (deps) => setFailedAside(deps, who, untilMs),
 			"waiting, sent now": (deps) => sendAllWaiting(deps, who),
 		};
@@ -195,7 +195,7 @@ eachDatabase("sending pending deliveries now", (database) => {
 		}
 		await addPending(store, programme, 4_000);
 		await failAll(store, programme);
-		const command = { programmes: [programme], actor: COMMAND_LINE };
+		const command = { receivers: [programme], actor: COMMAND_LINE };
 		deepEqual(expectValue(await resendFailed({ store, clock: slowClock() }, command)), {
 			count: 4_000,
 			isAll: true,
@@ -258,12 +258,12 @@ eachDatabase("sending pending deliveries now", (database) => {
 		const [finished, waiting] = [await readAll(store, ended), await readAll(store, waits)];
 		const deps = { store, clock: createClock(NOW_MS) };
 		const actor = { personId: 1, kind: "staff", sessionId: "gone" } as const;
-		const who = { programme, actor };
+		const who = { receiver: programme, actor };
 		const { public_id: publicId, run, attempts: seq } = finished.delivery;
 		const refusals = await Promise.all([
 			sendSeen(deps, who, [{ publicId, run, seq }]),
 			sendSeen(deps, who, [{ publicId: waiting.delivery.public_id, run: 1, seq: 1 }]),
-			resendFailed(deps, { programmes: [programme], actor }),
+			resendFailed(deps, { receivers: [programme], actor }),
 			sendAllWaiting(deps, who),
 		]);
 		deepEqual(

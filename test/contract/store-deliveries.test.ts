@@ -6,7 +6,7 @@ import {
 	type Delivery,
 	failedWithin,
 	findDeliveries,
-	listFailedProgrammes,
+	listFailedReceivers,
 	requeue,
 	setAside,
 } from "../../src/store/queries/deliveries.ts";
@@ -54,7 +54,7 @@ eachDatabase("deliveries", (database) => {
 		deepEqual(await since(START_MS + 20), ids.slice(1, 3));
 		deepEqual(await since(START_MS, 2), ids.slice(0, 2));
 		const span = { fromMs: START_MS, untilMs: START_MS + 1_000 };
-		const count = async () => (await listFailedProgrammes(store.db, span, programme.public_id))[0]?.failed;
+		const count = async () => (await listFailedReceivers(store.db, span, programme.public_id))[0]?.failed;
 		equal(Number(await count()), 3);
 		await setAside(store.db, [{ id: ids[1] ?? 0 }]);
 		deepEqual(await since(START_MS), [ids[0], ids[2]], "a failure that was set aside is not listed");
@@ -91,7 +91,7 @@ eachDatabase("deliveries", (database) => {
 		await store.transact((trx) => removeUrl(trx, gone.id, START_MS));
 		const list = async (fromMs: number, untilMs: number, id?: string) =>
 			(
-				await listFailedProgrammes(store.db, { fromMs: START_MS + fromMs, untilMs: START_MS + untilMs }, id)
+				await listFailedReceivers(store.db, { fromMs: START_MS + fromMs, untilMs: START_MS + untilMs }, id)
 			).map((row) => [row.id, row.failed, row.oldestAtMs - START_MS, row.newestAtMs - START_MS]);
 		deepEqual(await list(5_010, 5_030), [
 			[many.id, 2, 5_010, 5_030],

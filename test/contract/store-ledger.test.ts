@@ -11,6 +11,8 @@ import { eachDatabase } from "../support/databases.ts";
 import { settle, takeOne } from "../support/queue-rows.ts";
 import { addOwedConversion, addProgramme, delivered } from "../support/rows.ts";
 
+const ADD_PARTNER =
+	"insert into partners (id, public_id, name, site, created_at_ms) values (999999, 'ptn_9', '', '', 0)";
 const END_AS_FAILED = `insert into undelivered (id, receiver_id, state, run, ended_at_ms)
 	select id, receiver_id, 'failed', run, 1 from queue where id = $d`;
 
@@ -72,9 +74,26 @@ const BREAKS: readonly [problem: RegExp, ...statements: string[]][] = [
 		/^receivers belong to no programme and to no partner/,
 		"insert into receivers (kind, partner_id) values ('partner', 999999)",
 	],
+	[/^events belong to no conversion/, "update events set conversion_id = null where id = $d"],
+	[
+		/^events tell a partner about a sale that was never credited to it/,
+		ADD_PARTNER,
+		"insert into receivers (kind, partner_id) values ('partner', 999999)",
+		"update events set receiver_id = (select id from receivers where partner_id = 999999) where id = $d",
+	],
+	[
+		/^events tell a shop about a sale of another programme/,
+		"update conversions set programme_id = 999999 where id = $c",
+	],
+	[
+		/^receivers have a URL for callbacks and no active secret/,
+		ADD_PARTNER,
+		"insert into receivers (kind, partner_id) values ('partner', 999999)",
+		"update receivers set endpoint_id = (select endpoint_id from receivers where programme_id = $p) where partner_id = 999999",
+	],
 	[
 		/^programmes have no receiver/,
-		"insert into partners (id, public_id, name, site, created_at_ms) values (999999, 'ptn_9', '', '', 0)",
+		ADD_PARTNER,
 		"update receivers set kind = 'partner', programme_id = null, partner_id = 999999 where programme_id = $p",
 	],
 ];
@@ -88,7 +107,7 @@ eachDatabase("the ledger", (database) => {
 		await settle(store, delivered(await takeOne(store, programme.receiver_id, START_MS)));
 		const { rules, broken } = await checkLedger(store);
 		deepEqual(broken, []);
-		equal(rules, 31);
+		equal(rules, 34);
 	});
 
 	for (const [problem, ...statements] of BREAKS) {

@@ -14,7 +14,7 @@ import {
 	endTroubles,
 	type FailedAttempts,
 	findNoticesToMail,
-	findShopToMail,
+	findReceiverToMail,
 	listNotices,
 	markMailed,
 	type Notice,
@@ -248,8 +248,8 @@ eachDatabase("mailing notices", (database) => {
 		await fail(store.db, late.receiver_id, {}, START_MS + 20);
 		await fail(store.db, early.receiver_id, {}, START_MS + 10);
 		await workAgain(store.db, early.receiver_id, START_MS + 30);
-		equal(await findShopToMail(store.db, START_MS + 9), undefined);
-		equal((await findShopToMail(store.db, START_MS + 25))?.programmeId, early.id);
+		equal(await findReceiverToMail(store.db, START_MS + 9), undefined);
+		equal((await findReceiverToMail(store.db, START_MS + 25))?.programmeId, early.id);
 		const found = await findNoticesToMail(store.db, early.receiver_id);
 		deepEqual(
 			found.map((notice) => [notice.receiver_id, notice.kind]),

@@ -43,7 +43,7 @@ eachDatabase("the outbox", (database) => {
 		equal(delivery.created_at_ms, START_MS + 7);
 		const queued = await store.db.selectFrom("queue").selectAll().where("id", "=", event.id).execute();
 		deepEqual(queued.map(Object.values), [[event.id, programme.receiver_id, START_MS + 7, 3, 1, 0, 0]]);
-		deepEqual([...made], [[conversion.id, event.id]]);
+		deepEqual([...made], [[owed.deliveryPublicId, event.id]]);
 		equal((await store.transact((trx) => store.writes.insertOwedEvents(trx, [], START_MS))).size, 0);
 	});
 
@@ -95,7 +95,7 @@ eachDatabase("the outbox", (database) => {
 		for (const event of owed) {
 			const row = byPublicId.get(event.deliveryPublicId);
 			deepEqual([row?.conversion_id, row?.body], [event.conversionId, event.body]);
-			equal(made.get(event.conversionId), row?.id);
+			equal(made.get(event.deliveryPublicId), row?.id);
 		}
 	});
 

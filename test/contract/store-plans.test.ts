@@ -42,7 +42,7 @@ import { sumByPartnership } from "../../src/store/queries/credits.ts";
 import {
 	failedWithin,
 	findDeliveries,
-	listFailedProgrammes,
+	listFailedReceivers,
 	requeue,
 } from "../../src/store/queries/deliveries.ts";
 import {
@@ -71,7 +71,7 @@ import {
 	endTroubles,
 	findNoticesToMail,
 	findOpenNotice,
-	findShopToMail,
+	findReceiverToMail,
 	forgetWatched,
 	listNotices,
 	tellWatched,
@@ -282,7 +282,7 @@ const READS: readonly Read[] = [
 	[
 		"programmes whose deliveries failed within a span",
 		[],
-		(db) => listFailedProgrammes(db, { fromMs: START_MS - 1_000, untilMs: START_MS }, undefined),
+		(db) => listFailedReceivers(db, { fromMs: START_MS - 1_000, untilMs: START_MS }, undefined),
 	],
 	...[1, 500].map(
 		(count): Read => [
@@ -353,7 +353,7 @@ const READS: readonly Read[] = [
 	],
 	["a notice that ends", ["notices_open"], (db) => endTroubles(db, [LARGE_RECEIVER], "success", START_MS)],
 	["the next job", ["jobs_to_do"], (db) => claimJob(db, "claim", START_MS, START_MS)],
-	["a programme to be mailed", ["notices_to_mail"], (db) => findShopToMail(db, START_MS - 1)],
+	["a programme to be mailed", ["notices_to_mail"], (db) => findReceiverToMail(db, START_MS - 1)],
 	["the notices of a mail", ["notices_by_receiver"], (db) => findNoticesToMail(db, SMALL_RECEIVER)],
 	...DELIVERY_LISTS.flatMap(([what, index, filter]) =>
 		ofBoth(what, index, (db, programmeId) =>
@@ -367,14 +367,14 @@ const READS: readonly Read[] = [
 	[
 		"the health summary of callbacks",
 		["queue_by_due", "events_by_receiver", "notices_open", "local_answers_by_programme"],
-		(db) => readCallbackHealth(db, { id: SMALL, receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, START_MS),
+		(db) => readCallbackHealth(db, { receiver_id: SMALL_RECEIVER, endpoint_id: 1 }, SMALL, START_MS),
 	],
 	["the last test", ["conversions_tests"], (db) => findNewestTest(db, LARGE)],
 	["a programme's keys", [], (db) => listApiKeys(db, SMALL, 50)],
 	[
 		"the progress value that an open page polls",
 		["events_by_receiver", "inbound_calls_by_programme"],
-		(db) => newestProgress(db, { id: SMALL, receiver_id: SMALL_RECEIVER }),
+		(db) => newestProgress(db, SMALL_RECEIVER, SMALL),
 	],
 	["one delivery", [], (db) => findDeliveryDetail(db, LARGE_RECEIVER, "dlv2")],
 	["a delivery's attempts", [], (db) => listAttempts(db, 2)],
@@ -874,6 +874,8 @@ function makeNewSales(count: number): NewSales {
 			delivery_public_id: `new ${row.programme_id}`,
 			event_name: "conversion.recorded",
 			event_body: "{}",
+			partner_delivery_public_id: null,
+			partner_event_start: null,
 		})),
 		inboundCalls: calls.map((row) => ({
 			...row,

@@ -36,6 +36,7 @@ function makeSoundRound() {
 		basketValue: "6.00",
 		moves: ["record", "approve", "refund"],
 		events: ["conversion.recorded", "conversion.approved"],
+		partnerEvents: [],
 	};
 	const parked = {
 		orderId: "1-1",
@@ -44,6 +45,7 @@ function makeSoundRound() {
 		basketValue: "10.00",
 		moves: ["park", "confirm"],
 		events: [],
+		partnerEvents: [],
 	};
 	const strays: string[] = [];
 	const money = makeSoundMoney();

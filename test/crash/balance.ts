@@ -73,8 +73,13 @@ function checkAnswers(ledger: Ledger, answered: ReadonlyMap<string, AnsweredOrde
 }
 
 /** Throws unless every move that creates an event has exactly one event, and there are no other events. */
-function checkOwed({ orderId, moves, events }: ConversionEntry): void {
+function checkOwed({ orderId, moves, events, partnerEvents }: ConversionEntry): void {
 	const owed = moves.flatMap((move) => ANNOUNCED_BY[move] ?? []);
+	// A repeated report credits the partner. From then on the partner is told of the sale.
+	const creditedAt = moves.indexOf("credit");
+	const later = creditedAt < 0 ? [] : moves.slice(creditedAt + 1).flatMap((move) => ANNOUNCED_BY[move] ?? []);
+	const toldPartner = creditedAt < 0 ? [] : ["conversion.recorded", ...later];
+	deepEqual([...partnerEvents].sort(), toldPartner.sort(), `order ${orderId} owes the partner its events`);
 	deepEqual([...events].sort(), owed.sort(), `order ${orderId} owes an event for each of its moves`);
 	equal(new Set(events).size, events.length, `order ${orderId} has an event twice`);
 }

@@ -2,6 +2,7 @@
 // balance.ts checks them, and the rows about money.
 
 import type { Selectable } from "kysely";
+import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { slotOf } from "../../src/domain/slot.ts";
 import { checkLedger } from "../../src/store/queries/ledger.ts";
 import type { Db } from "../../src/store/schema/tables.ts";
@@ -14,6 +15,7 @@ import type {
 
 import type { MoneyRows } from "../support/money-auditor.ts";
 import { readMoneyRows } from "./money.ts";
+import { partnerKey } from "./receiving-shop.ts";
 
 export interface ConversionEntry {
 	orderId: string;
@@ -22,7 +24,10 @@ export interface ConversionEntry {
 	basketValue: string;
 	/** Moves in the order in which they were made. */
 	moves: readonly string[];
+	/** Events for the shop. */
 	events: readonly string[];
+	/** Events for the partner. */
+	partnerEvents: readonly string[];
 }
 
 export interface DeliveryEntry extends Selectable<DeliveriesView> {
@@ -64,8 +69,11 @@ async function readTables(trx: Db): Promise<Ledger> {
 	const slots = await trx.selectFrom("slots").selectAll().execute();
 	const engines = (await trx.selectFrom("engines").select("id").execute()).map(({ id }) => id);
 	const credits = await trx.selectFrom("credits").selectAll().execute();
+	const partners = await trx.selectFrom("receivers").select("id").where("kind", "=", "partner").execute();
 	const { broken } = await checkLedger({ db: trx });
 
+	const partnerIds = new Set(partners.map(({ id }) => id));
+	const isForPartner = ({ receiver_id }: { receiver_id: ReceiverId }) => partnerIds.has(receiver_id);
 	const movesOf = Map.groupBy(moves, (move) => move.conversion_id);
 	const eventsOf = Map.groupBy(events, (event) => event.conversion_id);
 	const attemptsOf = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
@@ -83,14 +91,16 @@ async function readTables(trx: Db): Promise<Ledger> {
 			status: row.status,
 			basketValue: row.basket_value,
 			moves: (movesOf.get(row.id) ?? []).map(({ move }) => move),
-			events: (eventsOf.get(row.id) ?? []).map(({ name }) => name),
+			events: (eventsOf.get(row.id) ?? []).filter((event) => !isForPartner(event)).map(({ name }) => name),
+			partnerEvents: (eventsOf.get(row.id) ?? []).filter(isForPartner).map(({ name }) => name),
 		})),
 		deliveries: deliveries.map((row) => {
 			const event = eventOf.get(row.id);
 			const queued = queueOf.get(row.id);
+			const key = `${publicIdOf.get(event?.conversion_id ?? -1)} ${event?.name}`;
 			return {
 				...row,
-				key: `${publicIdOf.get(event?.conversion_id ?? -1)} ${event?.name}`,
+				key: isForPartner(row) ? partnerKey(key) : key,
 				queued:
 					queued === undefined ? null : { ...queued, owner: ownerOf.get(slotOf(queued.receiver_id)) ?? null },
 				undelivered: undeliveredOf.get(row.id) ?? null,

@@ -2,11 +2,13 @@
 // month are being issued while the services run. A kill interrupts the job, and another process continues it.
 
 import { equal, ok } from "node:assert/strict";
+import { EVENT_NAMES } from "../../src/domain/event-name.ts";
 import { HOUR_MS } from "../../src/domain/time.ts";
 import { startJob } from "../../src/jobs/job.ts";
 import { prepareStatements } from "../../src/jobs/prepare-statements.ts";
 import { workOffJobs } from "../../src/jobs/work.ts";
 import { COMMAND_LINE } from "../../src/people/actor.ts";
+import { savePartnerUrl } from "../../src/programmes/postback-url.ts";
 import type { Workplace } from "../../src/service/workplace.ts";
 import { findJob } from "../../src/store/queries/jobs.ts";
 import { insertCode, insertPartner, insertPartnership } from "../../src/store/queries/partners.ts";
@@ -19,17 +21,24 @@ export const COUPON_CODE = "PARTNER";
 /** Number of statements. They are issued in many batches, so that a kill often comes between two of them. */
 export const STATEMENTS = 250;
 const BONUS = "12.50";
+/** Public id of the partner who brings sales and gets callbacks. */
+const SELLER = "ptn_seller";
 
 /** Time for which a job waits until `releaseStatements` is called. It is longer than any round. */
 const HELD_MS = HOUR_MS;
 
-/** Adds the partners, and starts the job that issues their statements. No service may run yet. */
+/**
+ * Adds the partners, and starts the job that issues their statements. No service may run yet. Resolves to the signing
+ * secret of the partner who brings sales.
+ */
 export async function openMoney(
 	workplace: Workplace,
 	accounts: readonly ShopAccount[],
 	/** True if the job waits for `releaseStatements`. Otherwise the first service begins to work on it. */
 	isHeld: boolean,
-): Promise<void> {
+	/** Callback URL of the partner who brings sales. */
+	partnerUrl: string,
+): Promise<string> {
 	const { store, clock } = workplace;
 	const nowMs = clock.nowMs();
 	const lastMonth = Temporal.Instant.fromEpochMilliseconds(nowMs)
@@ -39,7 +48,7 @@ export async function openMoney(
 		.subtract({ months: 1 });
 	const atMs = lastMonth.toPlainDate({ day: 10 }).toZonedDateTime("UTC").epochMilliseconds;
 	await store.transact(async (trx) => {
-		const seller = await addPartner(trx, "seller", atMs);
+		const seller = await addPartner(trx, SELLER, atMs);
 		for (const { programmeRow } of accounts) await joinWithCode(trx, programmeRow, seller, atMs);
 		for (let n = 0; n < STATEMENTS; n++) {
 			await store.writes.insertEntries(trx, [
@@ -51,12 +60,15 @@ export async function openMoney(
 			]);
 		}
 	});
+	const called = { url: partnerUrl, form: "json", events: EVENT_NAMES } as const;
+	const saved = expectValue(await savePartnerUrl(workplace, SELLER, called, COMMAND_LINE));
 	const { public_id } = expectValue(await prepareStatements(workplace, COMMAND_LINE, lastMonth.toString()));
 	await workOffJobs(workplace, () => false);
 	const job = await findJob(store.db, null, public_id);
 	ok(job !== undefined);
 	equal(expectValue(await startJob(workplace, job, COMMAND_LINE, false)), "started");
 	if (isHeld) await setClaim(store.db, nowMs + HELD_MS);
+	return saved.secret ?? "";
 }
 
 /** Lets the next service that starts work on the job of statements. */

@@ -1,6 +1,8 @@
-// The endpoint of all shops. It is a real HTTPS server that answers callbacks as planned, verifies each with
+// The endpoint of all shops and of the partner. It is a real HTTPS server that answers callbacks as planned, verifies each with
 // the library that a shop installs, and records the requests for the comparison with the ledger.
 
+import { ok } from "node:assert/strict";
+import { verifyPartnerCallback } from "@ringback/receiver";
 import type { Certificates } from "../../demo/certificate.ts";
 import { checkForm, readCallback } from "../support/callback-form.ts";
 import { type ShopAnswer, type ShopRequest, startShop } from "../support/shop.ts";
@@ -18,12 +20,14 @@ export interface Arrival {
 
 export interface ReceivingShop {
 	url(shop: number): string;
+	/** Callback URL of the partner, whose server always answers well. */
+	readonly partnerUrl: string;
 	readonly caPem: string;
 	readonly arrivals: readonly Arrival[];
 	/** Maximum number of unanswered requests that one shop had at the same time. */
 	readonly mostAtOnce: number;
 	/**
-	 * Signing secrets by programme. They are added after the shop was started, because an account needs the
+	 * Signing secrets by programme, and that of the partner as PARTNER_SECRET. They are added after the shop was started, because an account needs the
 	 * shop's URL first.
 	 */
 	readonly secrets: Map<string, string>;
@@ -41,11 +45,20 @@ export interface ReceivingShopOptions {
 }
 
 const BRAND = "Service";
+/** Name of the partner's secret among those of the programmes. */
+export const PARTNER_SECRET = "partner";
 /**
  * Maximum difference between the clocks. The services use the database's time, and each knows it only as
  * exactly as its query was fast.
  */
 const CLOCKS_APART_MS = 1_000;
+
+const PARTNER_PATH = "/partner";
+
+/** Returns the key of a delivery to the partner. The shop's delivery of the same event has another key. */
+export function partnerKey(key: string): string {
+	return `partner ${key}`;
+}
 
 export async function openReceivingShop(options: ReceivingShopOptions): Promise<ReceivingShop> {
 	const orders = new Map(options.orders.map((order) => [order.orderId, order]));
@@ -67,7 +80,24 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 		setTimeout(() => open.set(programId, (open.get(programId) ?? 0) - 1), ms);
 	}
 
+	function takeForPartner(request: ShopRequest): ShopAnswer {
+		const { body, headers } = readCallback(request);
+		const key = partnerKey(`${body.conversionId} ${body.event}`);
+		const nonce = headers.get(`X-${BRAND}-Nonce`) ?? "";
+		arrivals.push({ key, nonce, httpStatus: 204, atMs: performance.now() });
+		const verifying = verifyPartnerCallback({
+			...{ method: "POST", path: request.path, headers: Object.fromEntries(headers), rawBody: request.body },
+			...{ secret: shop.secrets.get(PARTNER_SECRET), now: Date.now(), brand: BRAND },
+		}).then((verified) => ok(verified.ok, JSON.stringify(verified)));
+		checks = Promise.all([checks, verifying]).catch((error: unknown) => {
+			firstFailure ??= error;
+		});
+		options.onArrival(key);
+		return { status: 204 };
+	}
+
 	function take(request: ShopRequest): ShopAnswer {
+		if (request.path === PARTNER_PATH) return takeForPartner(request);
 		const callback = readCallback(request);
 		const { conversionId, event, orderId, programId } = callback.body;
 		const key = `${conversionId} ${event}`;
@@ -93,6 +123,7 @@ export async function openReceivingShop(options: ReceivingShopOptions): Promise<
 	const server = await startShop({ certificates: options.certificates, answer: take });
 	const shop: ReceivingShop = {
 		url: (shop) => server.url(`/postback?shop=${shop}`),
+		partnerUrl: server.url(PARTNER_PATH),
 		caPem: server.caPem,
 		arrivals,
 		get mostAtOnce() {

@@ -13,7 +13,7 @@ import { type AwaitedMoment, awaitMoment, causeCrash } from "./crashes.ts";
 import { createIntake } from "./intake.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Phase, RoundPlan } from "./plan.ts";
-import { openReceivingShop } from "./receiving-shop.ts";
+import { openReceivingShop, PARTNER_SECRET } from "./receiving-shop.ts";
 import { checkReleased, look, passTime, type RoundState, untilQuiet, witnessedIn } from "./round-state.ts";
 import { openSetup } from "./setup.ts";
 import { startOneByOne } from "./turnover.ts";
@@ -79,6 +79,7 @@ export async function runRound(plan: RoundPlan, shared: SharedParts): Promise<Ro
 		const cleaning = { after: (clean: () => Promise<void>) => void cleanups.push(clean) };
 		const setup = await openSetup({ plan, shop, ...shared, cleaning });
 		for (const { programmeId, secret } of setup.accounts) shop.secrets.set(programmeId, secret);
+		shop.secrets.set(PARTNER_SECRET, setup.partnerSecret);
 		const onAnswer = (owed: string | null) => {
 			if (owed !== null) waits.owed(owed);
 			moment?.count("answer");

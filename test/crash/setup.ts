@@ -25,6 +25,8 @@ import { createProcesses, type Processes } from "./processes.ts";
 export interface Setup {
 	/** Account of each shop. */
 	accounts: readonly ShopAccount[];
+	/** Signing secret of the partner that gets callbacks. */
+	partnerSecret: string;
 	processes: Processes;
 	/**
 	 * A load balancer, if the plan restarts services cleanly. Clients that report sales must not notice the
@@ -71,7 +73,7 @@ export interface Engines {
 
 export interface SetupOptions {
 	plan: RoundPlan;
-	shop: { url(shop: number): string; caPem: string };
+	shop: { url(shop: number): string; partnerUrl: string; caPem: string };
 	postgres: () => Promise<PostgresServer>;
 	diskWays: readonly DiskWay[];
 	cleaning: { after(clean: () => Promise<void>): void };
@@ -116,23 +118,28 @@ function commonSettings(home: Home, { cap }: RoundPlan): Settings {
 	};
 }
 
-async function openAccounts(settings: Settings, { plan, shop }: SetupOptions): Promise<ShopAccount[]> {
+async function openAccounts(
+	settings: Settings,
+	{ plan, shop }: SetupOptions,
+): Promise<Pick<Setup, "accounts" | "partnerSecret">> {
 	const accounts: ShopAccount[] = [];
 	for (let index = 0; index < plan.shops; index++) {
 		const terms = { owners: [`owner-${index}@shop.example`], creditsPartners: true };
 		accounts.push(await prepareDatabase(settings, { postbackUrl: shop.url(index), ...terms }));
 	}
-	await withWorkplace(settings, (workplace) => openMoney(workplace, accounts, plan.roles.length > 1));
-	return accounts;
+	const partnerSecret = await withWorkplace(settings, (workplace) =>
+		openMoney(workplace, accounts, plan.roles.length > 1, shop.partnerUrl),
+	);
+	return { accounts, partnerSecret };
 }
 
 async function openSqliteSetup(options: SetupOptions, home: Home, disk: FullableDisk | null): Promise<Setup> {
 	const path = disk === null ? home.databasePath : join(disk.folder, "ringback.db");
 	const settings = { ...commonSettings(home, options.plan), DATABASE_URL: `sqlite:${path}` };
-	const accounts = await openAccounts(settings, options);
+	const opened = await openAccounts(settings, options);
 	const processes = createProcesses(home, options.plan.roles, () => settings);
 	return {
-		accounts,
+		...opened,
 		processes,
 		balancer: null,
 		doors: processes.doors,
@@ -241,7 +248,7 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 	};
 	const ask = <Value>(question: (db: Db) => Promise<Value>) =>
 		withStore(openStore("PostgreSQL", url), question);
-	const accounts = await openAccounts(settings, options);
+	const opened = await openAccounts(settings, options);
 	const nameOf = (member: number) => `member-${member}`;
 	const processes = createProcesses(home, plan.roles, (member) => {
 		return { ...settings, DATABASE_URL: `${url}?application_name=${nameOf(member)}` };
@@ -249,7 +256,7 @@ async function openPostgresSetup(options: SetupOptions, home: Home): Promise<Set
 	const balancer = isRolling ? await startBalancer(processes.urls) : null;
 	options.cleaning.after(async () => balancer?.close());
 	return {
-		accounts,
+		...opened,
 		processes,
 		balancer,
 		doors: balancer === null ? processes.doors : () => [balancer.url],

@@ -41,7 +41,15 @@ export function prepareCallback(callback: CallbackToSend): PreparedAttempt["requ
 	const reason = subject.reason ?? (REASONED.includes(event) ? "OTHER" : null);
 	const eventBody = composeEvent({ ...subject, reason });
 	const delivery = { ...DUE, eventName: event, eventBody };
-	const endpoint = { url, pathAndQuery: target, endpointId: 1, secretId: 1, key: signingKey(secret) };
+	const receiver = { kind: "shop", form: "json" } as const;
+	const endpoint = {
+		...receiver,
+		url,
+		pathAndQuery: target,
+		endpointId: 1,
+		secretId: 1,
+		key: signingKey(secret),
+	};
 	return createPreparer(random)(wireNames(brand), delivery, endpoint, nowMs).request;
 }
 

@@ -111,6 +111,7 @@ export async function openCrediting(
 	return {
 		/** Ids of the partners. */
 		partnerIds: [...partnerIds.values()],
+		partners: [...partnerIds].map(([code, id]) => ({ id, publicId: `ptn_${code}` })),
 		/** Returns the partner to whom a credit gives the conversion, or undefined for nobody. */
 		partnerOf: ({ partnershipId }: Credit) => partnershipWith(partnershipId)?.partnerId,
 		/** Draws the name of a partner to whom staff assign a conversion, or nobody. */
@@ -135,7 +136,7 @@ export async function openCrediting(
 async function addPartners(db: Db): Promise<Map<string, number>> {
 	const ids = new Map<string, number>();
 	for (const { code } of PARTNERS) {
-		const columns = { public_id: code, created_at_ms: 0, name: code, site: "" };
+		const columns = { public_id: `ptn_${code}`, created_at_ms: 0, name: code, site: "" };
 		ids.set(code, (await insertPartner(db, columns)).id);
 	}
 	return ids;

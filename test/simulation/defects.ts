@@ -55,12 +55,41 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 1,
 		module: () => import("../../src/conversions/owe.ts"),
 		replaces: "oweEvents",
-		by: (genuine) => (trx, deps, announcements) =>
-			genuine(
-				trx,
-				deps,
-				announcements.filter(({ event }) => event !== "conversion.approved"),
-			),
+		by:
+			(genuine) =>
+			(trx, deps, announcements, ...rest) =>
+				genuine(
+					trx,
+					deps,
+					announcements.filter(({ event }) => event !== "conversion.approved"),
+					...rest,
+				),
+	}),
+	defect({
+		name: "an event for a partner is lost",
+		promise: "2 each move creates one event",
+		seed: 1,
+		module: () => import("../../src/conversions/owe-partners.ts"),
+		replaces: "findPartnerNews",
+		by:
+			(genuine) =>
+			async (...request) =>
+				(await genuine(...request)).filter(({ event }) => event !== "conversion.approved"),
+	}),
+	defect({
+		name: "a partner is told about the sale of another",
+		promise: "2 each move creates one event",
+		seed: 1,
+		module: () => import("../../src/conversions/owe-partners.ts"),
+		replaces: "findPartnerNews",
+		by: (genuine) => async (trx, deps, moves, former) => {
+			const news = await genuine(trx, deps, moves, former);
+			const rows = await trx.selectFrom("receivers").select("id").where("kind", "=", "partner").execute();
+			return news.map((one) => {
+				const other = rows.find(({ id }) => id !== one.target.receiverId);
+				return other === undefined ? one : { ...one, target: { ...one.target, receiverId: other.id } };
+			});
+		},
 	}),
 	defect({
 		name: "a corrected URL cancels the pending deliveries",
@@ -68,8 +97,8 @@ export const DEFECTS: readonly Defect[] = [
 		seed: 2,
 		module: () => import("../../src/store/queries/receivers.ts"),
 		replaces: "setEndpoint",
-		by: (genuine) => async (trx, receiver, url, nowMs) => {
-			await genuine(trx, receiver, url, nowMs);
+		by: (genuine) => async (trx, receiver, endpoint, nowMs) => {
+			await genuine(trx, receiver, endpoint, nowMs);
 			await trx
 				.updateTable("receivers")
 				.set((eb) => ({ endpoint_epoch: eb("endpoint_epoch", "+", 1) }))

@@ -15,7 +15,7 @@ import {
 import { demand, type PromiseName } from "../support/broken.ts";
 import type { Hurry } from "./impatience.ts";
 import { isPunctual, type Plan } from "./plan.ts";
-import type { ProgrammeRecord } from "./programme-record.ts";
+import type { ReceiverRecord } from "./programme-record.ts";
 import { DELAYS_MS } from "./settling-auditor.ts";
 import type { Sent } from "./stream-auditor.ts";
 
@@ -74,9 +74,9 @@ export interface DeliveryTotals {
 	requests: number;
 	/** Number of requests whose result was never stored, because their process died or lost its slots. */
 	lost: number;
-	/** Number of final failures, by programme. */
+	/** Number of final failures, by receiver. */
 	failuresOf: ReadonlyMap<number, number>;
-	/** Number of runs after the first, by programme. */
+	/** Number of runs after the first, by receiver. */
 	resentOf: ReadonlyMap<number, number>;
 }
 
@@ -96,7 +96,7 @@ const SETTLING_MS = 5 * 60_000;
 /** Conditions of the run, and the time at which the faults ended. */
 export interface Circumstances {
 	plan: Plan;
-	programmes: readonly ProgrammeRecord[];
+	receivers: readonly ReceiverRecord[];
 	calmSinceMs: number;
 	/** Engines that other engines ended because they were silent. */
 	ended: ReadonlySet<number>;
@@ -195,10 +195,10 @@ function auditDelivery(
  * Throws unless the removal of the URL cancelled the delivery, and the delivery was created before the
  * removal.
  */
-function auditCancellation(what: string, delivery: DeliveryRow, { programmes }: Circumstances): void {
+function auditCancellation(what: string, delivery: DeliveryRow, { receivers }: Circumstances): void {
 	const fromMs = delivery.created_at_ms;
 	const toMs = delivery.finished_at_ms ?? 0;
-	const urls = programmes.find(({ receiver_id }) => receiver_id === delivery.receiver_id)?.urls ?? [];
+	const urls = receivers.find(({ receiver_id }) => receiver_id === delivery.receiver_id)?.urls ?? [];
 	const wasRemoved = urls.some((period, index) => {
 		return index > 0 && period.value === null && period.fromMs >= fromMs && period.fromMs <= toMs;
 	});

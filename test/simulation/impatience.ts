@@ -82,7 +82,7 @@ export function createImpatience(site: ImpatienceSite) {
 		if (process === undefined) return;
 		const asked = { seq, fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programme, actor: COMMAND_LINE }, [waiting]),
+			sendSeen(process, { receiver: programme, actor: COMMAND_LINE }, [waiting]),
 		);
 		const isSure = result?.ok === true && result.value.sentNow === 1;
 		if (isSure || result === null) note(id, { ...asked, toMs: site.nowMs(), isSure });
@@ -93,7 +93,9 @@ export function createImpatience(site: ImpatienceSite) {
 		const process = site.pickProcess();
 		if (process === undefined) return;
 		const asked = { fromMs: site.nowMs(), clockMs: process.clock.nowMs() };
-		const result = await answerOrNothing(() => sendAllWaiting(process, { programme, actor: COMMAND_LINE }));
+		const result = await answerOrNothing(() =>
+			sendAllWaiting(process, { receiver: programme, actor: COMMAND_LINE }),
+		);
 		// Deliveries in flight at this moment are included, because they may fail before their turn and are then
 		// pending, too.
 		for (const { id, seq } of waiting) {

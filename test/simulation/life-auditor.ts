@@ -51,7 +51,13 @@ export function auditLives(database: DatabaseSync, ledger: OrderLedger): void {
 				from conversions c`,
 		)
 		.all() as unknown as ConversionRow[];
-	const events = database.prepare("select conversion_id, name, body from events").all();
+	// The events of partners are audited in partner-receivers.ts.
+	const events = database
+		.prepare(
+			`select e.conversion_id, e.name, e.body from events e
+				join receivers r on r.id = e.receiver_id and r.kind = 'shop'`,
+		)
+		.all();
 	const byOrder = new Map(
 		conversions.map((row) => [`${row.programme_id} ${row.event_type} ${row.order_id}`, row]),
 	);

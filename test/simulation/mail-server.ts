@@ -36,6 +36,6 @@ export function createMailServer(
 
 /** Returns the number of failures that the mail's text mentions. */
 function readFailures(text: string): number {
-	const mentions = text.matchAll(/^(\d+) callbacks? to your shop failed permanently/gm);
+	const mentions = text.matchAll(/^(\d+) callbacks? to your (?:shop|server) failed permanently/gm);
 	return [...mentions].reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -55,7 +55,15 @@ export const PRIVATE_ADDRESSES: readonly string[] = [
 	"::ffff:10.0.0.1",
 ];
 
-export function createNetwork(timeline: Timeline, random: SeededRandom, auditor: NetworkAuditor) {
+/**
+ * Creates the network. Hosts of partners have random numbers of their own, so that requests to them do not change what
+ * happens to the requests to shops.
+ */
+export function createNetwork(
+	timeline: Timeline,
+	{ shops, partners }: { shops: SeededRandom; partners: SeededRandom },
+	auditor: NetworkAuditor,
+) {
 	const moodsOf = new Map<string, Mood[]>();
 	// Each process has its own transport with its own cache of targets.
 	const targetsOf = new WeakMap<ServiceProcess, Targets>();
@@ -72,7 +80,12 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		return present ?? { fromMs: 0, badPercent: 100, dns: "failing" };
 	}
 
+	function randomOf(host: string): SeededRandom {
+		return host.startsWith("partner-") ? partners : shops;
+	}
+
 	function lookUp(name: string): LookUp {
+		const random = randomOf(name);
 		const { dns } = moodOf(name);
 		const isPublic = dns === "public" || (dns === "rebinding" && random.chance(0.5));
 		if (dns === "failing") return { ok: false, code: "ENOTFOUND" };
@@ -81,7 +94,7 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 		return { ok: true, addresses: dns === "mixed" ? [PUBLIC_ADDRESS, bad] : [bad] };
 	}
 
-	function drawFate({ badPercent }: Mood): Fate {
+	function drawFate({ badPercent }: Mood, random: SeededRandom): Fate {
 		const tookMs = 2 * random.between(1, MAX_LATENCY_MS);
 		if (!random.chance(badPercent / 100))
 			return { kind: "answered", status: random.pick(GOOD_STATUSES), tookMs };
@@ -139,9 +152,10 @@ export function createNetwork(timeline: Timeline, random: SeededRandom, auditor:
 			}
 			// The first address may fail. The next one is then dialled, as in the real transport.
 			const { routes } = judgement;
+			const random = randomOf(target.url.hostname);
 			const last = random.between(0, routes.length - 1);
 			for (const { address } of routes.slice(0, last + 1)) seen.onDial(address);
-			exchange(drawFate(moodOf(target.url.hostname)), tell);
+			exchange(drawFate(moodOf(target.url.hostname), random), tell);
 		});
 	}
 

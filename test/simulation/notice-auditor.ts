@@ -32,7 +32,7 @@ const STANDSTILL_MS = 60 * 60_000;
 const SETTLING_MS = 5 * 60_000;
 
 interface Newest {
-	programmeId: number;
+	receiverId: number;
 	/** Time at which the newest success ended, or 0 if there is none. */
 	succeededAtMs: number;
 	/** Time at which the newest failure ended, or 0 if there is none. */
@@ -44,38 +44,38 @@ interface Newest {
 }
 
 /**
- * Checks the notices of all programmes. During faults, a stalled process may hold back results. One pass then
+ * Checks the notices of all receivers. During faults, a stalled process may hold back results. One pass then
  * stores results that ended minutes apart, and a final failure among them counts for all. An attempt that was
  * in flight when its URL was removed may end much later, and nobody is notified of it.
  */
 export function auditTroubles(database: DatabaseSync, calmSinceMs: number): void {
 	const rows = database
 		.prepare(
-			`select p.id as programmeId,
+			`select r.id as receiverId,
 				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a join events v on v.id = a.delivery_id where v.receiver_id = r.id
 					and a.result = 'answered' and a.http_status between 200 and 299), 0) as succeededAtMs,
 				coalesce((select max(a.started_at_ms + a.took_ms) from attempts a join events v on v.id = a.delivery_id where v.receiver_id = r.id
 					and not (a.result = 'answered' and a.http_status between 200 and 299)
 					and a.delivery_id not in (${TEST_EVENTS})), 0) as failedAtMs,
-				coalesce((select max(e.at_ms) from audit_entries e where e.programme_id = p.id
+				coalesce((select max(e.at_ms) from audit_entries e where e.programme_id = r.programme_id
 					and e.action = 'postback_url.removed'), 0) as removedAtMs,
 				(select count(*) from notices n where n.receiver_id = r.id and n.kind = 'callbacks_failing'
 					and n.ended_at_ms is null) as open
-				from programmes p join receivers r on r.programme_id = p.id`,
+				from receivers r`,
 		)
 		.all() as unknown as Newest[];
-	for (const { programmeId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
+	for (const { receiverId, succeededAtMs, failedAtMs, removedAtMs, open } of rows) {
 		const fails = failedAtMs > Math.max(succeededAtMs, removedAtMs + STANDSTILL_MS) + CLOSE_MS;
 		demand(
 			!fails || open === 1,
 			NOTIFIED,
-			() => `programme ${programmeId} fails, and has ${open} open notices`,
+			() => `receiver ${receiverId} fails, and has ${open} open notices`,
 		);
 		const works = succeededAtMs > Math.max(failedAtMs, calmSinceMs + SETTLING_MS) + CLOSE_MS;
 		demand(
 			!works || open === 0,
 			NOTIFIED,
-			() => `programme ${programmeId} works, and has ${open} open notices`,
+			() => `receiver ${receiverId} works, and has ${open} open notices`,
 		);
 	}
 	const early = database

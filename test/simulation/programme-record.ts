@@ -7,18 +7,23 @@ import type { ReceiverId } from "../../src/domain/receiver.ts";
 import { openSecret } from "../../src/domain/sealing.ts";
 import type { Terms } from "../support/lifecycle-model.ts";
 
-export interface ProgrammeRecord {
-	id: number;
+/** A receiver of callbacks, which is the shop of a programme or a partner. */
+export interface ReceiverRecord {
 	receiver_id: ReceiverId;
+	/** Public id of the programme or partner. */
 	publicId: string;
-	/** Host of the shop's endpoint, and the host after a move. */
+	/** Host of the endpoint, and the host after a move. */
 	hosts: readonly [string, string];
 	ownerEmail: string;
 	badDayPercent: number;
-	terms: Terms;
 	/** URLs in the order of time, each valid until the next. The value is null for a time without a URL. */
 	urls: Period[];
 	secrets: Period[];
+}
+
+export interface ProgrammeRecord extends ReceiverRecord {
+	id: number;
+	terms: Terms;
 }
 
 interface Period {

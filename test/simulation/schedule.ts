@@ -9,7 +9,7 @@ import type { Holding } from "./holding.ts";
 import type { Impatience } from "./impatience.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
-import type { ProgrammeRecord } from "./programme-record.ts";
+import type { ProgrammeRecord, ReceiverRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Workload } from "./workload.ts";
@@ -98,9 +98,9 @@ export function scheduleLife(site: ScheduleSite): void {
  * Schedules the behaviour of hosts. This needs no events in the timeline, because a host's behaviour matters
  * only when it is called.
  */
-function scheduleMoods(
-	{ timeline, network, plan, random }: ScheduleSite,
-	programme: ProgrammeRecord,
+export function scheduleMoods(
+	{ timeline, network, plan, random }: Pick<ScheduleSite, "timeline" | "network" | "plan" | "random">,
+	receiver: ReceiverRecord,
 	host: string,
 ): void {
 	const changes = Math.ceil(plan.days * plan.faults.moodChangesADay);
@@ -112,7 +112,7 @@ function scheduleMoods(
 		const isBad = random.chance(0.6);
 		network.setMood(host, {
 			fromMs: timeline.nowMs + afterMs,
-			badPercent: isBad ? programme.badDayPercent : 0,
+			badPercent: isBad ? receiver.badDayPercent : 0,
 			dns: isBad && random.chance(0.2) ? random.pick(["private", "mixed", "rebinding", "failing"]) : "public",
 		});
 	}

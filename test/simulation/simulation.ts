@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import { verifyPostback } from "@ringback/receiver";
+import { verifyPartnerCallback, verifyPostback } from "@ringback/receiver";
 import { SEALING_KEY_BYTES } from "../../src/domain/sealing.ts";
 import { DAY_MS } from "../../src/domain/time.ts";
 import { realClock } from "../../src/outside/clock.ts";
@@ -29,9 +29,10 @@ import { createNetwork } from "./network.ts";
 import { auditNotices, auditTroubles } from "./notice-auditor.ts";
 import { openProgrammes } from "./opening.ts";
 import { createOrderLedger } from "./order-ledger.ts";
+import { auditPartnerEvents, openPartnerReceivers } from "./partner-receivers.ts";
 import { drawPlan } from "./plan.ts";
 import { createProgrammeReader, inForce, type ProgrammeRecord } from "./programme-record.ts";
-import { scheduleLife } from "./schedule.ts";
+import { scheduleLife, scheduleMoods } from "./schedule.ts";
 import { auditCleanStop, createSettlingAuditor } from "./settling-auditor.ts";
 import { createStoreWatch } from "./store-watch.ts";
 import { createStreamAuditor, SEEN_WITHIN_MS, type Sent } from "./stream-auditor.ts";
@@ -62,6 +63,8 @@ export interface RunReport {
 	replacedPixels: number;
 	/** Number of conversions with a credited partner. */
 	credited: number;
+	/** Number of events for partners. */
+	partnerEvents: number;
 	/** Number of partial refunds. */
 	refunds: number;
 	/** Number of conversions that staff credited to another partner. */
@@ -83,6 +86,7 @@ const IMPATIENCE = 0x5eed;
 const HOLDING = 0x401d;
 const CREDITING = 0xc4ed;
 const MONEY = 0xca6c;
+const PARTNERS = 0x9a27;
 /** Share of runs with refunds, adjustments and statements. */
 const MONEY_SHARE = 0.6;
 /** Maximum number of requests in flight, the service's default. No run comes near it. */
@@ -106,6 +110,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 	const programmes = await openProgrammes(store, plan, fork(), startMs);
 	const drawn = createSeededRandom(seed ^ CREDITING);
 	const crediting = await openCrediting(store.db, programmes, drawn, sealingKey, money !== null);
+
+	const partnerRandom = createSeededRandom(seed ^ PARTNERS);
+	const partners = await openPartnerReceivers(store, crediting.partners, partnerRandom, sealingKey, startMs);
+	const receivers = [...programmes, ...partners];
 
 	const tracing = createHash("sha256");
 	const trace = (line: string): void => {
@@ -147,12 +155,12 @@ export async function simulate(seed: number): Promise<RunReport> {
 		database,
 		plan,
 		brand: BRAND,
-		programmes,
+		receivers,
 		expectations: ledger,
 		attempt,
 		trace,
 	});
-	const network = createNetwork(timeline, fork(), auditor);
+	const network = createNetwork(timeline, { shops: fork(), partners: partnerRandom }, auditor);
 	const mailServer = createMailServer(timeline, fork(), () => (isCalm ? 0 : plan.faults.mailRefusal), trace);
 	const cluster = createCluster(
 		{
@@ -278,31 +286,36 @@ export async function simulate(seed: number): Promise<RunReport> {
 		holding,
 		supervise,
 	});
+	for (const partner of partners) {
+		scheduleMoods({ timeline, plan, random: partnerRandom, network }, partner, partner.hosts[0]);
+	}
 	await timeline.liveUntil(startMs + plan.days * DAY_MS, watch);
 	auditLives(database, ledger);
+	auditPartnerEvents(database, partners);
 	await accounting?.auditBalances();
-	auditDeliveries(database, { plan, programmes, calmSinceMs: timeline.nowMs, ended, hurried }, auditor.sent);
+	auditDeliveries(database, { plan, receivers, calmSinceMs: timeline.nowMs, ended, hurried }, auditor.sent);
 	auditTroubles(database, Number.POSITIVE_INFINITY);
 
 	isCalm = true;
 	const calmSinceMs = timeline.nowMs;
 	cluster.calm();
-	for (const host of programmes.flatMap(({ hosts }) => hosts)) {
+	for (const host of receivers.flatMap(({ hosts }) => hosts)) {
 		network.setMood(host, { fromMs: timeline.nowMs, badPercent: 0, dns: "public" });
 	}
 	await timeline.liveUntil(timeline.nowMs + CALM_DAYS * DAY_MS, watch);
 	watch.demandNothingWaits();
 	auditLives(database, ledger);
+	auditPartnerEvents(database, partners);
 	await accounting?.auditBalances();
 	accounting?.demandIssued();
-	const totals = auditDeliveries(database, { plan, programmes, calmSinceMs, ended, hurried }, auditor.sent);
+	const totals = auditDeliveries(database, { plan, receivers, calmSinceMs, ended, hurried }, auditor.sent);
 	auditResends(totals, workload.resent);
 	auditTroubles(database, calmSinceMs);
 	auditNotices(
 		database,
 		totals.failuresOf,
 		mailServer.mails,
-		new Map(programmes.map((programme) => [programme.receiver_id, programme.ownerEmail])),
+		new Map(receivers.map((receiver) => [receiver.receiver_id, receiver.ownerEmail])),
 	);
 	await verifyAll(auditor.sent);
 	tracing.update(dump(database));
@@ -320,6 +333,10 @@ export async function simulate(seed: number): Promise<RunReport> {
 		unparkedConfirmations: countAfter(database, "confirm", "record"),
 		replacedPixels: countReplaced(database, "<> 'EXPIRED'"),
 		credited: count(database, "credits where partnership_id is not null"),
+		partnerEvents: count(
+			database,
+			"events e join receivers r on r.id = e.receiver_id and r.kind = 'partner'",
+		),
 		statements: moneyAuditor.statements,
 		...(accounting?.counts ?? { refunds: 0, assignments: 0, adjustments: 0, payments: 0 }),
 	};
@@ -347,17 +364,15 @@ function auditResends(
 /** Verifies all requests with the library that a shop installs (invariant 6). */
 async function verifyAll(sent: readonly Sent[]): Promise<void> {
 	await Promise.all(
-		sent.map(async ({ programme, path, headers, request, senderNowMs, sentAtMs }) => {
-			const secrets = inForce(programme.secrets, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+		sent.map(async ({ receiver, path, headers, request, senderNowMs, sentAtMs }) => {
+			const secrets = inForce(receiver.secrets, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
 			const secret = secrets.filter((value) => value !== null);
-			const verification = await verifyPostback({
-				path,
-				headers,
-				rawBody: request.body,
-				secret,
-				now: senderNowMs,
-				brand: BRAND,
-			});
+			const received = { path, headers, rawBody: request.body, secret, now: senderNowMs, brand: BRAND };
+			const method = request.getTarget === undefined ? "POST" : "GET";
+			const verification =
+				"terms" in receiver
+					? await verifyPostback(received)
+					: await verifyPartnerCallback({ ...received, method });
 			demand(
 				verification.ok,
 				"6 every request verifies and is fresh",

@@ -9,6 +9,7 @@ import { BODY_FIELDS } from "../support/callback-form.ts";
 import { CONTRACT_ATTEMPTS } from "../support/contract-verdict.ts";
 import type { OwedBody } from "../support/lifecycle-model.ts";
 import { type NetworkAuditor, PRIVATE_ADDRESSES } from "./network.ts";
+import type { PartnerReceiver } from "./partner-receivers.ts";
 import type { Plan } from "./plan.ts";
 import { inForce, type ProgrammeRecord } from "./programme-record.ts";
 import type { ServiceProcess } from "./service-process.ts";
@@ -23,7 +24,7 @@ const OWN_SLOT = "5 one engine owns a slot and stores its own results";
 export interface Sent {
 	deliveryId: number;
 	run: number;
-	programme: ProgrammeRecord;
+	receiver: ProgrammeRecord | PartnerReceiver;
 	process: ServiceProcess;
 	/** Id of the engine that owned the slot when the request was sent. */
 	engineId: number;
@@ -69,7 +70,8 @@ export function createStreamAuditor(site: {
 	database: DatabaseSync;
 	plan: Plan;
 	brand: string;
-	programmes: readonly ProgrammeRecord[];
+	/** The shops of the programmes, and the partners with a URL. */
+	receivers: readonly (ProgrammeRecord | PartnerReceiver)[];
 	expectations: Expectations;
 	/** Returns for how long callbacks have been held, or 0 if they are not held. */
 	heldForMs(): number;
@@ -86,28 +88,29 @@ export function createStreamAuditor(site: {
 			from conversions c join events e on e.conversion_id = c.id and e.name = ?
 			join deliveries d on d.id = e.id left join queue q on q.id = d.id
 			join slots s on s.slot = (d.receiver_id * 39) % 64 left join engines g on g.id = s.engine_id
-			where c.public_id = ?`,
+			where c.public_id = ? and d.receiver_id = ?`,
 	);
 
 	function checkSend(
-		entry: Omit<Sent, "deliveryId" | "run" | "programme" | "engineId">,
+		entry: Omit<Sent, "deliveryId" | "run" | "engineId">,
 		body: Record<string, unknown>,
 	): Sent {
 		const { nonce } = entry;
 		demand(!nonces.has(nonce), VERIFIABLE, () => `nonce ${nonce} was used before`);
 		nonces.add(nonce);
-		const [row, ...others] = findDelivery.all(String(body["event"]), String(body["conversionId"]));
-		const what = `${body["event"]} of order ${body["orderId"]}`;
+		const [row, ...others] = findDelivery.all(
+			String(body["event"]),
+			String(body["conversionId"]),
+			entry.receiver.receiver_id,
+		);
+		const what = describe(body);
 		demand(row !== undefined, "2 each move creates one event", () => `${what} was sent and is not stored`);
 		demand(others.length === 0, "2 each move creates one event", () => `${what} is stored more than once`);
-		const programme = site.programmes.find(({ receiver_id }) => receiver_id === row["receiver_id"]);
-		demand(programme !== undefined, "nothing unexpected happens", () => `${what} belongs to nobody`);
 		const sentNow: Sent = {
 			...entry,
 			deliveryId: Number(row["id"]),
 			run: Number(row["run"]),
 			engineId: Number(row["engine_id"]),
-			programme,
 		};
 		checkTime(what, row, sentNow);
 		checkHold(what);
@@ -172,7 +175,7 @@ export function createStreamAuditor(site: {
 		// A later run was requested by a person, and may go to a URL that was saved again.
 		if (sentNow.run > 1) return;
 		const owedMs = Number(row["created_at_ms"]);
-		const removal = sentNow.programme.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
+		const removal = sentNow.receiver.urls.find(({ fromMs, value }) => value === null && fromMs > owedMs);
 		const isCancelled = removal !== undefined && removal.fromMs < sentNow.sentAtMs - SEEN_WITHIN_MS;
 		demand(
 			!isCancelled,
@@ -181,32 +184,33 @@ export function createStreamAuditor(site: {
 		);
 	}
 
-	function checkTarget(what: string, { process, programme, sentAtMs, request: { url } }: Sent): void {
+	function checkTarget(what: string, { process, receiver, sentAtMs, request: { url } }: Sent): void {
 		// The limit applies to all processes together. A request that was sent longer ago has ended, although its
 		// stalled sender has not noticed it.
 		const inFlight = [...onTheWay].filter(
 			(other) =>
-				other.programme === programme &&
-				(other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
+				other.receiver === receiver && (other.process === process || sentAtMs - other.sentAtMs < DEADLINE_MS),
 		);
 		const hasRoom = inFlight.length < plan.capPerProgramme;
-		demand(hasRoom, "nothing unexpected happens", () => `${what} exceeds the cap of its shop`);
-		const urls = inForce(programme.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
+		demand(hasRoom, "nothing unexpected happens", () => `${what} exceeds the cap of its receiver`);
+		const urls = inForce(receiver.urls, sentAtMs - SEEN_WITHIN_MS, sentAtMs);
 		demand(urls.includes(url), "requests use the current URL and secret", () => `${what} went to ${url}`);
 	}
 
-	function checkBody({ programme, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
-		const what = `${body["event"]} of order ${body["orderId"]}`;
+	function checkBody({ receiver, senderNowMs, headers }: Sent, body: Record<string, unknown>): void {
+		const what = describe(body);
+		const isGet = "form" in receiver && receiver.form === "get";
 		const fields = Object.keys(body).join();
+		const expectedFields = "terms" in receiver ? BODY_FIELDS : PARTNER_BODY_FIELDS;
 		demand(
-			fields === BODY_FIELDS.join(),
+			isGet || fields === expectedFields.join(),
 			"the body describes the event as it happened",
 			() => `${what} has ${fields}`,
 		);
 		const names = ["Event", "Timestamp", "Nonce", "Signature"].map((word) => `X-${brand}-${word}`);
 		const isPlain =
-			Object.keys(headers).join() === ["Content-Type", "User-Agent", ...names].join() &&
-			headers["Content-Type"] === "application/json" &&
+			Object.keys(headers).join() === [...(isGet ? [] : ["Content-Type"]), "User-Agent", ...names].join() &&
+			(isGet || headers["Content-Type"] === "application/json") &&
 			headers["User-Agent"] === `${brand.toLowerCase()}-postback/1` &&
 			headers[`X-${brand}-Event`] === body["event"];
 		demand(isPlain, VERIFIABLE, () => `${what} has headers ${JSON.stringify(headers)}`);
@@ -214,9 +218,18 @@ export function createStreamAuditor(site: {
 		const timestamp = headers[`X-${brand}-Timestamp`];
 		demand(timestamp === seconds, VERIFIABLE, () => `${what} is stamped ${timestamp}`);
 		const sentAt = new Date(senderNowMs).toISOString();
+		if (!("terms" in receiver)) {
+			const isOwn = body["partnerId"] === receiver.publicId && (isGet || body["sentAt"] === sentAt);
+			demand(
+				isOwn,
+				"the body describes the event as it happened",
+				() => `${what} says ${JSON.stringify(body)}`,
+			);
+			return;
+		}
 		demand(body["sentAt"] === sentAt, VERIFIABLE, () => `${what} says sentAt ${body["sentAt"]}`);
 		const bodies = site.expectations.bodiesOf(
-			programme,
+			receiver,
 			String(body["eventType"]),
 			String(body["orderId"]),
 			String(body["event"]),
@@ -224,7 +237,7 @@ export function createStreamAuditor(site: {
 		const isExpected = bodies.some((expected) =>
 			Object.entries(expected).every(([field, value]) => body[field] === value),
 		);
-		const named = body["programId"] === programme.publicId && body["currency"] === programme.terms.currency;
+		const named = body["programId"] === receiver.publicId && body["currency"] === receiver.terms.currency;
 		demand(
 			isExpected && named,
 			"the body describes the event as it happened",
@@ -237,19 +250,24 @@ export function createStreamAuditor(site: {
 		onSend(process, request) {
 			const headers = readHeaders(request.headers);
 			const senderNowMs = process.clock.nowMs();
-			const body = JSON.parse(request.body) as Record<string, unknown>;
+			const { host, origin } = new URL(request.url);
+			const path = request.getTarget ?? request.url.slice(origin.length);
+			const body = readFields(request, path);
 			let entry: Sent | undefined;
-			site.trace(`send ${process.number} ${request.url} ${request.headers.join(" ")} ${request.body}`);
+			site.trace(`send ${process.number} ${origin}${path} ${request.headers.join(" ")} ${request.body}`);
 			site.attempt(() => {
+				const receiver = site.receivers.find(({ hosts }) => hosts.includes(host));
+				demand(receiver !== undefined, "nothing unexpected happens", () => `${host} belongs to nobody`);
 				entry = checkSend(
 					{
 						process,
+						receiver,
 						sentAtMs: timeline.nowMs,
 						senderNowMs,
 						request,
 						headers,
 						nonce: headers[`X-${brand}-Nonce`] ?? "",
-						path: new URL(request.url).pathname + new URL(request.url).search,
+						path,
 						outcome: null,
 						endedAtMs: null,
 					},
@@ -279,6 +297,22 @@ export function createStreamAuditor(site: {
 		},
 	};
 }
+
+/** Returns the fields of a callback, from its body or, for a GET, from its query. */
+function readFields({ body, getTarget }: PostbackRequest, path: string): Record<string, unknown> {
+	if (getTarget === undefined) return JSON.parse(body) as Record<string, unknown>;
+	return Object.fromEntries(new URLSearchParams(path.slice(path.indexOf("?"))));
+}
+
+function describe(body: Record<string, unknown>): string {
+	return `${body["event"]} of ${body["orderId"] === undefined ? body["conversionId"] : `order ${body["orderId"]}`}`;
+}
+
+/** Fields of a JSON callback to a partner, written independently of the product. */
+const PARTNER_BODY_FIELDS =
+	"event conversionId programId partnerId linkId status eventType basketValue commission currency reason creditedBy sub1 sub2 sub3 test clickedAt occurredAt sentAt".split(
+		" ",
+	);
 
 function readHeaders(list: readonly string[]): Record<string, string> {
 	const headers: Record<string, string> = {};

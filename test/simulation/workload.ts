@@ -150,7 +150,7 @@ export function createWorkload(site: WorkloadSite) {
 			// that never answers.
 			count.perhaps += failed;
 			const result = await answerOrNothing(() =>
-				resendFailed(process, { programmes: [programme], actor: COMMAND_LINE }, { fromMs: sinceMs }),
+				resendFailed(process, { receivers: [programme], actor: COMMAND_LINE }, { fromMs: sinceMs }),
 			);
 			if (result !== null) count.perhaps -= failed;
 			if (result?.ok === true) count.surely += result.value.count;
@@ -170,7 +170,7 @@ export function createWorkload(site: WorkloadSite) {
 		if (finished === undefined) return;
 		count.perhaps++;
 		const result = await answerOrNothing(() =>
-			sendSeen(process, { programme, actor: COMMAND_LINE }, [finished]),
+			sendSeen(process, { receiver: programme, actor: COMMAND_LINE }, [finished]),
 		);
 		const started = result?.ok === true ? result.value.resent : 0;
 		if (result !== null) count.perhaps--;

@@ -165,6 +165,8 @@ export async function auditStore(
 	db: Db,
 	received: readonly ReceivedCallback[],
 	brand: string,
+	/** Nonces of the requests that partners received. */
+	noncesOfPartners: readonly string[] = [],
 ): Promise<void> {
 	deepEqual((await checkLedger({ db })).broken, []);
 	const deliveries = await db.selectFrom("deliveries").selectAll().execute();
@@ -179,7 +181,8 @@ export async function auditStore(
 		auditDelivery(delivery.public_id, stored, attemptsOf.get(delivery.id) ?? []);
 	}
 	const byNonce = Map.groupBy(attempts, (attempt) => attempt.nonce);
-	const seen = new Set<string>();
+	const seen = new Set<string>(noncesOfPartners);
+	equal(seen.size, noncesOfPartners.length, "no nonce came twice");
 	for (const { headers, body, answered } of received) {
 		const nonce = headers.get(`X-${brand}-Nonce`) ?? "";
 		ok(!seen.has(nonce), `nonce ${nonce} came twice`);

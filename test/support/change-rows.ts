@@ -1,6 +1,7 @@
 // Changes rows at the start of a test. Each function takes an id and locks the row itself.
 
 import type { LandingHost } from "../../src/domain/click.ts";
+import { ALL_EVENTS } from "../../src/domain/receiver.ts";
 import type { Locked } from "../../src/store/locked.ts";
 import {
 	changePartnership,
@@ -22,7 +23,10 @@ export function setProgramme(
 
 /** Saves a Postback URL without checking it. */
 export function setUrl(db: Db, programmeId: number, url: string, nowMs: number): Promise<void> {
-	return withProgramme(db, programmeId, (trx, programme) => setEndpoint(trx, programme, url, nowMs));
+	return withProgramme(db, programmeId, (trx, programme) => {
+		const endpoint = { url, form: "json", events: ALL_EVENTS } as const;
+		return setEndpoint(trx, programme, endpoint, nowMs);
+	});
 }
 
 export function removeUrl(db: Db, programmeId: number, nowMs: number): Promise<void> {

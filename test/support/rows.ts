@@ -177,6 +177,7 @@ export async function addOwedConversion(
 		.selectFrom("events")
 		.select("conversion_id")
 		.where("id", "=", id)
+		.$narrowType<{ conversion_id: number }>()
 		.executeTakeFirstOrThrow();
 	await store.writes.insertMoves(store.db, [
 		{

@@ -10,7 +10,7 @@ import { auditStore } from "./auditor.ts";
 import { checkForm, type ReceivedCallback, readCallback } from "./callback-form.ts";
 import { createClock, START_MS } from "./clock.ts";
 import { assertNoErrors, type OpenedService, openService, type Settings } from "./open-service.ts";
-import { type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
+import { type AnswerRequest, type Shop, type ShopAnswer, type ShopRequest, startShop } from "./shop.ts";
 import {
 	openShopProgramme,
 	type ProgrammeOptions,
@@ -24,6 +24,8 @@ export interface RunningService extends ServiceAtHand {
 	openProgramme(options?: ProgrammeOptions): Promise<ShopProgramme>;
 	/** Starts another server of the same shop. By default it has the same certificate. */
 	startShop(certificates?: Certificates): Promise<Shop>;
+	/** Starts the server of a partner. The form of the requests to it is checked by the test. */
+	startPartner(answer?: AnswerRequest): Promise<Shop>;
 }
 
 export function eachService(
@@ -55,6 +57,7 @@ class RunningServiceOf implements RunningService {
 	/** Programmes of the current test. */
 	readonly #opened: ShopProgramme[] = [];
 	readonly #shops: Shop[] = [];
+	readonly #partners: Shop[] = [];
 	readonly #nonces = new Set<string>();
 	#checked = 0;
 	#certificates: Certificates | undefined;
@@ -90,6 +93,12 @@ class RunningServiceOf implements RunningService {
 		const shop = await startShop({ certificates, answer: (request) => this.#take(request) });
 		this.#shops.push(shop);
 		return shop;
+	}
+
+	async startPartner(answer: AnswerRequest = () => ({ status: 204 })): Promise<Shop> {
+		const partner = await startShop({ certificates: requireValue(this.#certificates), answer });
+		this.#partners.push(partner);
+		return partner;
 	}
 
 	async openProgramme(options: ProgrammeOptions = {}): Promise<ShopProgramme> {
@@ -138,8 +147,9 @@ class RunningServiceOf implements RunningService {
 	async end(): Promise<void> {
 		const opening = requireValue(this.#running);
 		await opening.stop();
-		for (const shop of this.#shops) await shop.close();
-		await auditStore(opening.database.open().db, this.received, this.brand);
+		for (const shop of [...this.#shops, ...this.#partners]) await shop.close();
+		const toPartners = this.#partners.flatMap(({ requests }) => requests.map(nonceOf));
+		await auditStore(opening.database.open().db, this.received, this.brand, toPartners);
 		await opening.close();
 		assertNoErrors(opening.log);
 		for (const { secret, key } of this.#programmes.values()) {
@@ -148,6 +158,10 @@ class RunningServiceOf implements RunningService {
 		}
 		equal(this.clock.waitingTimers, 0, "timers are left after a clean stop");
 	}
+}
+
+function nonceOf({ rawHeaders }: ShopRequest): string {
+	return rawHeaders[rawHeaders.findIndex((name) => name.endsWith("-Nonce")) + 1] ?? "";
 }
 
 function requireValue<Value>(value: Value | undefined): Value {
