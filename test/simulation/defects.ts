@@ -68,7 +68,7 @@ export const DEFECTS: readonly Defect[] = [
 	defect({
 		name: "an event for a partner is lost",
 		promise: "2 each move creates one event",
-		seed: 1,
+		seed: 2,
 		module: () => import("../../src/conversions/owe-partners.ts"),
 		replaces: "findPartnerNews",
 		by:
@@ -78,7 +78,7 @@ export const DEFECTS: readonly Defect[] = [
 	}),
 	defect({
 		name: "a partner is told about the sale of another",
-		promise: "2 each move creates one event",
+		promise: "the body describes the event as it happened",
 		seed: 1,
 		module: () => import("../../src/conversions/owe-partners.ts"),
 		replaces: "findPartnerNews",
