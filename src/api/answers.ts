@@ -240,7 +240,7 @@ export const CREDIT = {
 		.optional()
 		.meta({
 			description:
-				"If the programme credits partners: why a partner was credited (`CODE`, `CLICK`), or why nobody was. With a `DUPLICATE` that was sent with `clickId` or `couponCode`: the credit that the conversion has now, from the best of its reports. A `DUPLICATE` without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, but the programme does not credit partners.",
+				"If the programme credits partners: why a partner was credited (`CODE`, `CLICK`), or why nobody was. With a `DUPLICATE` that was sent with `clickId`, `couponCode` or `couponCodes`: the credit that the conversion has now, from the best of its reports. A `DUPLICATE` without these fields has no `credit`. `NOT_CREDITING`: one of these fields was sent, but the programme does not credit partners.",
 			examples: ["CLICK"],
 		}),
 };
@@ -351,19 +351,21 @@ function statusAnswer<const Status extends string>(status: Status, description: 
 }
 
 /**
- * Returns the answer to a report or a decision. `couponCode` is the code that the shop sent, which is written
- * to the inbound log.
+ * Returns the answer to a report or a decision. `couponCodes` are the codes that the shop sent, which are
+ * written to the inbound log.
  */
 export function decidedAnswer(
 	decided: Decided<Outcome, NewConversion>,
 	programme: Pick<Programme, "public_id">,
-	couponCode?: string,
+	couponCodes: readonly string[] = [],
 ): Answer {
 	const { outcome, conversion, credit, differs = [], refund } = decided;
 	const details = [
 		...(refund === undefined ? [] : [`Refund ${refund.refund_id}: ${refund.amount} ${conversion.currency}`]),
 		...(credit === undefined ? [] : [`Credit: ${credit}`]),
-		...(couponCode === undefined ? [] : [`Coupon code: ${couponCode}`]),
+		...(couponCodes.length === 0
+			? []
+			: [`Coupon code${couponCodes.length === 1 ? "" : "s"}: ${couponCodes.join(", ")}`]),
 		...(differs.length === 0 ? [] : [`Differs from the conversion on record: ${differs.join(", ")}`]),
 	];
 	return {

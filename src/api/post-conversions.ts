@@ -23,10 +23,12 @@ import { checkFields, parseJson } from "./read-request.ts";
 import {
 	CLICK_ID,
 	COUPON_CODE,
-	mentionedCode,
+	COUPON_CODES,
+	mentionedCodes,
 	mentionedOrderId,
 	OCCURRED_AT,
 	ORDER_NAME,
+	parseCouponCodes,
 	parseOccurredAt,
 	parseOrderName,
 	parseSale,
@@ -56,6 +58,7 @@ export const SALE_BODY = z.strictObject({
 	test: TEST.default(false),
 	clickId: CLICK_ID.optional(),
 	couponCode: COUPON_CODE.optional(),
+	couponCodes: COUPON_CODES.optional(),
 });
 export const APPROVAL_BODY = z.strictObject(ORDER_NAME);
 /**
@@ -125,6 +128,8 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 	if (!sale.ok) return sale;
 	const occurredAtMs = occurredAt === undefined ? succeed(null) : parseOccurredAt(occurredAt, nowMs);
 	if (!occurredAtMs.ok) return occurredAtMs;
+	const couponCodes = parseCouponCodes(fields.value);
+	if (!couponCodes.ok) return couponCodes;
 	// A sale is never refused because of a bad click ID. The `credit` field of the answer says what was wrong
 	// with the click ID.
 	const openClicks = clickId === undefined ? undefined : () => readClickIds(clickId).map(sealer.open);
@@ -134,7 +139,7 @@ function parseReport(json: unknown, { programme, nowMs }: SignedCall, sealer: Cl
 		occurredAtMs: occurredAtMs.value,
 		isTest,
 		openClicks,
-		couponCode: signalText(fields.value.couponCode),
+		couponCodes: couponCodes.value,
 	});
 }
 
@@ -206,7 +211,7 @@ function single(parse: Parse): Endpoint {
 			requests: [request.value],
 			answer: ([decided = refuseBusy()]) =>
 				decided.ok
-					? succeed(decidedAnswer(decided.value, call.programme, mentionedCode(json.value)))
+					? succeed(decidedAnswer(decided.value, call.programme, mentionedCodes(json.value)))
 					: decided,
 		};
 	};

@@ -249,6 +249,9 @@ export const CONTENT_SCENARIOS: Readonly<Record<ContentCode, readonly Scenario[]
 		wrong("not the programme's", { currency: "USD" }, "currency"),
 		wrongRefund("not the programme's currency", { currency: "USD" }, "currency"),
 	],
+	too_many_coupon_codes: [
+		wrong("eleven coupon codes", { couponCodes: Array(11).fill("SUMMER10") }, "couponCodes"),
+	],
 	programme_archived: [
 		{
 			what: "a sale of an archived programme",

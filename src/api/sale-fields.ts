@@ -5,7 +5,11 @@
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
-import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS } from "../domain/credit.ts";
+import {
+	MAX_CLICK_ID_CHARACTERS,
+	MAX_COUPON_CODE_CHARACTERS,
+	MAX_COUPON_CODES,
+} from "../domain/credit.ts";
 import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";
@@ -132,6 +136,14 @@ export const COUPON_CODE = z.unknown().meta({
 	examples: ["SUMMER10"],
 });
 
+export const COUPON_CODES = z.unknown().meta({
+	type: ["array", "null"],
+	items: { type: ["string", "null"] },
+	maxItems: MAX_COUPON_CODES,
+	description: `All coupon codes of the order, if there can be several. The first one that belongs to a partner counts. \`couponCode\`, if it is sent too, comes before them. Each code follows the rules of \`couponCode\`. More than ${MAX_COUPON_CODES} codes are refused with \`too_many_coupon_codes\`.`,
+	examples: [["WELCOME5", "SUMMER10"]],
+});
+
 /**
  * Returns the text of a click ID or a coupon code, or undefined if there is none. No value leads to a refusal
  * of the sale. Shops send null, false or "" if they have no code, and send a code of digits as a number.
@@ -153,10 +165,25 @@ export const REASON = z.string().meta({
 export const ORDER_NAME = { orderId: ORDER_ID, eventType: EVENT_TYPE.default("SALE") };
 export const SALE = { ...ORDER_NAME, basketValue: BASKET_VALUE, currency: CURRENCY.optional() };
 
-/** Returns the coupon code for the inbound log, shortened to the maximum length of a code. */
-export function mentionedCode(input: unknown): string | undefined {
-	if (typeof input !== "object" || input === null || !("couponCode" in input)) return undefined;
-	return signalText(input.couponCode)?.slice(0, MAX_COUPON_CODE_CHARACTERS);
+interface CodeFields {
+	couponCode?: unknown;
+	couponCodes?: unknown;
+}
+
+/** Returns the coupon codes of a sale in the order in which they count, or a refusal if there are too many. */
+export function parseCouponCodes({ couponCode, couponCodes }: CodeFields): Result<readonly string[]> {
+	const listed = [couponCodes].flat().flatMap((code) => signalText(code) ?? []);
+	if (listed.length > MAX_COUPON_CODES) {
+		return refusalOf("too_many_coupon_codes", { most: MAX_COUPON_CODES, count: listed.length });
+	}
+	return succeed([...[signalText(couponCode) ?? []].flat(), ...listed]);
+}
+
+/** Returns the coupon codes for the inbound log, each shortened to the maximum length of a code. */
+export function mentionedCodes(input: unknown): readonly string[] {
+	if (typeof input !== "object" || input === null) return [];
+	const codes = parseCouponCodes(input);
+	return codes.ok ? codes.value.map((code) => code.slice(0, MAX_COUPON_CODE_CHARACTERS)) : [];
 }
 
 /**

@@ -46,7 +46,8 @@ export interface Report {
 	 * Decrypts the click IDs that the shop's server sent. The caller does this for several reports at once (see Signals).
 	 */
 	openClicks?: (() => OpenedClicks) | undefined;
-	couponCode?: string | undefined;
+	/** Coupon codes of the order. The first one that belongs to a partner counts. */
+	couponCodes?: readonly string[] | undefined;
 }
 
 export type RecordOutcome = "RECORDED" | "PARKED" | "CONFIRMED" | "DUPLICATE";
@@ -81,7 +82,7 @@ export function reportRequest(deps: InTransaction, programme: Programme, report:
 			if (!isCredited(programme, report) || !hasField(report)) return undefined;
 			return {
 				programmeId: programme.id,
-				code: report.couponCode === undefined ? null : foldCode(report.couponCode),
+				codes: foldedCodesOf(report),
 				openClicks: report.openClicks ?? (() => []),
 			};
 		},
@@ -161,8 +162,12 @@ function isCredited(programme: Programme, { source }: Report): boolean {
 	return programme.credits_partners === 1 && source !== "pixel";
 }
 
-function hasField({ openClicks, couponCode }: Report): boolean {
-	return openClicks !== undefined || couponCode !== undefined;
+function hasField({ openClicks, couponCodes = [] }: Report): boolean {
+	return openClicks !== undefined || couponCodes.length > 0;
+}
+
+function foldedCodesOf({ couponCodes = [] }: Report): readonly string[] {
+	return couponCodes.map(foldCode);
 }
 
 /**
@@ -184,15 +189,15 @@ function creditOf(
 ): { credit: Credit | undefined; rates: Rates } {
 	if (!isCredited(programme, report))
 		return { credit: undefined, rates: ratesWithoutCredit(programme, report) };
-	const { couponCode } = report;
-	const code = couponCode === undefined ? undefined : partnerships.ofCode(programme.id, foldCode(couponCode));
+	const codes = foldedCodesOf(report);
+	const codePartnershipId = codes.length === 0 ? undefined : partnerships.ofCodes(programme.id, codes);
 	const isOwnClick = (click: Click | null) => {
 		const found = partnerships.find(click?.partnershipId);
 		return isClickOf(click, found && { createdAtMs: found.created_at_ms });
 	};
 	const credit = judgeCredit({
 		clicks: clicks.map((click) => (isOwnClick(click) ? click : null)),
-		codePartnershipId: code,
+		codePartnershipId,
 		programmeId: programme.id,
 		soldAtMs,
 		windowDays: programme.click_days,

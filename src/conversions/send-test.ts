@@ -41,7 +41,7 @@ export async function sendTestConversion(
 			occurredAtMs: null,
 			isTest: true,
 			// With a coupon code, the test shows a partner and the commission that the shop would pay.
-			couponCode: (await findFirstCode(trx, programme.id))?.code,
+			couponCodes: [(await findFirstCode(trx, programme.id))?.code ?? []].flat(),
 		});
 		if (!recorded.ok) return recorded;
 		const subject = recorded.value.conversion.public_id;

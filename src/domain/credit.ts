@@ -1,4 +1,4 @@
-// Decides which partner is credited with a sale. A sale report can contain click IDs and a coupon code. Each
+// Decides which partner is credited with a sale. A sale report can contain click IDs and coupon codes. Each
 // of them yields a possible credit with a reason code, and the best one wins. If nobody is credited, the
 // reason code tells the shop why. Only reports that the shop's server signed are judged here, because anyone
 // can call a pixel.
@@ -61,6 +61,8 @@ export interface SaleSignals {
 
 export const MAX_CLICK_ID_CHARACTERS = 400;
 export const MAX_COUPON_CODE_CHARACTERS = 64;
+/** Maximum number of coupon codes in a report. Carts rarely have more than three. */
+export const MAX_COUPON_CODES = 10;
 /** Maximum number of click IDs in a report. A shop may send the last two, joined by a dot. */
 const CLICKS_READ = 2;
 /** Tolerated difference between the shop's clock and ours. */

@@ -110,7 +110,7 @@ export const FAULTS_BY_KIND = {
 			status: 422,
 			meaning: "There is no such field here.",
 			detail:
-				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode}.",
+				"{field:orderID} is not a field {where:here. Known are orderId, eventType, basketValue, currency, occurredAt, test, clickId, couponCode, couponCodes}.",
 		},
 	},
 	/** Faults of calls that report a sale or an amount. */
@@ -154,6 +154,16 @@ export const FAULTS_BY_KIND = {
 			meaning: "The programme has another currency.",
 			detail: "This programme is in {currency:EUR}. Convert the amount, or leave currency out.",
 			field: "currency",
+		},
+	},
+	/** Fault of sale reports with coupon codes. */
+	"coupon codes": {
+		too_many_coupon_codes: {
+			status: 422,
+			meaning: "The sale has more coupon codes than are read.",
+			detail:
+				"couponCodes may have at most {most:10} codes, and there are {count:11}. Nothing was recorded. Send the codes that partners may own, and leave out the others.",
+			field: "couponCodes",
 		},
 	},
 	/** Fault of sale reports to a programme that has ended. */

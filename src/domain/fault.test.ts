@@ -24,7 +24,7 @@ const RELEASED: Readonly<Record<number, string>> = {
 	409: "move_not_allowed",
 	413: "body_too_large",
 	415: "unsupported_media_type",
-	422: "invalid_field unknown_field amount_not_a_string malformed_amount negative_amount amount_too_precise amount_too_large unknown_currency wrong_currency unknown_event_type unknown_reason missing_reason malformed_cursor",
+	422: "invalid_field unknown_field amount_not_a_string malformed_amount negative_amount amount_too_precise amount_too_large unknown_currency wrong_currency too_many_coupon_codes unknown_event_type unknown_reason missing_reason malformed_cursor",
 	429: "too_many_streams",
 	500: "internal",
 	503: "unavailable",

@@ -240,7 +240,7 @@ eachDatabase("imported open conversions", (database) => {
 		await runLines(deps, "open-conversions", [HEADER, `${id};R-1;;2026-01-05;;100;;first;;`], "apply");
 		const report = {
 			...({ source: "postback", orderId: "R-1", eventType: "SALE", basketValue: "100.00" } as const),
-			...{ occurredAtMs: null, isTest: false, couponCode: "SECOND" },
+			...{ occurredAtMs: null, isTest: false, couponCodes: ["SECOND"] },
 		};
 		const reported = await store.transact((trx) => recordConversion(trx, deps, programme, report));
 		deepEqual(reported.ok && [reported.value.outcome, reported.value.credit], ["DUPLICATE", "ASSIGNED"]);

@@ -94,7 +94,7 @@ onDatabase("PostgreSQL", "new sales in one statement", (database) => {
 			await identify();
 			await clearTables(database.store);
 			const answers = await sendTogether(
-				[{ couponCode: "SPRING" }, { couponCode: "UNKNOWN" }, {}].map((signal, n) =>
+				[{ couponCodes: ["UNKNOWN", "spring"] }, { couponCode: "UNKNOWN" }, {}].map((signal, n) =>
 					post(credentials, "/v1/conversions", { orderId: `A-${n}`, basketValue: "100.00", ...signal }),
 				),
 			);

@@ -287,6 +287,11 @@ eachDatabase("credits", (database) => {
 			[{ clickId: { id: "x" }, couponCode: ["A"] }, "CLICK_UNREADABLE"],
 			[{ clickId: false, couponCode: true }, "UNKNOWN_CODE"],
 			[{ clickId: false, couponCode: false }, "NO_SIGNAL"],
+			[{ couponCodes: [] }, "NO_SIGNAL"],
+			[{ couponCodes: [null, "", false] }, "NO_SIGNAL"],
+			[{ couponCodes: null }, "NO_SIGNAL"],
+			[{ couponCodes: ["NOBODYS", "x".repeat(5_000)] }, "UNKNOWN_CODE"],
+			[{ couponCodes: { code: "NOBODYS" } }, "UNKNOWN_CODE"],
 			[{ clickId: foreign }, "OTHER_PROGRAMME"],
 			[{ clickId: old, occurredAt: stale }, "CLICK_AFTER_SALE"],
 		] as const) {
@@ -318,6 +323,27 @@ eachDatabase("credits", (database) => {
 			byClick.id,
 			"a number counts as its text",
 		);
+	});
+
+	test("of several coupon codes the first one that belongs to a partner counts, and couponCode comes before the list", async () => {
+		const [first, second] = [await partnerOf("first-code"), await partnerOf("second-code")];
+		ok((await addCode(first, "FIRST1")).ok);
+		ok((await addCode(second, "SECOND2")).ok);
+		for (const [fields, partnership] of [
+			[{ couponCodes: ["free-shipping", "second2", "FIRST1"] }, second],
+			[{ couponCodes: ["FIRST1", "SECOND2"] }, first],
+			[{ couponCode: "nobodys", couponCodes: ["SECOND2"] }, second],
+			[{ couponCode: "first1", couponCodes: ["SECOND2"] }, first],
+			[{ couponCodes: "SECOND2" }, second],
+			[{ couponCodes: [...Array(8).fill("nobodys"), null, "x", "FIRST1"] }, first],
+		] as const) {
+			const sold = await report(fields);
+			deepEqual([sold.json.credit, sold.credit?.partnership_id], ["CODE", partnership.id]);
+		}
+		const sold = await report({ couponCodes: ["free-shipping", "second2"] });
+		equal(await inboundDetail(sold.conversion), "Credit: CODE. Coupon codes: free-shipping, second2");
+		const later = await report({ orderId: sold.conversion.order_id, couponCodes: ["FIRST1"] });
+		deepEqual([later.json.credit, later.credit?.partnership_id], ["CODE", second.id], "the first report wins");
 	});
 
 	test("a pixel call never credits a partner, and the shop's sale report does, in any order of arrival", async () => {
@@ -528,11 +554,11 @@ eachDatabase("credits", (database) => {
 	test("a repeated report does not read the credit if it has no click ID or code, or if its programme credits nobody", async () => {
 		const { kind, store } = database;
 		const { programme: plain } = await makeShop(site.deps);
-		const readsOf = (of: Programme, couponCode?: string) =>
+		const readsOf = (of: Programme, ...couponCodes: string[]) =>
 			store.transact(async (trx) => {
 				const { db, queries } = recordQueries(trx);
 				const sale = { orderId: "N-1", eventType: "SALE", basketValue: "1.00", occurredAtMs: null } as const;
-				const report = { source: "postback", ...sale, isTest: false, couponCode } as const;
+				const report = { source: "postback", ...sale, isTest: false, couponCodes } as const;
 				const recorded = await recordConversion(db, site.deps, of, report);
 				ok(recorded.ok);
 				return queries.filter(({ sql }) => sql.includes("from credits")).length;

@@ -16,6 +16,7 @@ const FORM_CODES = [
 	"malformed_amount",
 	"negative_amount",
 	"amount_too_large",
+	"too_many_coupon_codes",
 	"unknown_event_type",
 	"unknown_reason",
 	"missing_reason",

@@ -16,7 +16,7 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Order } from "./order-ledger.ts";
 import type { ProgrammeRecord } from "./programme-record.ts";
 
-type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCode">;
+type Signals = Pick<Extract<Act, { kind: "report" }>, "openClicks" | "couponCodes">;
 
 /**
  * Partners of every programme. A partner without a rate has the programme's rate. After a partnership has
@@ -73,21 +73,23 @@ export async function openCrediting(
 		return random.chance(STRANGE_SHARE) ? `${token.slice(0, -1)}!` : token;
 	}
 
-	/** Draws click IDs and a coupon code. Click IDs are decoded in the same way as in the signed API. */
+	/** Draws click IDs and coupon codes. Click IDs are decoded in the same way as in the signed API. */
 	function drawSignals(programme: ProgrammeRecord, soldAtMs: number): Signals {
 		const ids = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawClickId(programme, soldAtMs));
 		return {
 			openClicks: ids.length === 0 ? undefined : () => readClickIds(ids.join(".")).map(sealer.open),
-			couponCode: random.pick(["", "", "Blog", "news", "PAST", "unknown"]) || undefined,
+			couponCodes: random.pick([[], [], ["Blog"], ["news"], ["PAST"], ["unknown", "Blog"]]),
 		};
 	}
 
-	function judge(programme: ProgrammeRecord, { openClicks, couponCode }: Signals, soldAtMs: number): Brought {
+	function judge(programme: ProgrammeRecord, { openClicks, couponCodes = [] }: Signals, soldAtMs: number): Brought {
 		const partnerships = partnershipsOf.get(programme) ?? [];
-		const byCode = partnerships.find(({ code, isEnded }) => !isEnded && code === couponCode?.toUpperCase());
+		const [byCode] = couponCodes.flatMap((sent) =>
+			partnerships.filter(({ code, isEnded }) => !isEnded && code === sent.toUpperCase()),
+		);
 		const credit = judgeCredit({
 			clicks: openClicks?.() ?? [],
-			codePartnershipId: couponCode === undefined ? undefined : (byCode?.id ?? null),
+			codePartnershipId: couponCodes.length === 0 ? undefined : (byCode?.id ?? null),
 			programmeId: programme.id,
 			soldAtMs,
 			windowDays: CLICK_DAYS,

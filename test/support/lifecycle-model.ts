@@ -84,7 +84,7 @@ export type Act =
 			isTest: boolean;
 			/** Returns the click IDs of the report. */
 			openClicks?: (() => readonly (Click | null)[]) | undefined;
-			couponCode?: string | undefined;
+			couponCodes?: readonly string[] | undefined;
 			/** Returns the credit that results for a given time of sale. */
 			bring?(soldAtMs: number): Brought;
 	  }

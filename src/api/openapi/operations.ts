@@ -90,7 +90,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 			operationId: "recordConversion",
 			summary: "Report a sale, or confirm a pixel's report",
 			description:
-				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and its conversion is parked or not decided yet, the conversion is confirmed with the amount and time sent here. No event is sent for that, because this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or if it was approved, nothing changes and the answer has the existing conversion. Only a better `clickId` or `couponCode` still counts until the conversion is decided. So the call may be repeated after a lost answer, signed again.",
+				"Records the conversion and announces it with `conversion.recorded`. If a browser's pixel reported the order before, and its conversion is parked or not decided yet, the conversion is confirmed with the amount and time sent here. No event is sent for that, because this answer says it. If the pixel's report has expired, or was rejected or reversed, the order is recorded as a new sale. If your server reported the order before, or if it was approved, nothing changes and the answer has the existing conversion. Only a better `clickId` or coupon code still counts until the conversion is decided. So the call may be repeated after a lost answer, signed again.",
 			tag: "Conversions",
 			body: { schema: SALE_BODY, sample: SALE },
 			responses: {
@@ -111,7 +111,7 @@ function signedCalls(): Readonly<Record<`${HttpMethod} /v1/${string}`, SignedCal
 					{ outcome: "DUPLICATE", conversion: recorded },
 				),
 			},
-			faults: ["fields", "sale", "archived", "event type"],
+			faults: ["fields", "sale", "coupon codes", "archived", "event type"],
 		},
 		"get /v1/conversions": {
 			operationId: "listConversions",

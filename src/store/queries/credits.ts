@@ -71,8 +71,8 @@ export function rowOfCredit({ partnershipId, word, linkId, clickedAtMs, subIds }
 /** Properties of a sale report that may credit a partner. */
 export interface Signals {
 	programmeId: number;
-	/** Coupon code in the folded form, in which codes are compared, or null if the report has none. */
-	code: string | null;
+	/** Coupon codes in the folded form, in which codes are compared. */
+	codes: readonly string[];
 	/** Decrypts the report's click IDs. The result contains null for an ID that cannot be decrypted. */
 	openClicks(): OpenedClicks;
 }
@@ -80,11 +80,13 @@ export interface Signals {
 export type OpenedClicks = readonly (Click | null)[];
 
 export interface KnownPartnerships {
-	/** Returns the active partnership that a code belongs to, or null if it belongs to none. */
-	ofCode(programmeId: number, code: string): number | null;
+	/**
+	 * Returns the active partnership of the first code that belongs to one, or null if no code does.
+	 */
+	ofCodes(programmeId: number, codes: readonly string[]): number | null;
 	find(partnershipId: number | undefined): FoundPartnership | undefined;
 	/**
-	 * Returns the decrypted clicks of a report. They are decrypted only if the report's coupon code credits nobody,
+	 * Returns the decrypted clicks of a report. They are decrypted only if the report's coupon codes credit nobody,
 	 * because a code takes precedence.
 	 */
 	clicksOf(signals: Signals | undefined): OpenedClicks;
@@ -96,23 +98,26 @@ export async function readPartnerships(
 	writes: Pick<HotWrites, "findByCodes" | "findPartnerships">,
 	signals: readonly Signals[],
 ): Promise<KnownPartnerships> {
-	const asked = signals.flatMap(({ programmeId, code }) =>
-		code === null ? [] : [[`${programmeId} ${code}`, { programme_id: programmeId, folded: code }] as const],
+	const asked = signals.flatMap(({ programmeId, codes }) =>
+		codes.map((folded) => [`${programmeId} ${folded}`, { programme_id: programmeId, folded }] as const),
 	);
-	const ofCodes = await writes.findByCodes(db, [...new Map(asked).values()]);
-	const codes = new Map(ofCodes.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
-	const ofCode = (programmeId: number, code: string | null) => codes.get(`${programmeId} ${code}`) ?? null;
+	const coded = await writes.findByCodes(db, [...new Map(asked).values()]);
+	const idByCode = new Map(coded.map(({ programme_id, folded, id }) => [`${programme_id} ${folded}`, id]));
+	const ofCodes = (programmeId: number, codes: readonly string[]) => {
+		const owned = codes.find((code) => idByCode.has(`${programmeId} ${code}`));
+		return idByCode.get(`${programmeId} ${owned}`) ?? null;
+	};
 	// All clicks are decrypted in one loop, because decrypting them between other work takes twice as long.
 	const clicks = new Map(
-		signals.map((one) => [one, ofCode(one.programmeId, one.code) === null ? one.openClicks() : []]),
+		signals.map((one) => [one, ofCodes(one.programmeId, one.codes) === null ? one.openClicks() : []]),
 	);
 	const ids = new Set([...clicks.values()].flat().flatMap((click) => click?.partnershipId ?? []));
 	const ofClicks = await writes.findPartnerships(db, [...ids]);
 	const byId = new Map<number | undefined, FoundPartnership>(
-		[...ofCodes, ...ofClicks].map((partnership) => [partnership.id, partnership]),
+		[...coded, ...ofClicks].map((partnership) => [partnership.id, partnership]),
 	);
 	return {
-		ofCode,
+		ofCodes,
 		find: (partnershipId) => byId.get(partnershipId),
 		clicksOf: (one) => (one === undefined ? [] : (clicks.get(one) ?? [])),
 	};
