@@ -5,6 +5,7 @@ export type FieldReader<Name extends string> = {
 	text(name: Name): string;
 	textOrNull(name: Name): string | null;
 	flag(name: Name): boolean;
+	count(name: Name): number;
 	/** Fields that are missing or have the wrong type. The values read in their place are meaningless. */
 	readonly wrong: readonly { readonly name: Name; readonly type: string }[];
 };
@@ -31,6 +32,12 @@ export function readFields<Name extends string>(
 			if (typeof value === "boolean") return value;
 			wrong.push({ name, type: "boolean" });
 			return false;
+		},
+		count(name) {
+			const value = fields[name];
+			if (typeof value === "number" && Number.isInteger(value)) return value;
+			wrong.push({ name, type: "whole number" });
+			return 0;
 		},
 		wrong,
 	};

@@ -11,14 +11,16 @@ export {
 	type DecideManyResult,
 	type ListedConversion,
 	type PageResult,
+	type ProgrammeResult,
 	type RecordManyResult,
 	type RecordResult,
 	type RefundResult,
 	type RejectResult,
 	type ReverseResult,
 } from "./client/create-client.ts";
-export type { CallFailure } from "./client/failure.ts";
+export type { CallFailure, Misconfigured } from "./client/failure.ts";
 export type { ClientOptions } from "./client/options.ts";
+export type { Programme } from "./client/programme.ts";
 export type { Approval, ConversionQuery, Decision, ReasonedDecision, Refund, Sale } from "./client/report.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { isKnownEvent, type KnownEvent, type LaterEvent, type PostbackEvent } from "./event.ts";
@@ -42,11 +44,11 @@ export type {
 	ReceiverOptions,
 	Refused,
 	RefusedReason,
-	SecretSource,
 } from "./receiver-options.ts";
 export type { Answer, Arrival, Reception } from "./reception.ts";
 export type { Refusal, RefusalReason } from "./refusal.ts";
 export type { PostbackRequest } from "./request.ts";
+export type { SecretSource, Secrets } from "./secrets.ts";
 export { type RequestToSign, type SignedRequest, signRequest } from "./sign-request.ts";
 export { type Verification, verifyPostback } from "./verify.ts";
 export type { ConversionStatus, EventType, Reason } from "./words.ts";

@@ -26,6 +26,9 @@ export function isFilled(value: unknown): value is string {
 export function findSecretFault(secret: string): string | undefined {
 	// The white space is usually the line feed at the end of a file or of a copied line.
 	if (secret.trim() !== secret) return "secret has white space around it: give it exactly as it was shown.";
+	if (/[\r\n]/.test(secret)) {
+		return "secret has a line break in it: give each secret as it was shown, several with a comma between them.";
+	}
 	if (secret.startsWith("rbk_")) return "secret is an API key, rbk_…: give the signing secret, rbs_…";
 	return undefined;
 }

@@ -4,16 +4,9 @@ import type { PostbackEvent } from "./event.ts";
 import { createMemoryStore, type StoreEvent } from "./event-store.ts";
 import { isObject } from "./json.ts";
 import { createNonceMemory, type NonceMemory } from "./nonce-memory.ts";
-import { demand, demandBrand, findSecretFault, isFilled } from "./option-checks.ts";
+import { demand, demandBrand } from "./option-checks.ts";
 import type { RefusalReason } from "./refusal.ts";
-
-type Secrets = string | readonly string[] | undefined;
-
-/**
- * The secrets, or a function that returns them. The function is called for every request, so that a replaced
- * secret takes effect without a restart.
- */
-export type SecretSource = Secrets | (() => Secrets | Promise<Secrets>);
+import { readSecretSource, type SecretSource } from "./secrets.ts";
 
 export type RefusedReason =
 	| RefusalReason
@@ -125,7 +118,9 @@ export function readOptions(options: ReceiverOptions): Settings {
 	demand(typeof onError === "function", "onError must be a function.");
 	const now = readClock(options.now ?? Date.now);
 	return {
-		readSecret: readSource(options.secret),
+		// An error of the shop's function leads to a 5xx and not to a 401, because a 401 would end the delivery
+		// for good, even if the setting is wrong only for a minute.
+		readSecret: readSecretSource(options.secret),
 		onEvent,
 		store: store ?? createMemoryStore(),
 		nonces: readNonces(options.nonces, now),
@@ -146,25 +141,6 @@ export function readOptions(options: ReceiverOptions): Settings {
 		onRefused,
 		onError,
 	};
-}
-
-const noSecret = "secret is empty: give the programme's signing secret, or a function that finds it.";
-
-function readSource(source: SecretSource): Settings["readSecret"] {
-	if (typeof source !== "function") {
-		const secrets = readSecrets(source);
-		return async () => secrets;
-	}
-	// An error of this function leads to a 5xx and not to a 401, because a 401 would end the delivery for good,
-	// even if the setting is wrong only for a minute.
-	return async () => readSecrets(await source());
-}
-
-function readSecrets(given: Secrets): readonly string[] {
-	const secrets = [given].flat().filter(isFilled);
-	const fault = secrets.length === 0 ? noSecret : secrets.map(findSecretFault).find(isFilled);
-	if (fault !== undefined) throw new TypeError(fault);
-	return secrets;
 }
 
 function readNonces(nonces: ReceiverOptions["nonces"], now: () => number): NonceMemory | undefined {

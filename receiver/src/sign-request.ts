@@ -2,6 +2,7 @@
 
 import { digestSha256, formCanonical, makeNonce, signWith } from "./hmac.ts";
 import { brandForm } from "./option-checks.ts";
+import { type Secrets, splitSecrets } from "./secrets.ts";
 
 export type RequestToSign = {
 	/** HTTP method in capitals, as it is sent. */
@@ -10,8 +11,11 @@ export type RequestToSign = {
 	readonly path: string;
 	/** The exact bytes of the body, or a string that is sent as UTF-8. Omit it if the request has no body. */
 	readonly body?: Uint8Array | string | undefined;
-	/** Signing secret. `signRequest` throws if it is undefined, and likewise for the key. */
-	readonly secret: string | undefined;
+	/**
+	 * Signing secret, or several of which the first one signs. `signRequest` throws if it is undefined, and
+	 * likewise for the key.
+	 */
+	readonly secret: Secrets;
 	readonly apiKey: string | undefined;
 	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
@@ -30,7 +34,8 @@ export type SignedRequest = { readonly headers: Record<string, string> };
  * a timestamp only for 300 seconds.
  */
 export async function signRequest(request: RequestToSign): Promise<SignedRequest> {
-	const { method, path, body, secret = "", apiKey = "", brand = "Service" } = request;
+	const { method, path, body, apiKey = "", brand = "Service" } = request;
+	const [secret = ""] = splitSecrets(request.secret);
 	const nowMs = Number(request.now ?? Date.now());
 	const nonce = request.nonce ?? (await makeNonce());
 	refuseMistakes({ method, path, secret, apiKey, brand, nowMs, nonce });

@@ -55,6 +55,10 @@ export type RefusalCode = OrLater<
 	| "unknown_reason"
 	| "missing_reason"
 	| "malformed_cursor"
+	| "key_may_not_decide"
+	| "too_many_coupon_codes"
 	/** Code that the client itself uses if the service's address answers with a redirect. */
 	| "redirected"
+	/** Code that the client itself uses if the function for `secret` finds none. */
+	| "no_usable_secret"
 >;

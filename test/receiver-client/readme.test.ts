@@ -18,13 +18,13 @@ test("the README's program records its order, and a second run finds it recorded
 });
 
 test("the README's program reports why it was refused", async () => {
-	match(await runProgram("rbk_nobody"), /^refused: This API key is not known here\./);
+	match(await runProgram("rbk_nobody"), /^misconfigured: This API key is not known here\./);
 });
 
 test("the README's program for batches reports the result of each item", async () => {
 	const told = await runProgram(live.account.apiKey, 1);
 	match(told, /^1002: RECORDED\n\[ 'APPROVED', 'REVERSED' \]\n1003: refused: .+\n$/);
-	match(await runProgram("rbk_nobody", 1), /^(refused: This API key is not known here\..*\n){2}$/);
+	match(await runProgram("rbk_nobody", 1), /^(misconfigured: This API key is not known here\..*\n){2}$/);
 });
 
 test("the README's program that signs by itself is accepted", async () => {

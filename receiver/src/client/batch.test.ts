@@ -42,8 +42,16 @@ test("items are sent unchanged in one signed call, and each result is at the sam
 		attempts: 1,
 		results: [
 			{ ok: true, ...done },
-			{ ok: false, kind: "refused", status: 422, code: "unknown_field", detail: "No.", field: "colour" },
-			{ ok: false, kind: "unavailable", status: 503, detail: busy.detail },
+			{
+				ok: false,
+				kind: "refused",
+				retryable: false,
+				status: 422,
+				code: "unknown_field",
+				detail: "No.",
+				field: "colour",
+			},
+			{ ok: false, kind: "unavailable", retryable: true, status: 503, detail: busy.detail },
 		],
 	});
 	const [request] = service.requests;

@@ -4,18 +4,19 @@
 import { isObject } from "../json.ts";
 import { type Decided, notPromised, type ReadAnswer, readAbout, readDecided } from "./answer.ts";
 import type { Parsed } from "./conversion.ts";
-import { type Refused, refuseUnsent, type Unavailable } from "./failure.ts";
+import { classifyRefusal, type Misconfigured, type Refused, refuseUnsent, type Unavailable } from "./failure.ts";
 import { readProblem } from "./problem.ts";
 import { type Decision, type Sale, writeJson } from "./report.ts";
 import { isWorthAnotherTry } from "./retry.ts";
 
 /**
- * Result of one item. An item that is `unavailable` should be sent again, but one that is `refused` would be
- * refused again.
+ * Result of one item. An item that is `unavailable` should be sent again, and one that is `misconfigured` after
+ * the setting was corrected. One that is `refused` would be refused again.
  */
 export type BatchResult<Outcome extends string> =
 	| ({ readonly ok: true } & Decided<Outcome>)
 	| Omit<Refused, "attempts">
+	| Omit<Misconfigured, "attempts">
 	| Omit<Unavailable, "attempts" | "retryAfterMs">;
 
 export type Batch<Outcome extends string> = {
@@ -50,7 +51,7 @@ export function writeBatch(items: readonly (Sale | Decision)[]): WrittenBatch {
 export function readBatch<Outcome extends string>(
 	orderIds: readonly unknown[],
 	outcomes: readonly Outcome[],
-	secrets: readonly string[],
+	hidden: readonly string[],
 ): ReadAnswer<Batch<Outcome>> {
 	const readItem = readDecided(outcomes);
 	return (json) => {
@@ -61,7 +62,7 @@ export function readBatch<Outcome extends string>(
 		}
 		const results: BatchResult<Outcome>[] = [];
 		for (const [index, orderId] of orderIds.entries()) {
-			const result = readResult(list[index], orderId, readItem, secrets);
+			const result = readResult(list[index], orderId, readItem, hidden);
 			if (!result.ok) return notPromised(`of results[${index}], ${result.detail}`);
 			results.push(result.value);
 		}
@@ -73,9 +74,9 @@ function readResult<Outcome extends string>(
 	json: unknown,
 	orderId: unknown,
 	readItem: ReadAnswer<Decided<Outcome>>,
-	secrets: readonly string[],
+	hidden: readonly string[],
 ): Parsed<BatchResult<Outcome>> {
-	if (isObject(json) && json["problem"] !== undefined) return readRefusal(json["problem"], secrets);
+	if (isObject(json) && json["problem"] !== undefined) return readRefusal(json["problem"], hidden);
 	if (typeof orderId !== "string") return notPromised("the item had no order, and was done");
 	const decided = readAbout("orderId", orderId, readItem)(json);
 	return decided.ok ? { ok: true, value: { ok: true, ...decided.value } } : decided;
@@ -83,15 +84,15 @@ function readResult<Outcome extends string>(
 
 function readRefusal(
 	json: unknown,
-	secrets: readonly string[],
+	hidden: readonly string[],
 ): Parsed<Exclude<BatchResult<never>, { ok: true }>> {
-	const problem = readProblem(json, secrets);
+	const problem = readProblem(json, hidden);
 	const status = isObject(json) ? json["status"] : undefined;
 	if (problem === undefined || typeof status !== "number") {
 		return notPromised("the problem is none (RFC 9457)");
 	}
 	const { detail } = problem;
 	return isWorthAnotherTry(status)
-		? { ok: true, value: { ok: false, kind: "unavailable", status, detail } }
-		: { ok: true, value: { ok: false, kind: "refused", status, ...problem } };
+		? { ok: true, value: { ok: false, kind: "unavailable", retryable: true, status, detail } }
+		: { ok: true, value: classifyRefusal({ status, ...problem }) };
 }

@@ -31,6 +31,7 @@ for (const [what, fetch] of deaf) {
 		assert.deepEqual(await client.record(sale), {
 			ok: false,
 			kind: "unreachable",
+			retryable: true,
 			detail: "POST /v1/conversions: no answer within 20 ms.",
 			attempts: 2,
 		});
@@ -81,7 +82,7 @@ for (const [outcome, call] of decisions) {
 	test(`${outcome} about another order is reported as unexpected and not retried`, async (t) => {
 		const service = await startFailingService(t, { status: 200, body: { outcome, conversion: other } });
 		const { detail, ...result } = { detail: "", ...(await call(clientOf(service))) };
-		assert.deepEqual(result, { ok: false, kind: "unexpected", status: 200, attempts: 1 });
+		assert.deepEqual(result, { ok: false, kind: "unexpected", retryable: true, status: 200, attempts: 1 });
 		assert.match(detail, /it is about another order/);
 		assert.equal(service.requests.length, 1);
 	});

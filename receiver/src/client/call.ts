@@ -6,7 +6,7 @@ import { pauseFor } from "../pause.ts";
 import { signRequest } from "../sign-request.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { exchange, type Fetch } from "./exchange.ts";
-import type { CallFailure } from "./failure.ts";
+import { type CallFailure, failWithoutSecret } from "./failure.ts";
 import { describeAbort, type Judgement, judgeExchange } from "./judge.ts";
 import { planRetry, type RetryPolicy } from "./retry.ts";
 
@@ -14,7 +14,8 @@ export type ClientSettings = {
 	/** Scheme, host and port of the service. */
 	readonly origin: string;
 	readonly apiKey: string;
-	readonly secret: string;
+	/** Finds the signing secrets, of which the first one signs. Resolves to undefined if that fails. */
+	readonly findSecrets: () => Promise<readonly string[] | undefined>;
 	readonly brand: string;
 	readonly fetch: Fetch;
 	readonly timeoutMs: number;
@@ -39,7 +40,7 @@ export async function makeCall<Value extends object>(
 	call: Call<Value>,
 	signal: AbortSignal | undefined,
 ): Promise<Success<Value> | CallFailure> {
-	const { retry, apiKey, secret } = settings;
+	const { retry, apiKey } = settings;
 	const startMs = performance.now();
 	const what = `${call.method} ${call.path.replace(/\?.*/, "")}`;
 	if (signal?.aborted) return describeAbort({ what, attempts: 0 });
@@ -48,13 +49,17 @@ export async function makeCall<Value extends object>(
 	for (let attempts = 1; ; attempts++) {
 		const remainingMs = Math.max(0, startMs + retry.totalMs - performance.now());
 		const timeoutMs = Math.ceil(Math.min(settings.timeoutMs, remainingMs));
-		const exchanged = await exchange(settings.fetch, await sign(settings, call), timeoutMs, signal);
+		const secrets = await settings.findSecrets();
+		if (secrets === undefined) return failWithoutSecret(attempts - 1);
+		const signed = await sign(settings, call, secrets);
+		const exchanged = await exchange(settings.fetch, signed, timeoutMs, signal);
 		const judged: Judgement<Value> = judgeExchange(exchanged, call.read, {
 			what,
 			attempts,
 			wasCopied,
 			nowMs: settings.now(),
-			secrets: [apiKey, secret],
+			hidden: [apiKey, ...secrets],
+			secretCount: secrets.length,
 		});
 		if (judged.kind === "done") return { ok: true, attempts, ...judged.value };
 		if (judged.kind === "failed") return judged.failure;
@@ -67,8 +72,12 @@ export async function makeCall<Value extends object>(
 	}
 }
 
-async function sign(settings: ClientSettings, { method, path, body }: Call<unknown>) {
-	const { origin, apiKey, secret, brand, now } = settings;
-	const { headers } = await signRequest({ method, path, body, secret, apiKey, brand, now: now() });
+async function sign(
+	{ origin, apiKey, brand, now }: ClientSettings,
+	{ method, path, body }: Call<unknown>,
+	secrets: readonly string[],
+) {
+	const signing = { secret: secrets, apiKey, brand, now: now() };
+	const { headers } = await signRequest({ method, path, body, ...signing });
 	return { url: origin + path, method, headers, body };
 }

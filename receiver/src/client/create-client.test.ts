@@ -104,9 +104,33 @@ for (const status of [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425]) {
 	test(`a ${status} is reported at once and never retried`, async (t) => {
 		const body = { code: "some_code", detail: "Do this next.", field: "orderId", status };
 		const service = await startFailingService(t, { status, body });
-		const refused = { ok: false, kind: "refused", code: "some_code", status, field: "orderId", attempts: 1 };
-		assert.deepEqual(await clientOf(service).record(sale), { ...refused, detail: "Do this next." });
+		const refused = { ok: false, kind: "refused", retryable: false, code: "some_code", status, attempts: 1 };
+		const said = { detail: "Do this next.", field: "orderId" };
+		assert.deepEqual(await clientOf(service).record(sale), { ...refused, ...said });
 		assert.equal(service.requests.length, 1);
+	});
+}
+
+for (const [code, status] of [
+	["missing_api_key", 401],
+	["unknown_api_key", 401],
+	["revoked_api_key", 401],
+	["key_may_not_decide", 403],
+	["missing_signature_header", 401],
+	["malformed_timestamp", 401],
+	["stale_timestamp", 401],
+	["no_signing_secret", 401],
+	["bad_signature", 401],
+] as const) {
+	test(`${code} is reported as a wrong setting and not as a wrong sale, so a queue keeps the sale`, async (t) => {
+		const service = await startFailingService(t, { status, body: { code, detail: "Do this next." } });
+		const result = await clientOf(service).record(sale);
+		assert.ok(!result.ok);
+		assert.deepEqual(
+			[result.kind, result.retryable, result.code, result.attempts],
+			["misconfigured", true, code, 1],
+		);
+		assert.match(result.detail, /^Do this next\./);
 	});
 }
 
@@ -122,6 +146,7 @@ test("a service that keeps failing is unavailable after four tries, in its own w
 	assert.deepEqual(await clientOf(service).record(sale), {
 		ok: false,
 		kind: "unavailable",
+		retryable: true,
 		status: 503,
 		detail: "POST /v1/conversions was answered with 503. The database cannot be used just now.",
 		attempts: 4,
@@ -135,6 +160,7 @@ test("an address where nobody listens is unreachable after four tries, and the c
 	assert.deepEqual(result, {
 		ok: false,
 		kind: "unreachable",
+		retryable: true,
 		detail: "GET /v1/conversions/cnv_1: the connection failed (ECONNREFUSED).",
 		attempts: 4,
 	});
@@ -148,6 +174,7 @@ for (const failure of ["hang", "hang_in_body"] as const) {
 		assert.deepEqual(result, {
 			ok: false,
 			kind: "unreachable",
+			retryable: true,
 			detail: "POST /v1/conversions: no answer within 100 ms.",
 			attempts: 2,
 		});
@@ -180,6 +207,7 @@ test("a Retry-After beyond the total time ends the call at once and is reported"
 	assert.deepEqual(await clientOf(service).record(sale), {
 		ok: false,
 		kind: "unavailable",
+		retryable: true,
 		status: 503,
 		detail: "POST /v1/conversions was answered with 503.",
 		retryAfterMs: 3_600_000,
@@ -195,7 +223,7 @@ for (const status of [301, 302, 303, 307, 308]) {
 		const service = await startFailingService(t, { status, headers: { location } });
 		const result = await clientOf(service).record(sale);
 		assert.deepEqual(
-			!result.ok && result.kind === "refused" && [result.code, result.status, result.attempts],
+			!result.ok && result.kind === "misconfigured" && [result.code, result.status, result.attempts],
 			["redirected", status, 1],
 		);
 		assert.ok(!result.ok && result.detail.includes(location));
@@ -207,7 +235,7 @@ test("a redirect that a runtime hides is reported all the same", async () => {
 	const opaque = Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" });
 	const client = clientOf({ url: "http://127.0.0.1:2" }, { fetch: async () => opaque });
 	const result = await client.record(sale);
-	assert.equal(!result.ok && result.kind === "refused" && result.code, "redirected");
+	assert.equal(!result.ok && result.kind === "misconfigured" && result.code, "redirected");
 });
 
 const withoutBasket = { ...sampleConversion, basketValue: 129.9 };
@@ -284,7 +312,7 @@ test("a walk that fails returns what it has, then the failure, and ends", async 
 	for await (const listed of clientOf(service).allConversions()) {
 		kinds.push(listed.ok ? listed.conversion.id : listed.kind);
 	}
-	assert.deepEqual(kinds, [sampleConversion.id, "refused"]);
+	assert.deepEqual(kinds, [sampleConversion.id, "misconfigured"]);
 });
 
 test("a walk whose pages lead in a circle ends", async (t) => {
@@ -552,7 +580,8 @@ function describeResult(result: RecordResult): string {
 	}
 	switch (result.kind) {
 		case "refused":
-			return `refused ${result.code}`;
+		case "misconfigured":
+			return `${result.kind} ${result.code}`;
 		case "unavailable":
 		case "unexpected":
 			return `${result.kind} ${result.status}`;

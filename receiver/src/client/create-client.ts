@@ -13,8 +13,9 @@ import {
 import { type Batch, readBatch, writeBatch } from "./batch.ts";
 import { type ClientSettings, makeCall, type Success } from "./call.ts";
 import type { Conversion } from "./conversion.ts";
-import { type CallFailure, refuseUnsent } from "./failure.ts";
+import { type CallFailure, failWithoutSecret, refuseUnsent } from "./failure.ts";
 import { type ClientOptions, readOptions } from "./options.ts";
+import { type Programme, readProgramme } from "./programme.ts";
 import {
 	type Approval,
 	type ConversionQuery,
@@ -49,6 +50,7 @@ export type RecordManyResult = Success<Batch<SaleOutcome>> | CallFailure;
 export type DecideManyResult = Success<Batch<DecisionOutcome>> | CallFailure;
 export type ConversionResult = Success<{ readonly conversion: Conversion }> | CallFailure;
 export type PageResult = Success<Page> | CallFailure;
+export type ProgrammeResult = Success<{ readonly programme: Programme }> | CallFailure;
 /** A conversion, or as the last item the reason why the list ends early. */
 export type ListedConversion = { readonly ok: true; readonly conversion: Conversion } | CallFailure;
 
@@ -65,6 +67,8 @@ export type Client = {
 	/** Makes up to 500 decisions in one call. The service processes them in their order. */
 	decideMany(decisions: readonly Decision[], options?: CallOptions): Promise<DecideManyResult>;
 	conversion(id: string, options?: CallOptions): Promise<ConversionResult>;
+	/** Returns the terms of the programme on which a shop's code depends. */
+	programme(options?: CallOptions): Promise<ProgrammeResult>;
 	/** Returns one page of conversions, newest first unless the query changes the order. */
 	conversions(query?: ConversionQuery, options?: CallOptions): Promise<PageResult>;
 	/** Returns all conversions and requests page after page. Ends after a failure. */
@@ -103,6 +107,8 @@ export function createClient(options: ClientOptions): Client {
 			const path = `/v1/conversions/${id}`;
 			return makeCall(settings, { method: "GET", path, read: readAbout("id", id, readShown) }, call?.signal);
 		},
+		programme: (call) =>
+			makeCall(settings, { method: "GET", path: "/v1/programme", read: readProgramme }, call?.signal),
 		async conversions(query = {}, call) {
 			const written = writeQuery(query);
 			if (!written.ok) return written;
@@ -135,7 +141,9 @@ async function postMany<Outcome extends string>(
 ): Promise<Success<Batch<Outcome>> | CallFailure> {
 	const written = writeBatch(items);
 	if (!written.ok) return written;
-	const read = readBatch(written.orderIds, outcomes, [settings.apiKey, settings.secret]);
+	const secrets = await settings.findSecrets();
+	if (secrets === undefined) return failWithoutSecret(0);
+	const read = readBatch(written.orderIds, outcomes, [settings.apiKey, ...secrets]);
 	return makeCall(settings, { method: "POST", path, body: written.text, read }, options?.signal);
 }
 
@@ -169,5 +177,5 @@ async function* walkPages(
 // The service returned the same cursor again. Continuing would return the same page forever.
 function failWalk(attempts: number): CallFailure {
 	const detail = "The listing's nextCursor leads back to the page it came with, so there is no way on.";
-	return { ok: false, kind: "unexpected", status: 200, detail, attempts };
+	return { ok: false, kind: "unexpected", retryable: true, status: 200, detail, attempts };
 }

@@ -4,7 +4,7 @@
 import { parseJson } from "../json.ts";
 import type { ReadAnswer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
-import type { CallFailure, Refused } from "./failure.ts";
+import { type CallFailure, classifyRefusal, type Misconfigured, type Refused } from "./failure.ts";
 import { hideSecrets, readProblem } from "./problem.ts";
 import { isWorthAnotherTry, readRetryAfterMs } from "./retry.ts";
 
@@ -26,7 +26,9 @@ export type Circumstances = {
 	/** Time of the answer, by the clock that signed the request. */
 	readonly nowMs: number;
 	/** Texts that are removed from messages, because a server may echo parts of the request. */
-	readonly secrets: readonly string[];
+	readonly hidden: readonly string[];
+	/** Number of secrets that the client has. The first one signed the request. */
+	readonly secretCount: number;
 };
 
 type Answer = Extract<Exchange, { kind: "answer" }>;
@@ -44,7 +46,7 @@ export function judgeExchange<Value>(
 			return { kind: "failed", failure: refuseRedirect(exchange, circumstances) };
 		case "no_answer": {
 			const detail = `${what}: ${exchange.detail}.`;
-			const failure: CallFailure = { ok: false, kind: "unreachable", detail, attempts };
+			const failure: CallFailure = { ok: false, kind: "unreachable", retryable: true, detail, attempts };
 			return { kind: "may_pass", failure, retryAfterMs: undefined };
 		}
 		case "aborted":
@@ -56,7 +58,7 @@ export function judgeExchange<Value>(
 
 export function describeAbort({ what, attempts }: Pick<Circumstances, "what" | "attempts">): CallFailure {
 	const detail = `${what} was ended by the signal that was given with it.`;
-	return { ok: false, kind: "aborted", detail, attempts };
+	return { ok: false, kind: "aborted", retryable: true, detail, attempts };
 }
 
 function judgeAnswer<Value>(
@@ -71,17 +73,19 @@ function judgeAnswer<Value>(
 		const retryAfterMs = readRetryAfterMs(answer.headers.get("retry-after"), nowMs);
 		const detail = `${what} was answered with ${status}.${problem === undefined ? "" : ` ${problem.detail}`}`;
 		const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
-		const failure: CallFailure = { ok: false, kind: "unavailable", status, detail, ...asked, attempts };
+		const described = { status, detail, ...asked, attempts };
+		const failure: CallFailure = { ok: false, kind: "unavailable", retryable: true, ...described };
 		return { kind: "may_pass", failure, retryAfterMs };
 	}
 	if (status >= 400 && problem !== undefined) return judgeProblem(problem, circumstances);
 	const value = readValue(answer, read);
 	if (value.ok) return { kind: "done", value: value.value };
 	const detail = `${what} was answered with ${status}, but not by this API: ${value.detail}. Check that url is the service's own address, and what stands in between.`;
-	return { kind: "failed", failure: { ok: false, kind: "unexpected", status, detail, attempts } };
+	const failure: CallFailure = { ok: false, kind: "unexpected", retryable: true, status, detail, attempts };
+	return { kind: "failed", failure };
 }
 
-function judgeProblem(failure: Refused, { wasCopied }: Circumstances): Judgement<never> {
+function judgeProblem(failure: Refused | Misconfigured, { wasCopied }: Circumstances): Judgement<never> {
 	// The service processed the first copy of the request. A retry with a new nonce returns its result. This is
 	// done only once, so that it cannot repeat forever.
 	if (failure.code === "replayed_nonce" && !wasCopied) {
@@ -100,25 +104,39 @@ function readValue<Value>({ status, text }: Answer, read: ReadAnswer<Value>): Re
 
 function readRefusal(
 	{ status, headers, text }: Answer,
-	{ attempts, nowMs, secrets }: Circumstances,
-): Refused | undefined {
-	const problem = readProblem(parseJson(text ?? ""), secrets);
+	{ attempts, nowMs, hidden, secretCount }: Circumstances,
+): Refused | Misconfigured | undefined {
+	const problem = readProblem(parseJson(text ?? ""), hidden);
 	if (problem === undefined) return undefined;
-	const advice = adviseOn(problem.code, headers.get("date"), nowMs);
+	const advice = adviseOn(problem.code, headers.get("date"), nowMs, secretCount);
 	const detail = problem.detail + (advice === undefined ? "" : ` ${advice}`);
-	return { ok: false, kind: "refused", status, ...problem, detail, attempts };
+	return { ...classifyRefusal({ status, ...problem, detail }), attempts };
 }
 
 /**
  * Returns advice for a refusal that the service cannot give, because it does not know the client's situation.
  */
-function adviseOn(code: string, date: string | null, nowMs: number): string | undefined {
+function adviseOn(
+	code: string,
+	date: string | null,
+	nowMs: number,
+	secretCount: number,
+): string | undefined {
 	if (code === "stale_timestamp") return describeClock(date, nowMs);
+	if (code === "bad_signature") return describeSecrets(secretCount);
+	if (code === "missing_signature_header") {
+		return "Check that brand is the word that the network has in its header names.";
+	}
 	// Every try has its own nonce, so the client itself did not send the request twice.
 	if (code === "replayed_nonce") {
 		return "Something on the way sent this request twice, and the other one was heard: make the call again to learn how it ended.";
 	}
 	return undefined;
+}
+
+function describeSecrets(secretCount: number): string {
+	if (secretCount === 1) return "Check that secret is the signing secret of the API key's programme.";
+	return `The first of the ${secretCount} secrets signed this request, and the service does not accept it. Check that it is a signing secret of the API key's programme, and that it has not ended.`;
 }
 
 /**
@@ -135,9 +153,9 @@ function describeClock(date: string | null, nowMs: number): string {
 
 function refuseRedirect(
 	{ status, location }: Extract<Exchange, { kind: "redirect" }>,
-	{ what, attempts, secrets }: Circumstances,
-): Refused {
-	const to = location === null ? "" : ` to ${hideSecrets(location, secrets)}`;
+	{ what, attempts, hidden }: Circumstances,
+): Refused | Misconfigured {
+	const to = location === null ? "" : ` to ${hideSecrets(location, hidden)}`;
 	const detail = `${what} was answered with a redirect${to}. Redirects are not followed, because the path is signed: give the service's final address as url.`;
-	return { ok: false, kind: "refused", code: "redirected", status, detail, attempts };
+	return { ...classifyRefusal({ code: "redirected", status, detail }), attempts };
 }

@@ -2,8 +2,9 @@
 // only reason why a client throws. No message quotes a value, because it may be a secret in the wrong place.
 
 import { isObject } from "../json.ts";
-import { demand, demandBrand, findSecretFault, isFilled } from "../option-checks.ts";
+import { demand, demandBrand, isFilled } from "../option-checks.ts";
 import { parseOrigin } from "../origin.ts";
+import { readSecretSource, type SecretSource, splitSecrets } from "../secrets.ts";
 import type { ClientSettings } from "./call.ts";
 import type { Fetch } from "./exchange.ts";
 import { defaultRetry, type RetryPolicy } from "./retry.ts";
@@ -15,7 +16,11 @@ export type ClientOptions = {
 	 */
 	readonly url: string | undefined;
 	readonly apiKey: string | undefined;
-	readonly secret: string | undefined;
+	/**
+	 * Signing secret of the programme, several of them while one is being replaced, or a function that returns
+	 * them. The first one signs. The function is called for every try.
+	 */
+	readonly secret: SecretSource;
 	/** Brand in the header names, `X-<Brand>-Signature`. Default: `Service`. */
 	readonly brand?: string | undefined;
 	/** Function that sends requests. Default: the runtime's own fetch. */
@@ -51,11 +56,10 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	};
 
 	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
-	demand(isFilled(secret), "secret must be the programme's signing secret.");
-	const secretFault = findSecretFault(secret);
 	// A secret that is sent as the key would appear in the logs of every proxy.
-	demand(!apiKey.startsWith("rbs_") && !secret.startsWith("rbk_"), "apiKey and secret are swapped.");
-	demand(secretFault === undefined, secretFault ?? "");
+	const isSwapped = typeof secret !== "function" && splitSecrets(secret).some((one) => one.startsWith("rbk_"));
+	demand(!apiKey.startsWith("rbs_") && !isSwapped, "apiKey and secret are swapped.");
+	const readSecrets = readSecretSource(secret);
 	demandBrand(brand);
 	demand(typeof fetch === "function", "fetch must be a function.");
 	demand(typeof now === "function", "now must be a function that gives milliseconds.");
@@ -67,7 +71,8 @@ export function readOptions(options: ClientOptions): ClientSettings {
 	demand(isWithin(retry.firstDelayMs, 0, longestMs), "retry.firstDelayMs must be milliseconds.");
 	demand(isWithin(retry.maxDelayMs, 0, longestMs), "retry.maxDelayMs must be milliseconds.");
 	demand(isWithin(retry.totalMs, 1, longestMs), "retry.totalMs must be milliseconds.");
-	return { origin: readOrigin(options.url), apiKey, secret, brand, fetch, timeoutMs, retry, now };
+	const findSecrets = () => readSecrets().catch(() => undefined);
+	return { origin: readOrigin(options.url), apiKey, findSecrets, brand, fetch, timeoutMs, retry, now };
 }
 
 function readOrigin(text: unknown): string {

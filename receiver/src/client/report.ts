@@ -28,6 +28,11 @@ export type Sale = {
 	readonly clickId?: string | undefined;
 	/** Coupon code that the customer used. */
 	readonly couponCode?: string | undefined;
+	/**
+	 * All coupon codes of the order, at most 10, if there may be several. The first one that belongs to a
+	 * partner counts. If `couponCode` is given too, it is the first of them.
+	 */
+	readonly couponCodes?: readonly string[] | undefined;
 };
 
 export type Approval = {

@@ -56,7 +56,7 @@ export async function forwardEvent(
 		[`X-${brand}-Event`]: event,
 		[`X-${brand}-Timestamp`]: timestamp,
 		[`X-${brand}-Nonce`]: nonce,
-		[`X-${brand}-Signature`]: await signWith(secret, canonical),
+		[`X-${brand}-Signature`]: await signWith(secret[0], canonical),
 	};
 	const outcome = await post(target, path, headers, bytes, stopSignal);
 	return { outcome, sent: { path, headers, body, bodySha256 } };

@@ -1,6 +1,7 @@
 // Runs the commands for shops, `ringback listen` and `ringback trigger`. Both the package's own executable
 // and the service's command use this file.
 
+import { splitSecrets } from "../secrets.ts";
 import { listen, listenUsage } from "./listen.ts";
 import { showPlainly } from "./plain-text.ts";
 import { readSecretSetting } from "./secret-setting.ts";
@@ -73,7 +74,9 @@ export async function runCommand(
 function describeUnforeseen(error: unknown, { environment }: Pick<Surroundings, "environment">): string {
 	let text = error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
 	for (const name of ["RINGBACK_API_KEY", "RINGBACK_SIGNING_SECRET"]) {
-		text = text.replaceAll(readSecretSetting(environment, name).value || name, "…");
+		for (const secret of splitSecrets(readSecretSetting(environment, name).value)) {
+			text = text.replaceAll(secret, "…");
+		}
 	}
 	return showPlainly(text);
 }

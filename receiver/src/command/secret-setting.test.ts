@@ -19,8 +19,27 @@ test("key and secret may be in files, as secret stores provide them", (t) => {
 	);
 	deepEqual(read, {
 		ok: true,
-		settings: { url: "https://ringback.example", apiKey: "rbk_key", secret: "rbs_secret", brand: "Service" },
+		settings: { url: "https://ringback.example", apiKey: "rbk_key", secret: ["rbs_secret"], brand: "Service" },
 	});
+});
+
+test("several secrets have a comma between them, and a line break or nothing between commas is one problem", () => {
+	const read = (RINGBACK_SIGNING_SECRET: string) =>
+		readSettings({ ...URL_ONLY, RINGBACK_API_KEY: "rbk_key", RINGBACK_SIGNING_SECRET }, undefined);
+	const several = read("rbs_new,rbs_old\n");
+	deepEqual(several.ok && several.settings.secret, ["rbs_new", "rbs_old"]);
+	for (const [text, problem] of [
+		["rbs_new,\nrbs_old", /^In RINGBACK_SIGNING_SECRET, a secret has white space around it/],
+		["rbs_new\nrbs_old", /^In RINGBACK_SIGNING_SECRET, a secret has a line break in it/],
+		["rbs_new,rbk_key", /are swapped/],
+		[",,", /^RINGBACK_SIGNING_SECRET has commas and no secret between them\.$/],
+	] as const) {
+		const refused = read(text);
+		const problems = refused.ok ? [] : refused.problems;
+		equal(problems.length, 1, problems.join("\n"));
+		match(problems[0] ?? "", problem);
+		equal(/rbs_new|rbs_old/.test(problems.join()), false);
+	}
 });
 
 test("a file that is empty, unreadable or given beside the value is one problem that quotes nothing", (t) => {

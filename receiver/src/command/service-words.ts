@@ -31,7 +31,8 @@ export function describeProblem(url: string, problem: ServiceProblem): string {
 			return `${url} does not answer as Ringback does: ${detail}. ${checkAddress}.`;
 		case "unavailable":
 			return `${url} answers, but is not ready: ${detail}. Try again in a moment.`;
-		case "refused": {
+		case "refused":
+		case "misconfigured": {
 			const hint = hints.get(problem.code);
 			return hint === undefined ? `${detail}.` : `${hint} ${detail}.`;
 		}

@@ -87,7 +87,7 @@ export async function trigger(
 	const orderId = given.text("order") ?? `test-${randomBytes(orderBytes).toString("hex")}`;
 	const asJson = given.flag("json");
 	const fail = (failure: CallFailure): number => {
-		const code = failure.kind === "refused" ? failure.code : failure.kind;
+		const code = failure.code ?? failure.kind;
 		const detail = describeProblem(read.settings.url, failure);
 		if (asJson) screen.out(writePlainJson({ error: code, detail }));
 		else screen.error(detail);
@@ -156,7 +156,8 @@ function findMisfits(event: TriggeredEvent, from: string | undefined, reason: st
 
 function refuseReal(orderId: string): CallFailure {
 	const detail = `Order ${orderId} is a real conversion, and only tests are triggered. Choose another --order.`;
-	return { ok: false, kind: "refused", code: "not_a_test", status: null, detail, attempts: 0 };
+	const refused = { code: "not_a_test", status: null, detail, attempts: 0 };
+	return { ok: false, kind: "refused", retryable: false, ...refused };
 }
 
 /** Returns the steps that follow the recording of the sale. */
