@@ -1,0 +1,270 @@
+import { deepEqual, equal, match, throws } from "node:assert/strict";
+import { test } from "node:test";
+import { type Client, createClient } from "../client/create-client.ts";
+import type { SecretSource } from "../secrets.ts";
+import { createFakeService, type FakeServiceOptions } from "../testing/fake-service.ts";
+import { createOutbox, type OutboxCall, type OutboxEntry, type OutboxProblem } from "./create-outbox.ts";
+
+const startMs = Date.parse("2026-03-01T12:00:00Z");
+const sale = { call: "record", orderId: "1001", basketValue: "100.00" } as const;
+/** Entries wait at most this long before they are tried again. */
+const longestPauseMs = 300_000;
+
+type Row = { id: number; call: OutboxCall; attempts: number; dueAtMs: number; state: string; detail: string };
+
+/** An outbox over a table in memory, with a fake service and a clock that tests move. */
+function openShop(
+	options: FakeServiceOptions = {},
+	change: (client: Client) => Partial<Client> = () => ({}),
+	secret: SecretSource = "rbs_fake",
+) {
+	let nowMs = startMs;
+	const now = () => nowMs;
+	const service = createFakeService({ ...options, now });
+	const rows: Row[] = [];
+	const problems: OutboxProblem[] = [];
+	const storage = { isBroken: false };
+	const client = createClient({ ...service.clientOptions, secret, now, retry: { maxAttempts: 1 } });
+	const outbox = createOutbox({
+		client: { ...client, ...change(client) },
+		load(afterId, limit) {
+			if (storage.isBroken) throw new Error("disk full");
+			return rows.filter(({ id, state }) => state === "open" && id > afterId).slice(0, limit);
+		},
+		save({ id }, progress) {
+			const row = rows.find((one) => one.id === id);
+			Object.assign(row ?? {}, progress);
+		},
+		onProblem: (problem) => problems.push(problem),
+		now,
+	});
+	return {
+		service,
+		outbox,
+		rows,
+		problems,
+		storage,
+		add: (call: OutboxCall) =>
+			rows.push({ id: rows.length + 1, call, attempts: 0, dueAtMs: 0, state: "open", detail: "" }),
+		passTime(byMs: number) {
+			nowMs += byMs;
+		},
+		states: () => rows.map(({ state }) => state),
+		paths: () => service.calls().map(({ path }) => path),
+	};
+}
+
+test("calls about one sale are sent in their order, and each row is saved with the result", async () => {
+	const { add, outbox, service, rows, paths } = openShop();
+	add({ ...sale, occurredAt: "2026-02-28T12:00:00Z" });
+	add({ call: "approve", orderId: "1001" });
+	add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "30.00", reason: "RETURN" });
+	add({ call: "reverse", orderId: "1001", reason: "RETURN" });
+	add({ call: "record", orderId: "1002", basketValue: "1.00" });
+	add({ call: "reject", orderId: "1002", reason: "FRAUD" });
+	deepEqual(await outbox.drain(), { done: 6, refused: 0, failed: 0, isPaused: false });
+	const ends = ["conversions", "approvals", "refunds", "reversals", "conversions", "rejections"];
+	deepEqual(
+		paths(),
+		ends.map((end) => `/v1/${end}`),
+	);
+	deepEqual(
+		rows.map((row) => [row.state, "outcome" in row && row.outcome]),
+		["RECORDED", "APPROVED", "REFUNDED", "REVERSED", "RECORDED", "REJECTED"].map((word) => ["done", word]),
+	);
+	deepEqual(
+		service.conversions().map(({ status, basketValue }) => [status, basketValue]),
+		[
+			["REVERSED", "70.00"],
+			["REJECTED", "1.00"],
+		],
+	);
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 0, isPaused: false });
+});
+
+test("during an outage all calls stay open, and afterwards all are sent once, in order", async () => {
+	const { add, outbox, service, states, problems, passTime } = openShop();
+	for (const orderId of ["1", "2", "3", "4", "5"]) {
+		add({ ...sale, orderId });
+		add({ call: "approve", orderId });
+	}
+	service.setOutage("no_answer");
+	const first = await outbox.drain();
+	deepEqual(first, { done: 0, refused: 0, failed: 3, isPaused: true }, "it does not try all of them");
+	deepEqual(
+		problems.map(({ kind }) => kind),
+		["delayed", "delayed", "delayed"],
+	);
+	deepEqual(states(), Array(10).fill("open"));
+	service.setOutage(503);
+	passTime(longestPauseMs);
+	equal((await outbox.drain()).isPaused, true);
+	service.setOutage(null);
+	passTime(longestPauseMs);
+	deepEqual(await outbox.drain(), { done: 10, refused: 0, failed: 0, isPaused: false });
+	equal(service.calls().length, 10);
+	deepEqual(
+		service.conversions().map(({ status }) => status),
+		Array(5).fill("APPROVED"),
+	);
+});
+
+test("a call whose answer was lost is sent again, and the sale is recorded once", async () => {
+	const { add, outbox, service, rows, passTime } = openShop();
+	add(sale);
+	service.setOutage("answer_lost");
+	await outbox.drain();
+	service.setOutage(null);
+	passTime(longestPauseMs);
+	equal((await outbox.drain()).done, 1);
+	equal(service.conversions().length, 1);
+	deepEqual(rows.map((row) => "outcome" in row && row.outcome), ["DUPLICATE"]);
+});
+
+test("a later call about a sale waits while an earlier one is not due, and other sales do not wait", async () => {
+	const failing = new Set(["1001"]);
+	const { add, outbox, rows, paths, passTime } = openShop({}, ({ record }) => ({
+		record: async (reported, options) =>
+			failing.has(reported.orderId)
+				? { ok: false, kind: "unavailable", retryable: true, status: 500, detail: "Made up.", attempts: 1 }
+				: record(reported, options),
+	}));
+	add(sale);
+	add({ call: "approve", orderId: "1001" });
+	add({ ...sale, orderId: "1002" });
+	deepEqual(await outbox.drain(), { done: 1, refused: 0, failed: 1, isPaused: false });
+	deepEqual(paths(), ["/v1/conversions"], "of the other sale");
+	failing.clear();
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 0, isPaused: false }, "not due yet");
+	passTime((rows[0]?.dueAtMs ?? 0) - startMs);
+	equal((await outbox.drain()).done, 2);
+	deepEqual(paths().slice(1), ["/v1/conversions", "/v1/approvals"]);
+});
+
+test("the pauses of a call that keeps failing grow up to five minutes, and it is never dropped", async () => {
+	const { add, outbox, service, rows, passTime } = openShop();
+	add(sale);
+	service.setOutage("no_answer");
+	const pauses: number[] = [];
+	for (let attempt = 1; attempt <= 12; attempt++) {
+		const beforeMs = startMs + pauses.reduce((sum, pause) => sum + pause, 0);
+		await outbox.drain();
+		const pauseMs = (rows[0]?.dueAtMs ?? 0) - beforeMs;
+		pauses.push(pauseMs);
+		passTime(pauseMs);
+	}
+	for (const [index, pauseMs] of pauses.entries()) {
+		const most = Math.min(longestPauseMs, 5_000 * 2 ** index);
+		equal(pauseMs <= most && pauseMs >= most * 0.75, true, `${pauseMs} ms after failure ${index + 1}`);
+	}
+	deepEqual([rows[0]?.state, rows[0]?.attempts], ["open", 12]);
+});
+
+test("a refused call is saved with its code and reported, and later calls about the sale are sent", async () => {
+	const { add, outbox, rows, problems, states } = openShop();
+	add(sale);
+	add({ call: "refund", orderId: "1001", refundId: "R-1", amount: "100.01", reason: "RETURN" });
+	add({ call: "approve", orderId: "1001" });
+	deepEqual(await outbox.drain(), { done: 2, refused: 1, failed: 0, isPaused: false });
+	deepEqual(states(), ["done", "refused", "done"]);
+	match(rows[1]?.detail ?? "", /100\.00 is left/);
+	deepEqual(
+		problems.map((problem) => "code" in problem && [problem.kind, problem.code, problem.entry.id]),
+		[["refused", "refund_above_value", 2]],
+	);
+});
+
+test("a wrong secret refuses no sale: the outbox pauses, says so, and sends everything once it is right", async () => {
+	const secrets = ["rbs_unknown", "rbs_unknown_too"];
+	const { add, outbox, problems, states, passTime } = openShop({}, () => ({}), () => secrets);
+	add(sale);
+	add({ ...sale, orderId: "1002" });
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 1, isPaused: true });
+	deepEqual(states(), ["open", "open"]);
+	const [problem] = problems;
+	deepEqual(problem && "code" in problem && [problem.kind, problem.code], ["misconfigured", "bad_signature"]);
+	match(problem && "detail" in problem ? problem.detail : "", /The first of the 2 secrets signed this request/);
+	secrets.unshift("rbs_fake");
+	passTime(longestPauseMs);
+	equal((await outbox.drain()).done, 2);
+});
+
+test("a damaged row is refused and reported, and holds back nothing", async () => {
+	const { add, outbox, states } = openShop();
+	for (const damaged of ['{"call":"explode","orderId":"1001"}', "null", '"record"']) add(JSON.parse(damaged));
+	add(sale);
+	deepEqual(await outbox.drain(), { done: 1, refused: 3, failed: 0, isPaused: false });
+	deepEqual(states(), ["refused", "refused", "refused", "done"]);
+});
+
+test("a table that cannot be read is reported, and the outbox continues when it can", async () => {
+	const { add, outbox, storage, problems } = openShop();
+	add(sale);
+	storage.isBroken = true;
+	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 0, isPaused: true });
+	deepEqual(
+		problems.map((problem) => "error" in problem && String(problem.error)),
+		["Error: disk full"],
+	);
+	storage.isBroken = false;
+	equal((await outbox.drain()).done, 1);
+});
+
+test("more entries than one page holds are all sent", async () => {
+	const { add, outbox } = openShop();
+	for (let order = 0; order < 250; order++) add({ ...sale, orderId: `many-${order}` });
+	equal((await outbox.drain()).done, 250);
+});
+
+test("a started outbox sends what is there, and what is added later after wake", async () => {
+	const sent: string[] = [];
+	const arrived: ((orderId: string) => void)[] = [];
+	const next = () => new Promise<string>((resolve) => arrived.push(resolve));
+	const { add, outbox } = openShop({}, ({ record }) => ({
+		async record(reported, options) {
+			const result = await record(reported, options);
+			sent.push(reported.orderId);
+			for (const resolve of arrived.splice(0)) resolve(reported.orderId);
+			return result;
+		},
+	}));
+	add(sale);
+	const first = next();
+	outbox.start();
+	equal(await first, "1001");
+	const second = next();
+	add({ ...sale, orderId: "1002" });
+	outbox.wake();
+	equal(await second, "1002");
+	await outbox.stop();
+	outbox.wake();
+	deepEqual(sent, ["1001", "1002"]);
+});
+
+test("stop ends a call that is being made, and its entry stays open without a failure", async () => {
+	const calling = Promise.withResolvers<void>();
+	const { add, rows, outbox, problems } = openShop({}, () => ({
+		record: (_sale, options) =>
+			new Promise((resolve) => {
+				const aborted = { ok: false, kind: "aborted", retryable: true, detail: "ended", attempts: 1 } as const;
+				options?.signal?.addEventListener("abort", () => resolve(aborted));
+				calling.resolve();
+			}),
+	}));
+	add(sale);
+	outbox.start();
+	await calling.promise;
+	await outbox.stop();
+	deepEqual([rows[0]?.state, rows[0]?.attempts, problems], ["open", 0, []]);
+});
+
+test("an option that cannot work is refused at the start", () => {
+	const { client, load, save } = {
+		client: createClient(createFakeService().clientOptions),
+		load: (): OutboxEntry[] => [],
+		save: () => undefined,
+	};
+	const wrong: unknown[] = [undefined, { load, save }, { client, save }, { client, load }];
+	for (const options of wrong) throws(() => Reflect.apply(createOutbox, undefined, [options]), TypeError);
+	throws(() => createOutbox({ client, load, save, checkEveryMs: 0 }), /checkEveryMs/);
+});

@@ -1,0 +1,84 @@
+// The rows of a shop's outbox table: calls to the service that are sent later, in their order.
+
+import type { Conversion } from "../client/conversion.ts";
+import type { CallFailure } from "../client/failure.ts";
+import type { Approval, ReasonedDecision, Refund, Sale } from "../client/report.ts";
+import { isObject } from "../json.ts";
+
+/**
+ * A call to the service. It is plain JSON, so a shop stores it with `JSON.stringify` in the transaction of the
+ * order. A sale should have `occurredAt`, because it may be sent hours after it happened.
+ */
+export type OutboxCall =
+	| ({ readonly call: "record" } & Sale)
+	| ({ readonly call: "approve" } & Approval)
+	| ({ readonly call: "reject" | "reverse" } & ReasonedDecision)
+	| ({ readonly call: "refund" } & Refund);
+
+/** An open row of the outbox table. */
+export type OutboxEntry = {
+	/** Row number. Later rows must have larger numbers, because calls about one sale are sent in this order. */
+	readonly id: number;
+	readonly call: OutboxCall;
+	/** Number of failed attempts so far, 0 for a new row. */
+	readonly attempts: number;
+	/** Time in milliseconds before which the call is not attempted again, 0 for a new row. */
+	readonly dueAtMs: number;
+};
+
+/** What became of an entry. `save` writes it to the entry's row. */
+export type OutboxProgress =
+	| {
+			/** The service has processed the call. The row is not loaded again. */
+			readonly state: "done";
+			readonly outcome: string;
+			/** The conversion as the answer has it, with its status, commission and fee. */
+			readonly conversion: Conversion;
+			/** How a partner was credited, or why none was. Present for a sale in a programme with partners. */
+			readonly credit?: string;
+	  }
+	| {
+			/** The attempt failed and is repeated later. The row stays open. */
+			readonly state: "open";
+			readonly attempts: number;
+			readonly dueAtMs: number;
+			/** Sentence that says why the attempt failed. */
+			readonly detail: string;
+	  }
+	| {
+			/** The service refuses the call because of its data. A person must decide. The row is not loaded again. */
+			readonly state: "refused";
+			readonly code: string;
+			/** Sentence that says what is wrong. */
+			readonly detail: string;
+	  };
+
+/** A problem that the shop should log, and about which it may notify a person. */
+export type OutboxProblem =
+	/** The service refused the call for good. The entry was saved as `refused`. */
+	| { readonly kind: "refused"; readonly entry: OutboxEntry; readonly code: string; readonly detail: string }
+	/** A key, a secret, the clock, the brand or the address is wrong. All entries wait until it is corrected. */
+	| {
+			readonly kind: "misconfigured";
+			readonly entry: OutboxEntry;
+			readonly code: string;
+			readonly detail: string;
+	  }
+	/** The attempt failed and is repeated later. `attempts` counts the failures of this entry. */
+	| {
+			readonly kind: "delayed";
+			readonly entry: OutboxEntry;
+			readonly attempts: number;
+			readonly detail: string;
+			readonly failure: CallFailure;
+	  }
+	/** `load` or `save` failed. The outbox tries again. */
+	| { readonly kind: "storage"; readonly error: unknown };
+
+/** Returns a text that is the same for all calls about one conversion. */
+export function saleOf({ call, id }: OutboxEntry): string {
+	// The row may hold anything. A damaged one is refused later, and must not hold back others.
+	if (!isObject(call)) return String(id);
+	const { orderId, eventType = "SALE" } = call;
+	return JSON.stringify([orderId, eventType]);
+}
