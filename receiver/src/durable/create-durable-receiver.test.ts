@@ -1,0 +1,251 @@
+import { deepEqual, equal, match, throws } from "node:assert/strict";
+import { test } from "node:test";
+import type { PostbackEvent } from "../event.ts";
+import { exampleEvent, signCallback } from "../testing/callback.ts";
+import { createDurableReceiver, type DurableReceiverOptions, outranks } from "./create-durable-receiver.ts";
+
+const secret = "rbs_shop";
+const nowMs = Date.parse("2026-03-01T12:00:00Z");
+
+type Row = { event: PostbackEvent; isDone: boolean };
+type Change = Partial<DurableReceiverOptions>;
+
+/** A durable receiver over a table in memory. */
+function openShop(rows: Row[], change: Change = {}) {
+	const errors: string[] = [];
+	const receiver = createDurableReceiver({
+		secret,
+		now: () => nowMs,
+		insert(event) {
+			if (rows.some((row) => isSame(row.event, event))) return "seen";
+			rows.push({ event, isDone: false });
+			return "stored";
+		},
+		listOpen: (limit) =>
+			rows
+				.filter(({ isDone }) => !isDone)
+				.slice(0, limit)
+				.map(({ event }) => event),
+		markDone(event) {
+			for (const row of rows) if (isSame(row.event, event)) row.isDone = true;
+		},
+		onEvent: () => undefined,
+		onError: (error, event) => errors.push(`${event?.event}: ${error}`),
+		...change,
+	});
+	/** Sends an event, and starts its work as a server does after the answer. Returns the status and the work. */
+	async function send(overrides: Partial<PostbackEvent> = {}) {
+		const callback = await signCallback(exampleEvent(overrides), { secret, now: nowMs });
+		const { answer, finish } = await receiver.receive(callback);
+		return { status: answer.status, worked: finish?.() };
+	}
+	return { receiver, errors, send };
+}
+
+function isSame(one: PostbackEvent, other: PostbackEvent): boolean {
+	return one.conversionId === other.conversionId && one.event === other.event;
+}
+
+test("an event is stored before it is answered, and done after its work", async () => {
+	const rows: Row[] = [];
+	const seen: boolean[] = [];
+	const { receiver, send } = openShop(rows, { onEvent: () => seen.push(rows[0]?.isDone ?? true) });
+	const { status, worked } = await send();
+	deepEqual([status, rows.length, rows[0]?.isDone], [204, 1, false]);
+	await worked;
+	deepEqual([seen, rows[0]?.isDone], [[false], true]);
+	deepEqual([(await send()).status, seen.length], [204, 1], "a repeat is not worked on again");
+	await receiver.close();
+});
+
+test("an event that cannot be stored is answered with 503, and accepted when it comes again", async () => {
+	const rows: Row[] = [];
+	let isFull = true;
+	const { receiver, errors, send } = openShop(rows, {
+		insert(event) {
+			if (isFull) throw new Error("disk full");
+			rows.push({ event, isDone: false });
+			return "stored";
+		},
+	});
+	equal((await send()).status, 503);
+	deepEqual(errors, ["conversion.recorded: Error: disk full"]);
+	isFull = false;
+	const again = await send();
+	equal(again.status, 204);
+	await again.worked;
+	equal(rows[0]?.isDone, true);
+	await receiver.close();
+});
+
+test("work that fails is tried again after growing pauses until it succeeds, and is visible meanwhile", async (t) => {
+	const rows: Row[] = [];
+	let failures = 4;
+	let clockMs = nowMs;
+	const tries: number[] = [];
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { receiver, errors, send } = openShop(rows, {
+		now: () => clockMs,
+		onEvent() {
+			tries.push(clockMs);
+			if (failures-- > 0) throw new Error("deadlock");
+		},
+	});
+	await (await send()).worked;
+	const [failing] = receiver.status().failing;
+	deepEqual([failing?.event.orderId, failing?.failures, String(failing?.lastError)], ["ORDER-1001", 1, "Error: deadlock"]);
+	while (receiver.status().failing.length > 0) {
+		const dueAtMs = receiver.status().failing[0]?.nextTryAtMs ?? 0;
+		const pauseMs = dueAtMs - clockMs;
+		clockMs = dueAtMs;
+		t.mock.timers.tick(pauseMs);
+		await new Promise(setImmediate);
+	}
+	equal(tries.length, 5);
+	equal(errors.length, 4);
+	for (const [index, triedAtMs] of tries.slice(1).entries()) {
+		const pauseMs = triedAtMs - (tries[index] ?? 0);
+		const most = 1_000 * 2 ** index;
+		equal(pauseMs <= most && pauseMs >= most * 0.75, true, `${pauseMs} ms after failure ${index + 1}`);
+	}
+	deepEqual([rows[0]?.isDone, receiver.status().waiting], [true, 0]);
+	await receiver.close();
+});
+
+test("two events of one conversion are never worked on at a time, and those of others are", async () => {
+	const rows: Row[] = [];
+	const running = new Set<string>();
+	const overlaps: string[] = [];
+	let most = 0;
+	const { receiver, send } = openShop(rows, {
+		maxConcurrent: 3,
+		async onEvent({ conversionId }) {
+			if (running.has(conversionId)) overlaps.push(conversionId);
+			running.add(conversionId);
+			most = Math.max(most, running.size);
+			await new Promise(setImmediate);
+			running.delete(conversionId);
+		},
+	});
+	const sent = ["a", "b", "c", "d", "e"].flatMap((conversionId) =>
+		(["conversion.recorded", "conversion.approved", "conversion.reversed"] as const).map((event) =>
+			send({ conversionId, event }),
+		),
+	);
+	await Promise.all((await Promise.all(sent)).map(({ worked }) => worked));
+	deepEqual([overlaps, most, rows.filter(({ isDone }) => isDone).length], [[], 3, 15]);
+	await receiver.close();
+});
+
+test("one event that keeps failing holds back neither other conversions nor later events of its own", async () => {
+	const rows: Row[] = [];
+	const { receiver, send } = openShop(rows, {
+		onEvent({ event, conversionId }) {
+			if (event === "conversion.recorded" && conversionId === "a") throw new Error("no such order");
+		},
+	});
+	for (const conversionId of ["a", "b"]) {
+		for (const event of ["conversion.recorded", "conversion.approved"] as const) {
+			await (await send({ conversionId, event })).worked;
+		}
+	}
+	deepEqual(
+		rows.map(({ isDone }) => isDone),
+		[false, true, true, true],
+	);
+	equal(receiver.status().failing.length, 1);
+	await receiver.close();
+});
+
+test("after a restart, open events are worked off, more than one page of them", async () => {
+	const rows = Array.from({ length: 1_203 }, (_, index) => ({
+		event: exampleEvent({ conversionId: `cnv_${index}` }),
+		isDone: index % 3 === 0,
+	}));
+	const worked: string[] = [];
+	const { receiver } = openShop(rows, {
+		onEvent: ({ conversionId }) => {
+			worked.push(conversionId);
+		},
+	});
+	await receiver.sweep();
+	equal(rows.filter(({ isDone }) => !isDone).length, 0);
+	deepEqual([worked.length, new Set(worked).size], [802, 802]);
+	await receiver.close();
+});
+
+test("an event that another process may still work on is left to it, until it is old", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const rows: Row[] = [];
+	const worked: string[] = [];
+	let clockMs = nowMs;
+	const { receiver } = openShop(rows, {
+		now: () => clockMs,
+		sweepEveryMs: 30_000,
+		onEvent: ({ conversionId }) => {
+			worked.push(conversionId);
+		},
+	});
+	await new Promise(setImmediate);
+	const sentAt = (atMs: number) => new Date(atMs).toISOString();
+	rows.push({ event: exampleEvent({ conversionId: "old", sentAt: sentAt(nowMs - 60_000) }), isDone: false });
+	rows.push({ event: exampleEvent({ conversionId: "young", sentAt: sentAt(nowMs + 20_000) }), isDone: false });
+	clockMs += 30_000;
+	t.mock.timers.tick(30_000);
+	await new Promise(setImmediate);
+	deepEqual(worked, ["old"]);
+	clockMs += 30_000;
+	t.mock.timers.tick(30_000);
+	await new Promise(setImmediate);
+	deepEqual(worked, ["old", "young"]);
+	await receiver.close();
+});
+
+test("a table that cannot be read is reported, and is read again at the next look", async () => {
+	const rows = [{ event: exampleEvent(), isDone: false }];
+	let isBroken = true;
+	const { receiver, errors } = openShop(rows, {
+		listOpen() {
+			if (isBroken) throw new Error("connection lost");
+			return rows.filter(({ isDone }) => !isDone).map(({ event }) => event);
+		},
+	});
+	await receiver.sweep();
+	match(errors[0] ?? "", /connection lost/);
+	isBroken = false;
+	await receiver.sweep();
+	equal(rows[0]?.isDone, true);
+	await receiver.close();
+});
+
+test("close waits for work that is running, starts no other, and leaves the rest open", async () => {
+	const rows: Row[] = [];
+	const working = Promise.withResolvers<void>();
+	const { receiver, send } = openShop(rows, { maxConcurrent: 1, onEvent: () => working.promise });
+	await send({ conversionId: "a" });
+	await send({ conversionId: "b" });
+	const closed = receiver.close();
+	working.resolve();
+	await closed;
+	deepEqual(
+		rows.map(({ isDone }) => isDone),
+		[true, false],
+	);
+});
+
+test("an option that cannot work is refused at the start", () => {
+	for (const name of ["insert", "listOpen", "markDone", "onEvent"]) {
+		throws(() => openShop([], { [name]: undefined }), new RegExp(`^TypeError: ${name} must be a function`));
+	}
+	throws(() => openShop([], { maxConcurrent: 0 }), /maxConcurrent/);
+	throws(() => openShop([], { sweepEveryMs: 0.5 }), /sweepEveryMs/);
+	throws(() => openShop([], { secret: "rbs_shop\n" }), /white space/);
+});
+
+test("only an event of a higher rank replaces what the shop has", () => {
+	const statuses = ["RECORDED", "APPROVED", "REJECTED", "REVERSED"];
+	const newer = statuses.map((status) => statuses.filter((stored) => outranks(status, stored)).join(" "));
+	deepEqual(newer, ["", "RECORDED", "RECORDED APPROVED", "RECORDED APPROVED"]);
+	deepEqual([outranks("RECORDED", null), outranks("RECORDED", undefined)], [true, true]);
+	deepEqual([outranks("LATER", "APPROVED"), outranks("LATER", "LATER")], [true, false]);
+});

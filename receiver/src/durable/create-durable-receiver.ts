@@ -1,0 +1,138 @@
+// A receiver that loses no event. It stores each event in the shop's table before it answers, and then works the
+// events off, one of a conversion at a time. Work that fails is tried again with growing pauses, also after a
+// restart, until it succeeds.
+
+import type { PostbackEvent } from "../event.ts";
+import type { StoreEvent } from "../event-store.ts";
+import { isObject } from "../json.ts";
+import { demand } from "../option-checks.ts";
+import { createReceiver, type Receiver } from "../receiver.ts";
+import type { ReceiverOptions } from "../receiver-options.ts";
+import { superviseCall } from "../report.ts";
+import { createEventWork, type FailingEvent, letProcessEnd } from "./event-work.ts";
+
+export type { FailingEvent } from "./event-work.ts";
+export { outranks } from "./rank.ts";
+
+export type DurableReceiverOptions = Omit<ReceiverOptions, "store" | "onEvent"> & {
+	/**
+	 * Inserts the event into the shop's table as open, in one atomic step. Returns `stored`, or `seen` if the
+	 * table has an event with this conversionId and name. If it throws, 503 is answered and the service sends the
+	 * event again.
+	 */
+	readonly insert: StoreEvent;
+	/** Returns up to `limit` open events, the oldest first. */
+	readonly listOpen: (limit: number) => readonly PostbackEvent[] | Promise<readonly PostbackEvent[]>;
+	/** Marks the event as done in the table. It is called after `onEvent` has succeeded. */
+	readonly markDone: (event: PostbackEvent) => unknown;
+	/**
+	 * The shop's work. If it throws, it is called again later. It is never called for two events of one conversion
+	 * at a time. It may be called twice for one event if the process ends before `markDone`, so it must be safe to
+	 * repeat.
+	 */
+	readonly onEvent: (event: PostbackEvent) => unknown;
+	/** Maximum number of conversions that are worked on at a time. Default: 4. */
+	readonly maxConcurrent?: number | undefined;
+	/**
+	 * Time in milliseconds between two looks at the table, for events that another process has left open.
+	 * Default: 30,000.
+	 */
+	readonly sweepEveryMs?: number | undefined;
+};
+
+export type DurableReceiver = Receiver & {
+	/** State of the work, for a health page or an alert. */
+	readonly status: () => WorkStatus;
+	/** Handles all open events now, also those that wait after a failure. Resolves when each has been tried. */
+	readonly sweep: () => Promise<void>;
+	/** Starts no further work and waits for the work that is running. Open events stay in the table. */
+	readonly close: () => Promise<void>;
+};
+
+export type WorkStatus = {
+	/** Number of events that are being handled or wait for their turn. */
+	readonly waiting: number;
+	/** Events whose work has failed and is tried again. */
+	readonly failing: readonly FailingEvent[];
+};
+
+const defaultMaxConcurrent = 4;
+const defaultSweepEveryMs = 30_000;
+/** Longest delay that timers support. They run a longer one at once. */
+const longestMs = 2_147_483_647;
+
+/**
+ * Creates a durable receiver, which can be given to every adapter. Throws if an option is wrong. It starts at
+ * once to work off the events that are open in the table.
+ */
+export function createDurableReceiver(options: DurableReceiverOptions): DurableReceiver {
+	demand(
+		isObject(options),
+		"createDurableReceiver needs its options: { secret, insert, listOpen, markDone, onEvent }.",
+	);
+	const { insert, listOpen, markDone, onEvent, ...rest } = options;
+	const { maxConcurrent = defaultMaxConcurrent, sweepEveryMs = defaultSweepEveryMs, ...others } = rest;
+	for (const [name, value] of Object.entries({ insert, listOpen, markDone, onEvent })) {
+		demand(typeof value === "function", `${name} must be a function.`);
+	}
+	demand(
+		Number.isSafeInteger(maxConcurrent) && maxConcurrent > 0,
+		"maxConcurrent must be a whole number above 0.",
+	);
+	demand(
+		Number.isSafeInteger(sweepEveryMs) && sweepEveryMs > 0 && sweepEveryMs <= longestMs,
+		"sweepEveryMs must be a number of milliseconds.",
+	);
+	const now = () => Number((options.now ?? Date.now)());
+	const work = createEventWork({
+		listOpen,
+		markDone,
+		onEvent,
+		onError: (error, event) => reportFailure(options.onError ?? logFailure, error, event),
+		maxConcurrent,
+		now,
+	});
+	const receiver = createReceiver({ ...others, store: insert, onEvent: work.handle });
+
+	let isClosed = false;
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	/** Looks at the table and then at regular times. Never rejects. */
+	async function keepSweeping(sentBeforeMs: number): Promise<void> {
+		await work.sweep(sentBeforeMs);
+		if (isClosed) return;
+		// A younger event may be in work in another process.
+		timer = setTimeout(() => void keepSweeping(now() - sweepEveryMs), sweepEveryMs);
+		letProcessEnd(timer);
+	}
+	// At the start all events count, because the process that worked on them is gone.
+	void keepSweeping(Number.POSITIVE_INFINITY);
+
+	return {
+		...receiver,
+		status: () => ({ waiting: work.countWaiting(), failing: work.listFailing() }),
+		async sweep() {
+			await work.retryNow();
+			await work.sweep(Number.POSITIVE_INFINITY);
+		},
+		async close() {
+			isClosed = true;
+			clearTimeout(timer);
+			work.stop();
+			await Promise.all([receiver.settled(), work.idle()]);
+		},
+	};
+}
+
+type OnError = NonNullable<ReceiverOptions["onError"]>;
+
+function reportFailure(onError: OnError, error: unknown, event: PostbackEvent | undefined): void {
+	void superviseCall(
+		() => onError(error, event),
+		(second) => console.error("onError itself failed:", second, "It was called for:", error),
+	);
+}
+
+function logFailure(error: unknown, event?: PostbackEvent): void {
+	if (event === undefined) console.error("Open callbacks could not be read, and are read again soon:", error);
+	else console.error(`Callback ${event.event} of ${event.conversionId} is tried again later:`, error);
+}
