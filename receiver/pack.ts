@@ -1,5 +1,6 @@
 // Builds the package that a shop installs as `@ringback/receiver`. It contains JavaScript and types, compiled
-// from the sources that the repository runs directly. `npm run pack:receiver` writes the package of this
+// from the sources that the repository runs directly, as ES modules and once more as CommonJS in the folder cjs.
+// The command is an ES module only. `npm run pack:receiver` writes the package of this
 // version to receiver/downloads/, which the service serves, and adds its checksums to the list of versions in
 // that folder. Packages of other versions never change, because shops' lock files contain their checksums.
 
@@ -12,12 +13,16 @@ import { fileURLToPath } from "node:url";
 import { type PackedFile, writeTarball } from "./tarball.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
+/** Export that the service's own command uses. It has no CommonJS form. */
+const COMMAND = "./command";
 const SOURCE = /^\.\/src\/(.+)\.ts$/;
 /**
  * The package's command. It is not in the package.json of the sources, because in the repository `ringback`
  * is the command of the service.
  */
 const BIN = { ringback: "command/main.js" };
+/** Folder of the CommonJS files. Its own package.json says so, because the package's says that files are modules. */
+const COMMONJS = "cjs";
 
 /** An entry of the list of versions. */
 export type PackedVersion = {
@@ -37,7 +42,9 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 		{ path: "package.json", bytes: Buffer.from(`${JSON.stringify(description, null, "\t")}\n`) },
 		...["README.md", "vectors.json"].map((path) => ({ path, bytes: readFileSync(join(HERE, path)) })),
 		{ path: "LICENSE", bytes: readFileSync(join(HERE, "../LICENSE")) },
-		...compile(),
+		...compile("tsconfig.pack.json"),
+		{ path: `${COMMONJS}/package.json`, bytes: Buffer.from('{ "type": "commonjs" }\n') },
+		...compile("tsconfig.pack-commonjs.json").map((file) => ({ ...file, path: `${COMMONJS}/${file.path}` })),
 	]);
 	const hash = (algorithm: string) => createHash(algorithm).update(tarball);
 	return {
@@ -53,13 +60,13 @@ export function packReceiver(): { version: PackedVersion; tarball: Buffer } {
 	};
 }
 
-function compile(): PackedFile[] {
+function compile(config: string): PackedFile[] {
 	// The compiler is resolved only when it is needed, because some programs that import this file do not have
 	// it.
 	const typescript = fileURLToPath(import.meta.resolve("typescript/package.json"));
 	const folder = mkdtempSync(join(tmpdir(), "ringback-receiver-"));
 	try {
-		const options = ["--project", join(HERE, "tsconfig.pack.json"), "--outDir", folder];
+		const options = ["--project", join(HERE, config), "--outDir", folder];
 		execFileSync(process.execPath, [join(typescript, "../bin/tsc"), ...options], {
 			stdio: ["ignore", "inherit", "inherit"],
 		});
@@ -90,19 +97,36 @@ function describePackage(): { version: string } {
 		engines,
 		...described
 	} = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
+	const entries: [name: string, path: string][] = Object.entries(exports);
 	return {
 		...described,
 		sideEffects: false,
-		exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, published(path)])),
+		// `main`, `types` and `typesVersions` are for tools that do not read `exports`.
+		main: `./${COMMONJS}/index.js`,
+		types: `./${COMMONJS}/index.d.ts`,
+		typesVersions: { "*": Object.fromEntries(entries.flatMap(typesOf)) },
+		exports: Object.fromEntries(entries.map(([name, path]) => [name, published(name, path)])),
 		bin: BIN,
 		engines,
 		keywords: ["affiliate", "callback", "hmac", "postback", "signature", "webhook"],
 	};
 }
 
-function published(path: unknown): unknown {
-	const [, name] = SOURCE.exec(String(path)) ?? [];
-	return name === undefined ? path : { types: `./${name}.d.ts`, default: `./${name}.js` };
+/** Returns an export of the published package: the CommonJS file for `require`, and otherwise the module. */
+function published(name: string, path: string): unknown {
+	const [, file] = SOURCE.exec(path) ?? [];
+	if (file === undefined) return path;
+	const module = { types: `./${file}.d.ts`, default: `./${file}.js` };
+	if (name === COMMAND) return module;
+	const commonjs = `./${COMMONJS}/${file}`;
+	return { require: { types: `${commonjs}.d.ts`, default: `${commonjs}.js` }, ...module };
+}
+
+/** Returns where an older TypeScript finds the types of an export, other than those of the package itself. */
+function typesOf([name, path]: [name: string, path: string]): [string, string[]][] {
+	const [, file] = SOURCE.exec(path) ?? [];
+	if (file === undefined || name === "." || name === COMMAND) return [];
+	return [[name.replace("./", ""), [`./${COMMONJS}/${file}.d.ts`]]];
 }
 
 if (import.meta.main) {

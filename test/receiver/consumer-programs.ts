@@ -140,3 +140,71 @@ const receiver = createReceiver(options);
 export const PUT: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...receiver, after });
 export const POST: (request: NextRequest) => Promise<Response> = createNextReceiver({ ...options, after });
 `;
+
+/** A program that uses every part of the package, in ES modules and in CommonJS. */
+export const ENTRIES_CONSUMER = `
+import { createClient, type CallFailure, type PostbackEvent } from "@ringback/receiver";
+import { keepClick, readClick } from "@ringback/receiver/click";
+import { createDurableReceiver, outranks, type DurableReceiver } from "@ringback/receiver/durable";
+import { createExpressReceiver } from "@ringback/receiver/express";
+import { createOutbox, type OutboxCall, type OutboxEntry, type OutboxProgress } from "@ringback/receiver/outbox";
+import { reconcile, type ShopOrder } from "@ringback/receiver/reconcile";
+import { createFakeService, exampleEvent, signCallback } from "@ringback/receiver/testing";
+
+const service = createFakeService({ secret: ["rbs_new", "rbs_old"] });
+const client = createClient({ ...service.clientOptions, secret: async () => ["rbs_new", "rbs_old"] });
+const rows: OutboxEntry[] = [];
+
+export const outbox = createOutbox({
+	client,
+	load: async (afterId, limit) => rows.filter(({ id }) => id > afterId).slice(0, limit),
+	save(entry, progress: OutboxProgress) {
+		switch (progress.state) {
+			case "done":
+				return console.log(entry.id, progress.conversion.commission, progress.credit);
+			case "open":
+				return console.log(progress.attempts, progress.dueAtMs, progress.detail);
+			case "refused":
+				return console.log(progress.code);
+		}
+	},
+	onProblem: (problem) => console.error(problem.kind),
+});
+export const calls: OutboxCall[] = [
+	{ call: "record", orderId: "1", basketValue: "1.00", occurredAt: new Date(), couponCodes: ["A", "B"] },
+	{ call: "refund", orderId: "1", refundId: "R", amount: "0.50", reason: "RETURN" },
+	// @ts-expect-error a reversal needs a reason
+	{ call: "reverse", orderId: "1" },
+	// @ts-expect-error amounts are strings
+	{ call: "record", orderId: "1", basketValue: 1 },
+];
+
+export const receiver: DurableReceiver = createDurableReceiver({
+	secret: "rbs_new,rbs_old",
+	insert: async () => "stored",
+	listOpen: async (limit): Promise<PostbackEvent[]> => [exampleEvent()].slice(0, limit),
+	markDone: async () => undefined,
+	onEvent: (event) => outranks(event.status, "RECORDED"),
+});
+export const middleware = createExpressReceiver(receiver);
+export const keeper = keepClick({ days: 30, domain: "shop.example" });
+export const clickId: string | undefined = readClick("rbclick=AV1");
+
+export async function compare(orders: readonly ShopOrder[]): Promise<number> {
+	const result = await reconcile({ client, orders, since: "2026-03-01" });
+	if (!result.ok) return result.attempts;
+	return result.differences.filter((one) => one.kind === "differs" && one.fields.includes("status")).length;
+}
+
+export function mustKeep(failure: CallFailure): boolean {
+	if (failure.kind === "misconfigured") console.error(failure.code, failure.detail);
+	// @ts-expect-error there is no such kind
+	if (failure.kind === "misconfigurated") return false;
+	return failure.retryable;
+}
+
+export async function callback(): Promise<string> {
+	const { path, headers, body } = await signCallback(exampleEvent({ orderId: "7" }), { secret: "rbs_new" });
+	return path + headers["X-Service-Signature"] + body;
+}
+`;

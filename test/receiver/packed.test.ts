@@ -2,7 +2,7 @@
 
 import { deepEqual, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -11,14 +11,29 @@ import { packReceiver } from "../../receiver/pack.ts";
 import { DOWNLOADS, installPackage, PACKED_VERSIONS, tarballPath } from "../support/packed-package.ts";
 import { runProgram } from "../support/run-program.ts";
 import { checkTypes, NODE_TYPES } from "./check-types.ts";
-import { NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
+import { ENTRIES_CONSUMER, NODE_CONSUMER, WEB_CONSUMER } from "./consumer-programs.ts";
 import { readTypedPrograms } from "./readme-programs.ts";
 
 /**
  * Maximum unpacked size, one and a half times that of the package. A larger package contains something by
  * mistake.
  */
-const LARGEST_UNPACKED_BYTES = 300_000;
+const LARGEST_UNPACKED_BYTES = 900_000;
+
+/** Exports that a shop uses, with a function of each. */
+const ENTRIES = {
+	"": "createReceiver",
+	"/express": "createExpressReceiver",
+	"/fastify": "createFastifyReceiver",
+	"/hono": "createHonoReceiver",
+	"/next": "createNextReceiver",
+	"/node": "createNodeReceiver",
+	"/outbox": "createOutbox",
+	"/durable": "createDurableReceiver",
+	"/click": "keepClick",
+	"/reconcile": "reconcile",
+	"/testing": "createFakeService",
+} as const;
 
 let folder: string;
 let installed: string;
@@ -70,9 +85,9 @@ test("the installed package contains no dependency, no test and no source", () =
 		["@ringback"],
 	);
 	const files = globSync("**/*.*", { cwd: installed });
-	const known = /^(?:package\.json|vectors\.json|README\.md|[\w/-]+\.(?:js|d\.ts))$/;
+	const known = /^(?:(?:cjs\/)?package\.json|vectors\.json|README\.md|[\w/-]+\.(?:js|d\.ts))$/;
 	deepEqual(
-		files.filter((name) => !known.test(name) || /test|sample|failing/.test(name)),
+		files.filter((name) => !known.test(name) || /\btest\b|sample|failing/.test(name)),
 		[],
 	);
 	ok(globSync("LICENSE", { cwd: installed }).length === 1);
@@ -88,6 +103,73 @@ test("publint finds no problem in the package", async () => {
 	const { messages } = await publint({ pkgDir: installed, strict: true, pack: false });
 	deepEqual(messages, []);
 });
+
+test("every export can be imported and required, and a module and its CommonJS form have the same names", async () => {
+	const names = Object.keys(ENTRIES).map((entry) => `@ringback/receiver${entry}`);
+	const program = `
+		import { createRequire } from "node:module";
+		const require = createRequire(import.meta.url);
+		const found = [];
+		for (const name of ${JSON.stringify(names)}) {
+			const imported = Object.keys(await import(name)).sort();
+			const required = Object.keys(require(name)).sort();
+			found.push([imported.join(), required.join()]);
+		}
+		console.log(JSON.stringify(found));`;
+	writeFileSync(join(folder, "entries.mjs"), program);
+	const found = JSON.parse(await runProgram(process.execPath, ["entries.mjs"], folder));
+	for (const [index, name] of Object.values(ENTRIES).entries()) {
+		const [imported, required] = found[index];
+		deepEqual(required, imported, names[index]);
+		ok(imported.split(",").includes(name), `${names[index]} has ${imported}`);
+	}
+});
+
+test("a program that only receives callbacks loads none of the other parts", async () => {
+	const program = `
+		import { registerHooks } from "node:module";
+		const loaded = [];
+		registerHooks({
+			load(url, context, next) {
+				loaded.push(url);
+				return next(url, context);
+			},
+		});
+		await import("@ringback/receiver");
+		await import("@ringback/receiver/express");
+		console.log(loaded.filter((url) => /outbox|durable|click|reconcile|testing|command/.test(url)).join());`;
+	writeFileSync(join(folder, "loads.mjs"), program);
+	deepEqual(await runProgram(process.execPath, ["loads.mjs"], folder), "\n");
+});
+
+test("an older TypeScript, which does not read exports, finds the types of every entry", () => {
+	const { main, types, typesVersions, exports } = JSON.parse(
+		readFileSync(join(installed, "package.json"), "utf8"),
+	);
+	const mapped: Record<string, string[]> = { "": [types], ...typesVersions["*"] };
+	deepEqual(
+		Object.keys(mapped),
+		Object.keys(ENTRIES).map((entry) => entry.slice(1)),
+	);
+	deepEqual(main, exports["."].require.default);
+	for (const [name, [path = ""] = []] of Object.entries(mapped)) {
+		ok(globSync(path, { cwd: installed }).length === 1, `${name}: ${path}`);
+		deepEqual(path, exports[name === "" ? "." : `./${name}`].require.types);
+	}
+});
+
+for (const [module, moduleResolution, extension] of [
+	["nodenext", "nodenext", "cts"],
+	["node16", "node16", "cts"],
+	["node16", "node16", "mts"],
+	["commonjs", "bundler", "ts"],
+] as const) {
+	test(`a .${extension} program in strict TypeScript has the types of every entry with module ${module}`, async () => {
+		const lib = ["es2022"];
+		const options = { module, moduleResolution, lib, typeRoots: [NODE_TYPES], types: ["node"] };
+		await checkTypes(folder, { [`entries.${extension}`]: ENTRIES_CONSUMER }, options);
+	});
+}
 
 for (const [module, moduleResolution] of [
 	["nodenext", "nodenext"],

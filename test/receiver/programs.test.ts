@@ -5,11 +5,15 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { createClient } from "@ringback/receiver";
+import { createFakeService } from "@ringback/receiver/testing";
 import pg from "pg";
 import { sampleEvent } from "../../receiver/src/sample-delivery.test-support.ts";
 import { createPostgresAtHand } from "../support/postgres.ts";
+import { runProgram } from "../support/run-program.ts";
 import { until } from "../support/until.ts";
 import { checkTypes } from "./check-types.ts";
 import { FRAMEWORK_CONSUMER } from "./consumer-programs.ts";
@@ -85,24 +89,162 @@ test("the README's receiver does not start without a secret, and says so", async
 test("the README's durable store answers 503 while it cannot write, and accepts the same request afterwards", () =>
 	checkLastingStore(shop, THIS_NODE));
 
-test("the README's PostgreSQL store stores each event once, also when it arrives twice at once", async () => {
-	const { createTableStore } = await import(pathToFileURL(join(shop.folder, "table-store.mjs")).href);
-	const postgres = createPostgresAtHand();
-	const { url, drop } = await postgres.createDatabase();
-	const pool = new pg.Pool({ connectionString: url });
-	await pool.query(
-		"CREATE TABLE callbacks (conversion_id text, event text, body text NOT NULL, PRIMARY KEY (conversion_id, event))",
-	);
-	const store = createTableStore(pool);
-	deepEqual((await Promise.all([store(sampleEvent), store(sampleEvent)])).sort(), ["seen", "stored"]);
-	equal(await store({ ...sampleEvent, event: "conversion.reversed" }), "stored");
-	equal(await store({ ...sampleEvent, conversionId: "cnv_other" }), "stored");
-	await pool.query("DROP TABLE callbacks");
-	await rejects(store(sampleEvent), /callbacks/);
-	await pool.end();
-	await drop();
-	await postgres.stop();
+describe("the README's recipes for PostgreSQL", () => {
+	let pool: pg.Pool;
+	let end: () => Promise<void>;
+
+	before(async () => {
+		const postgres = createPostgresAtHand();
+		const { url, drop } = await postgres.createDatabase();
+		pool = new pg.Pool({ connectionString: url });
+		end = async () => {
+			await pool.end();
+			await drop();
+			await postgres.stop();
+		};
+	});
+
+	after(() => end());
+
+	test("the table of callbacks stores each event once, also when it arrives twice at once, and lists open ones", async () => {
+		const { openCallbackTable } = await importProgram("postgres-callbacks.mjs");
+		const { insert, listOpen, markDone } = await openCallbackTable(pool);
+		deepEqual((await Promise.all([insert(sampleEvent), insert(sampleEvent)])).sort(), ["seen", "stored"]);
+		const others = [
+			{ ...sampleEvent, event: "conversion.reversed" },
+			{ ...sampleEvent, conversionId: "cnv_other" },
+		];
+		for (const other of others) equal(await insert(other), "stored");
+		await markDone(others[0]);
+		deepEqual(await listOpen(10), [sampleEvent, others[1]]);
+		deepEqual(await listOpen(1), [sampleEvent]);
+		await pool.query("DROP TABLE callbacks");
+		await rejects(insert(sampleEvent), /callbacks/);
+	});
+
+	test("the outbox sends the calls of committed orders alone, and of two processes one sends", async () => {
+		const { createPostgresOutbox } = await importProgram("postgres-outbox.mjs");
+		const { service, client } = openFakeShop();
+		const first = await createPostgresOutbox(pool, client);
+		const second = await createPostgresOutbox(pool, client);
+		for (const [orderId, ending] of [
+			["1001", "COMMIT"],
+			["1002", "ROLLBACK"],
+		]) {
+			const transaction = await pool.connect();
+			await transaction.query("BEGIN");
+			await first.add(transaction, { call: "record", orderId, basketValue: "10.00", occurredAt: new Date() });
+			await first.add(transaction, { call: "approve", orderId });
+			await transaction.query(`${ending}`);
+			transaction.release();
+		}
+		service.setOutage("no_answer");
+		equal((await first.drain()).failed, 1);
+		service.setOutage(null);
+		deepEqual(await readOutbox(), [
+			["open", 1, true],
+			["open", 0, false],
+		]);
+		await pool.query("UPDATE outbox SET due_at_ms = 0");
+		deepEqual(await second.drain(), { done: 0, refused: 0, failed: 0, isPaused: false }, "the other one sends");
+		await first.stop();
+		equal((await second.drain()).done, 2);
+		await second.stop();
+		deepEqual(
+			service.conversions().map(({ orderId, status }) => [orderId, status]),
+			[["1001", "APPROVED"]],
+		);
+		deepEqual(
+			(await readOutbox()).map(([state]) => state),
+			["done", "done"],
+		);
+	});
+
+	async function readOutbox(): Promise<unknown[][]> {
+		const { rows } = await pool.query("SELECT state, attempts, detail FROM outbox ORDER BY id");
+		return rows.map(({ state, attempts, detail }) => [state, attempts, detail !== null]);
+	}
 });
+
+test("the README's outbox for SQLite sends the calls of committed orders alone, and keeps what is refused", async () => {
+	const { createSqliteOutbox } = await importProgram("sqlite-outbox.mjs");
+	const { service, client } = openFakeShop();
+	const file = join(shop.folder, "shop.db");
+	const database = new DatabaseSync(file);
+	const outbox = createSqliteOutbox(database, client);
+	for (const [orderId, ending] of [
+		["1001", "COMMIT"],
+		["1002", "ROLLBACK"],
+	]) {
+		database.exec("BEGIN");
+		outbox.add({ call: "record", orderId, basketValue: "10.00", occurredAt: new Date() });
+		outbox.add({ call: "refund", orderId, refundId: "R-1", amount: "10.01", reason: "RETURN" });
+		database.exec(`${ending}`);
+	}
+	service.setOutage(503);
+	equal((await outbox.drain()).failed, 1);
+	await outbox.stop();
+	database.close();
+
+	// Another process continues with the same file.
+	service.setOutage(null);
+	const reopened = new DatabaseSync(file);
+	const again = createSqliteOutbox(reopened, client);
+	reopened.exec("UPDATE outbox SET due_at_ms = 0");
+	deepEqual(await again.drain(), { done: 1, refused: 1, failed: 0, isPaused: false });
+	const rows = reopened.prepare("SELECT state, detail FROM outbox ORDER BY id").all();
+	deepEqual(
+		rows.map(({ state }) => state),
+		["done", "refused"],
+	);
+	match(String(rows[1]?.["detail"]), /10\.00 is left/);
+	equal(service.conversions().length, 1);
+	reopened.close();
+});
+
+test("the README's work keeps what the shop has if an event has an equal or lower rank", async () => {
+	const { createWork } = await importProgram("work.mjs");
+	const orders = new Map([["1001", { id: "1001", status: "APPROVED", commission: "0.40" }]]);
+	const work = createWork(
+		async (id: string) => orders.get(id),
+		async (order: { id: string; status: string; commission: string }) => orders.set(order.id, order),
+	);
+	const event = { ...sampleEvent, orderId: "1001", commission: "0.80" };
+	for (const status of ["RECORDED", "APPROVED"]) await work({ ...event, status });
+	deepEqual(orders.get("1001"), { id: "1001", status: "APPROVED", commission: "0.40" });
+	await work({ ...event, status: "REVERSED" });
+	deepEqual(orders.get("1001"), { id: "1001", status: "REVERSED", commission: "0.80" });
+	await rejects(work({ ...event, orderId: "unknown" }), /not stored yet/);
+});
+
+test("the README's comparison names what differs, and its tests for a shop pass", async () => {
+	const { compareBooks } = await importProgram("reconcile.mjs");
+	const { client } = openFakeShop();
+	await client.record({ orderId: "1001", basketValue: "10.00" });
+	const orders = [{ orderId: "1001", basketValue: "10.00", status: "RECORDED" }];
+	match(await compareBooks(client, orders, "2026-01-01"), /^\d{4}-/);
+	// It rejects if the exit code is not 0.
+	match(await runProgram(process.execPath, ["--test-reporter=tap", "shop.test.mjs"], shop.folder), /^# pass 2$/m);
+});
+
+test("the README's program for click IDs keeps the last two of them", async () => {
+	const { program, origin } = await shop.listen(process.execPath, ["click.mjs"], {});
+	const landed = await fetch(`${origin}/?rbclick=AV2`, { headers: { cookie: "rbclick=AV1" } });
+	equal(await landed.text(), "clickId: AV1.AV2\n");
+	match(landed.headers.get("set-cookie") ?? "", /^rbclick=AV1\.AV2; Path=\/; Max-Age=2592000; HttpOnly; Secure/);
+	equal(await (await fetch(origin)).text(), "clickId: none\n");
+	await program.stop();
+});
+
+/** Imports a program of the README with the packed package. */
+function importProgram(name: string) {
+	return import(pathToFileURL(join(shop.folder, name)).href);
+}
+
+function openFakeShop() {
+	const service = createFakeService();
+	return { service, client: createClient({ ...service.clientOptions, retry: { maxAttempts: 1 } }) };
+}
 
 describe("a process that stops as the README says accepts nothing more, and ends when its work is done", () => {
 	const readme = { title: "Express, in the README", source: readPrograms().get("shutdown.mjs") ?? "" };
