@@ -1,6 +1,8 @@
 // Reports a sale. .NET 10: dotnet run sender.cs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
 // Mono: mcs -r:System.Net.Http sender.cs && mono sender.exe ORDER-1001 49.90
-// No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
+// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
+// secret, clock, brand, address): correct it and run it again.
 using System;
 using System.Linq;
 using System.Net.Http;
@@ -12,12 +14,19 @@ static class Sender
     static void Main(string[] args)
     {
         string service = Setting("RINGBACK_URL") ?? "https://ringback.example";
-        string key = Setting("RINGBACK_API_KEY"), secret = Setting("RINGBACK_SIGNING_SECRET");
+        string key = Setting("RINGBACK_API_KEY"), secrets = Setting("RINGBACK_SIGNING_SECRET");
+        string secret = secrets?.Split(',')[0]; // NEW,OLD while it is replaced: the first one signs
         bool isCounted = args.Length >= 2 && args.Length <= 4;
         if (string.IsNullOrEmpty(key) || string.IsNullOrEmpty(secret) || !isCounted)
         {
             string what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
             Console.Error.WriteLine($"Set {what}; give order and amount.");
+            Environment.Exit(2);
+        }
+        if (secret.Any(char.IsWhiteSpace))
+        {
+            string fault = "RINGBACK_SIGNING_SECRET has a line break or white space in it.";
+            Console.Error.WriteLine(fault);
             Environment.Exit(2);
         }
         string path = "/v1/conversions";
@@ -44,12 +53,30 @@ static class Sender
         // Follow no redirect: it would carry the API key to another address.
         var client = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false });
         client.Timeout = TimeSpan.FromSeconds(10);
-        HttpResponseMessage answer = client.SendAsync(request).Result;
+        HttpResponseMessage answer = null;
+        try
+        {
+            answer = client.SendAsync(request).Result;
+        }
+        catch (AggregateException problem)
+        {
+            string why = problem.GetBaseException().Message;
+            Console.Error.WriteLine($"No answer from {service}: {why}");
+            Environment.Exit(75);
+        }
         int status = (int)answer.StatusCode;
         Console.WriteLine(status + " " + answer.Content.ReadAsStringAsync().Result);
         bool isJson = answer.Content.Headers.ContentType?.MediaType == "application/json";
         // Exit explicitly: on Mono a thread of the client sometimes keeps the program running.
-        Environment.Exit(isJson && (status == 200 || status == 201) ? 0 : 1);
+        Environment.Exit(ExitCode(status, isJson));
+    }
+
+    static int ExitCode(int status, bool isJson)
+    {
+        if (isJson && (status == 200 || status == 201)) return 0;
+        if (status == 401 || status >= 300 && status < 400) return 78;
+        bool isRefused = status >= 400 && status < 500 && status != 408 && status != 429;
+        return isRefused ? 1 : 75; // 75 also for a proxy's page
     }
 
     static string Setting(string name) => Environment.GetEnvironmentVariable(name);

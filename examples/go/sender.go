@@ -1,5 +1,7 @@
 // Reports a sale: go run sender.go ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
-// No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
+// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
+// secret, clock, brand, address): correct it and run it again.
 package main
 
 import (
@@ -24,9 +26,13 @@ func main() {
 	if service == "" {
 		service = "https://ringback.example"
 	}
-	key, secret := os.Getenv("RINGBACK_API_KEY"), os.Getenv("RINGBACK_SIGNING_SECRET")
+	key, secrets := os.Getenv("RINGBACK_API_KEY"), os.Getenv("RINGBACK_SIGNING_SECRET")
+	secret := strings.Split(secrets, ",")[0] // NEW,OLD while it is being replaced: the first one signs
 	if key == "" || secret == "" || len(os.Args) < 3 || len(os.Args) > 5 {
 		log.Fatal("Set RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET; give order and amount.")
+	}
+	if strings.ContainsAny(secret, " \t\r\n") {
+		log.Fatal("RINGBACK_SIGNING_SECRET has a line break or white space in it.")
 	}
 	// Amounts are strings. The bytes hashed here are exactly those sent below.
 	sale, names := map[string]string{}, []string{"orderId", "basketValue", "clickId", "couponCode"}
@@ -54,13 +60,23 @@ func main() {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := http.Client{Timeout: 10 * time.Second, CheckRedirect: stay}
 	response, err := client.Do(request)
-	check(err)
-	answer, err := io.ReadAll(response.Body)
-	check(err)
-	fmt.Println(response.StatusCode, string(answer))
+	if err != nil {
+		log.Print(err)
+		os.Exit(75)
+	}
+	answer, _ := io.ReadAll(response.Body) // if it breaks off, the status still counts
+	status := response.StatusCode
+	fmt.Println(status, string(answer))
 	isJson := strings.HasPrefix(response.Header.Get("Content-Type"), "application/json")
-	if !isJson || response.StatusCode != 200 && response.StatusCode != 201 {
-		os.Exit(1) // a refusal, or a page of a proxy
+	switch {
+	case isJson && (status == 200 || status == 201):
+		os.Exit(0)
+	case status == 401 || status >= 300 && status < 400:
+		os.Exit(78)
+	case status >= 400 && status < 500 && status != 408 && status != 429:
+		os.Exit(1)
+	default:
+		os.Exit(75) // also for a proxy's page
 	}
 }
 

@@ -1,8 +1,11 @@
 // Reports a sale (17 or later, in a UTF-8 locale):
 // java Sender.java ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]
-// No answer, or 5xx? Run it again: an order is never recorded twice, the answer is then DUPLICATE.
+// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later;
+// an order is never recorded twice, the answer is then DUPLICATE. 78: a setting is wrong (key,
+// secret, clock, brand, address): correct it and run it again.
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.*;
 import java.security.*;
@@ -16,10 +19,16 @@ public class Sender {
         var env = System.getenv();
         String service = env.getOrDefault("RINGBACK_URL", "https://ringback.example");
         String key = env.getOrDefault("RINGBACK_API_KEY", "");
-        String secret = env.getOrDefault("RINGBACK_SIGNING_SECRET", "");
+        // NEW,OLD while the secret is being replaced: the first one signs.
+        String secret = env.getOrDefault("RINGBACK_SIGNING_SECRET", "").split(",", 2)[0];
         if (key.isEmpty() || secret.isEmpty() || args.length < 2 || args.length > 4) {
             String what = "RINGBACK_API_KEY and RINGBACK_SIGNING_SECRET";
             System.err.println("Set " + what + "; give order and amount.");
+            System.exit(2);
+        }
+
+        if (secret.chars().anyMatch(Character::isWhitespace)) {
+            System.err.println("RINGBACK_SIGNING_SECRET has a line break or white space in it.");
             System.exit(2);
         }
 
@@ -47,11 +56,24 @@ public class Sender {
             .header("X-Service-Nonce", nonce)
             .header("X-Service-Signature", hex.formatHex(mac.doFinal(signed.getBytes(UTF_8))))
             .POST(HttpRequest.BodyPublishers.ofByteArray(body)).build();
-        var answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-        System.out.println(answer.statusCode() + " " + answer.body());
+        HttpResponse<String> answer = null;
+        try {
+            answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (IOException problem) {
+            System.err.println("No answer from " + service + ": " + problem);
+            System.exit(75);
+        }
+        int status = answer.statusCode();
+        System.out.println(status + " " + answer.body());
         String type = answer.headers().firstValue("Content-Type").orElse("");
-        boolean isTaken = answer.statusCode() == 200 || answer.statusCode() == 201;
-        System.exit(isTaken && type.startsWith("application/json") ? 0 : 1); // 1: or a proxy's page
+        System.exit(exitCode(status, type.startsWith("application/json")));
+    }
+
+    static int exitCode(int status, boolean isJson) {
+        if (isJson && (status == 200 || status == 201)) return 0;
+        if (status == 401 || status >= 300 && status < 400) return 78;
+        boolean isRefused = status >= 400 && status < 500 && status != 408 && status != 429;
+        return isRefused ? 1 : 75; // 75 also for a proxy's page
     }
 
     /** As JSON; with control characters the service takes no order. */

@@ -1,6 +1,8 @@
 // Reports a sale: node sender.mjs ORDER-1001 49.90 [CLICK_ID [COUPON_CODE]]. Needs our package:
 // npm install https://ringback.example/downloads/ringback-receiver-1.0.0.tgz
 // The client signs each request and retries: an order is never recorded twice.
+// Ends with 0: on record. 1: refused, correct the sale. 75: keep the sale and run it again later.
+// 78: a setting is wrong (key, secret, clock, brand, address): correct it and run it again.
 import { createClient } from "@ringback/receiver";
 
 const { RINGBACK_API_KEY: apiKey, RINGBACK_SIGNING_SECRET: secret } = process.env;
@@ -13,7 +15,7 @@ if (!apiKey || !secret || !basketValue) {
 const client = createClient({
 	url: process.env.RINGBACK_URL ?? "https://ringback.example",
 	apiKey,
-	secret,
+	secret, // NEW,OLD while it is being replaced: the first one signs
 	brand: "Service", // the word in the header names
 });
 
@@ -22,5 +24,6 @@ if (result.ok) {
 	console.log(result.outcome, result.credit ?? "", result.conversion);
 } else {
 	console.error(result.kind, result.code ?? "", result.detail);
-	process.exitCode = 1;
+	if (!result.retryable) process.exitCode = 1;
+	else process.exitCode = result.kind === "misconfigured" ? 78 : 75;
 }

@@ -157,7 +157,8 @@ async function checkLive(
 	const programme = await ringback.openProgramme();
 	const settings = {
 		RINGBACK_API_KEY: programme.key,
-		RINGBACK_SIGNING_SECRET: programme.secret,
+		// As during the replacement of a secret: the first one signs.
+		RINGBACK_SIGNING_SECRET: `${programme.secret},the-secret-of-before`,
 		// Examples that are filled in for a brand already contain the address.
 		...(isDefault ? { RINGBACK_URL: ringback.url } : {}),
 	};

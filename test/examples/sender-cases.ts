@@ -1,9 +1,10 @@
 // Tests answers that a sender must not take for a recorded sale, because they do not come from the service.
 // The sender must not follow a redirect either, because it would send the API key to another server.
 
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { startHttpServer } from "../support/http-server.ts";
+import { sha256, sign } from "./callback.ts";
 import type { ExampleFolder } from "./example-folder.ts";
 
 interface FalseAnswer {
@@ -31,6 +32,13 @@ const FALSE_ANSWERS: readonly FalseAnswer[] = [
 	{ title: "a page with 200, as of a proxy or a host of that name", status: 200, ...PAGE, isRedirect: false },
 	{ title: "a 202, which the service never gives", status: 202, ...RECORD, isRedirect: false },
 ];
+
+/** Answers, and the exit code that says what to do with the sale. */
+const EXIT_CODES = [
+	{ title: "a 401 means a wrong setting, and the sale is kept", status: 401, code: 78 },
+	{ title: "a 422 refuses the sale", status: 422, code: 1 },
+	{ title: "a 503 asks to run the sender again", status: 503, code: 75 },
+] as const;
 
 const ARGS = ["ORDER-1001", "49.90"];
 const SETTINGS = { RINGBACK_API_KEY: "a-key", RINGBACK_SIGNING_SECRET: "a-secret" };
@@ -79,6 +87,46 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			);
 		},
 	);
+	for (const { title, status, code } of EXIT_CODES) {
+		await t.test(`the sender's exit code is ${code}: ${title}`, async (t) => {
+			const url = await startHttpServer(t, (request, response) => {
+				request.resume().on("end", () => {
+					const problem = { code: status === 401 ? "bad_signature" : "made_up", status, detail: "Made up." };
+					// The Node client would otherwise try again for some seconds.
+					const headers = { "Content-Type": "application/problem+json", "Retry-After": "60" };
+					response.writeHead(status, headers).end(JSON.stringify(problem));
+				});
+			});
+			const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url });
+			equal(ended.code, code, ended.stdout + ended.stderr);
+		});
+	}
+	await t.test("a secret with a line break is refused at the start, and a second secret does not sign", async (t) => {
+		const signatures: unknown[] = [];
+		const url = await startHttpServer(t, (request, response) => {
+			const { "x-service-timestamp": timestamp, "x-service-nonce": nonce } = request.headers;
+			let body = "";
+			request.setEncoding("utf8").on("data", (piece) => {
+				body += piece;
+			});
+			request.on("end", () => {
+				const parts = ["POST", "/v1/conversions", String(timestamp), String(nonce), sha256(Buffer.from(body))];
+				signatures.push([request.headers["x-service-signature"], sign("new-secret", parts)]);
+				response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
+			});
+		});
+		const withSecret = (RINGBACK_SIGNING_SECRET: string) =>
+			examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, RINGBACK_SIGNING_SECRET });
+		const refused = await withSecret("new-secret\n,old-secret");
+		deepEqual(signatures, []);
+		ok(refused.code === 1 || refused.code === 2, `ended with ${refused.code}`);
+		match(refused.stderr, /line break|white space/);
+		await withSecret("new-secret,old-secret");
+		deepEqual(
+			signatures.map((pair) => Array.isArray(pair) && pair[0] === pair[1]),
+			[true],
+		);
+	});
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
 		await t.test(`${title} does not count as a success, and the sender asks no other server`, async (t) => {
 			const askedElsewhere: string[] = [];
@@ -101,7 +149,7 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			const ended = await examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url });
 			deepEqual(askedElsewhere, []);
 			deepEqual([...new Set(asked)], ["POST /v1/conversions"]);
-			notEqual(ended.code, 0, ended.stdout);
+			equal(ended.code, isRedirect ? 78 : 75, ended.stdout);
 			match(ended.stdout + ended.stderr, new RegExp(`${status}|redirect`), "it says what came");
 		});
 	}
