@@ -37,7 +37,7 @@ export type ClickKeeper = {
 	 * Adds the cookie to a web-standard response and returns the response. In the middleware of Next.js:
 	 * `return keeper.web(request, NextResponse.next())`.
 	 */
-	readonly web: <Response extends WebClickResponse>(request: ClickSource, response: Response) => Response;
+	readonly web: <Answer extends WebClickResponse>(request: ClickSource, response: Answer) => Answer;
 	/** Returns the value for the header `Set-Cookie`, or undefined if the page was not opened by a partner's link. */
 	readonly cookieFor: (request: ClickSource) => string | undefined;
 	/** Does the same as `readClick`, with this keeper's parameter. */

@@ -223,13 +223,14 @@ test("close waits for work that is running, starts no other, and leaves the rest
 	const working = Promise.withResolvers<void>();
 	const { receiver, send } = openShop(rows, { maxConcurrent: 1, onEvent: () => working.promise });
 	await send({ conversionId: "a" });
+	await send({ conversionId: "a", event: "conversion.approved" });
 	await send({ conversionId: "b" });
 	const closed = receiver.close();
 	working.resolve();
 	await closed;
 	deepEqual(
 		rows.map(({ isDone }) => isDone),
-		[true, false],
+		[true, false, false],
 	);
 });
 

@@ -113,6 +113,7 @@ export function createDurableReceiver(options: DurableReceiverOptions): DurableR
 		async sweep() {
 			await work.retryNow();
 			await work.sweep(Number.POSITIVE_INFINITY);
+			await work.idle();
 		},
 		async close() {
 			isClosed = true;

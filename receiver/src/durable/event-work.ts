@@ -67,137 +67,164 @@ const mostFailing = 10_000;
  */
 const rememberedMs = 60_000;
 
-export function createEventWork(settings: EventWorkSettings): EventWork {
-	const { listOpen, markDone, onEvent, onError, maxConcurrent, now } = settings;
-	const jobs = new Map<string, Job>();
+/** Everything that this process knows about the open events. */
+type Memory = {
+	readonly settings: EventWorkSettings;
+	/** Jobs that run, wait for their turn or have failed, by event. */
+	readonly jobs: Map<string, Job>;
+	/** Jobs that are running, by conversion. */
+	readonly busy: Map<string, Job>;
 	/** Times at which events were finished, the oldest first. */
-	const finished = new Map<string, number>();
-	/** Conversions of which an event is being handled. */
-	const busy = new Set<string>();
-	const onIdle: (() => void)[] = [];
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	let isStopped = false;
+	readonly finished: Map<string, number>;
+	/** Called when no job is running. */
+	readonly onIdle: (() => void)[];
+	timer: ReturnType<typeof setTimeout> | undefined;
+	isStopped: boolean;
+};
 
-	/** Returns the job of an event, or undefined if the event was finished just now or no work is started. */
-	function add(event: PostbackEvent): Job | undefined {
-		const key = keyOf(event);
-		const finishedAtMs = finished.get(key) ?? Number.NEGATIVE_INFINITY;
-		if (isStopped || finishedAtMs > now() - rememberedMs) return undefined;
-		const job = jobs.get(key) ?? { event, failures: 0, lastError: undefined, dueAtMs: 0, onTried: [] };
-		jobs.set(key, job);
-		return job;
-	}
-
-	/** Resolves after the next try of a job. */
-	function waitForTry(job: Job): Promise<void> {
-		return new Promise((resolve) => job.onTried.push(resolve));
-	}
-
-	/** Starts all jobs that are due, as far as the limits allow, and sets the timer for the next one. */
-	function startDue(): void {
-		let nextDueAtMs = Number.POSITIVE_INFINITY;
-		for (const job of jobs.values()) {
-			if (isStopped || busy.size >= maxConcurrent) break;
-			if (busy.has(job.event.conversionId)) continue;
-			if (job.dueAtMs > now()) nextDueAtMs = Math.min(nextDueAtMs, job.dueAtMs);
-			else void run(job);
-		}
-		clearTimeout(timer);
-		if (!isStopped && nextDueAtMs < Number.POSITIVE_INFINITY) {
-			timer = setTimeout(startDue, nextDueAtMs - now());
-			letProcessEnd(timer);
-		}
-		if (busy.size === 0) for (const resolve of onIdle.splice(0)) resolve();
-	}
-
-	/** Tries a job once. Never rejects. */
-	async function run(job: Job): Promise<void> {
-		const { event } = job;
-		busy.add(event.conversionId);
-		try {
-			await onEvent(event);
-			await markDone(event);
-			jobs.delete(keyOf(event));
-			remember(keyOf(event));
-		} catch (error) {
-			job.failures++;
-			job.lastError = error;
-			job.dueAtMs = now() + pauseAfter(backoff, job.failures, Math.random());
-			onError(error, event);
-		}
-		busy.delete(event.conversionId);
-		for (const resolve of job.onTried.splice(0)) resolve();
-		startDue();
-	}
-
-	function remember(key: string): void {
-		for (const [oldest, finishedAtMs] of finished) {
-			if (finishedAtMs > now() - rememberedMs) break;
-			finished.delete(oldest);
-		}
-		finished.set(key, now());
-	}
-
-	/** Reads open events and returns new jobs for those that this process does not know yet. */
-	async function readFresh(sentBeforeMs: number): Promise<Job[]> {
-		try {
-			// Failing events stay at the beginning of the list, so the limit grows with their number.
-			const open = await listOpen(sweepSize + jobs.size);
-			const unknown = open.filter((event) => !jobs.has(keyOf(event)));
-			// An event without a readable time is handled at once.
-			const old = unknown.filter((event) => !(Date.parse(event.sentAt) > sentBeforeMs));
-			return old.flatMap((event) => add(event) ?? []);
-		} catch (error) {
-			onError(error);
-			return [];
-		}
-	}
-
-	const listFailing = () => [...jobs.values()].filter(({ failures }) => failures > 0);
-
+export function createEventWork(settings: EventWorkSettings): EventWork {
+	const memory: Memory = {
+		settings,
+		jobs: new Map(),
+		busy: new Map(),
+		finished: new Map(),
+		onIdle: [],
+		timer: undefined,
+		isStopped: false,
+	};
+	const { jobs, busy } = memory;
+	const findFailing = () => [...jobs.values()].filter(({ failures }) => failures > 0);
 	return {
 		async handle(event) {
-			const job = add(event);
-			if (job === undefined) return;
-			const tried = waitForTry(job);
-			startDue();
+			const tried = waitForTry(memory, addJob(memory, event));
+			startDue(memory);
 			await tried;
 		},
 		async sweep(sentBeforeMs) {
 			for (let found = sweepSize; found >= sweepSize && jobs.size < mostFailing; ) {
-				const fresh = await readFresh(sentBeforeMs);
-				found = fresh.length;
-				const tried = Promise.all(fresh.map(waitForTry));
-				startDue();
-				await tried;
+				const tries = await readOpen(memory, sentBeforeMs);
+				found = tries.length;
+				startDue(memory);
+				await Promise.all(tries);
 			}
 		},
 		async retryNow() {
-			const failing = listFailing();
-			for (const job of failing) job.dueAtMs = 0;
-			const tried = Promise.all(isStopped ? [] : failing.map(waitForTry));
-			startDue();
-			await tried;
+			const tries = findFailing().map((job) => {
+				job.dueAtMs = 0;
+				return waitForTry(memory, job);
+			});
+			startDue(memory);
+			await Promise.all(tries);
 		},
-		idle: () =>
-			busy.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve)),
+		async idle() {
+			if (busy.size > 0) await new Promise<void>((resolve) => memory.onIdle.push(resolve));
+		},
 		listFailing: () =>
-			listFailing().map(({ event, failures, lastError, dueAtMs }) => ({
-				event,
-				failures,
-				lastError,
-				nextTryAtMs: dueAtMs,
-			})),
-		countWaiting: () => jobs.size - listFailing().length,
+			findFailing().map(({ event, failures, lastError, dueAtMs }) => {
+				return { event, failures, lastError, nextTryAtMs: dueAtMs };
+			}),
+		countWaiting: () => jobs.size - findFailing().length,
 		stop() {
-			isStopped = true;
-			clearTimeout(timer);
-			// Nobody waits for work that is not started any more. Its events stay open in the table.
-			for (const { event, onTried } of jobs.values()) {
-				if (!busy.has(event.conversionId)) for (const resolve of onTried.splice(0)) resolve();
-			}
+			memory.isStopped = true;
+			clearTimeout(memory.timer);
+			releaseWaiters(memory);
 		},
 	};
+}
+
+/** Returns the job of an event, or undefined if the event was finished just now or no work is started any more. */
+function addJob({ settings, jobs, finished, isStopped }: Memory, event: PostbackEvent): Job | undefined {
+	const key = keyOf(event);
+	const finishedAtMs = finished.get(key) ?? Number.NEGATIVE_INFINITY;
+	if (isStopped || finishedAtMs > settings.now() - rememberedMs) return undefined;
+	const job = jobs.get(key) ?? { event, failures: 0, lastError: undefined, dueAtMs: 0, onTried: [] };
+	jobs.set(key, job);
+	return job;
+}
+
+/** Resolves after the next try of the job, or at once if there will be none. */
+async function waitForTry({ isStopped }: Memory, job: Job | undefined): Promise<void> {
+	if (job === undefined || isStopped) return;
+	await new Promise<void>((resolve) => job.onTried.push(resolve));
+}
+
+/**
+ * Reads open events and adds jobs for those that this process does not know yet. Resolves to a promise for the
+ * first try of each of them. Never rejects.
+ */
+async function readOpen(memory: Memory, sentBeforeMs: number): Promise<Promise<void>[]> {
+	const { settings, jobs } = memory;
+	try {
+		// Failing events stay at the beginning of the list, so the limit grows with their number.
+		const open = await settings.listOpen(sweepSize + jobs.size);
+		const unknown = open.filter((event) => !jobs.has(keyOf(event)));
+		// An event without a readable time is handled at once.
+		const old = unknown.filter((event) => !(Date.parse(event.sentAt) > sentBeforeMs));
+		const added = old.flatMap((event) => addJob(memory, event) ?? []);
+		// The promises are created now, because other work may start these jobs before the caller does.
+		return added.map((job) => waitForTry(memory, job));
+	} catch (error) {
+		settings.onError(error);
+		return [];
+	}
+}
+
+/** Starts all jobs that are due, as far as the limits allow, and sets the timer for the next one. */
+function startDue(memory: Memory): void {
+	const { settings, jobs, busy, onIdle } = memory;
+	const nowMs = settings.now();
+	let nextDueAtMs = Number.POSITIVE_INFINITY;
+	for (const job of jobs.values()) {
+		if (memory.isStopped || busy.size >= settings.maxConcurrent) break;
+		if (busy.has(job.event.conversionId)) continue;
+		if (job.dueAtMs > nowMs) nextDueAtMs = Math.min(nextDueAtMs, job.dueAtMs);
+		else void run(memory, job);
+	}
+	clearTimeout(memory.timer);
+	if (!memory.isStopped && nextDueAtMs < Number.POSITIVE_INFINITY) {
+		memory.timer = setTimeout(() => startDue(memory), nextDueAtMs - nowMs);
+		letProcessEnd(memory.timer);
+	}
+	if (busy.size === 0) for (const resolve of onIdle.splice(0)) resolve();
+}
+
+/** Tries a job once. Never rejects. */
+async function run(memory: Memory, job: Job): Promise<void> {
+	const { settings, jobs, busy } = memory;
+	const { event } = job;
+	busy.set(event.conversionId, job);
+	try {
+		await settings.onEvent(event);
+		await settings.markDone(event);
+		jobs.delete(keyOf(event));
+		rememberFinished(memory, event);
+	} catch (error) {
+		job.failures++;
+		job.lastError = error;
+		job.dueAtMs = settings.now() + pauseAfter(backoff, job.failures, Math.random());
+		settings.onError(error, event);
+	}
+	busy.delete(event.conversionId);
+	for (const resolve of job.onTried.splice(0)) resolve();
+	startDue(memory);
+	if (memory.isStopped) releaseWaiters(memory);
+}
+
+/** Ends the waiting for jobs that are not started any more. Their events stay open in the table. */
+function releaseWaiters({ jobs, busy }: Memory): void {
+	for (const job of jobs.values()) {
+		if (busy.get(job.event.conversionId) === job) continue;
+		for (const resolve of job.onTried.splice(0)) resolve();
+	}
+}
+
+function rememberFinished({ settings, finished }: Memory, event: PostbackEvent): void {
+	const nowMs = settings.now();
+	for (const [oldest, finishedAtMs] of finished) {
+		if (finishedAtMs > nowMs - rememberedMs) break;
+		finished.delete(oldest);
+	}
+	finished.set(keyOf(event), nowMs);
 }
 
 /** Lets the process end although the timer is set, if the runtime has such a function. */

@@ -8,7 +8,7 @@ import type { PostbackEvent } from "../event.ts";
 import { parseJson } from "../json.ts";
 import { demand, demandBrand } from "../option-checks.ts";
 import { readSecrets, type Secrets } from "../secrets.ts";
-import { signCallback } from "./callback.ts";
+import { type CallbackOptions, signCallback } from "./callback.ts";
 import { decideOrder, type FakeBooks, type FakeDecision } from "./fake-books.ts";
 import { answerCall, type FakeAnswer } from "./fake-calls.ts";
 import { createSignatureCheck } from "./fake-signatures.ts";
@@ -139,7 +139,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 		async sendCallbacks(target, { path = "/postback" } = {}) {
 			const delivered: DeliveredCallback[] = [];
 			for (const event of [...books.pending]) {
-				const status = await sendCallback(event, target, path);
+				const status = await sendCallback(event, target, path, { secret: secrets, brand, now: now() });
 				delivered.push({ event, status });
 				if (status >= 200 && status < 300) books.pending = books.pending.filter((one) => one !== event);
 			}
@@ -149,22 +149,23 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 			outage = next;
 		},
 	};
+}
 
-	async function sendCallback(event: PostbackEvent, target: CallbackTarget, path: string): Promise<number> {
-		const isAddress = typeof target === "string";
-		const address = isAddress ? new URL(target) : new URL(path, "https://shop.invalid");
-		const signed = await signCallback(event, {
-			secret: secrets,
-			brand,
-			path: address.pathname + address.search,
-			now: now(),
-		});
-		const { method, headers, body } = signed;
-		const request = new Request(address, { method, headers, body });
-		const response = isAddress ? await globalThis.fetch(request) : await target(request);
-		await response.body?.cancel();
-		return response.status;
-	}
+/** Sends one callback, and resolves to the status of the answer. */
+async function sendCallback(
+	event: PostbackEvent,
+	target: CallbackTarget,
+	path: string,
+	signing: Pick<CallbackOptions, "secret" | "brand" | "now">,
+): Promise<number> {
+	const isAddress = typeof target === "string";
+	const address = isAddress ? new URL(target) : new URL(path, "https://shop.invalid");
+	const signed = await signCallback(event, { ...signing, path: address.pathname + address.search });
+	const { method, headers, body } = signed;
+	const request = new Request(address, { method, headers, body });
+	const response = isAddress ? await globalThis.fetch(request) : await target(request);
+	await response.body?.cancel();
+	return response.status;
 }
 
 /** Returns NODE_ENV, or undefined in a runtime that has no environment. */
