@@ -26,7 +26,10 @@ test("a stray line break or an API key in place of a secret is refused at the st
 			() => createClient({ ...clientOptions, secret }),
 			() => createReceiver({ secret, onEvent: () => undefined }),
 		]) {
-			throws(create, (error: Error) => sentence.test(error.message) && !/rbs_new|rbs_old|rbk_key/.test(error.message));
+			throws(
+				create,
+				(error: Error) => sentence.test(error.message) && !/rbs_new|rbs_old|rbk_key/.test(error.message),
+			);
 		}
 	}
 });
@@ -59,7 +62,11 @@ test("a function is asked for every call, and a call without a secret fails with
 			await client.record({ orderId: "2", basketValue: "1.00" }),
 			await client.recordMany([{ orderId: "2", basketValue: "1.00" }]),
 		]) {
-			deepEqual(!result.ok && [result.kind, result.retryable, result.code], ["misconfigured", true, "no_usable_secret"]);
+			deepEqual(!result.ok && [result.kind, result.retryable, result.code], [
+				"misconfigured",
+				true,
+				"no_usable_secret",
+			]);
 		}
 	}
 	equal(service.calls().length, 1);

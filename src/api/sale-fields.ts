@@ -5,11 +5,7 @@
 import * as z from "zod";
 import type { Report } from "../conversions/record.ts";
 import { EVENT_TYPES, parseEventType, REASONS } from "../domain/conversion.ts";
-import {
-	MAX_CLICK_ID_CHARACTERS,
-	MAX_COUPON_CODE_CHARACTERS,
-	MAX_COUPON_CODES,
-} from "../domain/credit.ts";
+import { MAX_CLICK_ID_CHARACTERS, MAX_COUPON_CODE_CHARACTERS, MAX_COUPON_CODES } from "../domain/credit.ts";
 import { checkAll, type Result, refusalOf, refuse, succeed } from "../domain/fault.ts";
 import { currencyDigits, MAX_CURRENCY_DIGITS, MAX_WHOLE_DIGITS, parseAmount } from "../domain/money.ts";
 import { MAX_ORDER_ID_CHARACTERS, parseOrderId } from "../domain/order-id.ts";

@@ -101,32 +101,41 @@ export async function checkSender(t: TestContext, examples: ExampleFolder): Prom
 			equal(ended.code, code, ended.stdout + ended.stderr);
 		});
 	}
-	await t.test("a secret with a line break is refused at the start, and a second secret does not sign", async (t) => {
-		const signatures: unknown[] = [];
-		const url = await startHttpServer(t, (request, response) => {
-			const { "x-service-timestamp": timestamp, "x-service-nonce": nonce } = request.headers;
-			let body = "";
-			request.setEncoding("utf8").on("data", (piece) => {
-				body += piece;
+	await t.test(
+		"a secret with a line break is refused at the start, and a second secret does not sign",
+		async (t) => {
+			const signatures: unknown[] = [];
+			const url = await startHttpServer(t, (request, response) => {
+				const { "x-service-timestamp": timestamp, "x-service-nonce": nonce } = request.headers;
+				let body = "";
+				request.setEncoding("utf8").on("data", (piece) => {
+					body += piece;
+				});
+				request.on("end", () => {
+					const parts = [
+						"POST",
+						"/v1/conversions",
+						String(timestamp),
+						String(nonce),
+						sha256(Buffer.from(body)),
+					];
+					signatures.push([request.headers["x-service-signature"], sign("new-secret", parts)]);
+					response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
+				});
 			});
-			request.on("end", () => {
-				const parts = ["POST", "/v1/conversions", String(timestamp), String(nonce), sha256(Buffer.from(body))];
-				signatures.push([request.headers["x-service-signature"], sign("new-secret", parts)]);
-				response.writeHead(201, { "Content-Type": RECORD.type }).end(RECORD.body);
-			});
-		});
-		const withSecret = (RINGBACK_SIGNING_SECRET: string) =>
-			examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, RINGBACK_SIGNING_SECRET });
-		const refused = await withSecret("new-secret\n,old-secret");
-		deepEqual(signatures, []);
-		ok(refused.code === 1 || refused.code === 2, `ended with ${refused.code}`);
-		match(refused.stderr, /line break|white space/);
-		await withSecret("new-secret,old-secret");
-		deepEqual(
-			signatures.map((pair) => Array.isArray(pair) && pair[0] === pair[1]),
-			[true],
-		);
-	});
+			const withSecret = (RINGBACK_SIGNING_SECRET: string) =>
+				examples.runSender(ARGS, { ...SETTINGS, RINGBACK_URL: url, RINGBACK_SIGNING_SECRET });
+			const refused = await withSecret("new-secret\n,old-secret");
+			deepEqual(signatures, []);
+			ok(refused.code === 1 || refused.code === 2, `ended with ${refused.code}`);
+			match(refused.stderr, /line break|white space/);
+			await withSecret("new-secret,old-secret");
+			deepEqual(
+				signatures.map((pair) => Array.isArray(pair) && pair[0] === pair[1]),
+				[true],
+			);
+		},
+	);
 	for (const { title, status, type, body, isRedirect } of FALSE_ANSWERS) {
 		await t.test(`${title} does not count as a success, and the sender asks no other server`, async (t) => {
 			const askedElsewhere: string[] = [];

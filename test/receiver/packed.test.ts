@@ -120,7 +120,7 @@ test("every export can be imported and required, and a module and its CommonJS f
 	const found = JSON.parse(await runProgram(process.execPath, ["entries.mjs"], folder));
 	for (const [index, name] of Object.values(ENTRIES).entries()) {
 		const [imported, required] = found[index];
-		deepEqual(required, imported, names[index]);
+		deepEqual(required, imported, `${names[index]}`);
 		ok(imported.split(",").includes(name), `${names[index]} has ${imported}`);
 	}
 });

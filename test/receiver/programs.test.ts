@@ -146,7 +146,11 @@ describe("the README's recipes for PostgreSQL", () => {
 			["open", 0, false],
 		]);
 		await pool.query("UPDATE outbox SET due_at_ms = 0");
-		deepEqual(await second.drain(), { done: 0, refused: 0, failed: 0, isPaused: false }, "the other one sends");
+		deepEqual(
+			await second.drain(),
+			{ done: 0, refused: 0, failed: 0, isPaused: false },
+			"the other one sends",
+		);
 		await first.stop();
 		equal((await second.drain()).done, 2);
 		await second.stop();
@@ -224,14 +228,20 @@ test("the README's comparison names what differs, and its tests for a shop pass"
 	const orders = [{ orderId: "1001", basketValue: "10.00", status: "RECORDED" }];
 	match(await compareBooks(client, orders, "2026-01-01"), /^\d{4}-/);
 	// It rejects if the exit code is not 0.
-	match(await runProgram(process.execPath, ["--test-reporter=tap", "shop.test.mjs"], shop.folder), /^# pass 2$/m);
+	match(
+		await runProgram(process.execPath, ["--test-reporter=tap", "shop.test.mjs"], shop.folder),
+		/^# pass 2$/m,
+	);
 });
 
 test("the README's program for click IDs keeps the last two of them", async () => {
 	const { program, origin } = await shop.listen(process.execPath, ["click.mjs"], {});
 	const landed = await fetch(`${origin}/?rbclick=AV2`, { headers: { cookie: "rbclick=AV1" } });
 	equal(await landed.text(), "clickId: AV1.AV2\n");
-	match(landed.headers.get("set-cookie") ?? "", /^rbclick=AV1\.AV2; Path=\/; Max-Age=2592000; HttpOnly; Secure/);
+	match(
+		landed.headers.get("set-cookie") ?? "",
+		/^rbclick=AV1\.AV2; Path=\/; Max-Age=2592000; HttpOnly; Secure/,
+	);
 	equal(await (await fetch(origin)).text(), "clickId: none\n");
 	await program.stop();
 });

@@ -82,7 +82,11 @@ export async function openCrediting(
 		};
 	}
 
-	function judge(programme: ProgrammeRecord, { openClicks, couponCodes = [] }: Signals, soldAtMs: number): Brought {
+	function judge(
+		programme: ProgrammeRecord,
+		{ openClicks, couponCodes = [] }: Signals,
+		soldAtMs: number,
+	): Brought {
 		const partnerships = partnershipsOf.get(programme) ?? [];
 		const [byCode] = couponCodes.flatMap((sent) =>
 			partnerships.filter(({ code, isEnded }) => !isEnded && code === sent.toUpperCase()),

@@ -98,7 +98,16 @@ test("the click ID is read from a request of any framework, or from the text of 
 		],
 		["AV1.AV2", "AV1.AV2", "AV1.AV2", "AV2.AV3", "AV1"],
 	);
-	const none = [null, undefined, "", "rbclick=", "rbclick", "myrbclick=AV1", 'rbclick="AV1"', { headers: {} }];
+	const none = [
+		null,
+		undefined,
+		"",
+		"rbclick=",
+		"rbclick",
+		"myrbclick=AV1",
+		'rbclick="AV1"',
+		{ headers: {} },
+	];
 	for (const source of none) equal(readClick(source), undefined);
 });
 
@@ -125,11 +134,7 @@ test("each middleware adds the cookie to those that the response has", async () 
 	await keeper.fastify(request, { header: (...more) => set.push(more) });
 	const context = { req: { raw: request }, header: (...more: unknown[]) => void set.push(more) };
 	await keeper.hono(context, async () => void set.push("the handler"));
-	deepEqual(set, [
-		["Set-Cookie", cookie],
-		"the handler",
-		["Set-Cookie", cookie, { append: true }],
-	]);
+	deepEqual(set, [["Set-Cookie", cookie], "the handler", ["Set-Cookie", cookie, { append: true }]]);
 	const response = new Response(null, { headers: { "set-cookie": "a=b" } });
 	equal(keeper.web(new Request("https://shop.example/?rbclick=AV1"), response), response);
 	deepEqual(response.headers.getSetCookie(), ["a=b", cookie]);
@@ -141,5 +146,6 @@ test("an option that cannot work is refused at the start", () => {
 		throws(() => keepClick({ parameter }), /parameter must be/);
 		throws(() => readClick("", { parameter }), /parameter must be/);
 	}
-	for (const domain of ["", "shop", "shop.example; Path=/x"]) throws(() => keepClick({ domain }), /domain must be/);
+	for (const domain of ["", "shop", "shop.example; Path=/x"])
+		throws(() => keepClick({ domain }), /domain must be/);
 });

@@ -4,7 +4,13 @@
 import { isObject } from "../json.ts";
 import { type Decided, notPromised, type ReadAnswer, readAbout, readDecided } from "./answer.ts";
 import type { Parsed } from "./conversion.ts";
-import { classifyRefusal, type Misconfigured, type Refused, refuseUnsent, type Unavailable } from "./failure.ts";
+import {
+	classifyRefusal,
+	type Misconfigured,
+	type Refused,
+	refuseUnsent,
+	type Unavailable,
+} from "./failure.ts";
 import { readProblem } from "./problem.ts";
 import { type Decision, type Sale, writeJson } from "./report.ts";
 import { isWorthAnotherTry } from "./retry.ts";

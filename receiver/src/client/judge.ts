@@ -116,12 +116,7 @@ function readRefusal(
 /**
  * Returns advice for a refusal that the service cannot give, because it does not know the client's situation.
  */
-function adviseOn(
-	code: string,
-	date: string | null,
-	nowMs: number,
-	secretCount: number,
-): string | undefined {
+function adviseOn(code: string, date: string | null, nowMs: number, secretCount: number): string | undefined {
 	if (code === "stale_timestamp") return describeClock(date, nowMs);
 	if (code === "bad_signature") return describeSecrets(secretCount);
 	if (code === "missing_signature_header") {

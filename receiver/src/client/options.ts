@@ -57,7 +57,8 @@ export function readOptions(options: ClientOptions): ClientSettings {
 
 	demand(isFilled(apiKey) && /^[!-~]+$/.test(apiKey), "apiKey must be the API key as it was shown: rbk_…");
 	// A secret that is sent as the key would appear in the logs of every proxy.
-	const isSwapped = typeof secret !== "function" && splitSecrets(secret).some((one) => one.startsWith("rbk_"));
+	const isSwapped =
+		typeof secret !== "function" && splitSecrets(secret).some((one) => one.startsWith("rbk_"));
 	demand(!apiKey.startsWith("rbs_") && !isSwapped, "apiKey and secret are swapped.");
 	const readSecrets = readSecretSource(secret);
 	demandBrand(brand);

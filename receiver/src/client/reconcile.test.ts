@@ -23,7 +23,13 @@ async function openBooks() {
 }
 
 const equalBooks: readonly ShopOrder[] = [
-	{ orderId: "old-approved", status: "APPROVED", basketValue: "10.00", commission: "0.80", networkFee: "0.25" },
+	{
+		orderId: "old-approved",
+		status: "APPROVED",
+		basketValue: "10.00",
+		commission: "0.80",
+		networkFee: "0.25",
+	},
 	{ orderId: "new", status: "RECORDED", basketValue: "10", currency: "EUR" },
 	{ orderId: "new-refunded", basketValue: "5.5", commission: "0.44" },
 ];

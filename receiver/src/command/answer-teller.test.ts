@@ -79,7 +79,12 @@ async function open(
 			if (signal?.aborted) resolve();
 			next.resolve({ end: resolve });
 		});
-	const settings = { url: `http://127.0.0.1:${port}`, apiKey: "rbk_1", secret: ["rbs_1"], brand: "Service" } as const;
+	const settings = {
+		url: `http://127.0.0.1:${port}`,
+		apiKey: "rbk_1",
+		secret: ["rbs_1"],
+		brand: "Service",
+	} as const;
 	return {
 		teller: createAnswerTeller(settings, pause),
 		paused,

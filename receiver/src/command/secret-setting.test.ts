@@ -19,7 +19,12 @@ test("key and secret may be in files, as secret stores provide them", (t) => {
 	);
 	deepEqual(read, {
 		ok: true,
-		settings: { url: "https://ringback.example", apiKey: "rbk_key", secret: ["rbs_secret"], brand: "Service" },
+		settings: {
+			url: "https://ringback.example",
+			apiKey: "rbk_key",
+			secret: ["rbs_secret"],
+			brand: "Service",
+		},
 	});
 });
 

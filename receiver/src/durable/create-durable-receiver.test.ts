@@ -93,7 +93,10 @@ test("work that fails is tried again after growing pauses until it succeeds, and
 	});
 	await (await send()).worked;
 	const [failing] = receiver.status().failing;
-	deepEqual([failing?.event.orderId, failing?.failures, String(failing?.lastError)], ["ORDER-1001", 1, "Error: deadlock"]);
+	deepEqual(
+		[failing?.event.orderId, failing?.failures, String(failing?.lastError)],
+		["ORDER-1001", 1, "Error: deadlock"],
+	);
 	while (receiver.status().failing.length > 0) {
 		const dueAtMs = receiver.status().failing[0]?.nextTryAtMs ?? 0;
 		const pauseMs = dueAtMs - clockMs;
@@ -189,7 +192,10 @@ test("an event that another process may still work on is left to it, until it is
 	await new Promise(setImmediate);
 	const sentAt = (atMs: number) => new Date(atMs).toISOString();
 	rows.push({ event: exampleEvent({ conversionId: "old", sentAt: sentAt(nowMs - 60_000) }), isDone: false });
-	rows.push({ event: exampleEvent({ conversionId: "young", sentAt: sentAt(nowMs + 20_000) }), isDone: false });
+	rows.push({
+		event: exampleEvent({ conversionId: "young", sentAt: sentAt(nowMs + 20_000) }),
+		isDone: false,
+	});
 	clockMs += 30_000;
 	t.mock.timers.tick(30_000);
 	await new Promise(setImmediate);

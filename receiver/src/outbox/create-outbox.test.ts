@@ -118,7 +118,10 @@ test("a call whose answer was lost is sent again, and the sale is recorded once"
 	passTime(longestPauseMs);
 	equal((await outbox.drain()).done, 1);
 	equal(service.conversions().length, 1);
-	deepEqual(rows.map((row) => "outcome" in row && row.outcome), ["DUPLICATE"]);
+	deepEqual(
+		rows.map((row) => "outcome" in row && row.outcome),
+		["DUPLICATE"],
+	);
 });
 
 test("a later call about a sale waits while an earlier one is not due, and other sales do not wait", async () => {
@@ -176,14 +179,21 @@ test("a refused call is saved with its code and reported, and later calls about 
 
 test("a wrong secret refuses no sale: the outbox pauses, says so, and sends everything once it is right", async () => {
 	const secrets = ["rbs_unknown", "rbs_unknown_too"];
-	const { add, outbox, problems, states, passTime } = openShop({}, () => ({}), () => secrets);
+	const { add, outbox, problems, states, passTime } = openShop(
+		{},
+		() => ({}),
+		() => secrets,
+	);
 	add(sale);
 	add({ ...sale, orderId: "1002" });
 	deepEqual(await outbox.drain(), { done: 0, refused: 0, failed: 1, isPaused: true });
 	deepEqual(states(), ["open", "open"]);
 	const [problem] = problems;
 	deepEqual(problem && "code" in problem && [problem.kind, problem.code], ["misconfigured", "bad_signature"]);
-	match(problem && "detail" in problem ? problem.detail : "", /The first of the 2 secrets signed this request/);
+	match(
+		problem && "detail" in problem ? problem.detail : "",
+		/The first of the 2 secrets signed this request/,
+	);
 	secrets.unshift("rbs_fake");
 	passTime(longestPauseMs);
 	equal((await outbox.drain()).done, 2);
@@ -246,7 +256,13 @@ test("stop ends a call that is being made, and its entry stays open without a fa
 	const { add, rows, outbox, problems } = openShop({}, () => ({
 		record: (_sale, options) =>
 			new Promise((resolve) => {
-				const aborted = { ok: false, kind: "aborted", retryable: true, detail: "ended", attempts: 1 } as const;
+				const aborted = {
+					ok: false,
+					kind: "aborted",
+					retryable: true,
+					detail: "ended",
+					attempts: 1,
+				} as const;
 				options?.signal?.addEventListener("abort", () => resolve(aborted));
 				calling.resolve();
 			}),

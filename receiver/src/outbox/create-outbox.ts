@@ -20,10 +20,7 @@ export type OutboxOptions = {
 	 * that are not due yet must be among them, because they hold back later calls about the same sale. If
 	 * several processes share the table, only one of them may return entries at a time.
 	 */
-	readonly load: (
-		afterId: number,
-		limit: number,
-	) => readonly OutboxEntry[] | Promise<readonly OutboxEntry[]>;
+	readonly load: (afterId: number, limit: number) => readonly OutboxEntry[] | Promise<readonly OutboxEntry[]>;
 	/** Writes the progress of an entry to its row. */
 	readonly save: (entry: OutboxEntry, progress: OutboxProgress) => unknown;
 	/**
@@ -203,11 +200,7 @@ async function makePass(settings: Settings, signal: AbortSignal): Promise<DrainR
 type Attempt = "done" | "refused" | "failed" | "misconfigured" | "stopped";
 
 /** Makes the call of an entry and saves what became of it. Rejects if `save` does. */
-async function attemptEntry(
-	settings: Settings,
-	entry: OutboxEntry,
-	signal: AbortSignal,
-): Promise<Attempt> {
+async function attemptEntry(settings: Settings, entry: OutboxEntry, signal: AbortSignal): Promise<Attempt> {
 	const result = await send(settings.client, entry, signal);
 	if (result.ok) {
 		const { outcome, conversion, credit } = result;
@@ -276,5 +269,7 @@ function logProblem(problem: OutboxProblem): void {
 		return;
 	}
 	const { id, call } = problem.entry;
-	console.error(`Outbox entry ${id} (${call?.call} of order ${call?.orderId}), ${problem.kind}: ${problem.detail}`);
+	console.error(
+		`Outbox entry ${id} (${call?.call} of order ${call?.orderId}), ${problem.kind}: ${problem.detail}`,
+	);
 }

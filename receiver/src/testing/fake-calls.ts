@@ -4,7 +4,14 @@ import type { Conversion } from "../client/conversion.ts";
 import type { Programme } from "../client/programme.ts";
 import { isObject, parseJson } from "../json.ts";
 import { type FakeAnswer, problem } from "./fake-answer.ts";
-import { type FakeBooks, type Fields, moveOrder, programmeId, recordSale, refundOrder } from "./fake-books.ts";
+import {
+	type FakeBooks,
+	type Fields,
+	moveOrder,
+	programmeId,
+	recordSale,
+	refundOrder,
+} from "./fake-books.ts";
 
 export type { FakeAnswer } from "./fake-answer.ts";
 

@@ -24,7 +24,11 @@ test("a client of the fake service records, decides, refunds and lists as with t
 	const approved = await client.approve({ orderId: "1001" });
 	equal(approved.ok && approved.conversion.status, "APPROVED");
 	const rejected = await client.reject({ orderId: "1001", reason: "FRAUD" });
-	deepEqual(!rejected.ok && [rejected.kind, rejected.retryable, rejected.code], ["refused", false, "move_not_allowed"]);
+	deepEqual(!rejected.ok && [rejected.kind, rejected.retryable, rejected.code], [
+		"refused",
+		false,
+		"move_not_allowed",
+	]);
 	const unknown = await client.approve({ orderId: "9" });
 	equal(!unknown.ok && unknown.code, "unknown_order");
 	const listed = await client.conversions({ status: "APPROVED", changedFrom: "2020-01-01" });
@@ -163,9 +167,9 @@ test("a decision that the status does not allow is a mistake of the test, and th
 
 test("an example event fits its name, and a signed one is accepted by a receiver with that secret, path and brand", async () => {
 	deepEqual(
-		(["conversion.recorded", "conversion.approved", "conversion.rejected", "conversion.reversed"] as const).map(
-			(event) => [exampleEvent({ event }).status, exampleEvent({ event }).reason],
-		),
+		(
+			["conversion.recorded", "conversion.approved", "conversion.rejected", "conversion.reversed"] as const
+		).map((event) => [exampleEvent({ event }).status, exampleEvent({ event }).reason]),
 		[
 			["RECORDED", null],
 			["APPROVED", null],

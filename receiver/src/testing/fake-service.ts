@@ -115,9 +115,10 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
 		const text = await request.text();
 		const refused = await checkSignature(request, path, text);
 		const answer = refused ?? answerCall(books, request.method, path, text);
-		const code = "code" in answer.body && typeof answer.body.code === "string" ? answer.body.code : null;
+		const { status, body: sent } = answer;
+		const code = typeof sent["code"] === "string" ? sent["code"] : null;
 		const body = parseJson(text);
-		calls.push({ method: request.method, path, body, status: answer.status, code });
+		calls.push({ method: request.method, path, body, status, code });
 		return answer;
 	}
 
