@@ -481,7 +481,7 @@ test("neither the client nor an answer that echoes them shows the key or the sec
 });
 
 test("a foreign sentence is cut before it fills the log", async (t) => {
-	const body = { code: "bad_signature", detail: "x".repeat(100_000) };
+	const body = { code: "made_up", detail: "x".repeat(100_000) };
 	const service = await startFailingService(t, { status: 401, body });
 	const result = await clientOf(service).record(sale);
 	assert.equal(result.ok || result.detail.length, 501);

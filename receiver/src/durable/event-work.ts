@@ -193,8 +193,11 @@ async function run(memory: Memory, job: Job): Promise<void> {
 	const { settings, jobs, busy } = memory;
 	const { event } = job;
 	busy.set(event.conversionId, job);
+	// The function is asynchronous, so that an error that the shop's work throws at once does not end this job
+	// while its caller is still starting others.
+	const work = async () => settings.onEvent(event);
 	try {
-		await settings.onEvent(event);
+		await work();
 		await settings.markDone(event);
 		jobs.delete(keyOf(event));
 		rememberFinished(memory, event);
