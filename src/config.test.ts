@@ -14,6 +14,12 @@ const PASSWORD = "hunter2-do-not-print";
 const POSTGRES = "postgres://ringback:secret@db.example:5432/ringback";
 const DIRECT = "postgres://ringback:secret@server.example:5432/ringback";
 
+const PROVIDER = {
+	RINGBACK_OIDC_ISSUER: "https://login.network.example/realms/network",
+	RINGBACK_OIDC_CLIENT_ID: "ringback",
+	RINGBACK_OIDC_CLIENT_SECRET: PASSWORD,
+};
+
 test("without any setting the service runs on this machine alone, on a SQLite file", () => {
 	deepEqual(configOf({}), {
 		environment: "development",
@@ -29,6 +35,11 @@ test("without any setting the service runs on this machine alone, on a SQLite fi
 		allowedPrivateRanges: [],
 		trustedProxies: [],
 		staffAuthenticator: "optional",
+		oidcIssuer: null,
+		oidcClientId: null,
+		oidcClientSecret: null,
+		oidcLabel: "Sign in with the company account",
+		oidcStaff: "optional",
 		trustedCa: null,
 		dnsServers: null,
 		smtpUrl: null,
@@ -83,6 +94,10 @@ describe("RINGBACK_ENV=production", () => {
 			{ RINGBACK_ALLOWED_PRIVATE_RANGES: "127.0.0.0/8" },
 			/^RINGBACK_ALLOWED_PRIVATE_RANGES must not be set with RINGBACK_ENV=production/,
 		],
+		[
+			{ ...PROVIDER, RINGBACK_OIDC_ISSUER: "http://127.0.0.1:3000" },
+			/^RINGBACK_OIDC_ISSUER must begin with https: with RINGBACK_ENV=production\.$/,
+		],
 	];
 	for (const [change, expected] of cases) {
 		test(`reports once what is wrong with ${JSON.stringify(change, (_, value) => value ?? null)}`, () =>
@@ -96,8 +111,9 @@ describe("a secret may be in a file", () => {
 		RINGBACK_DATABASE_DIRECT_URL: DIRECT,
 		RINGBACK_SECRET_KEY: KEY,
 		SMTP_URL: `smtp://user:${PASSWORD}@mail.example`,
+		RINGBACK_OIDC_CLIENT_SECRET: "another-secret",
 	} as const;
-	const ALL: Environment = { ...SECRETS, MAIL_FROM: "rb@network.example" };
+	const ALL: Environment = { ...PROVIDER, ...SECRETS, MAIL_FROM: "rb@network.example" };
 
 	test("these are the secrets", () => {
 		const secrets = ALL_SETTINGS.filter(({ isSecret }) => isSecret).map(({ name }) => name);
@@ -216,6 +232,17 @@ describe("a valid value is parsed as it is meant", () => {
 		[{ RINGBACK_DRAIN_SECONDS: "300" }, { drainMs: 300_000 }],
 		[{ RINGBACK_ROLE: "worker" }, { role: "worker" }],
 		[{ RINGBACK_STAFF_AUTHENTICATOR: "required" }, { staffAuthenticator: "required" }],
+		[
+			{ ...PROVIDER, RINGBACK_OIDC_LABEL: "Sign in with Acme", RINGBACK_OIDC_STAFF: "required" },
+			{
+				oidcIssuer: PROVIDER.RINGBACK_OIDC_ISSUER,
+				oidcClientId: "ringback",
+				oidcClientSecret: PASSWORD,
+				oidcLabel: "Sign in with Acme",
+				oidcStaff: "required",
+			},
+		],
+		[{ ...PROVIDER, RINGBACK_OIDC_ISSUER: "http://localhost:3000" }, { oidcIssuer: "http://localhost:3000" }],
 		[{ RINGBACK_ACCESS_LOG: "on" }, { accessLog: true }],
 		[{ LOG_LEVEL: "silent" }, { logLevel: "silent" }],
 		// The form that a template leaves when its parts are empty.
@@ -336,6 +363,41 @@ describe("a wrong value is one problem that names the setting, what it accepts a
 		["RINGBACK_DRAIN_SECONDS", ["301"], /^Name must be .* 0 to 300,/],
 		["RINGBACK_ROLE", ["boss"], /^Name must be one of all, web, worker, not "boss"\.$/],
 		["RINGBACK_STAFF_AUTHENTICATOR", ["yes"], /^Name must be one of optional, required, not "yes"\.$/],
+		[
+			"RINGBACK_OIDC_ISSUER",
+			[
+				"login.network.example",
+				"http://login.network.example",
+				"https://me:pass@login.network.example",
+				"https://login.network.example/?realm=network",
+			],
+			/^Name must be the https: address of an OpenID Connect provider, such as .*, not "/,
+			PROVIDER,
+		],
+		[
+			"RINGBACK_OIDC_ISSUER",
+			["https://login.network.example"],
+			/^RINGBACK_OIDC_CLIENT_ID is needed with RINGBACK_OIDC_ISSUER\. Register this service/,
+			{ RINGBACK_OIDC_CLIENT_SECRET: PASSWORD },
+		],
+		[
+			"RINGBACK_OIDC_ISSUER",
+			["https://login.network.example"],
+			/^RINGBACK_OIDC_CLIENT_SECRET is needed with RINGBACK_OIDC_ISSUER/,
+			{ RINGBACK_OIDC_CLIENT_ID: "ringback" },
+		],
+		["RINGBACK_OIDC_CLIENT_ID", ["ringback"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
+		["RINGBACK_OIDC_CLIENT_SECRET", [PASSWORD], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
+		["RINGBACK_OIDC_LABEL", ["Sign in"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
+		["RINGBACK_OIDC_LABEL", ["a".repeat(61)], /^Name must be a text of at most 60 characters, /, PROVIDER],
+		["RINGBACK_OIDC_STAFF", ["required"], /^Name is set, but RINGBACK_OIDC_ISSUER is not\./],
+		["RINGBACK_OIDC_STAFF", ["yes"], /^Name must be one of optional, required, not "yes"\.$/, PROVIDER],
+		[
+			"RINGBACK_OIDC_STAFF",
+			["required"],
+			/^RINGBACK_STAFF_AUTHENTICATOR must not be required with RINGBACK_OIDC_STAFF=required\. /,
+			{ ...PROVIDER, RINGBACK_STAFF_AUTHENTICATOR: "required" },
+		],
 		["RINGBACK_ACCESS_LOG", ["yes"], /^Name must be one of on, off, not "yes"\.$/],
 		["LOG_LEVEL", ["loud"], /^Name must be one of info, warn, error, silent, not "loud"\.$/],
 		["RINGBACK_BRANT", ["Acme"], /^Name is not a setting\. Known are .*RINGBACK_BRAND/],
@@ -363,9 +425,11 @@ describe("a wrong value is one problem that names the setting, what it accepts a
 });
 
 test("all problems are reported at once", () => {
-	const wrong = ALL_SETTINGS.map(({ name }) => name).filter((name) => name !== "HOST");
-	const problems = problemsOf(Object.fromEntries([...wrong, "RINGBACK_COLOUR"].map((name) => [name, "!"])));
-	deepEqual(namesIn(problems), [...wrong, "RINGBACK_COLOUR"].toSorted());
+	// "!" is a valid text.
+	const anything = ["HOST", "RINGBACK_OIDC_CLIENT_ID", "RINGBACK_OIDC_CLIENT_SECRET", "RINGBACK_OIDC_LABEL"];
+	const all = [...ALL_SETTINGS.map(({ name }) => name), "RINGBACK_COLOUR"];
+	const problems = problemsOf(Object.fromEntries(all.map((name) => [name, "!"])));
+	deepEqual(namesIn(problems), all.filter((name) => !anything.includes(name)).toSorted());
 });
 
 test("an empty or blank value counts as missing, for every setting", () => {

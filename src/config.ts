@@ -47,6 +47,7 @@ export function readConfig(environment: Environment = process.env): ConfigResult
 		Object.entries(SETTINGS).map(([key, setting]) => [key, reader.read<unknown>(setting)]),
 	) as Values;
 	findContradictions(reader, values);
+	findProviderContradictions(reader, values);
 	findUnknown(reader, environment);
 	if (reader.problems.size > 0) {
 		return { ok: false, problems: [...reader.problems].map(([name, sentence]) => `${name} ${sentence}`) };
@@ -194,6 +195,32 @@ function findContradictions(reader: SettingReader, values: Values): void {
 	}
 	if (values.smtpUrl !== null && !reader.isSet("MAIL_FROM")) {
 		reader.problem("MAIL_FROM", "is needed with SMTP_URL: the address that notices come from.");
+	}
+}
+
+/** Reports contradictions between the settings for sign-in with the company's account. */
+function findProviderContradictions(reader: SettingReader, values: Values): void {
+	const { environment, oidcIssuer, oidcStaff, staffAuthenticator } = values;
+	const needed = ["RINGBACK_OIDC_CLIENT_ID", "RINGBACK_OIDC_CLIENT_SECRET"];
+	if (!reader.isSet("RINGBACK_OIDC_ISSUER")) {
+		for (const name of [...needed, "RINGBACK_OIDC_LABEL", "RINGBACK_OIDC_STAFF"]) {
+			if (!reader.isSet(name)) continue;
+			reader.problem(name, "is set, but RINGBACK_OIDC_ISSUER is not. Set that as well, or remove this.");
+		}
+		return;
+	}
+	for (const name of needed) {
+		if (reader.isSet(name)) continue;
+		reader.problem(name, "is needed with RINGBACK_OIDC_ISSUER. Register this service at the provider.");
+	}
+	if (environment === "production" && oidcIssuer?.startsWith("http:") === true) {
+		reader.problem("RINGBACK_OIDC_ISSUER", `must begin with https: ${IN_PRODUCTION}.`);
+	}
+	if (oidcStaff === "required" && staffAuthenticator === "required") {
+		reader.problem(
+			"RINGBACK_STAFF_AUTHENTICATOR",
+			"must not be required with RINGBACK_OIDC_STAFF=required. Staff then sign in with the provider, which asks for their second factor.",
+		);
 	}
 }
 

@@ -157,6 +157,55 @@ export interface MailRefusal {
 	reason: string;
 }
 
+/** The company's identity provider, with which people sign in over OpenID Connect. */
+export interface IdentityProvider {
+	/** Address that identifies the provider, as it is set in RINGBACK_OIDC_ISSUER. */
+	readonly issuer: string;
+	/** Reads the provider's description of itself, which every sign-in needs. */
+	check(): Promise<ProviderAnswer<true>>;
+	/** Returns the address at the provider to which the browser is sent. */
+	signInUrl(attempt: ProviderSignIn): Promise<ProviderAnswer<string>>;
+	/**
+	 * Exchanges the code with which the provider sent the browser back, and returns who signed in.
+	 * `returnedTo` is the whole address that the browser opened. The answer is refused unless the provider
+	 * signed it for this service and for this attempt.
+	 */
+	identify(returnedTo: string, attempt: ProviderSignIn): Promise<ProviderAnswer<Identity>>;
+	close(): Promise<void>;
+}
+
+/** The values that bind one sign-in at the provider to one browser. */
+export interface ProviderSignIn {
+	/** Address of ours to which the provider sends the browser back. */
+	redirectUri: string;
+	/** Value that the provider returns in that address. */
+	state: string;
+	/** Value that the provider's signed answer must contain. */
+	nonce: string;
+	/** Secret of which the provider gets the hash first and the value with the code (PKCE). */
+	codeVerifier: string;
+}
+
+/** What the provider says about the person who signed in. */
+export interface Identity {
+	email: string | null;
+	/** True if the provider says that it has verified the address. */
+	isEmailVerified: boolean;
+}
+
+export type ProviderAnswer<Value> =
+	| { ok: true; value: Value }
+	| {
+			ok: false;
+			/**
+			 * "unavailable" if the provider did not answer or cannot be used, "declined" if it did not sign the
+			 * person in, and "refused" if its answer did not pass a check.
+			 */
+			problem: "unavailable" | "declined" | "refused";
+			/** Reason for the log. */
+			reason: string;
+	  };
+
 /** Creates files on disk for data that is too large to hold in memory during a request. */
 export interface TemporaryFiles {
 	create(): Promise<TemporaryFile>;

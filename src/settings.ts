@@ -8,6 +8,7 @@ import { type AddressRange, isAddress, parseRange } from "./domain/address.ts";
 import { BRAND_FORM, isBrand } from "./domain/network.ts";
 import { STAFF_AUTHENTICATOR } from "./domain/roles.ts";
 import { SEALING_KEY_BYTES } from "./domain/sealing.ts";
+import { isLoopbackHost } from "./domain/warning.ts";
 import { POSTGRES_DEFAULTS, splitHosts } from "./store/postgres/setting.ts";
 
 /** The values that a setting accepts. */
@@ -59,6 +60,8 @@ const MAX_PORT = 65_535;
  * each. With a single connection they would wait for each other forever.
  */
 const LEAST_POOL = 2;
+/** Maximum length of the label of a button. A longer one would wrap several times on a phone. */
+const MAX_LABEL_LENGTH = 60;
 const NO_RANGES: readonly AddressRange[] = [];
 const POSTGRES_EXAMPLE = "`postgres://user:password@host:5432/database`";
 
@@ -190,7 +193,7 @@ export const SETTINGS = {
 			parse: readCertificate,
 		},
 		null,
-		"A certificate trusted for callbacks, besides the authorities of Mozilla that Node contains. The certificates of the machine (`/etc/ssl/certs`) are not used.",
+		"A certificate trusted for callbacks and for the identity provider, besides the authorities of Mozilla that Node contains. The certificates of the machine (`/etc/ssl/certs`) are not used.",
 	),
 	dnsServers: row(
 		"RINGBACK_DNS_SERVERS",
@@ -204,6 +207,44 @@ export const SETTINGS = {
 		oneOf(STAFF_AUTHENTICATOR),
 		"optional",
 		"`required`: staff must set up an authenticator before they can open anything else, and a new one when they turn it off.",
+	),
+	oidcIssuer: row(
+		"RINGBACK_OIDC_ISSUER",
+		{
+			takes: "the `https:` address of an OpenID Connect provider, such as `https://login.network.example`",
+			parse: parseIssuer,
+		},
+		null,
+		"The identity provider with which people can sign in. See [Sign in with the company's account](people.md#sign-in-with-the-companys-account).",
+	),
+	oidcClientId: row(
+		"RINGBACK_OIDC_CLIENT_ID",
+		anyText("the ID that the provider gave to this service"),
+		null,
+		"The service's name at the provider.",
+		{ neededWhen: "with `RINGBACK_OIDC_ISSUER`" },
+	),
+	oidcClientSecret: row(
+		"RINGBACK_OIDC_CLIENT_SECRET",
+		anyText("the secret that the provider gave to this service"),
+		null,
+		"The service's password at the provider.",
+		{ isSecret: true, neededWhen: "with `RINGBACK_OIDC_ISSUER`" },
+	),
+	oidcLabel: row(
+		"RINGBACK_OIDC_LABEL",
+		{
+			takes: `a text of at most ${MAX_LABEL_LENGTH} characters`,
+			parse: (text) => (text.length <= MAX_LABEL_LENGTH ? text : undefined),
+		},
+		"Sign in with the company account",
+		"The label of the button on the sign-in page.",
+	),
+	oidcStaff: row(
+		"RINGBACK_OIDC_STAFF",
+		oneOf(["optional", "required"]),
+		"optional",
+		"`required`: staff sign in with the provider, and their passwords are refused. Shops' and partners' people can still use theirs.",
 	),
 	smtpUrl: row(
 		"SMTP_URL",
@@ -338,6 +379,17 @@ function parseOrigin(text: string): string | undefined {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
 	return isOrigin ? url.origin : undefined;
+}
+
+/**
+ * Parses the address of an identity provider. Plain HTTP is accepted only on this machine, because everybody on
+ * the way could sign in as anybody.
+ */
+function parseIssuer(text: string): string | undefined {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	if (url === undefined || /[?#]/.test(text) || url.username !== "" || url.password !== "") return undefined;
+	const isAccepted = url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.host));
+	return isAccepted ? text : undefined;
 }
 
 function parseListenAddress(text: string): ListenAddress | null | undefined {

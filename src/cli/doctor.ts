@@ -19,6 +19,7 @@ import { NOTHING_READ, readSystem, type SystemReading } from "../store/queries/s
 import { findSchema, MIGRATIONS, type PresentSchema } from "../store/schema/migrations.ts";
 import type { Db, Store } from "../store/store.ts";
 import { CHECKS, findWarnings, type WatchedState } from "../watch/checks.ts";
+import { COMPANY_RETURN_PATH } from "../web/paths.ts";
 import { type Command, type Finding, JSON_OPTION, ok, problem, sayFindings, warning } from "./command.ts";
 
 /** Host name that always resolves on the Internet (reserved by RFC 2606, served by IANA). */
@@ -27,7 +28,7 @@ const PROBE_NAME = "example.com";
 export const doctorCommand: Command = {
 	name: "doctor",
 	summary:
-		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS and mail. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
+		"Checks settings, database, schema, the network's name and brand, chores, whether callbacks are held, clock, DNS, mail and the identity provider. Exits 1 when something would not work. Rows are not compared: `ringback verify` does that.",
 	options: { json: JSON_OPTION },
 	run: async (options, screen, environment) =>
 		sayFindings(screen, await examine(environment), options.flag("json")),
@@ -73,6 +74,7 @@ async function examine(environment?: Environment): Promise<Finding[]> {
 			...installation.filter(({ check }) => refusal === null || check !== "schema"),
 			await checkDns(workplace),
 			...(await checkMail(workplace)),
+			...(await checkProvider(workplace)),
 		];
 	} finally {
 		await workplace.close();
@@ -204,6 +206,21 @@ async function checkMail({ mailer }: Workplace): Promise<Finding[]> {
 	} catch (error) {
 		return [problem("mail", `the mail server refused: ${messageOf(error)}`)];
 	}
+}
+
+/** Checks the identity provider, if one is configured. */
+async function checkProvider({ companySignIn, publicUrl }: Workplace): Promise<Finding[]> {
+	if (companySignIn === null) return [];
+	const { provider, isRequiredForStaff } = companySignIn;
+	const answer = await provider.check();
+	if (answer.ok) {
+		const detail = `${provider.issuer} answers. It must know ${publicUrl}${COMPANY_RETURN_PATH} as the redirect address of this service`;
+		return [ok("provider", detail)];
+	}
+	const consequence = isRequiredForStaff
+		? "Staff cannot sign in until it works; `ringback user link` lets one of them in."
+		: "People cannot sign in with the company's account until it works.";
+	return [problem("provider", `${answer.reason}. ${consequence} Check RINGBACK_OIDC_ISSUER.`)];
 }
 
 async function examinePostgres(setting: PostgresSetting, workplace: Workplace): Promise<Finding[]> {

@@ -87,10 +87,10 @@ export const CLASSES = {
 		refusal: "delayed",
 	},
 	/**
-	 * Forms that may wait seconds for name servers or a mail server. They have their own class, so that they
-	 * delay no page.
+	 * Forms and pages that may wait seconds for name servers, a mail server or the identity provider. They have
+	 * their own class, so that they delay no other page.
 	 */
-	outsideForms: {
+	outsideRequests: {
 		atOnce: 16,
 		atOncePerClient: 2,
 		waiting: 64,
@@ -201,7 +201,7 @@ export function createAdmission({ clock, log, stopSignal }: AdmissionDeps): Admi
 	const classes = {
 		pages: openClass(CLASSES.pages),
 		passwordForms: openClass(CLASSES.passwordForms),
-		outsideForms: openClass(CLASSES.outsideForms),
+		outsideRequests: openClass(CLASSES.outsideRequests),
 		pixelCalls: openClass(CLASSES.pixelCalls),
 		exports: openClass(CLASSES.exports),
 		decisionUploads: openClass(CLASSES.decisionUploads),

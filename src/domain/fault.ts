@@ -8,8 +8,8 @@ import { type ExplainedFault, FAULTS_BY_KIND } from "./fault-catalogue.ts";
  * sentence.
  */
 const CODES_ELSEWHERE = {
-	401: "wrong_credentials wrong_code code_already_used code_step_over",
-	403: "form_not_valid not_allowed",
+	401: "wrong_credentials wrong_code code_already_used code_step_over provider_declined provider_not_accepted",
+	403: "form_not_valid not_allowed company_account_required no_account address_not_verified not_joined_yet",
 	404: `unknown_job unknown_programme unknown_person unknown_key unknown_session unknown_partner
 		unknown_statement`,
 	409: `job_not_ready email_taken changed_meanwhile too_many_keys secret_already_prepared secret_not_prepared
@@ -17,7 +17,7 @@ const CODES_ELSEWHERE = {
 		authenticator_already_on authenticator_not_on already_partner partnership_ended too_many_links code_taken
 		already_decided wrong_status month_not_over statements_being_prepared statement_already_paid
 		statement_carried_forward statement_not_paid`,
-	410: "link_not_valid",
+	410: "link_not_valid sign_in_over",
 	422: `malformed_file too_many_rows nothing_selected postback_url_malformed postback_url_too_long
 		postback_url_not_https postback_url_has_credentials postback_url_has_fragment postback_url_not_wire_form
 		postback_url_host_invalid postback_url_unresolvable postback_url_forbidden_address
@@ -26,6 +26,7 @@ const CODES_ELSEWHERE = {
 		password_too_short password_too_long foreign_target invalid_month invalid_date invalid_iban invalid_bic
 		zero_amount already_adjusted`,
 	429: "too_many_exports too_many_uploads too_many_attempts",
+	503: "provider_unavailable",
 } as const;
 type WordsIn<Text> = Text extends `${infer First}${" " | "\n" | "\t"}${infer Rest}`
 	? WordsIn<First> | WordsIn<Rest>

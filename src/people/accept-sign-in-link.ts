@@ -66,6 +66,8 @@ export interface AcceptedSignInLink {
 	role: ProgrammeRole | null;
 	/** The partner whose people invited the person to join it, or null for other links. */
 	partner: Partner | null;
+	/** True if the link was created at the command line, or printed at the first start. */
+	isFromOperator: boolean;
 	/** Whether the entered password is now the person's password. */
 	hasNewPassword: boolean;
 	/**
@@ -81,6 +83,9 @@ interface Entry {
 	passwordHash: string;
 	address: string | null;
 }
+
+/** Purposes of links that anybody can have mailed to the person. Nobody is recorded as their creator. */
+const ASKED_FOR_BY_MAIL: readonly SignInLinkPurpose[] = ["password_mail", "address_mail"];
 
 export async function acceptSignInLink(
 	deps: AcceptDeps,
@@ -110,7 +115,8 @@ export async function acceptSignInLink(
 		const nothingElse = { programme: null, role: null, partner: null, ended: null };
 		const used = await useLink(trx, deps, opened, entry.value, nowMs);
 		const hasNewPassword = needsPassword(opened);
-		return succeed({ ...nothingElse, ...used, hasNewPassword, purpose: link.purpose });
+		const isFromOperator = link.made_by === null && !ASKED_FOR_BY_MAIL.includes(link.purpose);
+		return succeed({ ...nothingElse, ...used, hasNewPassword, isFromOperator, purpose: link.purpose });
 	});
 	deps.mails.wake();
 	return accepted;

@@ -1,6 +1,6 @@
 // The dependencies of all use cases about accounts.
 
-import type { Clock, Random } from "../ports.ts";
+import type { Clock, IdentityProvider, Random } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 
 export interface AccountsDeps {
@@ -9,4 +9,13 @@ export interface AccountsDeps {
 	random: Random;
 	/** RINGBACK_SECRET_KEY, which seals stored secrets. Other keys are derived from it. */
 	sealingKey: Uint8Array;
+}
+
+/** Sign-in with the company's account, as the settings RINGBACK_OIDC_… describe it. */
+export interface CompanySignIn {
+	provider: IdentityProvider;
+	/** Label of the button on the sign-in page. */
+	label: string;
+	/** True if staff cannot sign in with a password. */
+	isRequiredForStaff: boolean;
 }

@@ -1,5 +1,6 @@
-// Signing in and out. A person enters email and password, and then a code if they have an authenticator. An
-// unknown email address gets the same answer as a wrong password, after the same time.
+// Signing in with a password, and signing out. A person enters email and password, and then a code if they have
+// an authenticator. An unknown email address gets the same answer as a wrong password, after the same time.
+// Sign-in with the company's account is in company-sign-in.ts.
 
 import { type Result, refuse, succeed } from "../domain/fault.ts";
 import { sha256Hex } from "../domain/signature.ts";
@@ -19,6 +20,7 @@ import type { Db } from "../store/store.ts";
 import type { SignedInPerson } from "./actor.ts";
 import { SESSION_COOKIE, type SignInDeps, startSession, type Visitor } from "./auth.ts";
 import { spendCode, withCodeLimit } from "./authenticator.ts";
+import type { CompanySignIn } from "./deps.ts";
 import { makeDeviceCookie } from "./device-cookie.ts";
 import { triesFrom, useLimits } from "./limits.ts";
 import { checkPassword } from "./passwords.ts";
@@ -35,28 +37,50 @@ export interface SignInStep {
 const CHALLENGE_COOKIE = { name: "challenge", lifeMs: 10 * MINUTE_MS };
 const CHALLENGE_BYTES = 32;
 
+export interface PasswordSignInDeps extends SignInDeps {
+	/** Sign-in with the company's account, or null if it is not set up. */
+	companySignIn: CompanySignIn | null;
+}
+
+export interface Credentials {
+	email: string;
+	password: string;
+	/**
+	 * True if the person has just chosen this password with a link that the operator created at the command
+	 * line or that the first start printed. Such a link lets staff in even if they must use the company's
+	 * account. It is the way in if the provider cannot be used.
+	 */
+	isFromOperatorsLink?: boolean;
+}
+
 /**
  * Checks email and password while it holds the access lock, which every change of a password takes, too. A
  * change before this check is therefore seen here, and a change after it ends the session or challenge that
  * starts here.
  */
 export async function signIn(
-	deps: SignInDeps,
-	entered: { email: string; password: string },
+	deps: PasswordSignInDeps,
+	entered: Credentials,
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	const email = entered.email.trim().toLowerCase();
 	const checked = await checkPassword(deps, email, entered.password, visitor);
-	const stepped = checked.ok ? await beginSession(deps, email, checked.value, visitor) : checked;
+	const mayBeStaff = entered.isFromOperatorsLink === true || !isCompanyAccountRequired(deps);
+	const stepped = checked.ok
+		? await beginSession(deps, { email, checkedHash: checked.value, mayBeStaff }, visitor)
+		: checked;
 	if (stepped.ok) return stepped;
 	const isWrong = stepped.fault.code === "wrong_password";
 	return logRefusal(deps, visitor, "a sign-in was refused", isWrong ? wrongCredentials() : stepped);
 }
 
+function isCompanyAccountRequired({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): boolean {
+	return companySignIn?.isRequiredForStaff === true;
+}
+
 function beginSession(
-	deps: SignInDeps,
-	email: string,
-	checkedHash: string,
+	deps: PasswordSignInDeps,
+	{ email, checkedHash, mayBeStaff }: { email: string; checkedHash: string; mayBeStaff: boolean },
 	visitor: Visitor,
 ): Promise<Result<SignInStep>> {
 	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
@@ -65,6 +89,8 @@ function beginSession(
 		if (person === undefined || person.deactivated_at_ms !== null) return wrongCredentials();
 		// The password may have been changed after it was checked.
 		if ((await findPasswordHash(trx, email)) !== checkedHash) return wrongCredentials();
+		// The refusal comes after the check of the password, so that it reveals to nobody else who is on the staff.
+		if (person.kind === "staff" && !mayBeStaff) return companyAccountRequired(deps);
 		if (await isAuthenticatorOn(trx, person.id)) return askForCode(trx, deps, person.id);
 		return letIn(trx, deps, person, visitor);
 	});
@@ -125,15 +151,20 @@ async function askForCode(trx: Db, deps: SignInDeps, personId: number): Promise<
 	return succeed({ next: "code", setCookies: [tokenCookie(deps, CHALLENGE_COOKIE, token)] });
 }
 
-/** Starts the session after the last step of signing in. Only here does a browser get its device cookie. */
-async function letIn(
+/**
+ * Starts the session after the last step of signing in. Only here does a browser get its device cookie.
+ * `provider` is the issuer that vouched for the person, for the audit log, or null after a sign-in with a
+ * password.
+ */
+export async function letIn(
 	trx: Db,
 	deps: SignInDeps,
 	person: Person,
 	visitor: Visitor,
+	provider: string | null = null,
 ): Promise<Result<SignInStep>> {
 	const sessionCookie = await startSession(trx, deps, person.id, visitor);
-	await noteSignInAction(trx, deps, person, "person.signed_in", visitor);
+	await noteSignInAction(trx, deps, person, "person.signed_in", visitor, provider);
 	const deviceCookie = await makeDeviceCookie(trx, deps, person.email);
 	return succeed({ next: "home", setCookies: [sessionCookie, deviceCookie] });
 }
@@ -144,8 +175,9 @@ function noteSignInAction(
 	{ id: personId }: Pick<Person, "id">,
 	action: "person.signed_in" | "person.signed_out" | "authenticator.backup_code_used",
 	{ address }: Visitor,
+	detail: string | null = null,
 ): Promise<void> {
-	return noteAudit(trx, { personId, action, address }, clock.nowMs());
+	return noteAudit(trx, { personId, action, address, detail }, clock.nowMs());
 }
 
 function wrongCredentials(): Refusal {
@@ -155,11 +187,23 @@ function wrongCredentials(): Refusal {
 	);
 }
 
+function companyAccountRequired({ companySignIn }: Pick<PasswordSignInDeps, "companySignIn">): Refusal {
+	return refuse(
+		"company_account_required",
+		`Staff of this network sign in with the company's account. Use the button “${companySignIn?.label}”.`,
+	);
+}
+
 function codeStepOver(): Refusal {
 	return refuse("code_step_over", "This sign-in took too long. Start over.");
 }
 
-function logRefusal({ log }: SignInDeps, { address }: Visitor, message: string, refusal: Refusal): Refusal {
+function logRefusal(
+	{ log }: Pick<SignInDeps, "log">,
+	{ address }: Visitor,
+	message: string,
+	refusal: Refusal,
+): Refusal {
 	log.warn({ address, code: refusal.fault.code }, message);
 	return refusal;
 }

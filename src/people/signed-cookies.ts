@@ -14,7 +14,10 @@ export interface Signer {
  * Returns a signer for one use. Each use has its own key, so a signature for one use is not valid for
  * another.
  */
-export function createSigner(sealingKey: Uint8Array, use: "flash" | "devices" | "tokens"): Signer {
+export function createSigner(
+	sealingKey: Uint8Array,
+	use: "flash" | "devices" | "tokens" | "company sign-in",
+): Signer {
 	const key = Buffer.from(hkdfSync("sha256", sealingKey, "", `ringback ${use}`, 32));
 	const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url");
 	return {

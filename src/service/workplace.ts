@@ -18,6 +18,7 @@ import { KeyFileError, readKeyFile, readOrMakeKeyFile } from "../outside/key-fil
 import { createLog, type LogIdentity, type ProcessLog } from "../outside/log.ts";
 import type { SmtpMailer } from "../outside/mailer.ts";
 import { createRandom } from "../outside/random.ts";
+import type { CompanySignIn } from "../people/deps.ts";
 import type { AddressPolicy, Clock, DiskSpace, Log, Random, Transport } from "../ports.ts";
 import { type DatabaseSetting, isPoolerRefusal, openStore, prepareSchema } from "../store/open.ts";
 import { findDifferentEnds } from "../store/postgres/doctor.ts";
@@ -45,6 +46,8 @@ export interface Workplace {
 	readDisk(): Promise<DiskSpace | null>;
 	transport: Transport;
 	mailer: (NetworkMailer & Pick<SmtpMailer, "verify">) | null;
+	/** Sign-in with the company's account, or null if no provider is set. */
+	companySignIn: CompanySignIn | null;
 	/** Queue of outgoing mails. A mail is stored first and sent in the background. */
 	mails: MailDispatcher;
 	/** Base URL of all links, including those in mails. */
@@ -162,6 +165,8 @@ export async function openParts(
 		const { smtpUrl, mailFrom } = config;
 		const mailer = smtpUrl === null || mailFrom === null ? null : await openMailer(smtpUrl, mailFrom);
 		opened.defer(() => mailer?.close());
+		const companySignIn = await openCompanySignIn(config);
+		opened.defer(() => companySignIn?.provider.close());
 		return {
 			config,
 			store,
@@ -174,6 +179,7 @@ export async function openParts(
 			readDisk: () => readDiskOf(config.database),
 			sealingKey,
 			mailer,
+			companySignIn,
 			transport,
 			network: createKnownNetwork({ store, clock }, config.brand),
 			addressPolicy: { allowedPrivateRanges: config.allowedPrivateRanges },
@@ -235,6 +241,22 @@ const POOLER_REFUSED =
 async function openMailer(smtpUrl: string, mailFrom: string): Promise<SmtpMailer> {
 	const { createSmtpMailer } = await import("../outside/mailer.ts");
 	return createSmtpMailer(smtpUrl, mailFrom);
+}
+
+/**
+ * Prepares the sign-in with the company's account without any request, so that a provider that is down does not
+ * stop the service. The library is imported only if a provider is set.
+ */
+async function openCompanySignIn(config: Config): Promise<CompanySignIn | null> {
+	const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
+	if (issuer === null || clientId === null || clientSecret === null) return null;
+	const { createIdentityProvider } = await import("../outside/identity-provider.ts");
+	const trustedCa = config.trustedCa ?? undefined;
+	return {
+		provider: createIdentityProvider({ issuer, clientId, clientSecret, trustedCa }),
+		label: config.oidcLabel,
+		isRequiredForStaff: config.oidcStaff === "required",
+	};
 }
 
 function findSealingKey({ secretKey, database }: Config, log: Log, mayMake: boolean): Uint8Array {

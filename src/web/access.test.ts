@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { EVENT_NAMES } from "../domain/event-name.ts";
 import { DAY_MS } from "../domain/time.ts";
+import { createIdentityProvider } from "../outside/identity-provider.ts";
 import { COMMAND_LINE } from "../people/actor.ts";
 import { savePartnerUrl } from "../programmes/postback-url.ts";
 import { sendTestCallback } from "../programmes/test-callback.ts";
@@ -168,7 +169,15 @@ interface Service {
 }
 
 async function openService(t: TestContext): Promise<Service> {
-	const shop = await openFilledShop(t);
+	// Nobody listens there, so the pages of the provider say that it cannot be reached.
+	const provider = createIdentityProvider({
+		issuer: "http://127.0.0.1:1",
+		clientId: "ringback",
+		clientSecret: "none",
+	});
+	t.after(() => provider.close());
+	const companySignIn = { provider, label: "Company account", isRequiredForStaff: false };
+	const shop = await openFilledShop(t, { change: { companySignIn } });
 	const { site, programme, owner } = shop;
 	const outsider = await site.addOwner(await site.addProgramme("Outsider"));
 	const developer = await site.addPerson(programme, "developer");
@@ -183,7 +192,7 @@ async function openService(t: TestContext): Promise<Service> {
 	// The forms about people change these two. The visitors themselves stay unchanged.
 	const [partner, colleague] = [await site.addOwner(programme), await site.addStaff()];
 	// This is the same service, except that staff need an authenticator.
-	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required" } });
+	const strict = createTestSite(site.store, { change: { staffAuthenticator: "required", companySignIn } });
 	const values = new Map(
 		Object.entries({
 			...shop.ids,

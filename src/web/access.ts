@@ -111,13 +111,15 @@ function requireProgramme({ store }: Pick<WebDeps, "store">, right: Right): Guar
 }
 
 /**
- * Waits for admission before a page is rendered. A form waits for admission later, when its whole body has
+ * Waits for admission before a page is rendered. `waitingPages` has the paths of pages that wait for another
+ * machine, which must not take the places of other pages. A form waits for admission later, when its whole body has
  * arrived (form-guards.ts), so that a slow sender does not block other people.
  */
-export function admitPages(deps: WebDeps): Guard {
+export function admitPages(deps: WebDeps, waitingPages: ReadonlySet<string>): Guard {
 	return async (c, next) => {
 		if (c.req.method !== "GET" && c.req.method !== "HEAD") return next();
-		const leave = await deps.admission.admit("pages", clientOf(readVisitor(c, deps), deps));
+		const requestClass = waitingPages.has(c.req.path) ? "outsideRequests" : "pages";
+		const leave = await deps.admission.admit(requestClass, clientOf(readVisitor(c, deps), deps));
 		if (leave !== undefined) return next().finally(leave);
 		c.set("network", await deps.network.read());
 		await securePages(c, async () => {

@@ -190,5 +190,5 @@ test("pages are served while forms wait for name servers that do not answer", {
 	for (const saved of await Promise.all(saves)) assert.equal(saved.status, 303);
 	const staff = await site.addStaff();
 	await (await signIn(staff)).submit("/network/test-mail", {});
-	assert.equal(asked.at(-1), `outsideForms ${staff.public_id}`);
+	assert.equal(asked.at(-1), `outsideRequests ${staff.public_id}`);
 });

@@ -88,7 +88,7 @@ function checkForm(deps: FormDeps, upload: UploadGuard | null, waitsOutside: boo
 function admitForm(c: WebContext, deps: FormDeps, waitsOutside: boolean) {
 	const viewer = c.get("viewer");
 	if (viewer === null) return deps.admission.admit("passwordForms", clientOf(c.get("visitor"), deps));
-	return deps.admission.admit(waitsOutside ? "outsideForms" : "pages", viewer.publicId);
+	return deps.admission.admit(waitsOutside ? "outsideRequests" : "pages", viewer.publicId);
 }
 
 async function findProblem(

@@ -19,7 +19,7 @@ import type { Warning } from "../domain/warning.ts";
 import type { MailDispatcher } from "../mail/dispatcher.ts";
 import type { SignedInPerson } from "../people/actor.ts";
 import type { Auth, Visitor } from "../people/auth.ts";
-import type { AccountsDeps } from "../people/deps.ts";
+import type { AccountsDeps, CompanySignIn } from "../people/deps.ts";
 import { areCookiesSecure, cookieName, createSigner } from "../people/signed-cookies.ts";
 import type { AddressPolicy, Log, Mailer, RequestRecord, TemporaryFiles, Transport } from "../ports.ts";
 import type { KnownNetwork, NetworkFace } from "../store/queries/known-network.ts";
@@ -61,6 +61,8 @@ export interface WebDeps extends AccountsDeps {
 	allowsPrivateRanges: boolean;
 	/** Watches how people reach the service, and warns staff about wrong settings. */
 	installation: InstallationWatch;
+	/** Sign-in with the company's account, or null if it is not set up. */
+	companySignIn: CompanySignIn | null;
 	/** Setting that says whether staff must have an authenticator. */
 	staffAuthenticator: StaffAuthenticator;
 	/** Proxies whose X-Forwarded-For header is trusted. */

@@ -4,6 +4,10 @@
 export const START_PATH = "/";
 export const SIGN_IN_PATH = "/sign-in";
 export const CODE_PATH = "/sign-in/code";
+/** Start of a sign-in with the company's account, which leads to the provider. */
+export const COMPANY_SIGN_IN_PATH = "/sign-in/company";
+/** Address to which the provider sends the browser back. Operators register it at the provider. */
+export const COMPANY_RETURN_PATH = "/sign-in/company/return";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PASSWORD_PATH = "/forgot-password";
 export const DOCS_PATH = "/docs";

@@ -46,7 +46,7 @@ export interface Route {
 	takesFile?: FileBounds | undefined;
 	/**
 	 * True if the response waits for another machine, such as a name server. Only a few such requests run at
-	 * the same time.
+	 * the same time. The path of such a page has no parameters.
 	 */
 	waitsOutside?: boolean;
 }

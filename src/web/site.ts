@@ -50,6 +50,7 @@ import * as programmes from "./programmes/programme-list-page.ts";
 import * as terms from "./programmes/terms-pages.ts";
 import { PICTURES } from "./receive-file.ts";
 import { type Access, form, page, type Route } from "./routes.ts";
+import * as company from "./sign-in/company-page.ts";
 import * as signIn from "./sign-in/sign-in-page.ts";
 import * as welcome from "./sign-in/welcome-page.ts";
 import * as entries from "./statements/entries-page.ts";
@@ -100,6 +101,8 @@ export const ROUTES: readonly Route[] = [
 	form(paths.SIGN_IN_PATH, "anyone", signIn.submitSignIn),
 	page(paths.CODE_PATH, "anyone", signIn.showCodeForm),
 	form(paths.CODE_PATH, "anyone", signIn.enterCode),
+	{ ...page(paths.COMPANY_SIGN_IN_PATH, "anyone", company.leadToProvider), waitsOutside: true },
+	{ ...page(paths.COMPANY_RETURN_PATH, "anyone", company.returnFromProvider), waitsOutside: true },
 	form(paths.SIGN_OUT_PATH, "anyone", signIn.leave),
 	page(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.showForgotPassword),
 	form(paths.FORGOT_PASSWORD_PATH, "anyone", signIn.requestLink),
@@ -276,6 +279,11 @@ export const ROUTES: readonly Route[] = [
 	page(paths.AUDIT_EXPORT_PATH, "staff", audit.exportAudit),
 ];
 
+/** Addresses of the pages that wait for another machine. */
+const PAGES_THAT_WAIT: ReadonlySet<string> = new Set(
+	ROUTES.filter(({ method, waitsOutside }) => method === "GET" && waitsOutside).map(({ path }) => path),
+);
+
 export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 	const deps: PageDeps = {
 		...webDeps,
@@ -290,7 +298,7 @@ export function createSite(webDeps: WebDeps): Hono<WebEnv> {
 		deps.log.error({ err: error, ...idsOf(recordOf(c)), method: c.req.method, route }, "a page failed");
 		return answerError(c, errorCodeOf(error));
 	});
-	site.use(admitPages(deps));
+	site.use(admitPages(deps, PAGES_THAT_WAIT));
 	site.use("/assets/*", securePages);
 	mountAssets(site, deps.store);
 	site.use(`${paths.DOWNLOADS_PATH}/*`, securePages);

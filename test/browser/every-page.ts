@@ -18,13 +18,21 @@ import { openSetup, type Setup } from "./setup.ts";
 import { openStatement, partnersStatements, staffStatements } from "./statement-cases.ts";
 import { openVisitor, type Visitor } from "./visitor.ts";
 
+/** An identity provider that nobody asks. It puts its button, with a label of maximum length, on the sign-in page. */
+const PROVIDER = {
+	RINGBACK_OIDC_ISSUER: "https://login.network.example",
+	RINGBACK_OIDC_CLIENT_ID: "ringback",
+	RINGBACK_OIDC_CLIENT_SECRET: "nothing",
+	RINGBACK_OIDC_LABEL: "Sign in with your account at the Nordlicht Outdoor Partners",
+};
+
 export function testEveryPage(browser: () => Browser): void {
 	let setup: Setup;
 	let site: SampleNetwork;
 	const measured: MeasuredLooks = new Map();
 	before(async () => {
 		// There is no engine, so pending callbacks stay pending.
-		setup = await openSetup({ settings: { RINGBACK_ROLE: "web" } });
+		setup = await openSetup({ settings: { RINGBACK_ROLE: "web", ...PROVIDER } });
 		const orderIds = [LONG_ORDER, MARKUP_ORDER];
 		site = await fillSampleNetwork(browser(), setup.service, { mainName: NAME, sales: 32, orderIds });
 		await storeMovingImports(setup.service);

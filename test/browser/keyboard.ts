@@ -3,7 +3,8 @@
 import { equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { issueKey, openFirstShop, PASSWORD } from "./first-steps.ts";
+import { startIdentityProvider, type TestProvider } from "../support/identity-provider.ts";
+import { issueKey, openFirstShop, PASSWORD, STAFF_EMAIL } from "./first-steps.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { openVisitor } from "./visitor.ts";
 
@@ -13,11 +14,36 @@ const MOST_TABS = 60;
 
 export function testKeyboard(browser: () => Browser): void {
 	let setup: Setup;
+	let provider: TestProvider;
 	before(async () => {
-		setup = await openSetup();
+		// For a browser, another host name is another site.
+		provider = await startIdentityProvider({ host: "localhost" });
+		setup = await openSetup({ settings: provider.settings });
+		provider.register(`${setup.service.publicUrl}/sign-in/company/return`);
 		await openFirstShop(browser(), setup.service, OWNER, issueKey);
 	});
-	after(() => setup.close());
+	after(async () => {
+		await setup.close();
+		await provider.close();
+	});
+
+	test("signing in with the company's account needs no mouse, and leads to the page that was asked for", async () => {
+		provider.accounts.set("mira", { email: STAFF_EMAIL, email_verified: true });
+		const staff = await openVisitor(browser(), setup.service.url);
+		const { page } = staff;
+		await page.goto("/system/audit");
+		await tabTo(page, "Sign in with the company account");
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: "Company account" }).waitFor();
+		await page.getByLabel("Account").focus();
+		await page.keyboard.type("mira");
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: "Audit log", level: 1 }).waitFor();
+		await page.getByText(provider.issuer).first().waitFor();
+		await page.goto("/account");
+		await page.getByText("This one").waitFor();
+		await staff.leave();
+	});
 
 	test("signing in, saving a URL and sending a test need no mouse", async () => {
 		const { service, shop } = setup;

@@ -39,6 +39,7 @@ export const NOBODYS: readonly Case[] = [
 	look("sign-in", "/sign-in"),
 	look("sign-in, refused", "/sign-in", signInWrongly, 401),
 	look("a sign-in code", "/sign-in/code"),
+	look("the company's sign-in, which took too long", "/sign-in/company/return?state=old", undefined, 410),
 	look("a forgotten password", "/forgot-password"),
 	look("a forgotten password, asked for", "/forgot-password", askForLink),
 	look("a link that has ended", "/welcome/nothing", undefined, 410),

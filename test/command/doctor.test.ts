@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import { saveChore, saveProcess } from "../../src/store/queries/system.ts";
 import { START_MS } from "../support/clock.ts";
 import { type Home, openHome, type Settings } from "../support/command-home.ts";
+import { startIdentityProvider } from "../support/identity-provider.ts";
 import { type MailServer, startMailServer } from "../support/mail-server.ts";
 import { prepareDatabase } from "../support/prepare-database.ts";
 import { createTestDatabase, type DatabaseKind } from "../support/test-database.ts";
@@ -154,6 +155,37 @@ describe("ringback doctor", { concurrency: 2 }, () => {
 		const findings = await examine(home, { ...(await withNames(t, "example.com")), ...mail.settings });
 		equal(findings.code, 1);
 		match(findings.of("mail"), /^problem the mail server refused: .*535/);
+	});
+
+	test("doctor asks the identity provider to describe itself, and names the address to register there", async (t) => {
+		const home = await openFilledHome(t);
+		const provider = await startIdentityProvider();
+		t.after(() => provider.close());
+		const settings = {
+			...(await withNames(t, "example.com")),
+			...provider.settings,
+			RINGBACK_OIDC_CLIENT_SECRET: PASSWORD,
+			PUBLIC_URL: "https://ringback.example",
+		};
+		const down = await examine(home, { ...settings, RINGBACK_OIDC_STAFF: "required" });
+		equal(down.code, 1);
+		match(
+			down.of("provider"),
+			/^problem http:.* Staff cannot sign in .*`ringback user link`.*Check RINGBACK/,
+		);
+		provider.register("https://ringback.example/sign-in/company/return");
+		const up = await examine(home, settings);
+		equal(up.code, 0);
+		match(
+			up.of("provider"),
+			/^ok http:\/\/127\.0\.0\.1:\d+ answers\. It must know https:\/\/ringback\.example\/sign-in\/company\/return as/,
+		);
+		const otherName = { RINGBACK_OIDC_ISSUER: provider.issuer.replace("127.0.0.1", "localhost") };
+		const other = await examine(home, { ...settings, ...otherName });
+		match(
+			other.of("provider"),
+			/^problem .*issuer does not match.* People cannot sign in with the company's/,
+		);
 	});
 
 	test("doctor reports a PostgreSQL that does not answer, without its password", async (t) => {

@@ -170,7 +170,9 @@ eachDatabase("links while access ends", (database) => {
 		};
 		const visitor = { cookies: "", address: "192.0.2.1", userAgent: "", device: "" };
 		const entered = { email: person.email, password: "the present one" };
-		const { setCookies } = expectValue(await signIn({ ...depsOf(store), auth }, entered, visitor));
+		const { setCookies } = expectValue(
+			await signIn({ ...depsOf(store), auth, companySignIn: null }, entered, visitor),
+		);
 		const cookie = /ringback\.device=([^;]+)/.exec(setCookies.join("\n"))?.[1] ?? "";
 		equal(cookie === "", false);
 		equal(await findDevice(depsOf(database.store), person.email, cookie), null);

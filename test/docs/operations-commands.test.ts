@@ -116,7 +116,12 @@ for (const kind of DATABASE_KINDS) {
 }
 
 test("the service accepts the settings that the guide shows", () => {
-	const blocks = [blockToRun("settings"), blockToRun("postgres settings"), blockToRun("pgbouncer settings")];
+	const blocks = [
+		blockToRun("settings"),
+		blockToRun("postgres settings"),
+		blockToRun("pgbouncer settings"),
+		blockToRun("provider settings"),
+	];
 	for (const block of blocks) {
 		const config = readConfig(readSettings(block));
 		ok(config.ok, config.ok ? "" : `${block}: ${config.problems.join("\n")}`);

@@ -50,6 +50,7 @@ export function makeAppDeps(parts: Pick<AllDeps, "store" | "clock" | "random" | 
 		clickUrl: "https://ringback.example",
 		retentionDays: 180,
 		allowsPrivateRanges: false,
+		companySignIn: null,
 		staffAuthenticator: "optional",
 		metrics: makeMetrics(parts),
 		limitedCalls: createLimitedCalls(parts),

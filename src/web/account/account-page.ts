@@ -99,6 +99,7 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 					${ui.section({
 						id: "password",
 						title: "Password",
+						...(usesCompanyAccount(c, deps) ? { hint: ONLY_CONFIRMS } : {}),
 						body: ui.padded(
 							PASSWORD_FORM.show(c, { action: `${ACCOUNT_PATH}/password`, send: "Change password" }),
 						),
@@ -108,6 +109,13 @@ export async function showAccount(c: WebContext, deps: WebDeps): Promise<Respons
 				${sessionsSection(c, sessions)}
 			</div>`,
 	});
+}
+
+const ONLY_CONFIRMS = "You sign in with the company's account. This password only confirms changes here.";
+
+/** Returns true if the person is on the staff, who must sign in with the company's account. */
+function usesCompanyAccount(c: WebContext, { companySignIn }: WebDeps): boolean {
+	return page.viewerOf(c).kind === "staff" && companySignIn?.isRequiredForStaff === true;
 }
 
 async function selfOf(c: WebContext, { store }: WebDeps): Promise<Person> {

@@ -1,6 +1,7 @@
 // Signing in and out. /sign-in asks for the email address and the password, /sign-in/code asks for the code
 // of an authenticator, and /forgot-password sends a link by mail.
 
+import type { CompanySignIn } from "../../people/deps.ts";
 import { requestPasswordReset } from "../../people/passwords.ts";
 import { confirmSignIn, signIn, signOut } from "../../people/sign-in.ts";
 import { isExecutable, OWN_COMMAND } from "../../shipped-files.ts";
@@ -44,17 +45,18 @@ export function showStart(c: WebContext): Response {
 	return c.redirect(c.get("viewer") === null ? SIGN_IN_PATH : paths.PROGRAMMES_PATH, 303);
 }
 
-export async function showSignIn(c: WebContext, { store }: WebDeps): Promise<Response> {
+export async function showSignIn(c: WebContext, deps: WebDeps): Promise<Response> {
 	const next = ownPath(c.req.query("next")) ?? "";
 	if (c.get("viewer") !== null) return c.redirect(next || START_PATH, 303);
-	return answerSignIn(c, next, (await hasStaffWithPassword(store.db)) ? null : FIRST_START);
+	return answerSignIn(c, deps, next, (await hasStaffWithPassword(deps.store.db)) ? null : FIRST_START);
 }
 
 export async function submitSignIn(c: WebContext, deps: WebDeps): Promise<Response> {
 	const { email, password, next: asked } = await SIGN_IN_FORM.read(c);
 	const next = ownPath(asked) ?? "";
 	const signedIn = await signIn(deps, { email, password }, c.get("visitor"));
-	if (!signedIn.ok) return SIGN_IN_FORM.refuse(c, signedIn, () => answerSignIn(c, next), { email, next });
+	if (!signedIn.ok)
+		return SIGN_IN_FORM.refuse(c, signedIn, () => answerSignIn(c, deps, next), { email, next });
 	handOnCookies(c, signedIn.value.setCookies);
 	const path = signedIn.value.next === "home" ? next || START_PATH : withNext(paths.CODE_PATH, next);
 	return c.redirect(path, 303);
@@ -65,12 +67,31 @@ export async function leave(c: WebContext, deps: WebDeps): Promise<Response> {
 	return c.redirect(SIGN_IN_PATH, 303);
 }
 
-function answerSignIn(c: WebContext, next: string, above: Html | null = null): Promise<Response> {
+function answerSignIn(
+	c: WebContext,
+	{ companySignIn }: WebDeps,
+	next: string,
+	above: Html | null = null,
+): Promise<Response> {
 	return answerPlainPage(c, {
 		title: "Sign in",
-		body: html`${above}${SIGN_IN_FORM.show(c, { action: SIGN_IN_PATH, values: { next }, send: wideButton("Sign in") })}
+		body: html`${above}${companySignIn === null ? null : companyButton(companySignIn, next)}${SIGN_IN_FORM.show(c, { action: SIGN_IN_PATH, values: { next }, send: wideButton("Sign in") })}
 		<p class="small"><a href="${paths.FORGOT_PASSWORD_PATH}">Forgot your password?</a> · <a href="${paths.DOCS_PATH}">Documentation for developers</a></p>`,
 	});
+}
+
+/**
+ * Returns the button for the company's account. It is a link and not a form, because the content security policy
+ * does not let a form lead to another site.
+ */
+function companyButton({ label, isRequiredForStaff }: CompanySignIn, next: string): Html {
+	const href = withNext(paths.COMPANY_SIGN_IN_PATH, next);
+	return html`<p>${linkButton({ label, href, tone: "primary", isWide: true })}</p>
+		<p class="small soft">${
+			isRequiredForStaff
+				? "The network's staff sign in with this button. Everybody else can also use their password."
+				: "Or sign in with your password."
+		}</p>`;
 }
 
 export async function showCodeForm(c: WebContext): Promise<Response> {

@@ -5,9 +5,11 @@ import type { Fault } from "../../domain/fault.ts";
 import { ROLE_SUMMARIES } from "../../domain/roles.ts";
 import { type AcceptedSignInLink, acceptSignInLink } from "../../people/accept-sign-in-link.ts";
 import { MIN_PASSWORD_LENGTH } from "../../people/auth.ts";
+import type { CompanySignIn } from "../../people/deps.ts";
 import { sayWhatEnded } from "../../people/end-access.ts";
-import { signIn, signOut } from "../../people/sign-in.ts";
+import { type Credentials, signIn, signOut } from "../../people/sign-in.ts";
 import { findSignInLink, type OpenedSignInLink } from "../../people/sign-in-links.ts";
+import type { Person } from "../../store/queries/people.ts";
 import { titleOf } from "../document.ts";
 import { declareForm } from "../form.ts";
 import {
@@ -39,7 +41,7 @@ export async function showWelcome(c: WebContext, deps: WebDeps): Promise<Respons
 	const token = c.req.param("token") ?? "";
 	const found = await findSignInLink(deps, token);
 	if (!found.ok) return showDeadLink(c, found.fault);
-	const parts = partsOf(found.value, titleOf(c.get("network")));
+	const parts = partsOf(found.value, titleOf(c.get("network")), deps.companySignIn);
 	const { title, lead, asks, email, name, button, passwordLabel: label = "Password" } = parts;
 	const form = FORM.show(c, {
 		action: paths.welcomePath(encodeURIComponent(token)),
@@ -64,9 +66,10 @@ export async function acceptWelcome(c: WebContext, deps: WebDeps): Promise<Respo
 async function redirectAfterLink(
 	c: WebContext,
 	deps: WebDeps,
-	{ purpose, person, programme, role, partner, hasNewPassword, ended }: AcceptedSignInLink,
+	accepted: AcceptedSignInLink,
 	password: string,
 ): Promise<Response> {
+	const { purpose, person, programme, role, partner, hasNewPassword, ended } = accepted;
 	// A link that sets no password signs nobody in. If the person is not signed in yet, they are sent to the
 	// sign-in page.
 	const isTheirs = c.get("viewer")?.personId === person.id;
@@ -84,7 +87,9 @@ async function redirectAfterLink(
 		const withdrawn = ended === null ? null : sayWhatEnded(ended);
 		const text = `Your password is ${ended === null ? "set" : "changed"}.${withdrawn === null ? "" : ` ${withdrawn}.`}`;
 		if (ended !== null) setFlash(c, "good", text);
-		return signInWithNewPassword(c, deps, { email: person.email, password }, text, path);
+		const isFromOperatorsLink = accepted.isFromOperator;
+		const credentials = { email: person.email, password, isFromOperatorsLink };
+		return signInWithNewPassword(c, deps, credentials, text, path);
 	}
 	const text =
 		partner === null
@@ -100,7 +105,7 @@ async function redirectAfterLink(
 async function signInWithNewPassword(
 	c: WebContext,
 	deps: WebDeps,
-	newcomer: { email: string; password: string },
+	newcomer: Credentials,
 	text: string,
 	path: string,
 ): Promise<Response> {
@@ -109,7 +114,9 @@ async function signInWithNewPassword(
 	const signedIn = await signIn(deps, newcomer, visitor);
 	if (!signedIn.ok) {
 		const why = `${text} You are not signed in yet. ${signedIn.fault.detail}`;
-		return leadTo(c, paths.SIGN_IN_PATH, why, "bad");
+		// Staff who must use the company's account have done nothing wrong.
+		const tone = signedIn.fault.code === "company_account_required" ? "info" : "bad";
+		return leadTo(c, paths.SIGN_IN_PATH, why, tone);
 	}
 	handOnCookies(c, signedIn.value.setCookies);
 	if (signedIn.value.next === "code") return c.redirect(paths.CODE_PATH, 303);
@@ -129,7 +136,7 @@ interface Parts {
 	button: string;
 }
 
-function partsOf(opened: OpenedSignInLink, network: string): Parts {
+function partsOf(opened: OpenedSignInLink, network: string, companySignIn: CompanySignIn | null): Parts {
 	const title = `Welcome to ${network}`;
 	switch (opened.kind) {
 		case "first":
@@ -144,7 +151,7 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 				title,
 				lead:
 					opened.partnerName === null
-						? "Choose a password to sign in."
+						? sayWhatPasswordIsFor(opened.person, companySignIn)
 						: html`You are invited as the partner <strong class="break">${opened.partnerName}</strong>. Here you create links, and see your sales and earnings. Choose a password to sign in.`,
 				asks: ["name", "password"],
 				email: opened.person.email,
@@ -197,6 +204,12 @@ function partsOf(opened: OpenedSignInLink, network: string): Parts {
 		default:
 			return opened satisfies never;
 	}
+}
+
+function sayWhatPasswordIsFor({ kind }: Person, companySignIn: CompanySignIn | null): string {
+	return kind === "staff" && companySignIn?.isRequiredForStaff === true
+		? "Choose a password. It confirms changes to your account. You sign in with the company's account."
+		: "Choose a password to sign in.";
 }
 
 /** Shows the email address. A hidden field passes it to password managers. */

@@ -1,0 +1,206 @@
+// Signing in with the company's account, at an identity provider over OpenID Connect. The provider vouches for a
+// verified email address, and the person with that address is let in. Nobody is created. The provider is also
+// trusted for the second factor, so no code of an authenticator is asked for.
+//
+//   start ─▶ the browser goes to the provider ─▶ it comes back with a code ─▶ finish
+//
+// Nothing is stored between the two steps. A cookie with a random token marks the browser. The state, the nonce
+// and the PKCE verifier are computed from that token, so an answer is accepted only from the browser that started.
+
+import { type Result, refuse, succeed } from "../domain/fault.ts";
+import { MINUTE_MS } from "../domain/time.ts";
+import type { ProviderAnswer, ProviderSignIn } from "../ports.ts";
+import { hasPassword } from "../store/queries/passwords.ts";
+import { findPersonByEmail } from "../store/queries/people.ts";
+import { lockAccess } from "../store/queries/sign-in-links.ts";
+import type { SignInDeps, Visitor } from "./auth.ts";
+import type { CompanySignIn } from "./deps.ts";
+import { triesFrom, useLimits } from "./limits.ts";
+import { letIn, type SignInStep } from "./sign-in.ts";
+import { createSigner, deletedTokenCookie, readTokenCookie, tokenCookie } from "./signed-cookies.ts";
+
+type Refusal = ReturnType<typeof refuse>;
+
+export interface CompanySignInDeps extends SignInDeps {
+	companySignIn: CompanySignIn;
+}
+
+/** The cookie of the browser while its person is at the provider, who may have to find a phone there. */
+const COMPANY_COOKIE = { name: "company-sign-in", lifeMs: 10 * MINUTE_MS };
+const TOKEN_BYTES = 32;
+const ATTEMPT_BYTES = 16;
+/** Maximum length of the path that is opened after the sign-in. A longer one is dropped, because providers limit the state. */
+const MAX_NEXT_LENGTH = 500;
+/** Form of the state: its expiry, random digits, the path to open, and the signature over these and the token. */
+const STATE_SHAPE = /^((\d{1,16})\.[0-9a-f]{32}\.([\w-]*))\.([\w-]{43})$/;
+
+/**
+ * Returns the address at the provider to which the browser is sent. `next` is the path to open afterwards, or
+ * empty. `redirectUri` is the address to which the provider sends the browser back.
+ */
+export async function startCompanySignIn(
+	deps: CompanySignInDeps,
+	{ next, redirectUri }: { next: string; redirectUri: string },
+	visitor: Visitor,
+): Promise<Result<{ url: string; setCookies: readonly string[] }>> {
+	const { clock, random, companySignIn } = deps;
+	// A browser keeps its token, so that sign-ins in two tabs do not disturb each other.
+	const token = readTokenCookie(deps, COMPANY_COOKIE, visitor.cookies) ?? random.hex(TOKEN_BYTES);
+	const shortNext = next.length > MAX_NEXT_LENGTH ? "" : next;
+	const expiresAtMs = clock.nowMs() + COMPANY_COOKIE.lifeMs;
+	const body = [expiresAtMs, random.hex(ATTEMPT_BYTES), Buffer.from(shortNext).toString("base64url")].join(
+		".",
+	);
+	const attempt = attemptOf(deps, token, body, redirectUri);
+	const answer = await companySignIn.provider.signInUrl(attempt);
+	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
+	return succeed({ url: answer.value, setCookies: [tokenCookie(deps, COMPANY_COOKIE, token)] });
+}
+
+/**
+ * Lets the person in whom the provider has sent back. `query` is the query of the address that the browser
+ * opened, with the question mark. Returns the path to open, or empty for the start page.
+ */
+export async function finishCompanySignIn(
+	deps: CompanySignInDeps,
+	{ query, redirectUri }: { query: string; redirectUri: string },
+	visitor: Visitor,
+): Promise<Result<{ next: string; setCookies: readonly string[] }>> {
+	const { store, clock, companySignIn } = deps;
+	const tooMany = await useLimits(store.db, triesFrom(visitor.address), clock.nowMs());
+	if (tooMany !== null) return logRefusal(deps, visitor, tooMany);
+	const started = readState(deps, new URLSearchParams(query).get("state") ?? "", visitor);
+	if (started === null) return logRefusal(deps, visitor, signInOver());
+	const attempt = attemptOf(deps, started.token, started.body, redirectUri);
+	const answer = await companySignIn.provider.identify(`${redirectUri}${query}`, attempt);
+	if (!answer.ok) return refuseAnswer(deps, visitor, answer);
+	const { email, isEmailVerified } = answer.value;
+	if (email === null || !isEmailVerified) return logRefusal(deps, visitor, addressNotVerified());
+	const entered = await enter(deps, email.trim().toLowerCase(), visitor);
+	if (!entered.ok) return logRefusal(deps, visitor, entered);
+	const setCookies = [...entered.value.setCookies, deletedTokenCookie(deps, COMPANY_COOKIE)];
+	return succeed({ next: started.next, setCookies });
+}
+
+/**
+ * Starts the session while it holds the access lock, so that a person whose access ends at the same moment is
+ * either refused here, or loses the session that starts here.
+ */
+function enter(deps: CompanySignInDeps, email: string, visitor: Visitor): Promise<Result<SignInStep>> {
+	return deps.store.transact(async (trx): Promise<Result<SignInStep>> => {
+		await lockAccess(trx);
+		const person = await findPersonByEmail(trx, email);
+		if (person === undefined || person.deactivated_at_ms !== null) return noAccount(email);
+		// A person without a password has not accepted their invitation, which gives them a name and joins them.
+		if (!(await hasPassword(trx, person.id))) return notJoinedYet();
+		return letIn(trx, deps, person, visitor, deps.companySignIn.provider.issuer);
+	});
+}
+
+function attemptOf(
+	{ sealingKey }: Pick<CompanySignInDeps, "sealingKey">,
+	token: string,
+	body: string,
+	redirectUri: string,
+): ProviderSignIn {
+	const { sign } = createSigner(sealingKey, "company sign-in");
+	return {
+		redirectUri,
+		state: `${body}.${sign(`state ${token} ${body}`)}`,
+		nonce: sign(`nonce ${token} ${body}`),
+		codeVerifier: sign(`verifier ${token} ${body}`),
+	};
+}
+
+/** Returns what a state contains, or null if it has expired or was not made for this browser. */
+function readState(
+	deps: CompanySignInDeps,
+	state: string,
+	{ cookies }: Visitor,
+): { token: string; body: string; next: string } | null {
+	const token = readTokenCookie(deps, COMPANY_COOKIE, cookies);
+	const [, body, expiresAtMs, next = "", signature = ""] = STATE_SHAPE.exec(state) ?? [];
+	if (token === null || body === undefined || deps.clock.nowMs() >= Number(expiresAtMs)) return null;
+	const { isSignature } = createSigner(deps.sealingKey, "company sign-in");
+	if (!isSignature(signature, `state ${token} ${body}`)) return null;
+	return { token, body, next: Buffer.from(next, "base64url").toString() };
+}
+
+function refuseAnswer(
+	deps: CompanySignInDeps,
+	visitor: Visitor,
+	{ problem, reason }: Extract<ProviderAnswer<unknown>, { ok: false }>,
+): Refusal {
+	switch (problem) {
+		case "unavailable":
+			return logRefusal(deps, visitor, providerUnavailable(), reason);
+		case "declined":
+			return logRefusal(deps, visitor, providerDeclined(), reason);
+		case "refused":
+			return logRefusal(deps, visitor, providerNotAccepted(), reason);
+		default:
+			return problem satisfies never;
+	}
+}
+
+function logRefusal(
+	{ log }: Pick<CompanySignInDeps, "log">,
+	{ address }: Visitor,
+	refusal: Refusal,
+	reason?: string,
+): Refusal {
+	log.warn(
+		{ address, code: refusal.fault.code, ...(reason === undefined ? {} : { reason }) },
+		"a sign-in with the company's account was refused",
+	);
+	return refusal;
+}
+
+function signInOver(): Refusal {
+	return refuse(
+		"sign_in_over",
+		"This sign-in took longer than ten minutes, or it was started in another browser. Start over.",
+	);
+}
+
+function providerUnavailable(): Refusal {
+	return refuse(
+		"provider_unavailable",
+		"The company's sign-in cannot be reached at the moment, or it is not set up correctly. Try again in a few minutes. If it does not work then, tell the network's staff.",
+	);
+}
+
+function providerDeclined(): Refusal {
+	return refuse(
+		"provider_declined",
+		"The company's sign-in did not let you in. Start over, or ask the people who manage your company's accounts for access to this service.",
+	);
+}
+
+function providerNotAccepted(): Refusal {
+	return refuse(
+		"provider_not_accepted",
+		"The answer of the company's sign-in could not be accepted. It may have been used before. Start over. If this happens again, tell the network's staff.",
+	);
+}
+
+function addressNotVerified(): Refusal {
+	return refuse(
+		"address_not_verified",
+		"The company's sign-in did not confirm your email address. Ask the people who manage your company's accounts to have your address verified there, and start over.",
+	);
+}
+
+function noAccount(email: string): Refusal {
+	return refuse(
+		"no_account",
+		`Nobody with the address ${email} has access here. Ask the network's staff, or an owner of your programme, to invite this address, or start over with another company account.`,
+	);
+}
+
+function notJoinedYet(): Refusal {
+	return refuse(
+		"not_joined_yet",
+		"You are invited, but have not accepted yet. Open the link in your invitation first. If you no longer have it, ask for a new one.",
+	);
+}
