@@ -1,5 +1,5 @@
 // A programme's settings for partners: whether it credits them, for how long after a click, where their links
-// may lead, and whether strangers may apply. Only staff turn crediting on, because it moves money. Only staff
+// may lead, whether strangers may apply, and whether partners find it in a list. Only staff turn crediting on, because it moves money. Only staff
 // confirm shop addresses and allow subdomains, because links lead visitors there from the network's own host.
 
 import { type LandingHost, sayHost } from "../domain/click.ts";
@@ -28,6 +28,7 @@ export interface PartnerTermsInput {
 	clickParameter: string;
 	showsBaskets: string;
 	takesApplications: string;
+	isListed: string;
 	terms: string;
 	/** Hosts to which links may lead, one on each line. "*." before a host includes its subdomains. */
 	hosts: string;
@@ -39,6 +40,7 @@ interface PartnerTerms {
 	clickParameter: string;
 	showsBaskets: boolean;
 	takesApplications: boolean;
+	isListed: boolean;
 	terms: string;
 	/**
 	 * The hosts to which links may lead, as people write them and in alphabetical order, so that two lists can
@@ -54,6 +56,7 @@ const TERM_LABELS: Readonly<Record<keyof PartnerTerms, string>> = {
 	hosts: "shop addresses",
 	showsBaskets: "partners see basket values",
 	takesApplications: "takes applications",
+	isListed: "listed for partners",
 	terms: "terms for partners",
 };
 const TERM_NAMES = Object.keys(TERM_LABELS) as (keyof PartnerTerms)[];
@@ -135,6 +138,7 @@ function termsOf(programme: Programme, hosts: readonly LandingHost[]): PartnerTe
 		hosts: sayHosts(hosts),
 		showsBaskets: programme.shows_baskets === 1,
 		takesApplications: programme.takes_applications === 1,
+		isListed: programme.is_listed === 1,
 		terms: programme.partner_terms,
 	};
 }
@@ -146,6 +150,7 @@ function rowOf(terms: PartnerTerms) {
 		click_parameter: terms.clickParameter,
 		shows_baskets: terms.showsBaskets ? 1 : 0,
 		takes_applications: terms.takesApplications ? 1 : 0,
+		is_listed: terms.isListed ? 1 : 0,
 		partner_terms: terms.terms,
 	} as const;
 }
@@ -221,6 +226,7 @@ function readTerms(
 		creditsPartners: typed.creditsPartners !== "",
 		showsBaskets: typed.showsBaskets !== "",
 		takesApplications: typed.takesApplications !== "",
+		isListed: typed.isListed !== "",
 		hosts: sayHosts(hosts),
 	};
 	return succeed({ terms, hosts });

@@ -59,6 +59,7 @@ export type Area =
 	| "partner-statements"
 	| "payment-details"
 	| "partner-callbacks"
+	| "open-programmes"
 	| "all-conversions"
 	| "totals"
 	| "programmes"
@@ -132,6 +133,7 @@ const PARTNER_PAGES: SidebarPages = [
 	{ area: "partner-statements", path: paths.partnerStatementsPath, label: "Statements" },
 	{ area: "payment-details", path: paths.paymentDetailsPath, label: "Payment details" },
 	{ area: "partner-callbacks", path: paths.partnerCallbacksPath, label: "Callbacks" },
+	{ area: "open-programmes", path: paths.openProgrammesPath, label: "Find programmes" },
 	{ area: "people", path: paths.partnerPeoplePath, label: "People" },
 ];
 

@@ -108,6 +108,8 @@ export const statementPath = (partnerId: string, statementId: string) =>
 /** Returns the address of the list of all entries in a partner's account. */
 export const entriesPath = (partnerId: string) => `/partner/${partnerId}/entries`;
 export const paymentDetailsPath = (partnerId: string) => `/partner/${partnerId}/payment-details`;
+/** Returns the address of the list of programmes for which a partner can apply. */
+export const openProgrammesPath = (partnerId: string) => `/partner/${partnerId}/programmes`;
 export const partnerPeoplePath = (partnerId: string) => `/partner/${partnerId}/people`;
 /** Returns the address of a partner's callbacks, which has the same parts as the Integration page of a shop. */
 export const partnerCallbacksPath = (partnerId: string) => `/partner/${partnerId}/callbacks`;

@@ -36,6 +36,7 @@ import * as credited from "./partners/credited-page.ts";
 import * as earnings from "./partners/earnings-page.ts";
 import * as join from "./partners/join-page.ts";
 import * as links from "./partners/links-page.ts";
+import { showOpenProgrammes } from "./partners/open-programmes-page.ts";
 import * as partners from "./partners/partner-list-page.ts";
 import * as partnership from "./partners/partnership-page.ts";
 import * as programmePartners from "./partners/programme-partners-page.ts";
@@ -257,6 +258,7 @@ export const ROUTES: readonly Route[] = [
 	form(PARTNER_SIGNATURE, "partner", signature.checkPasted),
 	page(PARTNER_DELIVERY, "partner", delivery.showDelivery),
 	form(`${PARTNER_DELIVERY}/resend`, "partner", deliveries.resendOne),
+	page(paths.openProgrammesPath(":partnerId"), "partner", showOpenProgrammes),
 	page(PARTNER_PEOPLE, "partner", people.showPeople),
 	form(`${PARTNER_PEOPLE}/invite`, "partner", people.invite),
 	form(`${PARTNER_PEOPLE}/:personId/link`, "partner", people.renewLink),

@@ -174,6 +174,7 @@ export function partnersPages({ partnerBase, main }: SampleNetwork): Case[] {
 		look("conversions, a filter that is not understood", at("/conversions?status=BOGUS"), undefined, 422),
 		look("callbacks, before the first URL", at("/callbacks")),
 		look("callbacks, a macro refused", at("/callbacks"), saveUnknownMacro, 422),
+		look("programmes to apply for", at("/programmes")),
 		look("a programme's page", `${main}/overview`, undefined, 404),
 	];
 }

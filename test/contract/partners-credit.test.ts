@@ -58,6 +58,7 @@ const TERMS = {
 	clickDays: "30",
 	clickParameter: "rbclick",
 	showsBaskets: "",
+	isListed: "",
 	takesApplications: "",
 	terms: "Be honest.",
 	hosts: "shop.example\n*.brand.example",

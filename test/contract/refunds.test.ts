@@ -36,6 +36,7 @@ const TERMS = {
 	clickDays: "30",
 	clickParameter: "rbclick",
 	showsBaskets: "",
+	isListed: "",
 	takesApplications: "",
 	terms: "",
 	hosts: "shop.example",

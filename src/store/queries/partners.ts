@@ -16,6 +16,7 @@ import type {
 	PartnershipsTable,
 	PartnersTable,
 } from "../tables/partners.ts";
+import type { ProgrammesTable } from "../tables/programmes.ts";
 import { type ListPage, type PageRequest, readNewestFirst } from "./list-page.ts";
 import { findByName } from "./programme-list.ts";
 import type { Programme } from "./programmes.ts";
@@ -336,6 +337,36 @@ export function pagePartnerships(
 	);
 }
 
+/** A programme without its receiver, which partners have nothing to do with. */
+export type OpenProgramme = Selectable<ProgrammesTable>;
+
+/** Lists the programmes for which a partner can apply, because it has never been a partner of them. */
+export function pageOpenProgrammes(
+	db: Db,
+	partnerId: number,
+	request: PageRequest,
+): Promise<ListPage<OpenProgramme>> {
+	const programmes = db
+		.selectFrom("programmes")
+		.selectAll()
+		.where("is_listed", "=", 1)
+		.where("takes_applications", "=", 1)
+		.where("archived_at_ms", "is", null)
+		.where(({ not, exists, selectFrom }) =>
+			not(
+				exists(
+					selectFrom("partnerships")
+						.select("partnerships.id")
+						.whereRef("partnerships.programme_id", "=", "programmes.id")
+						.where("partnerships.partner_id", "=", partnerId),
+				),
+			),
+		);
+	return readNewestFirst(request, (beforeId, limit) =>
+		programmes.where("id", "<", beforeId).orderBy("id", "desc").limit(limit).execute(),
+	);
+}
+
 /** Inserts a partner link. Returns undefined if its code is already in use. */
 export function insertPartnerLink(
 	db: Db,
@@ -563,6 +594,21 @@ export async function countApplications(db: Db, programmeId: number): Promise<nu
 	return (
 		await applications.select(({ fn }) => fn.countAll<number>().as("waiting")).executeTakeFirstOrThrow()
 	).waiting;
+}
+
+/** Returns those of the programmes to which an address has applied without an answer yet. */
+export async function findAppliedTo(
+	db: Db,
+	email: string,
+	programmeIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+	const rows = await db
+		.selectFrom("applications")
+		.select("programme_id")
+		.where("email", "=", email)
+		.where("programme_id", "in", [NO_ID, ...programmeIds])
+		.execute();
+	return new Set(rows.map(({ programme_id }) => programme_id));
 }
 
 /** Lists all open applications, the newest first. The file partners/applications.ts limits their number. */

@@ -90,9 +90,9 @@ export async function listKeylessProgrammes(db: Db, limit: number): Promise<numb
  * Rates of the programmes that were read. Callers are cached for a second, so many sales have the same row, and reading
  * its rates again for each sale would take 1 to 10 µs.
  */
-const readProgrammeRates = new WeakMap<Programme, ProgrammeRates>();
+const readProgrammeRates = new WeakMap<Selectable<ProgrammesTable>, ProgrammeRates>();
 
-export function ratesOf(programme: Programme): ProgrammeRates {
+export function ratesOf(programme: Selectable<ProgrammesTable>): ProgrammeRates {
 	const known = readProgrammeRates.get(programme);
 	if (known !== undefined) return known;
 	const zero = zeroIn(programme.currency);

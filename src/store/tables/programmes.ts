@@ -33,6 +33,8 @@ export interface ProgrammesTable {
 	shows_baskets: Generated<0 | 1>;
 	/** Whether strangers may apply as partners on a public page. */
 	takes_applications: Generated<0 | 1>;
+	/** Whether all partners of the network find the programme in the list of those that take applications. */
+	is_listed: Generated<0 | 1>;
 	partner_terms: Generated<string>;
 	created_at_ms: number;
 	/**

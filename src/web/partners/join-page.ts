@@ -4,6 +4,7 @@
 import { effectiveCommissions } from "../../domain/rate.ts";
 import { describeRates } from "../../domain/rate-words.ts";
 import { apply, MAX_ABOUT_LENGTH } from "../../partners/applications.ts";
+import type { OpenProgramme } from "../../store/queries/partners.ts";
 import { findProgramme, type Programme, ratesOf } from "../../store/queries/programmes.ts";
 import { answerError } from "../error-page.ts";
 import { declareForm, HIDDEN } from "../form.ts";
@@ -38,7 +39,7 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	const { name, partner_terms: terms } = programme;
 	const form = JOIN_FORM.show(c, {
 		action: joinPath(programme.public_id),
-		values: { seenTerms: terms },
+		values: { seenTerms: terms, ...applicantOf(c) },
 		rows: ({ fields }) =>
 			html`${fields("seenTerms", "name", "email", "site", "about")}${terms === "" ? null : html`<h2>Terms</h2><p class="typed">${terms}</p>${fields("acceptsTerms")}`}`,
 		send: wideButton("Apply"),
@@ -50,8 +51,20 @@ export async function showJoin(c: WebContext, deps: WebDeps): Promise<Response> 
 	});
 }
 
+/**
+ * Returns what is known about a partner's person who applies for another programme. Of a person who signs in for
+ * several partners only the address is known, because each of the partners could be meant.
+ */
+function applicantOf(c: WebContext): { name?: string; email?: string; site?: string } {
+	const viewer = c.get("viewer");
+	if (viewer === null || viewer.partners.length === 0) return {};
+	const [partner, ...others] = viewer.partners;
+	const isOnly = partner !== undefined && others.length === 0;
+	return { email: viewer.email, ...(isOnly ? { name: partner.name, site: partner.site } : {}) };
+}
+
 /** Lists the commission, and for how long a click counts. */
-function offerOf(programme: Programme): Html {
+export function offerOf(programme: OpenProgramme): Html {
 	const commissions = effectiveCommissions(ratesOf(programme), null);
 	const days = ui.countOf(programme.click_days, "day");
 	const lines = [

@@ -147,6 +147,40 @@ test("a link is made for an active partnership, shown with sub IDs, and listed w
 	match(wrong.text, /id="target-error"[\s\S]+id="name-error"[\s\S]+id="code-error"/);
 });
 
+test("a partner finds only listed programmes that take applications, and applies with its own name", async (t) => {
+	const { site, programme, browser, base, email } = await openPartnerShop(t);
+	const owner = await site.signIn(await site.addOwner(programme));
+	const { db } = site.store;
+	const listed = { takes_applications: 1, is_listed: 1 } as const;
+	await setProgramme(db, programme.id, listed);
+	const rivals = await Promise.all(["Velo", "Private", "Closed", "Archived"].map(site.addProgramme));
+	const [velo, , closed, archived] = rivals;
+	ok(velo !== undefined && closed !== undefined && archived !== undefined);
+	const page = `${base}/programmes`;
+	match((await browser.open(page)).text, /No programme to apply for/);
+	await setProgramme(db, velo.id, { ...listed, click_days: 14 });
+	await setProgramme(db, closed.id, { is_listed: 1 });
+	await setProgramme(db, archived.id, { ...listed, archived_at_ms: START_MS });
+	const { text } = await browser.open(page);
+	const names = [...text.matchAll(/<span class="break">(\w+)<\/span>/g)].map(([, name]) => name);
+	deepEqual(names, ["Velo"], "its own programme and those that are not listed are left out");
+	match(text, /8 % of the basket[\s\S]*counts for 14 days/);
+	const applyPath = `/join/${velo.public_id}`;
+	ok(text.includes(`href="${applyPath}"`));
+	const form = (await browser.open(applyPath)).text;
+	match(form, /name="name"[^>]*value="Blog"/);
+	ok(form.includes(`value="${email}"`));
+	const applied = await browser.submit(applyPath, { name: "Blog", email, site: "", about: "By reviews." });
+	match(applied.text, /We sent your application to Velo/);
+	match((await browser.open(page)).text, /You have applied/);
+	doesNotMatch(
+		(await site.browser().open(applyPath)).text,
+		/blog@blog\.example/,
+		"a stranger sees nobody's name",
+	);
+	equal((await owner.open(page)).status, 404, "it is the partner's page");
+});
+
 test("totals that take long are counted in the background, and the page shows them when they are complete", async (t) => {
 	let isPatienceOver = false;
 	const clock = {
@@ -159,18 +193,22 @@ test("totals that take long are counted in the background, and the page shows th
 	};
 	const shop = await openPartnerShop(t, { change: { clock } });
 	const { browser, base, partnership, site, programme } = shop;
-	await addCredited(shop, partnership, { occurred_at_ms: START_MS, commission: "7.50" });
+	const atStart = { occurred_at_ms: START_MS, created_at_ms: START_MS };
+	await addCredited(shop, partnership, { ...atStart, commission: "7.50" });
 	const staff = await site.signIn(await site.addStaff());
 	const pages = [
 		[browser, `${base}/earnings?from=2026-02-01`],
 		[staff, "/partners?from=2026-02-02"],
 		[staff, `/programmes/${programme.public_id}/partners?from=2026-02-03`],
+		[staff, "/totals?days=7"],
 	] as const;
 	for (const [who, path] of pages) {
 		isPatienceOver = true;
 		const waiting = await who.open(path);
 		match(waiting.text, /Being counted/);
-		ok(waiting.text.includes(`id="totals" hx-get="${path}"`));
+		match(waiting.text, /The sums are being counted\. The first time this takes a few seconds\./);
+		doesNotMatch(waiting.text, /many conversions/, "there is only one");
+		ok(new RegExp(`id="totals"[^>]* hx-get="${RegExp.escape(path)}"`).test(waiting.text), path);
 		doesNotMatch(waiting.text, /7\.50/);
 		isPatienceOver = false;
 		let text = "";
@@ -360,7 +398,7 @@ test("no page or file of a partner has an order ID, or a basket value unless the
 		}
 		return answers.join("\n");
 	};
-	equal(PAGES.length, 10);
+	equal(PAGES.length, 11);
 	const hidden = await open();
 	match(hidden, new RegExp(sold.public_id));
 	doesNotMatch(hidden, /ORDER-3133|987|98\.70/);

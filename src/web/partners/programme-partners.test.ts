@@ -18,6 +18,7 @@ const SETTINGS = {
 	clickParameter: "via",
 	hosts: "shop.example",
 	takesApplications: "on",
+	isListed: "on",
 	terms: "Be honest.\r\nNo spam.",
 };
 const APPLICANT = {

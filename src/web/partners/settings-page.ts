@@ -58,6 +58,10 @@ const SETTINGS_FORM = declareForm({
 		isBox: true,
 	},
 	takesApplications: { label: "Partners may apply on a public page", isBox: true },
+	isListed: {
+		label: "List the programme on the pages of all partners of the network, who can then apply",
+		isBox: true,
+	},
 	terms: {
 		label: "Terms for partners",
 		rows: 10,
@@ -78,13 +82,14 @@ export async function showPartnerSettings(c: WebContext, deps: WebDeps): Promise
 		hosts: hosts.map(sayHost).join("\n"),
 		showsBaskets: on(programme.shows_baskets),
 		takesApplications: on(programme.takes_applications),
+		isListed: on(programme.is_listed),
 		terms: programme.partner_terms,
 	};
 	const form = SETTINGS_FORM.show(c, {
 		action: partnerSettingsPath(programme.public_id),
 		values: { ...values, shown: String(new URLSearchParams(values)) },
 		rows: ({ fields }) =>
-			html`${fields("shown")}${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "terms")}`,
+			html`${fields("shown")}${isStaff ? fields("creditsPartners") : null}<div class="form-grid">${fields("clickDays", "clickParameter")}</div>${fields("hosts", "showsBaskets", "takesApplications", "isListed", "terms")}`,
 		send: "Save",
 	});
 	const title = "Settings for partners";
@@ -131,6 +136,7 @@ function readShown(text: string): PartnerTermsInput | undefined {
 		hosts: read("hosts"),
 		showsBaskets: read("showsBaskets"),
 		takesApplications: read("takesApplications"),
+		isListed: read("isListed"),
 		terms: read("terms"),
 	};
 }

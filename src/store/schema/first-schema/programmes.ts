@@ -25,6 +25,7 @@ export function programmeTables({ generatedId, clustered, shortLivedRows }: Dial
 			click_parameter text not null default 'rbclick',
 			shows_baskets integer not null default 0,
 			takes_applications integer not null default 0,
+			is_listed integer not null default 0,
 			partner_terms text not null default '',
 			created_at_ms bigint not null,
 			first_signed_at_ms bigint,
